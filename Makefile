@@ -90,7 +90,7 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 .venv-train/.installed-dev: VENV := .venv-train
 .venv-train/.installed-dev: BIN := .venv-train/bin
 .venv-train/.installed-dev: pyproject.toml constraints.txt constraints-train.txt
-	$(call install,.[dev$(comma)train$(comma)huggingface],-c constraints-train.txt)
+	$(call install,.[dev$(comma)train$(comma)huggingface$(comma)mauve],-c constraints-train.txt)
 	@touch $@
 
 .venv-ray/.installed-dev: VENV := .venv-ray

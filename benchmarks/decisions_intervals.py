@@ -8,7 +8,7 @@ from benchmarks.decisions_recorded import Matrix
 from benchmarks.decisions_replay import QUESTIONS
 from quorum.algorithms.betting import compute_interval
 from quorum.algorithms.cross_fit import compute_cross_fitted_score
-from quorum.algorithms.paired import better_p_value, margin_p_value, paired_interval
+from quorum.algorithms.paired import compute_better_p_value, compute_margin_p_value, compute_paired_interval
 from quorum.evaluation.metrics.statistics import bootstrap
 
 MARGIN, ERROR = 0.03, 0.05
@@ -23,7 +23,7 @@ def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3)
         one, other = draw.choice(table.shape[1], size=2, replace=False)
         all_ = table[:, one] - table[:, other]
         found = all_[draw.integers(len(all_), size=questions)]
-        intervals = (paired_interval(found), compute_interval(found), bootstrap(found, resamples=2000)[1:])
+        intervals = (compute_paired_interval(found), compute_interval(found), bootstrap(found, resamples=2000)[1:])
         for name, (low, high) in zip(covered, intervals, strict=True):
             covered[name].append(bool(low - SLACK <= all_.mean() <= high + SLACK))
     return {name: float(np.mean(found)) for name, found in covered.items()}
@@ -37,10 +37,10 @@ def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float
         one, other = draw.choice(table.shape[1], size=2, replace=False)
         all_ = table[:, one] - table[:, other]
         found, loss = all_[draw.integers(len(all_), size=QUESTIONS)], float(all_.mean())
-        if margin_p_value(found, MARGIN) <= ERROR:
+        if compute_margin_p_value(found, MARGIN) <= ERROR:
             verdicts["pass"] += 1
             verdicts["wrong"] += loss >= MARGIN
-        elif better_p_value(found) <= ERROR:
+        elif compute_better_p_value(found) <= ERROR:
             verdicts["fail"] += 1
             verdicts["wrong"] += loss <= 0
         else:

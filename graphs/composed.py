@@ -3,38 +3,46 @@
 begin -> first stage -> its test passes: end | second stage -> its test passes: end | third stage
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quorum.core.composed_file import ComposedCascade, read_composed
+from quorum.core.composed_file import ComposedCascade, ComposedStage, read_composed
 from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
-from quorum.graphs.catalogue import Method, method_of
+from quorum.graphs.catalogue import Method, all_methods, method_of
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.ask_stage import find_model_spec, make_stage_node
 from quorum.nodes.begin import begin
 from quorum.nodes.routes import accept_or_go_on
 
 
-def composed_graph(file: str) -> Any:
+def composed_graph(file: str, systems: Mapping[str, str] | None = None) -> Any:
     """The compiled graph of the cascade in a file; `quorum.graphs.answer` and Studio take it like any other.
 
-    graph = composed_graph("results/questions-1a2b3c/composed.json")
+    systems: the specs of systems of your own that are stages of it, by name: a file only says which it was measured
+    with, for a file must not make a program reach an address or load code. Raises `SetupError` where one is missing or
+    is another one.
+
+    graph = composed_graph("results/questions-1a2b3c/composed.json", {"mine": "http://localhost:8000/v1#model"})
     """
-    return build_graph(read_composed(file))
+    return build_graph(read_composed(file), systems or {})
 
 
 @dataclass(frozen=True)
 class ComposedMethod(Method):
-    """The cascade in a file, as a method; `name` is the path of the file."""
+    """The cascade in a file, as a method; `name` is the path of the file; systems: see `composed_graph`."""
+
+    systems: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def graph(self) -> Any:
         """The compiled graph, built from the file at each access."""
-        return composed_graph(self.name)
+        return composed_graph(self.name, self.systems)
 
 
-def make_composed_method(file: str) -> ComposedMethod:
+def make_composed_method(file: str, systems: Mapping[str, str] | None = None) -> ComposedMethod:
     """Make a method of the cascade in a file, like those of the catalogue."""
     composed = read_composed(file)
     words = [stage.method + (f" (accepted: {stage.accept.words})" if stage.accept else "") for stage in composed.stages]
@@ -42,18 +50,20 @@ def make_composed_method(file: str) -> ComposedMethod:
         name=file,
         paper="composed and certified on your questions (docs/decisions.md)",
         summary=f"A cascade: {', else '.join(words)}.",
-        calls=" + ".join(f"({method_of(stage.method).calls})" for stage in composed.stages),
-        depth=" + ".join(method_of(stage.method).depth for stage in composed.stages),
+        calls=" + ".join("1" if one.system else f"({method_of(one.method).calls})" for one in composed.stages),
+        depth=" + ".join("1" if one.system else method_of(one.method).depth for one in composed.stages),
+        systems=dict(systems or {}),
     )
 
 
-def build_graph(composed: ComposedCascade) -> Any:
+def build_graph(composed: ComposedCascade, systems: Mapping[str, str]) -> Any:
     """Draw the graph of a cascade."""
+    graphs = [find_stage_graph(composed, stage, systems) for stage in composed.stages]
     names = [name_stage(composed, number) for number in range(len(composed.stages))]
     graph: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
     graph.add_edge("__start__", "begin").add_edge("begin", names[0])
     for number, stage in enumerate(composed.stages):
-        graph.add_node(names[number], make_stage_node(composed, number, method_of(stage.method).graph))
+        graph.add_node(names[number], make_stage_node(composed, number, graphs[number]))
         if stage.accept is None:
             graph.add_edge(names[number], "__end__")
         else:
@@ -61,7 +71,32 @@ def build_graph(composed: ComposedCascade) -> Any:
             graph.add_conditional_edges(names[number], accept_or_go_on(stage.accept), paths)
     compiled = graph.compile(name=composed.graph_name).with_config(recursion_limit=MOST_SUPERSTEPS)
     compiled.composed = composed
+    compiled.priced_as_by_stage = {
+        stage.name: graph.priced_as
+        for stage, graph in zip(composed.stages, graphs, strict=True)
+        if hasattr(graph, "priced_as")
+    }
     return compiled
+
+
+def find_stage_graph(composed: ComposedCascade, stage: ComposedStage, systems: Mapping[str, str]) -> Any:
+    """The graph of a stage: a method's, or that of a system whose spec is given."""
+    if stage.method in all_methods() or (stage.system is None and stage.method not in systems):
+        return method_of(stage.method).graph
+    if stage.method not in systems:
+        raise SetupError(
+            f"{composed.file} asks the system {stage.method!r}, and no file may say where that is; give it: --system "
+            f"{stage.method}=SPEC, or {stage.method}=SPEC in --methods, as when it was measured."
+        )
+    from quorum.graphs.own_system import own_system_graph
+
+    graph = own_system_graph(stage.method, systems[stage.method])
+    if stage.system not in (None, graph.spec_hash):
+        raise SetupError(
+            f"{composed.file} was measured with another system {stage.method!r}; give that one, or compare and compose "
+            "again."
+        )
+    return graph
 
 
 def get_composed(graph: Any) -> ComposedCascade | None:

@@ -14,12 +14,14 @@ from quorum.nodes.begin import begin
 
 
 def own_system_graph(name: str, spec: str) -> Any:
-    """The compiled graph of a system, named NAME; `priced_as` is the model spec that its tokens are priced by.
+    """The compiled graph of a system, named NAME; `priced_as` is the model spec that its tokens are priced by, and
+    `spec_hash` tells it from other systems.
 
     spec: "http://localhost:8000/v1#model", "langgraph:http://localhost:2024#assistant" or "python:module:function". The
     node's name holds a hash of it, so that a folder of results is continued with the same system alone.
     """
-    node, (ask_system, priced_as) = f"system_{sha256(spec.encode()).hexdigest()[:8]}", make_system_node(name, spec)
+    spec_hash, (ask_system, priced_as) = sha256(spec.encode()).hexdigest()[:8], make_system_node(name, spec)
+    node = f"system_{spec_hash}"
     drawn: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     graph = (
         drawn.add_node(begin)
@@ -29,5 +31,5 @@ def own_system_graph(name: str, spec: str) -> Any:
         .add_edge(node, "__end__")
         .compile(name=name)
     )
-    graph.priced_as = priced_as
+    graph.priced_as, graph.spec_hash = priced_as, spec_hash
     return graph

@@ -10,7 +10,7 @@ from quorum.algorithms.filco_measures import Measure, choose_measure, choose_sil
 from quorum.core.context import Context, get_context, get_filter, get_filter_model
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, State
-from quorum.models.context_filters import Mode, context_filter
+from quorum.models.context_filters import Mode, get_context_filter
 from quorum.models.logprobs import make_scorer
 from quorum.nodes.ask import ask
 from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
@@ -43,7 +43,7 @@ async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
     """question or query, passages -> passages (what a filter that scores sentences keeps), retrieved."""
     context = get_context(runtime)
     mode: Mode = "psg" if context.filter_mode == "psg" else "filco"
-    model = await asyncio.to_thread(context_filter, get_filter(context))
+    model = await asyncio.to_thread(get_context_filter, get_filter(context))
     selected = await model.select(get_search_text(state), state["passages"], mode)
     return {**make_filter_update(state, selected.passages), "usage": {PROMPT_AND_PARSER[mode][0]: selected.usage}}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from quorum.core.cascade_memory import CASCADE_MEMORY
 from quorum.core.state import Passage
-from quorum.retrievers.passages import check_question, from_document
+from quorum.retrievers.passages import check_question, read_document
 from quorum.retrievers.registry import find_retriever
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ async def search(
         return list(remembered.searches[place])
     chosen = await asyncio.to_thread(choose_retriever, context, given)
     documents = await chosen.ainvoke(query, config=config)
-    passages = [from_document(document) for document in documents[: context.k]]
+    passages = [read_document(document) for document in documents[: context.k]]
     if remembered is not None:
         remembered.searches[place] = list(passages)
     return passages

@@ -28,7 +28,7 @@ def connect(store: str) -> "ClientAPI":
     try:
         return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=quiet)
     except ValueError as error:  # Chroma raises this for any failure on the first call
-        raise unreachable_error(store, error) from error
+        raise make_unreachable_error(store, error) from error
 
 
 def parse_address(url: str) -> tuple[str, int, bool]:
@@ -54,14 +54,14 @@ def explain_failures(store: str) -> Iterator[None]:
     try:
         yield
     except (httpx.HTTPError, ConnectionError) as error:
-        raise unreachable_error(store, error) from error
+        raise make_unreachable_error(store, error) from error
     except ChromaAuthError as error:
         raise SetupError(f"The Chroma server {store} refused access ({shorten_message(error)}).") from error
     except InternalError as error:
         if "disk is full" in str(error):
             raise SetupError(f"The disk of the store {store} is full; make room, then run the same again.") from error
         if is_index_error(error):
-            raise damaged_index_error(store, shorten_message(error)) from error
+            raise make_damaged_index_error(store, shorten_message(error)) from error
         raise SetupError(
             f"The store {store} cannot be read ({shorten_message(error)}); if it is damaged, remove it and index again."
         ) from error
@@ -76,7 +76,7 @@ def explain_failures(store: str) -> Iterator[None]:
         raise SetupError(f"The Chroma server {store} answered with an error: {shorten_message(error)}") from error
 
 
-def damaged_index_error(store: str, detail: str) -> SetupError:
+def make_damaged_index_error(store: str, detail: str) -> SetupError:
     if "://" in store:
         mend = "its files are the server's: restore them there, or index the documents into a new collection"
     else:
@@ -84,7 +84,7 @@ def damaged_index_error(store: str, detail: str) -> SetupError:
     return SetupError(f"A vector index in the store {store} is damaged ({detail}); {mend}.")
 
 
-def unreachable_error(store: str, error: Exception) -> SetupError:
+def make_unreachable_error(store: str, error: Exception) -> SetupError:
     host, port, _ = parse_address(store)
     return SetupError(
         f"No Chroma server answers at {store} ({shorten_message(error)}); "

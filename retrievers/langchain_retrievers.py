@@ -23,7 +23,7 @@ from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.bm25_cache import get_ranking
 from quorum.retrievers.colbert_cache import get_token_index
 from quorum.retrievers.embedder import get_embedder
-from quorum.retrievers.passages import check_question, copy_with_score, to_document
+from quorum.retrievers.passages import check_question, copy_with_score, make_document
 from quorum.retrievers.store import open_store
 
 RRF_K = 60
@@ -47,12 +47,12 @@ class Retriever(BaseRetriever):
         return await asyncio.to_thread(self.find, query)
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        return [to_document(passage) for passage in self.find(check_question(query))]
+        return [make_document(passage) for passage in self.find(check_question(query))]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
-        return [to_document(passage) for passage in await self.afind(check_question(query))]
+        return [make_document(passage) for passage in await self.afind(check_question(query))]
 
 
 class ChromaRetriever(Retriever):

@@ -17,7 +17,7 @@ def make_indexed_text(passage: Passage) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def to_document(passage: Passage) -> Document:
+def make_document(passage: Passage) -> Document:
     """A passage as LangChain's retrievers return it; title, score and places are metadata."""
     metadata: dict[str, Any] = {"title": passage["title"]}
     if "score" in passage:
@@ -27,7 +27,7 @@ def to_document(passage: Passage) -> Document:
     return Document(id=passage["id"], page_content=passage["text"], metadata=metadata)
 
 
-def from_document(document: Document) -> Passage:
+def read_document(document: Document) -> Passage:
     """The passage of any retriever's document. A missing id is made from the content."""
     title, text = str(document.metadata.get("title") or ""), document.page_content
     id_ = document.id or document.metadata.get("id") or content_hash(title, text)

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers.chroma_client import connect, damaged_index_error, explain_failures, make_folder
+from quorum.retrievers.chroma_client import connect, explain_failures, make_damaged_index_error, make_folder
 from quorum.retrievers.chroma_rows import Changes, list_names, read_rows
 from quorum.retrievers.index_recovery import is_cut, is_torn, keep_write_mark, remove_index, write_pending_vectors
 from quorum.retrievers.metadata import Entry, Info, read_entry, read_info, read_passage
@@ -96,14 +96,14 @@ class Store:
         try:
             return self.get_client().get_collection(name, embedding_function=None)
         except NotFoundError:
-            raise unknown_collection_error(name, self.where, list_names(self.get_client())) from None
+            raise make_unknown_collection_error(name, self.where, list_names(self.get_client())) from None
 
     def get_undamaged(self, name: str) -> "Collection":
         """The collection, after a check for visible damage of its vector index; inside `open_client` only."""
         collection = self.get(name)
         if not self.remote and name not in self.undamaged:
             if is_cut(collection, self.folder / "chroma"):
-                raise damaged_index_error(self.where, f"that of {name!r}, by an abrupt end")
+                raise make_damaged_index_error(self.where, f"that of {name!r}, by an abrupt end")
             write_pending_vectors(collection, self.folder / "chroma")
             self.undamaged.add(name)
         return collection
@@ -132,7 +132,7 @@ class Store:
     def info(self, name: str) -> Info:
         """The metadata of a collection. Raises `SetupError`, which names the collections, for an unknown one."""
         if self.missing:
-            raise unknown_collection_error(name, self.where, [])
+            raise make_unknown_collection_error(name, self.where, [])
         with self.open_client():
             return read_info(self.get(name))
 
@@ -270,7 +270,7 @@ def check_embedding_name(name: str, info: Info, embedding: str) -> None:
         )
 
 
-def unknown_collection_error(name: str, path: str, names: list[str]) -> SetupError:
+def make_unknown_collection_error(name: str, path: str, names: list[str]) -> SetupError:
     there = f"there are: {', '.join(names[:20])}" if names else "there is none yet"
     return SetupError(
         f"There is no collection {name!r} in the store {path}; {there}. "

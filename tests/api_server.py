@@ -25,9 +25,9 @@ class Api:
 
     def client(self, key: str = "none") -> openai.OpenAI:
         """OpenAI's own client, without retries."""
-        made = openai.OpenAI(base_url=f"{self.url}/v1", api_key=key, max_retries=0, timeout=60)
-        self.clients.append(made)
-        return made
+        openai_client = openai.OpenAI(base_url=f"{self.url}/v1", api_key=key, max_retries=0, timeout=60)
+        self.clients.append(openai_client)
+        return openai_client
 
     def close(self) -> None:
         """Close the clients."""

@@ -68,14 +68,14 @@ async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple
     """The run as (node, update) pairs without counters. Steps that ran at the same time are sorted."""
     context = Context(model=model, **{"k": 2, **settings})
     given: Any = {"question": QUESTION, "given": PASSAGES}
-    made: list[tuple[str, dict[str, Any]]] = []
+    updates: list[tuple[str, dict[str, Any]]] = []
     async for update in METHODS["blendfilter"].graph.astream(given, context=context, stream_mode="updates"):
-        made += [(node, shorten_update(written)) for node, written in update.items()]
+        updates += [(node, shorten_update(written)) for node, written in update.items()]
     together = ("answer_externally", "recall", "name_topic", "gather")
-    places = {node: place for place, (node, _) in reversed(list(enumerate(made)))}
+    places = {node: place for place, (node, _) in reversed(list(enumerate(updates)))}
     first = min((places[node] for node in together[:3] if node in places), default=0)
     return sorted(
-        made,
+        updates,
         key=lambda step: (
             (first, together.index(step[0])) if step[0] in together[:3] else (places[step[0]], 0),
             step[1].get("knowledge", ""),
@@ -94,10 +94,10 @@ def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
     if "passages" in left:
         left["passages"] = join_ids(left["passages"])
     if "knowledge" in left:
-        (found,) = left["knowledge"]
-        left["knowledge"] = f"{found['rank']}: {' '.join(found['retrieved'])} -> {join_ids(found['passages'])}"
+        (result,) = left["knowledge"]
+        left["knowledge"] = f"{result['rank']}: {' '.join(result['retrieved'])} -> {join_ids(result['passages'])}"
     if "malformed" in left:
-        left["malformed"] = {name: found["replies"] for name, found in left["malformed"].items()}
+        left["malformed"] = {name: node["replies"] for name, node in left["malformed"].items()}
     return left
 
 

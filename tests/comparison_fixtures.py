@@ -16,9 +16,11 @@ from quorum.evaluation.run.plan import Plan
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    asked = [{"id": f"q{n}", "question": f"Who found thing number {n}?", "answers": [f"person {n}"]} for n in range(6)]
+    records = [
+        {"id": f"q{n}", "question": f"Who found thing number {n}?", "answers": [f"person {n}"]} for n in range(6)
+    ]
     path = tmp_path / "data.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in asked), encoding="utf-8")
+    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
     return path
 
 

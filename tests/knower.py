@@ -36,7 +36,7 @@ def make_knower(reply: str = "1931", model: ScriptedModel | None = None) -> Scri
     return model
 
 
-def reply_to_react(asked: str, reply: str) -> str:
+def reply_to_react(question: str, reply: str) -> str:
     """A ReAct reply: search for the question first; answer after an observation."""
-    action = f"Finish[{reply}]" if "Observation" in asked else f"Search[{asked.splitlines()[0]}]"
+    action = f"Finish[{reply}]" if "Observation" in question else f"Search[{question.splitlines()[0]}]"
     return f"So.\nAction: {action}"

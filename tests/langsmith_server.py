@@ -39,8 +39,8 @@ class Run:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.sent["extra"]["metadata"]
-        return found
+        collected: dict[str, Any] = self.sent["extra"]["metadata"]
+        return collected
 
     def tree(self) -> tuple[str, list[Any]]:
         """(name, children's trees in the order in which they began)."""
@@ -48,8 +48,8 @@ class Run:
 
     def below(self, name: str) -> "Run":
         """The child of that name."""
-        (found,) = [child for child in self.children if child.name == name]
-        return found
+        (result,) = [child for child in self.children if child.name == name]
+        return result
 
     def all(self) -> list["Run"]:
         """This run and all below it."""
@@ -206,8 +206,8 @@ def make_handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
 
         def reply(self, method: str) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, said = collector.answer(method, self.path, body, self.headers.get("Content-Type", ""))
-            data = json.dumps(said).encode()
+            status, body_text = collector.answer(method, self.path, body, self.headers.get("Content-Type", ""))
+            data = json.dumps(body_text).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))

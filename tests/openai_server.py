@@ -288,7 +288,7 @@ def make_echo(body: dict[str, Any]) -> dict[str, Any]:
     one, none for the first token. If max_tokens is set, it generates " end" at -5.
     """
     prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
-    made = ["" if not body.get("max_tokens") else " end" for _ in prompts]
+    endings = ["" if not body.get("max_tokens") else " end" for _ in prompts]
     choices = [
         {
             "index": index,
@@ -296,9 +296,9 @@ def make_echo(body: dict[str, Any]) -> dict[str, Any]:
             "finish_reason": "length",
             "logprobs": list_log_probabilities(prompt, new),
         }
-        for index, (prompt, new) in enumerate(zip(prompts, made, strict=True))
+        for index, (prompt, new) in enumerate(zip(prompts, endings, strict=True))
     ]
-    usage = {"prompt_tokens": sum(len(prompt.split()) for prompt in prompts), "completion_tokens": len(made)}
+    usage = {"prompt_tokens": sum(len(prompt.split()) for prompt in prompts), "completion_tokens": len(endings)}
     usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
     base = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": body["model"]}
     return base | {"choices": choices, "usage": usage}
@@ -306,10 +306,10 @@ def make_echo(body: dict[str, Any]) -> dict[str, Any]:
 
 def list_log_probabilities(prompt: str, new: str) -> dict[str, Any]:
     """The log-probabilities of an echo: tokens (a word with the white space before it), scores, offsets in the text."""
-    found = list(re.finditer(r"\s*\S+|\s+$", prompt))
-    words = [match.group() for match in found]
+    result = list(re.finditer(r"\s*\S+|\s+$", prompt))
+    words = [match.group() for match in result]
     scores: list[float | None] = [
-        -0.1 if words[i].strip() in prompt[: m.start()] else -2.0 for i, m in enumerate(found)
+        -0.1 if words[i].strip() in prompt[: m.start()] else -2.0 for i, m in enumerate(result)
     ]
     if scores:
         scores[0] = None
@@ -317,7 +317,7 @@ def list_log_probabilities(prompt: str, new: str) -> dict[str, Any]:
     return {
         "tokens": words + tail,
         "token_logprobs": scores + [-5.0 for _ in tail],
-        "text_offset": [match.start() for match in found] + [len(prompt) for _ in tail],
+        "text_offset": [match.start() for match in result] + [len(prompt) for _ in tail],
         "top_logprobs": None,
     }
 

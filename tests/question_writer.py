@@ -40,11 +40,11 @@ def make_writer(say: Say | None = None) -> Callable[[Request], str]:
 
     def reply(request: Request) -> str:
         text, prompt = request.text, find_prompt(request.text)
-        own = text[len(PROMPTS.get(prompt, "")) :] if prompt != "answer" else text
-        about = own if prompt.startswith("question") else own.rpartition("Question: ")[2]
+        prompt_rest = text[len(PROMPTS.get(prompt, "")) :] if prompt != "answer" else text
+        about = prompt_rest if prompt.startswith("question") else prompt_rest.rpartition("Question: ")[2]
         number = int(re.findall(r"[a-z](\d+)", about)[0])
-        said = say(prompt, number, text) if say else None
-        return write_sound_reply(prompt, number, own) if said is None else said
+        written = say(prompt, number, text) if say else None
+        return write_sound_reply(prompt, number, prompt_rest) if written is None else written
 
     return reply
 
@@ -60,8 +60,8 @@ def write_sound_reply(prompt: str, n: int, text: str) -> str:
 
 
 def write_single_question(n: int, lamp: bool) -> str:
-    asked = ("Who lit the lamp", f"Ida{n}") if lamp else ("Which mason finished the tower", f"Orm{n}")
-    return f"{asked[0]} of Vell{n}?\nAnswer: {asked[1]}\nAlso: the {asked[1]}"
+    command = ("Who lit the lamp", f"Ida{n}") if lamp else ("Which mason finished the tower", f"Orm{n}")
+    return f"{command[0]} of Vell{n}?\nAnswer: {command[1]}\nAlso: the {command[1]}"
 
 
 def answer_from_passages(n: int, text: str) -> str:

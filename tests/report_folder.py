@@ -100,13 +100,13 @@ def make_decision(
                 details.write(json.dumps(make_detail(number, method, nasty)) + "\n")
     config = {"data": {"file": f"data{nasty}.jsonl"}, "source": {"corpus": "corpus"}, "quorum": "0"}
     write_json(folder / "config.json", config)
-    with Results(folder / "results.jsonl", METHODS) as made:
-        summary, comparisons = made.summary(), compare_groups(made.scores, [METHODS])
+    with Results(folder / "results.jsonl", METHODS) as written_results:
+        summary, comparisons = written_results.summary(), compare_groups(written_results.scores, [METHODS])
     columns = parse_methods(",".join(METHODS), Context(model="openai:gpt-4o-mini"))
     data = folder / "data.jsonl"
     options, dataset = Options(data=data, budget=budget or {}), DataSet(data, None, "", count, count)
     plan = Plan(options, dataset, Source(None, None, None), columns, config, folder)
-    scores = Scores(plan, made.scores, summary, comparisons, 0, Spending())
+    scores = Scores(plan, written_results.scores, summary, comparisons, 0, Spending())
     used = {"calls": 9, "input_tokens": 900, "output_tokens": 90, "cached_tokens": 0}
     spent = TotalSpent(models={f"openai:{nasty}": used}, searches=3 * count, searched=count, cost=None)
     return decide(scores, spent)

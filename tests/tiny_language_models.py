@@ -37,10 +37,10 @@ def make_tokenizer(ends: bool, chat: bool = False) -> Any:
     model.train_from_iterator(TEXTS, trainer)
     if ends:
         model.post_processor = TemplateProcessing("$A </s>", "$A </s> $B </s>", [("</s>", 1)])
-    made = PreTrainedTokenizerFast(tokenizer_object=model, pad_token="<pad>", eos_token="</s>")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=model, pad_token="<pad>", eos_token="</s>")
     if chat:
-        made.chat_template = "{% for m in messages %}<user>{{ m['content'] }}{% endfor %}<reply>"
-    return made
+        tokenizer.chat_template = "{% for m in messages %}<user>{{ m['content'] }}{% endfor %}<reply>"
+    return tokenizer
 
 
 def save_model(folder: Path, model: Any, words: Any) -> Path:

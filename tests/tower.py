@@ -82,5 +82,5 @@ def shorten_update(update: State) -> dict[str, Any]:
     if "passages" in update:
         left["passages"] = " ".join(passage["id"] for passage in update["passages"])
     if "malformed" in update:
-        left["malformed"] = {name: found["replies"] for name, found in update["malformed"].items()}
+        left["malformed"] = {name: node["replies"] for name, node in update["malformed"].items()}
     return {key: value for key, value in left.items() if value not in ({}, 0) or value is False}

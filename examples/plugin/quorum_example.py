@@ -14,7 +14,7 @@ from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
 from quorum.retrievers.collections import list_passages
-from quorum.retrievers.passages import to_document
+from quorum.retrievers.passages import make_document
 
 
 async def raise_voice(state: State) -> State:
@@ -44,7 +44,7 @@ class Titles(BaseRetriever):
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         wanted, passages = set(query.lower().split()), list_passages(self.context)
         best = sorted(passages, key=lambda passage: -len(wanted & set(passage["title"].lower().split())))
-        return [to_document(passage) for passage in best[: self.context.k]]
+        return [make_document(passage) for passage in best[: self.context.k]]
 
 
 def make_titles(context: Context) -> BaseRetriever:

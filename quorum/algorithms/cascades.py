@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.algorithms.paired import margin_p_value
+from quorum.algorithms.paired import compute_margin_p_value
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -293,7 +293,7 @@ def certify_cascades(
     margin = lose_at_most / (1 + wrong_cost)
     for candidate in candidates:
         by_method = compute_losses(recorded, candidate.cascade, wrong_cost)
-        p_values = {name: margin_p_value(values, margin) for name, values in by_method.items()}
+        p_values = {name: compute_margin_p_value(values, margin) for name, values in by_method.items()}
         against = max(p_values, key=lambda name: p_values[name]) if p_values else None
         p = p_values[against] if against else 1.0
         loss = float(by_method[against].mean()) * (1 + wrong_cost) if against else 0.0

@@ -196,7 +196,7 @@ def list_words(text: str) -> frozenset[str]:
 def read_date(asked: str, text: str) -> tuple[float, ...] | None:
     """(year, month, day) of the event that is asked for: death, birth, or whatever the text dates first."""
     written = write_dates(text)
-    dates = [(match.start(), date_of(match)) for match in YEAR.finditer(written)]
+    dates = [(match.start(), read_matched_date(match)) for match in YEAR.finditer(written)]
     if not dates:
         return None
     if re.search(r"\bdi(?:ed|e)\b|\bdeath\b", asked, re.IGNORECASE):
@@ -229,7 +229,7 @@ def find_after(text: str, pattern: str) -> int | None:
     return match.end() if match else None
 
 
-def date_of(match: re.Match[str]) -> tuple[float, ...]:
+def read_matched_date(match: re.Match[str]) -> tuple[float, ...]:
     """(year, month, day); a part that is missing is 0, so that 1931 comes before 4 July 1931."""
     return tuple(float(match[name] or 0) for name in ("year", "month", "day"))
 

@@ -179,7 +179,7 @@ def shorten_passages(passages: Sequence[Passage], chosen: Sequence[Piece]) -> li
     ]
 
 
-def unigram_precision(context: str, answers: Sequence[str]) -> float:
+def compute_unigram_precision(context: str, answers: Sequence[str]) -> float:
     """The share of the context's normalised tokens that also occur in the answer, in 0..1 (section 3.2, table 2).
 
     The best over the answers; 0 for an empty context.

@@ -28,12 +28,12 @@ def are_signs(losses: ArrayLike) -> bool:
     return bool(np.isin(rounded, (-1.0, 0.0, 1.0)).all())
 
 
-def margin_p_value(losses: ArrayLike, margin: float) -> float:
+def compute_margin_p_value(losses: ArrayLike, margin: float) -> float:
     """The p-value of "the mean loss is at least `margin`", 0 < margin. It is small if the loss is surely smaller.
 
-    Right or wrong answers: the exact unconditional test of `counts_p_value`. Graded answers: betting.
+    Right or wrong answers: the exact unconditional test of `compute_counts_p_value`. Graded answers: betting.
 
-    >>> round(margin_p_value([0] * 90 + [1] * 5 + [-1] * 5, 0.1), 3)
+    >>> round(compute_margin_p_value([0] * 90 + [1] * 5 + [-1] * 5, 0.1), 3)
     0.004
     """
     values = np.asarray(losses, dtype=np.float64)
@@ -41,12 +41,12 @@ def margin_p_value(losses: ArrayLike, margin: float) -> float:
         return 1.0
     if not are_signs(values):
         return betting.compute_p_value(-values, mean=-margin)
-    return counts_p_value(len(values), int((values > 0.5).sum()), int((values < -0.5).sum()), margin)
+    return compute_counts_p_value(len(values), int((values > 0.5).sum()), int((values < -0.5).sum()), margin)
 
 
 @lru_cache(maxsize=65536)
-def counts_p_value(n: int, plus: int, minus: int, margin: float) -> float:
-    """`margin_p_value` of n questions with `plus` losses of 1 and `minus` of -1.
+def compute_counts_p_value(n: int, plus: int, minus: int, margin: float) -> float:
+    """`compute_margin_p_value` of n questions with `plus` losses of 1 and `minus` of -1.
 
     The p-value is the probability of a score statistic (Tango 1998) that is at most the observed one. It depends on the
     share of questions on which the answers are unequal, which is not known. So we take the maximum over a confidence
@@ -54,13 +54,13 @@ def counts_p_value(n: int, plus: int, minus: int, margin: float) -> float:
     2003). Of all mean losses of `margin` or more, `margin` itself gives the largest probability.
     """
     most = max(margin, clopper_pearson_upper(plus + minus, n, NUISANCE_ERROR))
-    ones, others = list_extreme_tables(n, most, float(tango_statistic(plus, minus, n, margin)), margin)
+    ones, others = list_extreme_tables(n, most, float(compute_tango_statistic(plus, minus, n, margin)), margin)
     logs = get_log_factorials(n)
     ways = logs[n] - logs[ones] - logs[others] - logs[n - ones - others]
 
     def chance(share: float) -> float:
-        each = ones * safe_log((share + margin) / 2) + (n - ones - others) * safe_log(1 - share)
-        each += np.where(others > 0, others * safe_log((share - margin) / 2), 0.0)
+        each = ones * compute_safe_log((share + margin) / 2) + (n - ones - others) * compute_safe_log(1 - share)
+        each += np.where(others > 0, others * compute_safe_log((share - margin) / 2), 0.0)
         return float(np.exp(ways + each).sum())
 
     low, high, worst = margin, most, 0.0
@@ -72,7 +72,7 @@ def counts_p_value(n: int, plus: int, minus: int, margin: float) -> float:
     return min(1.0, NUISANCE_ERROR + worst)
 
 
-def safe_log(chance: float) -> float:
+def compute_safe_log(chance: float) -> float:
     return math.log(max(chance, 1e-300))
 
 
@@ -85,11 +85,11 @@ def list_extreme_tables(n: int, most: float, seen: float, margin: float) -> tupl
     ones, others = np.meshgrid(np.arange(widest + 1), np.arange(widest + 1), indexing="ij")
     inside = ones + others <= widest
     ones, others = ones[inside], others[inside]
-    extreme = tango_statistic(ones, others, n, margin) <= seen + 1e-9
+    extreme = compute_tango_statistic(ones, others, n, margin) <= seen + 1e-9
     return ones[extreme], others[extreme]
 
 
-def tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, difference: float) -> Floats:
+def compute_tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, difference: float) -> Floats:
     """Tango's score statistic of a hypothetical difference; about standard normal if that is the true difference.
 
     The observed minus the hypothetical difference, divided by the standard deviation under the most likely share of
@@ -104,13 +104,13 @@ def tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, difference: float
     return statistic
 
 
-def better_p_value(differences: ArrayLike) -> float:
+def compute_better_p_value(differences: ArrayLike) -> float:
     """The p-value of "the mean difference is at most 0". It is small if the mean is surely positive.
 
     Right or wrong answers: the exact sign test on the questions on which the two differ; if the means are equal, each
     of them is a fair coin toss. Graded answers: betting.
 
-    >>> round(better_p_value([1] * 8 + [-1] * 2 + [0] * 40), 4)
+    >>> round(compute_better_p_value([1] * 8 + [-1] * 2 + [0] * 40), 4)
     0.0547
     """
     values = np.asarray(differences, dtype=np.float64)
@@ -122,7 +122,7 @@ def better_p_value(differences: ArrayLike) -> float:
     return binomial_cdf(losses, wins + losses, 0.5) if wins + losses else 1.0
 
 
-def paired_interval(differences: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
+def compute_paired_interval(differences: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
     """An interval for the mean difference that is valid on few questions, too: Tango's for right or wrong answers,
     betting for graded ones.
     """
@@ -130,24 +130,24 @@ def paired_interval(differences: ArrayLike, *, level: float = 0.95) -> tuple[flo
     if not are_signs(values):
         return betting.compute_interval(values, level=level)
     plus, minus = int((values > 0.5).sum()), int((values < -0.5).sum())
-    return tango_interval(plus, minus, len(values), level=level)
+    return compute_tango_interval(plus, minus, len(values), level=level)
 
 
-def tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
+def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
     """The score interval of a difference of paired shares (Tango 1998, Statistics in Medicine 17: 891-908).
 
     plus, minus: questions that only the one, only the other has right, of n.
 
-    >>> [round(end, 4) for end in tango_interval(12, 2, 50)]
+    >>> [round(end, 4) for end in compute_tango_interval(12, 2, 50)]
     [0.0611, 0.3447]
     """
-    z, observed = normal_quantile((1 + level) / 2), (plus - minus) / n
+    z, observed = compute_normal_quantile((1 + level) / 2), (plus - minus) / n
 
     def end(outside: float) -> float:
         inner = observed
         for _ in range(60):
             middle = (inner + outside) / 2
-            if abs(float(tango_statistic(plus, minus, n, middle))) <= z:
+            if abs(float(compute_tango_statistic(plus, minus, n, middle))) <= z:
                 inner = middle
             else:
                 outside = middle
@@ -156,7 +156,7 @@ def tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95) -> tup
     return end(-1.0), end(1.0)
 
 
-def normal_quantile(share: float) -> float:
+def compute_normal_quantile(share: float) -> float:
     from statistics import NormalDist
 
     return NormalDist().inv_cdf(share)
@@ -173,7 +173,7 @@ def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float
     if len(values) < 2 or room <= 0:
         return None
     spread = float(values.std(ddof=1))
-    needed = math.ceil(((normal_quantile(1 - error) + normal_quantile(power)) * spread / room) ** 2)
+    needed = math.ceil(((compute_normal_quantile(1 - error) + compute_normal_quantile(power)) * spread / room) ** 2)
     return max(needed, count_fewest_questions(margin, error)) if needed <= MOST_QUESTIONS else None
 
 

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, SkipValidation
 from quorum.api.langchain import find_passages
 from quorum.core.context import Context
 from quorum.core.sync import run_sync
-from quorum.retrievers.passages import to_document
+from quorum.retrievers.passages import make_document
 
 
 class MethodRetriever(BaseRetriever):
@@ -19,9 +19,9 @@ class MethodRetriever(BaseRetriever):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        return [to_document(passage) for passage in run_sync(find_passages(self.method, query, self.context))]
+        return [make_document(passage) for passage in run_sync(find_passages(self.method, query, self.context))]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
-        return [to_document(passage) for passage in await find_passages(self.method, query, self.context)]
+        return [make_document(passage) for passage in await find_passages(self.method, query, self.context)]

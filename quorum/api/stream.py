@@ -124,6 +124,7 @@ async def stream(
     Tim Peters
     """
     from quorum.core.context import Context
+    from quorum.core.state_updates import unwrap_update
 
     state: Question = {
         "question": question,
@@ -148,7 +149,9 @@ async def stream(
         else:
             for node, update in part.items():
                 if not node.startswith("__"):  # of LangGraph's own, such as an interrupt
-                    yield NodeFinished(node, update or {}, tuple(name.partition(":")[0] for name in space))
+                    yield NodeFinished(
+                        node, unwrap_update(update or {}), tuple(name.partition(":")[0] for name in space)
+                    )
     result = cast("Result", {name: last[name] for name in list_result_names(graph) if name in last})
     if "answer" in result:
         yield reader.finish(result["answer"])

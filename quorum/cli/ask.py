@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store
+from quorum.cli.systems import Systems, find_method
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -15,11 +16,15 @@ if TYPE_CHECKING:
     from quorum.core.context import Context
     from quorum.core.state import Passage, Result, ShownResult
     from quorum.evaluation.trace import Step, Tracer
+    from quorum.graphs import Graph
 
 
 def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.", show_default=False)],
-    method: Annotated[str, typer.Option("--method", metavar="NAME", help="Method; see: quorum methods.")] = "concat_pf",
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="Method (see: quorum methods), or a file of quorum compose.")
+    ] = "concat_pf",
+    system: Systems = None,
     collection: Collection = None,
     passages: Annotated[
         Path | None,
@@ -67,7 +72,8 @@ def ask(
         calibration=None if calibration is None else str(calibration),
     )
     given = read_given_passages(passages, collection)
-    check_question_and_method(question, method, context)
+    check_question_and_retriever(question, context)
+    graph = find_method(method, system).graph
     if abstain_below is not None:
         check_abstain_below(method, context, abstain_below)
     if context.calibration is not None:
@@ -78,7 +84,7 @@ def ask(
         make_sample(context)
     is_saved = True
     try:
-        result = asyncio.run(run(replace_invalid_bytes(question), method, context, given, tracer, stream=stream))
+        result = asyncio.run(run(replace_invalid_bytes(question), graph, context, given, tracer, stream=stream))
     finally:
         if tracer is not None and save_trace_to is not None:
             is_saved = save_trace_to(tracer.root, question)
@@ -98,14 +104,12 @@ def ask(
         raise typer.Exit(1)
 
 
-def check_question_and_method(question: str, method: str, context: "Context") -> None:
+def check_question_and_retriever(question: str, context: "Context") -> None:
     """Report mistakes before the sample collection is created, which takes some seconds."""
-    from quorum.graphs import method_of
     from quorum.retrievers import find_retriever
     from quorum.retrievers.passages import check_question
 
     check_question(question)
-    method_of(method)
     if isinstance(context.retriever, str):
         find_retriever(context.retriever)
 
@@ -171,7 +175,7 @@ def make_sample(context: "Context") -> None:
 
 async def run(
     question: str,
-    method: str,
+    method: "Graph",
     context: "Context",
     given: "list[Passage] | None",
     tracer: "Tracer | None",
@@ -220,11 +224,11 @@ def replace_invalid_bytes(text: str) -> str:
 
 
 def make_tracer(stream: bool) -> "Tracer":
-    from quorum.cli.show import stderr
+    from quorum.cli.show import make_stderr_console
     from quorum.cli.trace import format_headline
     from quorum.evaluation.trace import Tracer
 
-    console = stderr()
+    console = make_stderr_console()
 
     def print_node(step: "Step") -> None:
         if step.kind == "node":
@@ -260,7 +264,7 @@ def print_result(result: "ShownResult", method: str, *, as_json: bool, numbers: 
         ]
         typer.echo(dumps({**result, "passages": passages}, ensure_ascii=False, indent=2))
         return
-    from quorum.cli.show import format_result, stdout
+    from quorum.cli.show import format_result, make_stdout_console
 
-    console = stdout()
+    console = make_stdout_console()
     console.print(format_result(result, method, colours=console.color_system is not None, numbers=numbers))

@@ -59,12 +59,12 @@ def list_collections(store: Store = None, json: AsJson = False) -> None:
     if not summaries:
         typer.echo("There are no collections yet; make one with: quorum index PATH --collection NAME")
         return
-    from quorum.cli.show import make_plain_table, stdout
+    from quorum.cli.show import make_plain_table, make_stdout_console
 
     table = make_plain_table("collection", "passages", "files", "embeddings", "size", "changed", "remarks")
     for summary in summaries:
         table.add_row(*make_row(summary))
-    stdout().print(table)
+    make_stdout_console().print(table)
 
 
 def make_row(summary: "Summary") -> list[str]:

@@ -163,7 +163,7 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     """Print the estimate before anything is paid for: as the output of a dry run, else as a message."""
     from rich.text import Text
 
-    from quorum.cli.show import make_plain_table, stderr, stdout
+    from quorum.cli.show import make_plain_table, make_stderr_console, make_stdout_console
     from quorum.evaluation.compare.recommend import format_dollars
 
     table = make_plain_table("estimated for a question", "calls", "between", "tokens", "cost", right=True)
@@ -176,7 +176,7 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
         cost = "no price" if method_estimate.cost is None else format_dollars(method_estimate.cost)
         tokens = method_estimate.input_tokens + method_estimate.output_tokens
         table.add_row(Text(name, style="bold"), f"{method_estimate.calls:.1f}", between, f"{tokens:,.0f}", cost)
-    console = stderr() if to_stderr else stdout()
+    console = make_stderr_console() if to_stderr else make_stdout_console()
     console.print(table)
     console.print(describe_total(estimate))
 
@@ -202,14 +202,14 @@ def describe_judge(estimate: "Estimate", methods: int) -> str:
 def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
     """The recommendation, the tables and where the report lies; failed questions make exit code 1."""
     from quorum.cli.evaluate import print_spent, print_tables
-    from quorum.cli.show import stdout
+    from quorum.cli.show import make_stdout_console
     from quorum.cli.tables import make_race_table, make_score_tables, make_share_table
 
     scores = decision.scores
     if as_json:
         typer.echo(write_result_line(decision))
     else:
-        console = stdout()
+        console = make_stdout_console()
         for sentence in decision.recommendation.sentences:
             console.print(sentence)
         console.print()

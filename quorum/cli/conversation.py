@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from quorum.cli.show import format_headline, format_result, format_support, stdout
+from quorum.cli.show import format_headline, format_result, format_support, make_stdout_console
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.core.places import describe_place
@@ -70,7 +70,7 @@ class Conversation:
                 {"role": "assistant", "content": exchange.answer},
             )
         ]
-        console, shown = stdout(), Pieces(question)
+        console, shown = make_stdout_console(), Pieces(question)
         result = await answer_and_report(question, self.method, self.context, shown.print_event, history=history)
         last = Exchange(question, self.method, await add_support(question, result, self.context))
         self.exchanges.append(last)
@@ -123,7 +123,7 @@ class Conversation:
         """Print the last result as `quorum ask` does."""
         if not self.exchanges:
             raise SetupError("Nothing was asked yet; ask a question first.")
-        last, console = self.exchanges[-1], stdout()
+        last, console = self.exchanges[-1], make_stdout_console()
         console.print(format_result(last.result, last.method, colours=console.color_system is not None))
 
     def print_history(self, _: str) -> None:
@@ -193,11 +193,11 @@ class Pieces:
         if isinstance(event, NodeFinished) and (event.node, event.inside) == ("stand_alone", ()):
             understood = event.update.get("question", self.question)
             if understood != self.question:
-                stdout().print(Text(f"({understood})", style="dim"))
+                make_stdout_console().print(Text(f"({understood})", style="dim"))
         elif isinstance(event, AnswerText):
             self.has_answer = True
             text = f"\n{event.text}" if event.replaces else event.text
-            stdout().print(Text(text, style="bold"), end="", soft_wrap=True)
+            make_stdout_console().print(Text(text, style="bold"), end="", soft_wrap=True)
 
 
 def split_setting(text: str) -> tuple[str, str]:

@@ -125,9 +125,9 @@ def print_scores(scores: "Scores") -> None:
 
 def print_tables(tables: "Iterable[RenderableType]") -> None:
     """On stdout, with a blank line between."""
-    from quorum.cli.show import stdout
+    from quorum.cli.show import make_stdout_console
 
-    console = stdout()
+    console = make_stdout_console()
     for index, table in enumerate(tables):
         if index:
             console.print()

@@ -1,5 +1,6 @@
 """`quorum experiment`: the papers' experiments on a data set of your own."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -101,6 +102,9 @@ def experiment(
     if name is None:
         print_experiments(as_json=as_json)
         return
+    if data is None and as_json:
+        print_description(name)
+        return
     import asyncio
 
     from quorum.cli.evaluate import mention_retriever
@@ -145,7 +149,7 @@ def experiment(
         outcome = asyncio.run(run_experiment(chosen, options, choices, progress=progress))
     mention_retriever(retriever, options)
     with upload_after(langsmith, outcome.scores.folder):
-        print_experiment(chosen, outcome)
+        print_experiment(chosen, outcome, as_json=as_json)
 
 
 def find_experiment(name: str, data: Path | None) -> "Experiment":
@@ -160,30 +164,38 @@ def find_experiment(name: str, data: Path | None) -> "Experiment":
 
 def print_experiments(*, as_json: bool = False) -> None:
     """The name of each, and what it shows, by paper; or all of it as JSON."""
-    from quorum.evaluation.experiments.catalogue import ALIASES, EXPERIMENTS
+    from quorum.evaluation.experiments.catalogue import EXPERIMENTS
 
     if as_json:
-        import json
-
-        other = {name: [alias for alias, aliased in ALIASES.items() if aliased.name == name] for name in EXPERIMENTS}
-        lines = [
-            describe_experiment(experiment) | {"aliases": sorted(other[experiment.name])}
-            for experiment in EXPERIMENTS.values()
-        ]
-        typer.echo(json.dumps(lines, ensure_ascii=False, indent=2))
+        print_json([describe_experiment(experiment) for experiment in EXPERIMENTS.values()])
         return
     from rich.text import Text
 
-    from quorum.cli.show import make_plain_table, stdout
+    from quorum.cli.show import make_plain_table, make_stdout_console
 
     table = make_plain_table("experiment", "what it shows")
     for experiment in EXPERIMENTS.values():
         table.add_row(Text(experiment.name, style="bold"), experiment.summary)
-    stdout().print(table)
+    make_stdout_console().print(table)
+
+
+def print_description(name: str) -> None:
+    """One experiment as JSON."""
+    from quorum.evaluation.experiments.catalogue import experiment_of
+
+    print_json(describe_experiment(experiment_of(name)))
+
+
+def print_json(value: object) -> None:
+    import json
+
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def describe_experiment(experiment: "Experiment") -> dict[str, object]:
-    """An experiment as JSON."""
+    """An experiment as JSON: what it runs, and the paper's figures in percent (null where the paper states none)."""
+    from quorum.evaluation.experiments.catalogue import ALIASES
+
     return {
         "name": experiment.name,
         "paper": experiment.paper,
@@ -194,12 +206,16 @@ def describe_experiment(experiment: "Experiment") -> dict[str, object]:
         "settings": dict(experiment.settings),
         "data": list(experiment.data),
         "models": list(experiment.models),
+        "questions": experiment.questions,
         "measures": list(experiment.measures),
         "needs": list(experiment.needs),
+        "figures": [asdict(block) for block in experiment.figures],
+        "note": experiment.note,
+        "aliases": sorted(alias for alias, found in ALIASES.items() if found.name == experiment.name),
     }
 
 
-def print_experiment(chosen: "Experiment", outcome: "Outcome") -> None:
+def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool = False) -> None:
     """The tables of an evaluation, what the experiment worked out, and in what it differs from the paper's."""
     from rich.text import Text
 
@@ -207,6 +223,10 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome") -> None:
     from quorum.cli.tables import make_panel_table, make_score_tables
 
     scores = outcome.scores
+    if as_json:
+        print_json(describe_outcome(chosen, outcome))
+        print_spent(scores)
+        return
     measures = scores.plan.options.measures
     notes = [f"Not as in the paper: {'; '.join(outcome.changes)}."] if outcome.changes else []
     notes += [chosen.note] if chosen.note else []
@@ -219,3 +239,18 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome") -> None:
         ]
     )
     print_spent(scores)
+
+
+def describe_outcome(chosen: "Experiment", outcome: "Outcome") -> dict[str, object]:
+    """An outcome as JSON: what its files say (summary, comparison, analysis), and in what it departs from the paper."""
+    scores = outcome.scores
+    return {
+        "name": chosen.name,
+        "source": chosen.source,
+        "changes": outcome.changes,
+        "note": chosen.note,
+        "summary": scores.summary,
+        "comparisons": scores.comparisons,
+        "analysis": outcome.panels,
+        "folder": str(scores.folder),
+    }

@@ -41,7 +41,10 @@ def gate(
     from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost
 
-    (baseline_name, baseline_rows), (replacing, other) = results_of(baseline, measure), results_of(new, measure)
+    (baseline_name, baseline_rows), (replacing, other) = (
+        read_method_results(baseline, measure),
+        read_method_results(new, measure),
+    )
     decided = decide_gate(
         baseline_name, replacing, margin, methods=(baseline_rows, other), wrong_cost=check_wrong_cost(wrong_cost)
     )
@@ -54,7 +57,7 @@ def gate(
     raise typer.Exit(EXIT_CODES[decided.verdict])
 
 
-def results_of(text: str, measure: str | None) -> "tuple[RecordedResults, str | None]":
+def read_method_results(text: str, measure: str | None) -> "tuple[RecordedResults, str | None]":
     """The results in FOLDER, and the method where the text is FOLDER:METHOD."""
     from quorum.evaluation.decisions.recorded_results import read_results
 

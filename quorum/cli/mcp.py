@@ -7,6 +7,7 @@ import typer
 from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store
 from quorum.cli.server_options import (
     AllowedModels,
+    Composed,
     DollarsPerDay,
     FirstCollection,
     Host,
@@ -17,6 +18,7 @@ from quorum.cli.server_options import (
     Tokens,
     make_server_options,
 )
+from quorum.cli.systems import Systems
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ def mcp(
     questions_per_minute: QuestionsPerMinute = None,
     dollars_per_day: DollarsPerDay = None,
     prices: ModelPrices = None,
+    composed: Composed = None,
+    system: Systems = None,
     retriever: Retriever = None,
     k: K = None,
     store: Store = None,
@@ -52,7 +56,9 @@ def mcp(
 
     if find_spec("mcp") is None:
         raise SetupError("quorum mcp needs the extra [mcp]; install it with: pip install -e '.[mcp]'")
-    options = make_server_options(host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices)
+    options = make_server_options(
+        host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices, composed, system
+    )
     context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )

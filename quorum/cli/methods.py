@@ -35,7 +35,7 @@ def methods(
 
         typer.echo(dumps(rows, ensure_ascii=False, indent=2))
     else:
-        from quorum.cli.show import make_methods_table, stdout
+        from quorum.cli.show import make_methods_table, make_stdout_console
 
-        stdout().print(make_methods_table(rows))
-        stdout().print(NOTE_ON_CALLS, style="dim")
+        make_stdout_console().print(make_methods_table(rows))
+        make_stdout_console().print(NOTE_ON_CALLS, style="dim")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from quorum.cli.show import stderr
+from quorum.cli.show import make_stderr_console
 from quorum.core.files import escape_name
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def explain_resuming() -> Iterator[None]:
 def progress_bar() -> Iterator[ProgressCallback]:
     """One bar for each stage, by its name."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = stderr()
+    console = make_stderr_console()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         yield show_stages(bars)
 
@@ -84,7 +84,7 @@ class TimeLeft:
 @contextmanager
 def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Watch"]:
     """Show how far indexing is: a bar on a terminal, elsewhere a line every ten seconds."""
-    console = stderr()
+    console = make_stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         task = bars.add_task("index", total=1.0, said="")

@@ -28,7 +28,7 @@ def list_prompts(context: typer.Context, json: AsJson = False, settings: Setting
     if json:
         print_json(rows)
         return
-    from quorum.cli.show import make_plain_table, stdout
+    from quorum.cli.show import make_plain_table, make_stdout_console
 
     table = make_plain_table("family", "prompt", "variables", "version", "sent by")
     for row in rows:
@@ -36,7 +36,7 @@ def list_prompts(context: typer.Context, json: AsJson = False, settings: Setting
         table.add_row(
             row["family"], row["name"] + mark, ", ".join(row["variables"]), row["version"], ", ".join(row["sent_by"])
         )
-    stdout().print(table)
+    make_stdout_console().print(table)
 
 
 @app.command()

@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from quorum.cli.progress import ProgressCallback, show_stages
-from quorum.cli.show import stderr
+from quorum.cli.show import make_stderr_console
 
 if TYPE_CHECKING:
     from quorum.evaluation.run.race import RunningRace, Watch
@@ -38,7 +38,7 @@ def show_race(
     *, as_json: bool, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[tuple[ProgressCallback, "Watch"]]:
     """The callbacks that show how far a comparison and its race are."""
-    console = stderr()
+    console = make_stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with RaceBars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         drawn, seen = -math.inf, Seen()

@@ -7,6 +7,7 @@ import typer
 from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store
 from quorum.cli.server_options import (
     AllowedModels,
+    Composed,
     DollarsPerDay,
     FirstCollection,
     Host,
@@ -17,6 +18,7 @@ from quorum.cli.server_options import (
     Tokens,
     make_server_options,
 )
+from quorum.cli.systems import Systems
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ def serve(
     questions_per_minute: QuestionsPerMinute = None,
     dollars_per_day: DollarsPerDay = None,
     prices: ModelPrices = None,
+    composed: Composed = None,
+    system: Systems = None,
     retriever: Retriever = None,
     k: K = None,
     store: Store = None,
@@ -51,7 +55,9 @@ def serve(
     from quorum.cli.settings import read_context
     from quorum.serving.serve import serve
 
-    options = make_server_options(host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices)
+    options = make_server_options(
+        host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices, composed, system
+    )
     if not no_page and find_spec("nicegui") is None:
         raise SetupError(
             "The page needs the extra [ui]; install it with: pip install -e '.[ui]', or run: make serve; or serve the "

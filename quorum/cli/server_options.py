@@ -38,6 +38,10 @@ QuestionsPerMinute: TypeAlias = Annotated[
 DollarsPerDay: TypeAlias = Annotated[
     float | None, typer.Option("--dollars-per-day", metavar="X", help="The most for one token.", min=0)
 ]
+Composed: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--composed", metavar="[NAME=]FILE", help="A cascade of quorum compose as a method; several times."),
+]
 ModelPrices: TypeAlias = Annotated[
     Path | None, typer.Option("--prices", metavar="FILE", help="What models cost (TOML or JSON).")
 ]
@@ -51,8 +55,11 @@ def make_server_options(
     questions_per_minute: int | None,
     dollars_per_day: float | None,
     prices: Path | None,
+    composed: list[str] | None = None,
+    systems: list[str] | None = None,
 ) -> "Options":
     """What clients may do, from the options; an address that others reach without a token is a `SetupError`."""
+    from quorum.evaluation.run.columns import read_systems
     from quorum.serving.address import check_tokens
     from quorum.serving.serve import Options
 
@@ -63,6 +70,8 @@ def make_server_options(
         questions_per_minute=questions_per_minute,
         dollars_per_day=dollars_per_day,
         prices=prices,
+        composed=tuple(composed or ()),
+        systems=read_systems(systems) if systems else {},
     )
 
 

@@ -18,13 +18,13 @@ from quorum.nodes.evidence import is_claimed
 from quorum.nodes.support import is_unsure
 
 
-def stdout() -> Console:
+def make_stdout_console() -> Console:
     """The console for data; in a pipe 100 columns wide, unless COLUMNS says otherwise."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
     return Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False)
 
 
-def stderr() -> Console:
+def make_stderr_console() -> Console:
     """The console for messages and progress."""
     return Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
 

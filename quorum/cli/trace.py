@@ -3,7 +3,7 @@
 from rich.text import Text
 from rich.tree import Tree
 
-from quorum.cli.show import stderr, stdout
+from quorum.cli.show import make_stderr_console, make_stdout_console
 from quorum.evaluation.trace import Step
 
 
@@ -35,7 +35,7 @@ def make_tree(step: Step, above: Tree | None = None) -> Tree:
 
 def print_trace(root: Step, *, to_stderr: bool) -> None:
     """Print every step of a run as a tree."""
-    console = stderr() if to_stderr else stdout()
+    console = make_stderr_console() if to_stderr else make_stdout_console()
     for step in root.steps:
         console.print(make_tree(step))
     console.print()

@@ -31,7 +31,8 @@ class Acceptance:
 @dataclass(frozen=True)
 class ComposedStage:
     """One stage. name: its column in the results; method: the graph; accept: None for the last, whose answer is final;
-    settings: those it was measured with, as config.json describes them; prompts: the versions of the prompts it sent.
+    settings: those it was measured with, as config.json describes them; prompts: the versions of the prompts it sent;
+    system: of a system of somebody's own, the hash of its spec.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ComposedStage:
     accept: Acceptance | None
     settings: dict[str, Any]
     prompts: dict[str, str] = field(default_factory=dict)
+    system: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,4 +99,5 @@ def read_stage(value: dict[str, Any]) -> ComposedStage:
         accept=None if accept is None else Acceptance(cast(TestName, accept["test"]), accept.get("at_least")),
         settings=dict(value["settings"]),
         prompts={str(name): str(version) for name, version in (value.get("prompts") or {}).items()},
+        system=None if value.get("system") is None else str(value["system"]),
     )

@@ -7,7 +7,7 @@ from uuid import UUID
 from langchain_core.outputs import LLMResult
 
 
-def node_name(name: object, parent: UUID | None, metadata: Mapping[str, Any] | None) -> str | None:
+def get_node_name(name: object, parent: UUID | None, metadata: Mapping[str, Any] | None) -> str | None:
     """The node that begins with this event; None for the graph itself, a branch, and LangGraph's own runs."""
     node = str(name or "")
     if parent is None or node == "__start__" or node != (metadata or {}).get("langgraph_node"):
@@ -15,17 +15,17 @@ def node_name(name: object, parent: UUID | None, metadata: Mapping[str, Any] | N
     return node
 
 
-def message_of(response: LLMResult) -> Any:
+def read_message(response: LLMResult) -> Any:
     """The message of a reply; None where a model gives plain text."""
     return getattr(response.generations[0][0], "message", None)
 
 
-def usage_of(response: LLMResult) -> Mapping[str, Any]:
+def read_usage(response: LLMResult) -> Mapping[str, Any]:
     """The tokens of a reply by kind; empty if the model does not report them."""
-    return getattr(message_of(response), "usage_metadata", None) or {}
+    return getattr(read_message(response), "usage_metadata", None) or {}
 
 
 def is_stored(response: LLMResult) -> bool:
     """Whether the reply came from the journal."""
-    about = getattr(message_of(response), "response_metadata", None) or {}
+    about = getattr(read_message(response), "response_metadata", None) or {}
     return bool(about.get("stored"))

@@ -32,22 +32,22 @@ class Place:
     started: datetime
 
 
-def example_id(dataset: UUID, row: Row) -> UUID:
+def make_example_id(dataset: UUID, row: Row) -> UUID:
     """The id of an example: the same question with the same answers has the same id in every evaluation."""
     return uuid5(dataset, json.dumps([row["id"], row["question"], row["gold"]]))
 
 
-def example_of(dataset: UUID, row: Row, hide: bool) -> dict[str, Any]:
+def make_example(dataset: UUID, row: Row, hide: bool) -> dict[str, Any]:
     """A question with its accepted answers; its metadata contain our id."""
     return {
-        "id": example_id(dataset, row),
+        "id": make_example_id(dataset, row),
         "inputs": clean_value({"question": row["question"]}, hide),
         "reference_outputs": {"answers": clean_value({"answer": row["gold"]}, hide)["answer"]},
         "metadata": {"id": row["id"], "task": row.get("task") or "short"},
     }
 
 
-def dated_id(when: datetime, *what: str) -> UUID:
+def make_dated_id(when: datetime, *what: str) -> UUID:
     """A UUID of version 7, as LangSmith requires for runs: a time, then bits derived from `what`."""
     digest = int.from_bytes(sha256(json.dumps(what).encode()).digest()[:10])
     value = int(when.timestamp() * 1000) << 80 | digest
@@ -57,29 +57,29 @@ def dated_id(when: datetime, *what: str) -> UUID:
 
 def run_id(place: Place, row: Row) -> UUID:
     """The id of a run. A failed answer and its later replacement are two runs."""
-    return dated_id(place.started, str(place.experiment), row["id"], "failed" if row["error"] else "answered")
+    return make_dated_id(place.started, str(place.experiment), row["id"], "failed" if row["error"] else "answered")
 
 
-def runs_of(place: Place, row: Row) -> Iterator[dict[str, Any]]:
+def make_runs(place: Place, row: Row) -> Iterator[dict[str, Any]]:
     """The run of an answer and a child run for its model calls, from which LangSmith counts and prices tokens."""
     id_, started = run_id(place, row), place.started.astimezone(UTC)
     ended = started + timedelta(seconds=row["seconds"])
     order = f"{started:%Y%m%dT%H%M%S%fZ}{id_}"
     common = {"trace_id": id_, "project_name": place.project, "start_time": started, "end_time": ended}
-    told = {name: row.get(name) for name in COUNTED_KEYS}
+    counts = {name: row.get(name) for name in COUNTED_KEYS}
     yield common | {
         "id": id_,
         "dotted_order": order,
         "name": place.method,
         "run_type": "chain",
         "inputs": {"question": row["question"]},
-        "outputs": outputs_of(row) if row["error"] is None else None,
+        "outputs": make_outputs(row) if row["error"] is None else None,
         "error": row["error"],
-        "reference_example_id": example_id(place.dataset, row),
-        "extra": {"metadata": {"id": row["id"], "task": row.get("task") or "short", "method": place.method, **told}},
+        "reference_example_id": make_example_id(place.dataset, row),
+        "extra": {"metadata": {"id": row["id"], "task": row.get("task") or "short", "method": place.method, **counts}},
     }
     if row.get("calls"):
-        below = dated_id(place.started, str(id_), "calls")
+        below = make_dated_id(place.started, str(id_), "calls")
         yield common | {
             "id": below,
             "parent_run_id": id_,
@@ -88,13 +88,13 @@ def runs_of(place: Place, row: Row) -> Iterator[dict[str, Any]]:
             "run_type": "llm",
             "inputs": {},
             "outputs": {},
-            "extra": {"metadata": model_metadata(place.model) | {"usage_metadata": usage_of(row)}},
+            "extra": {"metadata": describe_model(place.model) | {"usage_metadata": make_usage(row)}},
         }
 
 
-def outputs_of(row: Row) -> dict[str, Any]:
+def make_outputs(row: Row) -> dict[str, Any]:
     """The outputs of a run: the answer, the ids of its passages, and what the method reports about the run."""
-    found: dict[str, Any] = {
+    outputs: dict[str, Any] = {
         "answer": row["answer"],
         "unknown": row["unknown"],
         "confidence": row["confidence"],
@@ -104,22 +104,22 @@ def outputs_of(row: Row) -> dict[str, Any]:
         "passages": [{"id": id_} for id_ in row["passages"]],
         "retrieved": row.get("retrieved"),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in outputs.items() if value is not None}
 
 
-def usage_of(row: Row) -> dict[str, int]:
+def make_usage(row: Row) -> dict[str, int]:
     """The tokens of all calls, as LangChain names them."""
     read, written = row["input_tokens"] or 0, row["output_tokens"] or 0
     return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
 
 
-def model_metadata(model: str) -> dict[str, str]:
+def describe_model(model: str) -> dict[str, str]:
     """The model as LangSmith's table of prices has it."""
     provider, colon, name = model.partition(":")
     return {"ls_model_type": "chat"} | ({"ls_provider": provider} if colon else {}) | {"ls_model_name": name or model}
 
 
-def feedback_of(place: Place, row: Row) -> Iterator[dict[str, Any]]:
+def make_feedback(place: Place, row: Row) -> Iterator[dict[str, Any]]:
     """The measures of an answer, each as a score of its run."""
     id_ = run_id(place, row)
     for key in list_metrics():

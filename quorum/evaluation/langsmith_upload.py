@@ -23,8 +23,8 @@ from pydantic import ValidationError
 from requests import RequestException
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.langsmith_rows import Place, example_id, example_of, feedback_of, runs_of
-from quorum.evaluation.run.config import short_hash
+from quorum.evaluation.langsmith_rows import Place, make_example, make_example_id, make_feedback, make_runs
+from quorum.evaluation.run.config import compute_short_hash
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.results import Row, read_config
 from quorum.evaluation.run.source import Progress, ignore_progress
@@ -63,7 +63,8 @@ def check_access(name: str) -> None:
             client.has_dataset(dataset_name=name)
     except FAILURES as error:
         raise SetupError(
-            f"LangSmith cannot be used ({reason(error)}); check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT, or leave "
+            f"LangSmith cannot be used ({describe_error(error)}); check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT, "
+            f"or leave "
             "--langsmith out."
         ) from None
 
@@ -75,7 +76,8 @@ def upload(folder: Path, name: str, progress: Progress = ignore_progress) -> Upl
             return send(client, read_config(folder / "config.json"), lines, name, progress)
     except FAILURES as error:
         raise SetupError(
-            f"The results are in {folder}, but LangSmith did not take them ({reason(error)}); the same command again "
+            f"The results are in {folder}, but LangSmith did not take them ({describe_error(error)}); the same "
+            f"command again "
             "sends what is missing and asks nothing anew."
         ) from None
 
@@ -107,74 +109,74 @@ class Sender(TraceClient):
             raise self.failures[0]
 
 
-def reason(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """The beginning of the error message, without secrets."""
-    said = " ".join(URL_QUERY.sub("", str(clean_value(str(error), False))).split()) or type(error).__name__
-    return said if len(said) <= LONGEST_MESSAGE else f"{said[:LONGEST_MESSAGE]} ..."
+    message = " ".join(URL_QUERY.sub("", str(clean_value(str(error), False))).split()) or type(error).__name__
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
 
 
 def send(client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: Progress) -> UploadSummary:
     """The dataset, its examples, then one experiment after the other."""
-    dataset = dataset_of(client, name, config)
+    dataset = find_dataset(client, name, config)
     add_examples(client, dataset.id, lines)
     titles, sent, total = [], 0, len(lines.places)
     for method in config["methods"]:
-        rows = [id_ for one, id_ in lines.places if one == method]
-        title = f"{name}: {method} {short_hash(config)}"
-        about = metadata_of(config, method)
-        experiment = experiment_of(client, title, dataset.id, about, len(rows))
-        digest = digest_of(lines, method, rows)
+        rows = [id_ for method_of_row, id_ in lines.places if method_of_row == method]
+        title = f"{name}: {method} {compute_short_hash(config)}"
+        about = make_metadata(config, method)
+        experiment = find_experiment(client, title, dataset.id, about, len(rows))
+        digest = compute_digest(lines, method, rows)
         titles.append(title)
         if experiment.metadata.get("results") != digest:
             place = Place(dataset.id, experiment.id, title, method, str(about.get("model")), experiment.start_time)
-            for chunk in chunks(rows):
-                send_rows(client, place, [row_of(lines, method, id_) for id_ in chunk])
+            for chunk in split_into_chunks(rows):
+                send_rows(client, place, [get_row(lines, method, id_) for id_ in chunk])
                 sent += len(chunk)
                 progress("upload", sent, total)
             client.update_project(experiment.id, metadata=about | {"results": digest})
     return UploadSummary(dataset.url, titles, sent)
 
 
-def dataset_of(client: langsmith.Client, name: str, config: Mapping[str, Any]) -> Dataset:
+def find_dataset(client: langsmith.Client, name: str, config: Mapping[str, Any]) -> Dataset:
     """The dataset of that name, made where there is none."""
     try:
-        found: Dataset = client.read_dataset(dataset_name=name)
+        dataset: Dataset = client.read_dataset(dataset_name=name)
     except LangSmithNotFoundError:
-        found = client.create_dataset(
+        dataset = client.create_dataset(
             name,
             description=f"Questions of {config['data']['file']}, with their accepted answers.",
             metadata={"quorum": config["quorum"], "file": config["data"]["file"], "sha256": config["data"]["sha256"]},
         )
-    return found
+    return dataset
 
 
 def add_examples(client: langsmith.Client, dataset: UUID, lines: LineIndex) -> None:
     """The questions that the dataset has not yet."""
-    asked = {id_: method for method, id_ in lines.places}
-    for chunk in chunks(asked.items()):
-        rows = {example_id(dataset, row): row for row in (row_of(lines, method, id_) for id_, method in chunk)}
+    method_of_id = {id_: method for method, id_ in lines.places}
+    for chunk in split_into_chunks(method_of_id.items()):
+        rows = {make_example_id(dataset, row): row for row in (get_row(lines, method, id_) for id_, method in chunk)}
         there = {example.id for example in client.list_examples(dataset_id=dataset, example_ids=list(rows))}
-        missing = [example_of(dataset, row, hides_passages()) for id_, row in rows.items() if id_ not in there]
+        missing = [make_example(dataset, row, hides_passages()) for id_, row in rows.items() if id_ not in there]
         if missing:
             client.create_examples(dataset_id=dataset, examples=missing)
 
 
-def experiment_of(
+def find_experiment(
     client: langsmith.Client, title: str, dataset: UUID, about: dict[str, Any], rows: int
 ) -> TracerSession:
     """The experiment of that name, made where there is none."""
     try:
-        found: TracerSession = client.read_project(project_name=title)
+        project: TracerSession = client.read_project(project_name=title)
     except LangSmithNotFoundError:
-        found = client.create_project(title, metadata=about, reference_dataset_id=dataset, num_examples=rows)
-    return found
+        project = client.create_project(title, metadata=about, reference_dataset_id=dataset, num_examples=rows)
+    return project
 
 
-def metadata_of(config: Mapping[str, Any], method: str) -> dict[str, Any]:
+def make_metadata(config: Mapping[str, Any], method: str) -> dict[str, Any]:
     """The metadata that identifies an experiment: the settings of its method that are set."""
     settings = {name: format_model_identity(value) for name, value in config["methods"][method].items()}
     known = {name: value for name, value in settings.items() if isinstance(value, PLAIN_TYPES)}
-    return dict(clean_value({"quorum": config["quorum"], "configuration": short_hash(config), **known}, False))
+    return dict(clean_value({"quorum": config["quorum"], "configuration": compute_short_hash(config), **known}, False))
 
 
 def format_model_identity(value: Any) -> Any:
@@ -184,32 +186,32 @@ def format_model_identity(value: Any) -> Any:
     return value["provider"] if value["provider"] == "embedded" else f"{value['provider']}:{value['model']}"
 
 
-def digest_of(lines: LineIndex, method: str, ids: Sequence[str]) -> str:
+def compute_digest(lines: LineIndex, method: str, ids: Sequence[str]) -> str:
     """A digest that distinguishes results from those sent before."""
     digest = hashlib.sha256()
     for id_ in ids:
-        digest.update(json.dumps(row_of(lines, method, id_)).encode())
+        digest.update(json.dumps(get_row(lines, method, id_)).encode())
     return digest.hexdigest()[:12]
 
 
-def chunks(items: Iterable[T]) -> Iterator[list[T]]:
+def split_into_chunks(items: Iterable[T]) -> Iterator[list[T]]:
     """Split rows into batches of the size of one request."""
     rest = iter(items)
     while chunk := list(islice(rest, AT_ONCE)):
         yield chunk
 
 
-def row_of(lines: LineIndex, method: str, id_: str) -> Row:
+def get_row(lines: LineIndex, method: str, id_: str) -> Row:
     return lines.get(method, id_)  # type: ignore[return-value]
 
 
 def send_rows(client: Sender, place: Place, rows: Sequence[Row]) -> None:
     """Runs with their feedback; waits until LangSmith has them."""
     for row in rows:
-        for run in runs_of(place, row):
+        for run in make_runs(place, row):
             client.create_run(**run)
     client.wait_for_uploads()
     for row in rows:
-        for feedback in feedback_of(place, row):
+        for feedback in make_feedback(place, row):
             client.create_feedback(**feedback)
     client.wait_for_uploads()

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from quorum.core.json_text import parse_json
 from quorum.core.state import ShownResult
-from quorum.evaluation.trace import FORMAT_NAME, Step, step_of
+from quorum.evaluation.trace import FORMAT_NAME, Step, read_step
 
 DEEPEST_NESTING = 60  # lists and objects inside each other; a graph in a graph takes about ten
 LARGEST_NUMBER = 10**15  # of any number
@@ -25,15 +25,15 @@ def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
     >>> read_saved_run(b'{"format": "quorum trace 1", "steps": [{"kind": "node", "name": "vote"}]}')[1][0].name
     'vote'
     """
-    kept = parse_json(data)
-    check_bounds(kept)
-    if not isinstance(kept, dict) or "format" not in kept:
+    saved = parse_json(data)
+    check_bounds(saved)
+    if not isinstance(saved, dict) or "format" not in saved:
         raise ValueError("it is not an object with a format")
-    if kept["format"] != FORMAT_NAME:
-        raise ValueError(f"it says {str(kept['format'])[:40]!r} where {FORMAT_NAME!r} is known")
-    steps = kept.get("steps")
+    if saved["format"] != FORMAT_NAME:
+        raise ValueError(f"it says {str(saved['format'])[:40]!r} where {FORMAT_NAME!r} is known")
+    steps = saved.get("steps")
     check_steps(steps)
-    return kept, [step_of(one) for one in steps or []]
+    return saved, [read_step(step) for step in steps or []]
 
 
 def check_bounds(value: Any) -> None:
@@ -42,11 +42,13 @@ def check_bounds(value: Any) -> None:
     for _ in range(DEEPEST_NESTING):
         if not level:
             return
-        for one in level:
+        for item in level:
             # No number is larger or smaller than NaN.
-            if isinstance(one, int | float) and not abs(one) <= LARGEST_NUMBER:
+            if isinstance(item, int | float) and not abs(item) <= LARGEST_NUMBER:
                 raise ValueError("a number in it is too large")
-        inside = [list(one.values()) if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        inside = [
+            list(item.values()) if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
+        ]
         level = [item for part in inside for item in part]
     if level:
         raise ValueError("it is nested too deeply")
@@ -61,8 +63,8 @@ def check_steps(steps: Any) -> None:
             raise ValueError("a step has no kind and name, or unknown keys")
         texts = [step.get(name, "") for name in TEXT_KEYS] + [step.get("error") or ""]
         lists = [step.get(name, []) for name in LIST_KEYS]
-        texts += [item for one in lists if isinstance(one, list) for item in one]
-        if not all(isinstance(one, str) for one in texts) or not all(isinstance(one, list) for one in lists):
+        texts += [item for listed in lists if isinstance(listed, list) for item in listed]
+        if not all(isinstance(text, str) for text in texts) or not all(isinstance(listed, list) for listed in lists):
             raise ValueError("a step holds something else where a text belongs")
         read_number(step.get("seconds"))
         check_steps(step.get("steps", []))

@@ -12,7 +12,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from quorum.core.redaction import redact
-from quorum.evaluation.callbacks import message_of, node_name, usage_of
+from quorum.core.state_updates import unwrap_update
+from quorum.evaluation.callbacks import get_node_name, read_message, read_usage
 from quorum.models.tracing import clean_value, hides_passages
 
 FORMAT_NAME = "quorum trace 1"
@@ -55,12 +56,12 @@ class Tracer(AsyncCallbackHandler):
             self.open[run_id] = step
         self.parents[run_id] = step or above
 
-    def end(self, run_id: UUID, **found: Any) -> None:
+    def end(self, run_id: UUID, **outcome: Any) -> None:
         step = self.open.pop(run_id, None)
         if step is None:
             return
         step.seconds = time.perf_counter() - step.started
-        for name, value in found.items():
+        for name, value in outcome.items():
             setattr(step, name, value)
         self.listener(step)
 
@@ -74,7 +75,7 @@ class Tracer(AsyncCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        node = node_name(kwargs.get("name"), parent_run_id, metadata)
+        node = get_node_name(kwargs.get("name"), parent_run_id, metadata)
         step = None if node is None else Step("node", node)
         if parent_run_id is None:
             step = Step("graph", str(kwargs.get("name") or ""))
@@ -106,10 +107,10 @@ class Tracer(AsyncCallbackHandler):
         self.begin(step, run_id, parent_run_id)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        usage = usage_of(response)
+        usage = read_usage(response)
         if run_id in self.open and usage:
             self.open[run_id].details.append(f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out")
-        reasoning = str(getattr(message_of(response), "additional_kwargs", {}).get("reasoning_content") or "")
+        reasoning = str(getattr(read_message(response), "additional_kwargs", {}).get("reasoning_content") or "")
         self.end(run_id, reply=clean_text(response.generations[0][0].text), reasoning=clean_text(reasoning))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
@@ -154,18 +155,21 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
     """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The node `begin` only clears."""
     if node in ("begin", "begin_turn"):
         return []
+    changed = unwrap_update(update)
     lines = [
-        f"{key}: {show(update[key])}" for key, show in VALUE_FORMATS.items() if update.get(key) not in (None, [], 0, "")
+        f"{key}: {show(one)}"
+        for key, show in VALUE_FORMATS.items()
+        if (one := changed.get(key)) not in (None, [], 0, "")
     ]
     return [str(clean_value({"answer": line}, hides_passages())["answer"]) for line in lines]
 
 
 def step_to_json(step: Step) -> dict[str, Any]:
     """A step as JSON, without empty fields and without its start time, which means nothing in another process."""
-    found = {name: value for name, value in asdict(step).items() if value not in (None, "", []) and name != "started"}
-    return found | ({"steps": [step_to_json(inner) for inner in step.steps]} if step.steps else {})
+    fields = {name: value for name, value in asdict(step).items() if value not in (None, "", []) and name != "started"}
+    return fields | ({"steps": [step_to_json(inner) for inner in step.steps]} if step.steps else {})
 
 
-def step_of(saved: dict[str, Any]) -> Step:
+def read_step(saved: dict[str, Any]) -> Step:
     """The step that `step_to_json` wrote down."""
-    return Step(**saved | {"steps": [step_of(inner) for inner in saved.get("steps", [])]})
+    return Step(**saved | {"steps": [read_step(inner) for inner in saved.get("steps", [])]})

@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 from typing_extensions import TypedDict
 
-from quorum.evaluation.callbacks import is_stored, message_of, node_name, usage_of
+from quorum.evaluation.callbacks import get_node_name, is_stored, read_message, read_usage
 
 SHOWN_DIGITS = 4
 SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS", default=None)
@@ -72,7 +72,7 @@ class Watch(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         above = self.nodes.get(parent_run_id) if parent_run_id else None
-        name = node_name(kwargs.get("name"), parent_run_id, metadata)
+        name = get_node_name(kwargs.get("name"), parent_run_id, metadata)
         if name is None:
             self.nodes[run_id] = above
             return
@@ -108,8 +108,8 @@ class Watch(AsyncCallbackHandler):
         if run_id not in self.calling:
             return
         call, begun, now = self.calling.pop(run_id), self.started.pop(run_id), time.perf_counter()
-        usage = usage_of(response)
-        took = float(getattr(message_of(response), "response_metadata", {}).get("seconds", now - begun))
+        usage = read_usage(response)
+        took = float(getattr(read_message(response), "response_metadata", {}).get("seconds", now - begun))
         call["reply"], call["stored"] = response.generations[0][0].text, is_stored(response)
         call["seconds"] = round(took, SHOWN_DIGITS)
         call["input_tokens"], call["output_tokens"] = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
@@ -134,17 +134,19 @@ class Watch(AsyncCallbackHandler):
         """Seconds from the question to the answer as if no other method had asked the same before: a stored reply and a
         remembered search count with the time that they took first.
         """
-        return max(time.perf_counter() - self.begun, longest_path(self.steps, self.spans, None))
+        return max(time.perf_counter() - self.begun, find_longest_path(self.steps, self.spans, None))
 
 
-def longest_path(
+def find_longest_path(
     steps: Sequence[Step], spans: Sequence[tuple[int | None, float, float, float]], within: int | None
 ) -> float:
     """Seconds of a graph: its supersteps one after the other, each as long as its slowest node."""
     rounds: dict[int, float] = {}
     for number, step in enumerate(steps):
         if step["within"] == within and number != within:
-            inner = longest_path(steps, spans, number) + sum_node_seconds([span for span in spans if span[0] == number])
+            inner = find_longest_path(steps, spans, number) + sum_node_seconds(
+                [span for span in spans if span[0] == number]
+            )
             rounds[step["round"]] = max(rounds.get(step["round"], 0.0), step["seconds"], inner)
     return sum(rounds.values())
 

@@ -46,8 +46,8 @@ async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseC
         if key not in state.entries:
             model = await asyncio.to_thread(make_chat, read, context, state)
             state.get_or_make(key, lambda: model)
-    found: BaseChatModel = state.entries[key]
-    return found
+    cached_model: BaseChatModel = state.entries[key]
+    return cached_model
 
 
 def make_client_key(spec: Spec, context: Context) -> Any:
@@ -157,5 +157,5 @@ def needs_files(model: str | BaseChatModel) -> bool:
 
 def is_plain_reader(model: BaseChatModel) -> bool:
     """Whether the object is the embedded reader without sampling settings of its own, which no key would show."""
-    own = (type(model).__module__, type(model).__name__) == ("quorum.models.embedded.chat", "EmbeddedReader")
-    return own and (getattr(model, "temperature", None), getattr(model, "top_p", None)) == (0, 1)
+    is_reader = (type(model).__module__, type(model).__name__) == ("quorum.models.embedded.chat", "EmbeddedReader")
+    return is_reader and (getattr(model, "temperature", None), getattr(model, "top_p", None)) == (0, 1)

@@ -48,19 +48,19 @@ class EmbeddedFilter:
         from quorum.models.embedded.encoder import get_encoder
         from quorum.models.embedded.replies_filter import pick_pieces
 
-        kept = shorten_passages(passages, await pick_pieces(question, passages, mode, self.folder))
-        texts = [question, *(passage["text"] for passage in passages)], [passage["text"] for passage in kept]
+        selected = shorten_passages(passages, await pick_pieces(question, passages, mode, self.folder))
+        texts = [question, *(passage["text"] for passage in passages)], [passage["text"] for passage in selected]
         counts = await asyncio.get_running_loop().run_in_executor(
             WORKER, lambda: [sum(map(get_encoder().count, side)) for side in texts]
         )
-        return Selection(kept, Usage(calls=1, input_tokens=counts[0], output_tokens=counts[1], cached_tokens=0))
+        return Selection(selected, Usage(calls=1, input_tokens=counts[0], output_tokens=counts[1], cached_tokens=0))
 
 
 FILTER_KINDS = {"embedded": EmbeddedFilter}
 
 
 @cache
-def context_filter(spec: str) -> ContextFilter:
+def get_context_filter(spec: str) -> ContextFilter:
     """The filter of that name: embedded, or embedded:FOLDER. Made once. Reads files: do not call it on an event loop.
     An unknown one is a `SetupError`.
     """
@@ -84,6 +84,6 @@ def filter_identity(spec: str) -> dict[str, Any] | str | None:
         return spec
     if not name:
         return identity(kind)
-    made = [Path(name) / part for part in ("sentences.json", "sentences.onnx")]
-    weights = sha256(b"".join(path.read_bytes() for path in made if path.is_file()))
+    filter_files = [Path(name) / part for part in ("sentences.json", "sentences.onnx")]
+    weights = sha256(b"".join(path.read_bytes() for path in filter_files if path.is_file()))
     return {"provider": "embedded", "base_url": None, "model": weights.hexdigest()[:12]}

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import CallError, SetupError
-from quorum.models.failures import classify
+from quorum.models.failures import classify_error
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 
 MAKING_LOCK = threading.Lock()
@@ -94,7 +94,7 @@ class CheckedEmbeddings(Embeddings):
         try:
             return [self.client.embed_query(texts[0])] if query else self.client.embed_documents(texts)
         except Exception as error:
-            failure = classify(error, time())
+            failure = classify_error(error, time())
             where = f"The embeddings {self.spec.text!r}"
             where += f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else ""
             if failure.kind == "denied":

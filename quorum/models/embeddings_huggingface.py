@@ -52,10 +52,10 @@ class SentenceEncoder:
             if self.encoder is None:
                 self.encoder = load_encoder(self.name, lambda place: configure_encoder(place, self.options))
             encode = self.encoder.encode_query if kind == "query" else self.encoder.encode_document
-            found: list[list[float]] = encode(
+            rows: list[list[float]] = encode(
                 texts, batch_size=BATCH_SIZE, show_progress_bar=False, normalize_embeddings=bool(self.options.normalize)
             ).tolist()
-        return found
+        return rows
 
 
 def configure_encoder(place: str, options: Options) -> Any:

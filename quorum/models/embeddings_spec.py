@@ -48,7 +48,7 @@ def read_encoders(name: str) -> Encoders:
 
 def read_options(text: str) -> Options:
     """Options from "name=value&name=value"; %XX is percent-encoding, as in URLs."""
-    found: dict[str, str | bool | int] = {}
+    options: dict[str, str | bool | int] = {}
     known = [field.name for field in fields(Options)]
     for part in filter(None, text.split("&")):
         name, equals, value = part.partition("=")
@@ -56,8 +56,8 @@ def read_options(text: str) -> Options:
             raise SetupError(
                 f"{part!r} is not an option of huggingface embeddings; the options are: {', '.join(known)}."
             )
-        found[name.strip()] = parse_option(name.strip(), unquote(value).strip())
-    return Options(**found)  # type: ignore[arg-type]  # `parse_option` has checked them
+        options[name.strip()] = parse_option(name.strip(), unquote(value).strip())
+    return Options(**options)  # type: ignore[arg-type]  # `parse_option` has checked them
 
 
 def parse_option(name: str, value: str) -> str | bool | int:

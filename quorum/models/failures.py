@@ -77,7 +77,9 @@ class Failure:
     parameter: str | None = None
 
 
-def classify(error: BaseException, date: float, provider_package: str = "", secrets: Iterable[str] = ()) -> Failure:
+def classify_error(
+    error: BaseException, date: float, provider_package: str = "", secrets: Iterable[str] = ()
+) -> Failure:
     """Classify the exception of a call.
 
     date: now, in seconds since 1970, for a Retry-After that is a date. provider_package: the package of the model's
@@ -87,44 +89,44 @@ def classify(error: BaseException, date: float, provider_package: str = "", secr
     causes = list(iterate_causes(error))
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     status = next((code for cause in causes if (code := get_status(cause)) is not None), None)
-    said = next((text for cause in causes if (text := get_message(cause, secrets))), "") or type(error).__name__
-    if "ContextOverflowError" in names or (status in (400, 413, 422, 500) and TOO_LONG.search(said)):
-        return Failure("too_long", said, status)
+    message = next((text for cause in causes if (text := get_message(cause, secrets))), "") or type(error).__name__
+    if "ContextOverflowError" in names or (status in (400, 413, 422, 500) and TOO_LONG.search(message)):
+        return Failure("too_long", message, status)
     if status is not None and status >= 400:
-        return classify_status(status, said, causes, date)
+        return classify_status(status, message, causes, date)
     if "SSLCertVerificationError" in names:
-        return Failure("denied", said)
+        return Failure("denied", message)
     if names & TIMEOUT_ERRORS or isinstance(error, asyncio.TimeoutError):
-        return Failure("again", said if said != "TimeoutError" else "it took too long")
+        return Failure("again", message if message != "TimeoutError" else "it took too long")
     if names & UNREACHABLE_ERRORS:
-        return Failure("unreachable", said)
+        return Failure("unreachable", message)
     if names & DROPPED_CONNECTION_ERRORS:
-        return Failure("again", f"the connection broke ({said})")
+        return Failure("again", f"the connection broke ({message})")
     if names & (CUT_REPLY_ERRORS | {"GarbledReply"}) or is_garbled(error, provider_package):
-        return Failure("again", f"the reply could not be read ({said})")
+        return Failure("again", f"the reply could not be read ({message})")
     if "APIError" in names or "ModelAPIError" in names:  # an error event in the middle of a stream
-        return Failure("again", said)
-    return Failure("other", said)
+        return Failure("again", message)
+    return Failure("other", message)
 
 
-def classify_status(status: int, said: str, causes: list[BaseException], date: float) -> Failure:
+def classify_status(status: int, message: str, causes: list[BaseException], date: float) -> Failure:
     """A failure with an HTTP status."""
     codes = {str(getattr(cause, "code", "")) for cause in causes}
     if status in (401, 403) or (status == 429 and "insufficient_quota" in codes):
-        return Failure("denied", said, status)
+        return Failure("denied", message, status)
     if status in (408, 409, 429) or status >= 500:
         return Failure(
-            "again", said, status, next((s for c in causes if (s := get_retry_after(c, date)) is not None), None)
+            "again", message, status, next((s for c in causes if (s := get_retry_after(c, date)) is not None), None)
         )
-    refused = status in (400, 422) and (REFUSAL_WORDS.search(said) or codes & REFUSED_CODES)
-    return Failure("refused", said, status, parameter=find_parameter(said, causes) if refused else None)
+    refused = status in (400, 422) and (REFUSAL_WORDS.search(message) or codes & REFUSED_CODES)
+    return Failure("refused", message, status, parameter=find_parameter(message, causes) if refused else None)
 
 
-def find_parameter(said: str, causes: list[BaseException]) -> str | None:
+def find_parameter(message: str, causes: list[BaseException]) -> str | None:
     """The refused parameter: the one in the server's error field, else the first one in its message."""
     named = next((str(name) for cause in causes if (name := getattr(cause, "param", None))), "")
-    found = PARAMETER_NAME.search(named) or PARAMETER_NAME.search(said)
-    return found[0] if found else None
+    match = PARAMETER_NAME.search(named) or PARAMETER_NAME.search(message)
+    return match[0] if match else None
 
 
 def iterate_causes(error: BaseException) -> Iterator[BaseException]:
@@ -155,12 +157,12 @@ def get_message(error: BaseException, secrets: Iterable[str] = ()) -> str:
     body = getattr(error, "body", None)
     if isinstance(body, dict):
         inner = body.get("error", body)
-        said = inner.get("message") if isinstance(inner, dict) else inner
-        if not isinstance(said, str):
-            said = json.dumps(body, default=str)
+        message = inner.get("message") if isinstance(inner, dict) else inner
+        if not isinstance(message, str):
+            message = json.dumps(body, default=str)
     else:
-        said = body if isinstance(body, str) and body else getattr(error, "message", None) or str(error)
-    return redact(" ".join(str(said)[:LONGEST_READ].split()), secrets)[:500]
+        message = body if isinstance(body, str) and body else getattr(error, "message", None) or str(error)
+    return redact(" ".join(str(message)[:LONGEST_READ].split()), secrets)[:500]
 
 
 def get_retry_after(error: BaseException, date: float) -> float | None:

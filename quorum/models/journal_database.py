@@ -67,9 +67,9 @@ def open_database(path: str) -> sqlite3.Connection:
     try:
         retry_while_locked(lambda: connection.execute("PRAGMA journal_mode=WAL").close())
         connection.execute("PRAGMA synchronous=NORMAL").close()
-        found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, VERSION):
-            raise sqlite3.DatabaseError(f"written by another version, layout {found} where {VERSION} is known")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, VERSION):
+            raise sqlite3.DatabaseError(f"written by another version, layout {version} where {VERSION} is known")
         retry_while_locked(
             lambda: connection.executescript(
                 f"BEGIN IMMEDIATE; {CREATE_REPLIES}; {CREATE_DETAILS}; PRAGMA user_version={VERSION}; COMMIT;"
@@ -111,7 +111,9 @@ def read_records(connection: sqlite3.Connection, keys: Sequence[str]) -> list[Re
 def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, Record]]) -> None:
     """Store all (key, reply), or none of them. A key's first reply stays."""
     rows = [make_row(key, record) for key, record in records]
-    details = [(key, one.left_out, one.reasoning) for key, one in records if one.left_out or one.reasoning]
+    details = [
+        (key, record.left_out, record.reasoning) for key, record in records if record.left_out or record.reasoning
+    ]
     with closing(connection.cursor()) as cursor:
         cursor.execute("BEGIN IMMEDIATE")
         try:

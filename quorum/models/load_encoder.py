@@ -43,9 +43,10 @@ def load_encoder(name: str, load: Callable[[str], T]) -> T:
     except SetupError:
         raise
     except Exception as error:  # the library, the hub and the weights' readers raise exceptions of many types
-        said = redact(" ".join(str(error).split()))[:200] or type(error).__name__
+        message = redact(" ".join(str(error).split()))[:200] or type(error).__name__
         raise SetupError(
-            f"The model {name!r} cannot be loaded ({said}); give the folder of a downloaded model, or its full name at "
+            f"The model {name!r} cannot be loaded ({message}); give the folder of a downloaded model, or its full "
+            f"name at "
             "huggingface.co on a machine that reaches it or has it in its cache."
         ) from error
 
@@ -91,8 +92,8 @@ def load_dpr_modules(place: str, config: Any) -> list[Any]:
     reads_passages = "DPRContextEncoder" in (config.architectures or [])
     encoder: Any = (DPRContextEncoder if reads_passages else DPRQuestionEncoder).from_pretrained(place)
     inside = (encoder.ctx_encoder if reads_passages else encoder.question_encoder).bert_model
-    said = {name: value for name, value in config.to_dict().items() if name not in ("model_type", "architectures")}
-    bert: Any = BertModel(BertConfig(**said))
+    settings = {name: value for name, value in config.to_dict().items() if name not in ("model_type", "architectures")}
+    bert: Any = BertModel(BertConfig(**settings))
     bert.load_state_dict(inside.state_dict(), strict=False)  # all but the pooling layer, which DPR does not have
     with TemporaryDirectory() as folder:
         bert.save_pretrained(folder)

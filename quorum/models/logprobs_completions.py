@@ -7,7 +7,7 @@ from typing import Any
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.models.clock import REAL_CLOCK, Clock
-from quorum.models.failures import Failure, classify
+from quorum.models.failures import Failure, classify_error
 from quorum.models.loops import get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, get_openai_url, hide_login
 
@@ -32,8 +32,8 @@ class CompletionsScorer:
         A space precedes the continuation. CallError after the last try, SetupError if no try can succeed.
         """
         parts = [pairs[start : start + AT_ONCE] for start in range(0, len(pairs), AT_ONCE)]
-        found = await asyncio.gather(*(self.score_part(part) for part in parts))
-        return [score for part in found for score in part]
+        scores = await asyncio.gather(*(self.score_part(part) for part in parts))
+        return [score for part in scores for score in part]
 
     async def score_part(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Send one request until it succeeds or no further try can."""
@@ -49,7 +49,7 @@ class CompletionsScorer:
             except SetupError:
                 raise
             except Exception as error:
-                failure = classify(error, self.clock.date(), "openai")
+                failure = classify_error(error, self.clock.date(), "openai")
                 if failure.kind == "other":
                     raise
                 if failure.kind == "refused" and "max_tokens" in failure.said and not self.generated:
@@ -67,9 +67,9 @@ class CompletionsScorer:
         import openai
 
         def make() -> Any:
-            made = openai.AsyncOpenAI(**self.access, timeout=self.context.timeout, max_retries=0)
-            get_loop_cache().closers.append(made.close)
-            return made
+            client = openai.AsyncOpenAI(**self.access, timeout=self.context.timeout, max_retries=0)
+            get_loop_cache().closers.append(client.close)
+            return client
 
         return get_loop_cache().get_or_make(
             ("completions client", self.spec, self.access["api_key"], self.context.timeout), make
@@ -77,17 +77,17 @@ class CompletionsScorer:
 
     def get_pause(self, failure: Failure, tried: int, error: Exception) -> float:
         """Seconds before the next try: what the server asks for, else exponential with jitter."""
-        said = f"{failure.status}: {failure.said}" if failure.status else failure.said
+        message = f"{failure.status}: {failure.said}" if failure.status else failure.said
         where = f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
         if failure.kind == "denied":
-            raise SetupError(f"{where} refused the call ({said}); check OPENAI_API_KEY.") from error
+            raise SetupError(f"{where} refused the call ({message}); check OPENAI_API_KEY.") from error
         if failure.kind in ("refused", "too_long"):
             hint = "; the server must offer /v1/completions with echo and logprobs, as vLLM does"
-            raise SetupError(f"{where} refused the call ({said}){hint}.") from error
+            raise SetupError(f"{where} refused the call ({message}){hint}.") from error
         if tried >= self.context.attempts:
             if failure.kind == "unreachable":
-                raise SetupError(f"{where} cannot be reached ({said}); start the server or correct the address.")
-            raise CallError(f"{where} failed after {tried} tries: {said}", failure.status) from error
+                raise SetupError(f"{where} cannot be reached ({message}); start the server or correct the address.")
+            raise CallError(f"{where} failed after {tried} tries: {message}", failure.status) from error
         if failure.retry_after is not None:
             return failure.retry_after
         return self.clock.share() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)
@@ -117,9 +117,9 @@ def read_score(echoed: Any, prompt: str, text: str) -> float | None:
         return None
     begin = starts[0] if text.startswith(tokens[0]) or len(starts) == 1 else starts[1]
     ends = [*starts[1:], starts[-1] + len(tokens[-1])]
-    own = [
+    own_tokens = [
         score
         for score, start, end in zip(scores, starts, ends, strict=True)
         if end - begin > len(prompt) and start - begin < len(text)
     ]
-    return None if not own or any(score is None for score in own) else float(sum(own))
+    return None if not own_tokens or any(score is None for score in own_tokens) else float(sum(own_tokens))

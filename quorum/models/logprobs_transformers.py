@@ -36,8 +36,8 @@ class TransformersScorer:
             self.check(encoded)
             scores = [0.0] * len(pairs)
             for group in make_batches([len(prompt) + len(target) for prompt, target in encoded]):
-                found = score_batch(self.loaded, [encoded[index] for index in group])
-                for index, score in zip(group, found, strict=True):
+                group_scores = score_batch(self.loaded, [encoded[index] for index in group])
+                for index, score in zip(group, group_scores, strict=True):
                     scores[index] = score
         return scores
 
@@ -55,13 +55,13 @@ class TransformersScorer:
 
 def make_batches(lengths: Sequence[int]) -> list[list[int]]:
     """Batches of indices, longest texts first, each of at most TOKENS_AT_ONCE padded tokens."""
-    made: list[list[int]] = []
+    batches: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if made and (len(made[-1]) + 1) * lengths[made[-1][0]] <= TOKENS_AT_ONCE:
-            made[-1].append(index)
+        if batches and (len(batches[-1]) + 1) * lengths[batches[-1][0]] <= TOKENS_AT_ONCE:
+            batches[-1].append(index)
         else:
-            made.append([index])
-    return made
+            batches.append([index])
+    return batches
 
 
 def score_batch(loaded: Pretrained, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:

@@ -21,8 +21,8 @@ class LoopCache:
         """The object of this key; `make` makes it on first use."""
         if key not in self.entries:
             self.entries[key] = make()
-        found: T = self.entries[key]
-        return found
+        entry: T = self.entries[key]
+        return entry
 
     async def close(self) -> None:
         """Close every client; called while the loop shuts down."""

@@ -71,7 +71,7 @@ def check_url(url: str) -> str:
 def find_server_url(provider: str) -> str | None:
     """The address of a provider's server from the environment (OLLAMA_HOST, AZURE_OPENAI_ENDPOINT, ...)."""
     variables = (f"{provider.upper()}_{kind}" for kind in ("BASE_URL", "API_BASE", "API_URL", "ENDPOINT", "HOST"))
-    return next((found for variable in variables if (found := os.environ.get(variable, "").strip())), None)
+    return next((url for variable in variables if (url := os.environ.get(variable, "").strip())), None)
 
 
 def hide_login(url: str) -> str:
@@ -102,13 +102,13 @@ def make_client(spec: Spec, make: Callable[[], T]) -> T:
     except SetupError:
         raise
     except Exception as error:  # providers raise exceptions of many types for a missing setting
-        said = " ".join(str(error).split())
-        if "nable to infer model provider" in said or "not supported" in said or "nsupported provider" in said:
+        message = " ".join(str(error).split())
+        if "nable to infer model provider" in message or "not supported" in message or "nsupported provider" in message:
             raise SetupError(
                 f"The model {spec.text!r} names an unknown provider {spec.provider!r}; use embedded, openai:NAME (any "
                 "compatible server by OPENAI_BASE_URL), or another provider of langchain, such as anthropic:NAME."
             ) from None
-        raise SetupError(f"The model {spec.text!r} could not be set up: {redact(said)[:300]}") from error
+        raise SetupError(f"The model {spec.text!r} could not be set up: {redact(message)[:300]}") from error
 
 
 def get_package(error: ImportError, spec: Spec) -> str:

@@ -46,9 +46,7 @@ class OpenAIChat(ChatOpenAI):
         body = await self.root_async_client.post("/chat/completions", body=payload, cast_to=object)
         return self._create_chat_result(body)
 
-    def _create_chat_result(
-        self, response: Any, generation_info: dict[str, Any] | None = None
-    ) -> ChatResult:
+    def _create_chat_result(self, response: Any, generation_info: dict[str, Any] | None = None) -> ChatResult:
         body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
         if not isinstance(body, dict) or body.get("error"):
             return super()._create_chat_result(body, generation_info)  # it raises the server's error
@@ -69,13 +67,13 @@ class OpenAIChat(ChatOpenAI):
             if isinstance(given, Mapping):
                 delta = {**given, "content": get_text(given.get("content"))}
                 chunk = chunk | {"choices": [{**choices[0], "delta": delta}]}
-        made: ChatGenerationChunk | None = super()._convert_chunk_to_generation_chunk(
+        generation_chunk: ChatGenerationChunk | None = super()._convert_chunk_to_generation_chunk(
             chunk | {"usage": clean_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info
         )
-        if made is not None:
-            made.message.response_metadata["model_provider"] = "openai"  # also of a stream without a choice
-            keep_reasoning(made.message, delta)
-        return made
+        if generation_chunk is not None:
+            generation_chunk.message.response_metadata["model_provider"] = "openai"  # also of a stream without a choice
+            keep_reasoning(generation_chunk.message, delta)
+        return generation_chunk
 
 
 def is_plain(payload: Mapping[str, Any]) -> bool:

@@ -37,8 +37,8 @@ def get_refusals(request: "Request") -> set[str]:
     """The names that this model has refused so far. The caller may add to the set."""
     if request.is_named:
         return REFUSED_PARAMETERS.setdefault(request.label, Refusals()).names
-    made = get_loop_cache().get_or_make(("refusals", id(request.model)), lambda: Refusals(model=request.model))
-    return made.names
+    refusals = get_loop_cache().get_or_make(("refusals", id(request.model)), lambda: Refusals(model=request.model))
+    return refusals.names
 
 
 def record_refusal(request: "Request", name: str, why: str = "does not take {}; going on without it") -> None:

@@ -140,15 +140,19 @@ class Pretrained:
 
         self.model, self.card = model.eval(), card
         self.codec = Codec(tokenizer, bool(model.config.is_encoder_decoder))
-        own = model.generation_config
-        given = own.eos_token_id if isinstance(own.eos_token_id, list) else [own.eos_token_id]
+        generation_config = model.generation_config
+        given = (
+            generation_config.eos_token_id
+            if isinstance(generation_config.eos_token_id, list)
+            else [generation_config.eos_token_id]
+        )
         self.ends = sorted({tokenizer.eos_token_id, *given} - {None})
         # the authors' sampling settings would also change greedy replies
         model.generation_config = GenerationConfig(
             eos_token_id=self.ends,
             pad_token_id=tokenizer.pad_token_id,
-            bos_token_id=own.bos_token_id,
-            decoder_start_token_id=own.decoder_start_token_id,
+            bos_token_id=generation_config.bos_token_id,
+            decoder_start_token_id=generation_config.decoder_start_token_id,
         )
 
     def generate(
@@ -161,14 +165,14 @@ class Pretrained:
         ids = torch.tensor([self.codec.prompt(text)], device=self.model.device)
         with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(seed)
-            made = self.model.generate(
+            generated = self.model.generate(
                 input_ids=ids,
                 attention_mask=torch.ones_like(ids),
                 max_new_tokens=output,
                 do_sample=bool(temperature),
                 **sampling,
             )
-        new = made[0, 1 if self.codec.seq2seq else ids.shape[1] :].tolist()
+        new = generated[0, 1 if self.codec.seq2seq else ids.shape[1] :].tolist()
         return GeneratedReply(self.codec.text(new), ids.shape[1], len(new), bool(new) and new[-1] not in self.ends)
 
 
@@ -213,9 +217,10 @@ def explain_load_errors(name: str) -> Iterator[None]:
     except SetupError:
         raise
     except Exception as error:  # noqa: BLE001  OSError, ValueError, KeyError, safetensors' own and more
-        said = " ".join(str(error).split())[:300] or type(error).__name__
+        message = " ".join(str(error).split())[:300] or type(error).__name__
         raise SetupError(
-            f"The model {name!r} cannot be loaded ({said}); give the folder of a seq2seq or causal language model as "
+            f"The model {name!r} cannot be loaded ({message}); give the folder of a seq2seq or causal language "
+            f"model as "
             "transformers saves it, with its tokenizer, or a name such as google/flan-t5-base."
         ) from None
 

@@ -17,7 +17,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
 from quorum.core.json_text import replace_half_characters
 from quorum.models.clock import Clock
-from quorum.models.failures import Failure, GarbledReply, classify
+from quorum.models.failures import Failure, GarbledReply, classify_error
 from quorum.models.journal_database import Record
 from quorum.models.limits import wait_for_limits
 from quorum.models.loops import get_loop_cache
@@ -81,7 +81,7 @@ async def send(request: Request) -> Record:
         except QuorumError:
             raise
         except Exception as error:
-            failure = classify(error, clock.date(), get_provider_package(request), get_secrets(request.model))
+            failure = classify_error(error, clock.date(), get_provider_package(request), get_secrets(request.model))
             if failure.kind == "other":
                 raise
             if refuses_schema(request, failure):

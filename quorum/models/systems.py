@@ -139,13 +139,13 @@ class Assistant:
         from langgraph.pregel.remote import RemoteGraph
         from langgraph_sdk import get_client
 
-        asked: dict[str, Any] = {"question": question, "messages": [{"role": "user", "content": question}]}
-        asked |= {} if passages is None else {"given": [dict(passage) for passage in passages]}
+        inputs: dict[str, Any] = {"question": question, "messages": [{"role": "user", "content": question}]}
+        inputs |= {} if passages is None else {"given": [dict(passage) for passage in passages]}
         client = get_client(url=self.url, api_key=find_key(self.name), timeout=context.timeout)
         try:
             async with client, asyncio.timeout(context.timeout):
-                found = await RemoteGraph(self.assistant, client=client).ainvoke(asked)
-            return read_found(self.name, found)
+                state = await RemoteGraph(self.assistant, client=client).ainvoke(inputs)
+            return read_found(self.name, state)
         except QuorumError:
             raise
         except Exception as error:
@@ -176,10 +176,10 @@ class PythonFunction:
             given: dict[str, Any] = {"passages": passages} if takes else {}
             async with asyncio.timeout(context.timeout):
                 if inspect.iscoroutinefunction(self.function):
-                    found = await self.function(question, **given)
+                    reply = await self.function(question, **given)
                 else:
-                    found = await asyncio.to_thread(self.function, question, **given)
-            return read_found(self.name, found)
+                    reply = await asyncio.to_thread(self.function, question, **given)
+            return read_found(self.name, reply)
         except QuorumError:
             raise
         except Exception as error:
@@ -191,31 +191,31 @@ def import_function(name: str, module: str, function: str) -> Any:
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), function)
+        imported = getattr(importlib.import_module(module), function)
     except (Exception, SystemExit) as error:  # noqa: BLE001  the module may do anything while it is imported
         raise SetupError(f"The system {name!r} cannot be imported ({error}); give python:module:function.") from None
-    if not callable(found):
+    if not callable(imported):
         raise SetupError(f"The system {name!r} names {module}:{function}, which is no function; give one.")
-    return found
+    return imported
 
 
 def describe_failure(name: str, error: Exception) -> CallError:
     """The error of a question that a system could not answer."""
-    said = " ".join(str(error).split())[:300] or type(error).__name__
-    return CallError(f"The system {name!r} failed: {type(error).__name__}: {said}")
+    message = " ".join(str(error).split())[:300] or type(error).__name__
+    return CallError(f"The system {name!r} failed: {type(error).__name__}: {message}")
 
 
-def read_found(name: str, found: Any) -> SystemReply:
+def read_found(name: str, reply: Any) -> SystemReply:
     """The reply in what a system returned. Raises CallError if it holds no answer."""
-    if isinstance(found, str):
-        return SystemReply(remove_thinking(found))
-    state = found if isinstance(found, Mapping) else {}
+    if isinstance(reply, str):
+        return SystemReply(remove_thinking(reply))
+    state = reply if isinstance(reply, Mapping) else {}
     text = state.get("answer")
     if not isinstance(text, str) and state.get("messages"):
         text = read_content(state["messages"][-1])
     if not isinstance(text, str):
         raise CallError(f"The system {name!r} returned no answer: give a text, or {{'answer': text}}.")
-    passages = [read_passage(one, rank) for rank, one in enumerate(state.get("passages") or [], start=1)]
+    passages = [read_passage(passage, rank) for rank, passage in enumerate(state.get("passages") or [], start=1)]
     return SystemReply(remove_thinking(text), passages, read_usage(state.get("usage")))
 
 
@@ -227,16 +227,16 @@ def read_content(message: Any) -> Any:
     return content
 
 
-def read_passage(found: Any, rank: int) -> Passage:
+def read_passage(value: Any, rank: int) -> Passage:
     """A passage that a system read: a text, or a dictionary with id, title and text."""
-    one = found if isinstance(found, Mapping) else {"text": str(found)}
-    return Passage(id=str(one.get("id", rank)), title=str(one.get("title", "")), text=str(one.get("text", "")))
+    fields = value if isinstance(value, Mapping) else {"text": str(value)}
+    return Passage(id=str(fields.get("id", rank)), title=str(fields.get("title", "")), text=str(fields.get("text", "")))
 
 
-def read_usage(found: Any) -> Usage:
+def read_usage(value: Any) -> Usage:
     """The tokens that a system tells, by its own names or summed over Quorum's prompts."""
-    one = found if isinstance(found, Mapping) else {}
-    parts = [part for part in one.values() if isinstance(part, Mapping)] or [one]
+    counts = value if isinstance(value, Mapping) else {}
+    parts = [part for part in counts.values() if isinstance(part, Mapping)] or [counts]
 
     def add(name: str) -> int:
         return sum(part[name] for part in parts if isinstance(part.get(name), int))

@@ -36,18 +36,18 @@ class TokenEncoder:
     def question(self, text: str) -> NDArray[np.float32]:
         """(tokens, dimension) of a question, expanded as in the model's training."""
         with self.lock:
-            found: NDArray[np.float32] = self.model().encode_query(
+            vectors: NDArray[np.float32] = self.model().encode_query(
                 [text], convert_to_numpy=True, show_progress_bar=False
             )[0]
-        return found
+        return vectors
 
     def passages(self, texts: list[str]) -> list[NDArray[np.float32]]:
         """(tokens, dimension) of each passage, without the tokens that the model leaves out."""
         with self.lock:
-            found: list[NDArray[np.float32]] = self.model().encode_document(
+            vectors: list[NDArray[np.float32]] = self.model().encode_document(
                 texts, batch_size=BATCH_SIZE, convert_to_numpy=True, show_progress_bar=False
             )
-        return found
+        return vectors
 
     def model(self) -> Any:
         if self.encoder is None:

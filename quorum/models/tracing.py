@@ -82,8 +82,8 @@ class TraceClient(langsmith.Client):
 
     def __init__(self, **options: Any) -> None:
         # LangSmith adds parts of the environment to the metadata
-        own = {"hide_metadata": lambda metadata: clean_value(metadata, False)}
-        self.options: dict[str, Any] | None = own | options
+        own_settings = {"hide_metadata": lambda metadata: clean_value(metadata, False)}
+        self.options: dict[str, Any] | None = own_settings | options
 
     def __getattr__(self, name: str) -> Any:
         """Set up LangSmith's client when an attribute is first needed."""

@@ -79,20 +79,22 @@ class TransformersModel(BaseChatModel):
         length = len(self._loaded.codec.prompt(text)) + (0 if card or self._loaded.codec.seq2seq else REPLY_TOKENS)
         if limit and length > limit:
             raise TooLong(f"{length} tokens, the model 'transformers:{self.folder}' takes {limit}")
-        made = self._loaded.generate(
+        output = self._loaded.generate(
             text,
             card.output if card else REPLY_TOKENS,
             float(given.get("temperature", self.temperature)),
             float(given.get("top_p", self.top_p)),
             int(given.get("seed", self.seed)),
         )
-        return make_result(made)
+        return make_result(output)
 
 
-def make_result(made: GeneratedReply) -> ChatResult:
-    usage = UsageMetadata(input_tokens=made.read, output_tokens=made.written, total_tokens=made.read + made.written)
-    finish = {"finish_reason": "length" if made.cut else "stop"}
-    message = AIMessage(made.text, usage_metadata=usage, response_metadata=finish)
+def make_result(generated: GeneratedReply) -> ChatResult:
+    usage = UsageMetadata(
+        input_tokens=generated.read, output_tokens=generated.written, total_tokens=generated.read + generated.written
+    )
+    finish = {"finish_reason": "length" if generated.cut else "stop"}
+    message = AIMessage(generated.text, usage_metadata=usage, response_metadata=finish)
     return ChatResult(generations=[ChatGeneration(message=message)])
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from quorum.prompts import BUILT_IN, PROMPTS_FOLDER, Overrides, load_overrides, read_template
 
-__all__ = ["SENT_BY", "Description", "describe_prompts", "senders_of"]
+__all__ = ["SENT_BY", "Description", "describe_prompts", "list_senders"]
 
 RERANKER_USERS = "any method with reranker=rationale"
 FILTER_USERS = "any method with context_filter=llm"
@@ -85,12 +85,12 @@ def describe_prompts(overrides: Overrides = None) -> list[Description]:
         variables = tuple(sorted(template.variables or ()))
         overridden = text != BUILT_IN[name]
         descriptions.append(
-            Description(families[name], name, variables, template.version, senders_of(name), overridden)
+            Description(families[name], name, variables, template.version, list_senders(name), overridden)
         )
     return sorted(descriptions, key=lambda description: (description.family, description.name))
 
 
-def senders_of(name: str) -> tuple[str, ...]:
+def list_senders(name: str) -> tuple[str, ...]:
     """The methods that send a prompt, or a variant of it, under some settings; else the commands that do."""
     base = name.partition(".")[0]
     for variant in VARIANT_ENDINGS:

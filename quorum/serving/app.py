@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from quorum.api.stream import AnswerText, Event, NodeFinished
-from quorum.graphs.catalogue import all_methods
+from quorum.graphs.catalogue import Method
 from quorum.serving.access_control import AccessControl, App
 from quorum.serving.chat_request import read_body, read_chat
 from quorum.serving.errors import Refusal, explain_failure
@@ -32,12 +32,14 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
     started = int(time.time())
 
     async def list_models(request: Request) -> Response:
-        models = await asyncio.to_thread(service.permissions.list_models)
-        return JSONResponse({"object": "list", "data": [describe_model(one, started) for one in models]})
+        models, methods = await asyncio.to_thread(service.permissions.list_models), service.permissions.list_methods()
+        data = [describe_model(one, methods[one.method], started) for one in models]
+        return JSONResponse({"object": "list", "data": data})
 
     async def show_model(request: Request) -> Response:
         served = await asyncio.to_thread(service.permissions.find_model, request.path_params["model"])
-        return JSONResponse(describe_model(served, started))
+        method = service.permissions.list_methods()[served.method]
+        return JSONResponse(describe_model(served, method, started))
 
     async def complete(request: Request) -> Response:
         chat = read_chat(await read_body(request))
@@ -160,7 +162,7 @@ async def stream(task: "asyncio.Task[Reply]", news: News, job: Job, request_id: 
         await end_task(task)
 
 
-def describe_model(served: ServedModel, created: int) -> dict[str, Any]:
+def describe_model(served: ServedModel, method: Method, created: int) -> dict[str, Any]:
     """A method as OpenAI describes a model."""
-    about = all_methods()[served.method].summary
-    return {"id": served.id, "object": "model", "created": created, "owned_by": "quorum", "description": about}
+    about = {"object": "model", "created": created, "owned_by": "quorum", "description": method.summary}
+    return {"id": served.id, **about}

@@ -15,7 +15,6 @@ from quorum.api.stream import Event, NodeFinished
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.graphs import DEFAULT
-from quorum.graphs.catalogue import all_methods
 from quorum.retrievers import search
 from quorum.serving.access_control import AccessControl, App
 from quorum.serving.chat_request import ChatRequest
@@ -136,7 +135,7 @@ class Tools:
         """What each method does."""
         return {
             name: {"summary": one.summary, "calls": one.calls, "paper": one.paper}
-            for name, one in all_methods().items()
+            for name, one in self.permissions.list_methods().items()
         }
 
     async def passage(self, collection: str, passage: str) -> str:

@@ -1,13 +1,14 @@
 """Defines what a client may choose: a method, a collection, settings. The server decides everything else."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
-from quorum.graphs.catalogue import all_methods
+from quorum.graphs.catalogue import Method, all_methods
 from quorum.serving.errors import Refusal
+from quorum.serving.served_methods import ServedCascade
 
 SETTINGS = (
     "temperature",
@@ -48,12 +49,22 @@ class ServedModel:
 class Permissions:
     """What clients may choose besides the server's own collection and model.
 
-    collections: names, or None for every collection that there is; models: specs of chat models.
+    collections: names, or None for every collection that there is; models: specs of chat models; cascades: by the names
+    that clients use.
     """
 
     base: Context
     collections: tuple[str, ...] | None = ()
     models: tuple[str, ...] = ()
+    cascades: Mapping[str, ServedCascade] = field(default_factory=dict)
+
+    def list_methods(self) -> dict[str, Method]:
+        """The methods that are offered, by name: ours, those of installed packages, cascades."""
+        return all_methods() | {name: one.about for name, one in self.cascades.items()}
+
+    def find_graph(self, method: str) -> Any:
+        """What `quorum.answer` takes as the method: a name, or the graph of a cascade."""
+        return self.cascades[method].graph if method in self.cascades else method
 
     def list_collections(self) -> list[str]:
         """The collections that a client may query, the server's own first. Blocks."""
@@ -65,13 +76,13 @@ class Permissions:
     def list_models(self) -> list[ServedModel]:
         """Every method, alone (over the server's own collection) and over each collection. Blocks."""
         collections = self.list_collections()
-        plain = [ServedModel(method, method, self.base.collection) for method in list_methods()]
+        plain = [ServedModel(method, method, self.base.collection) for method in self.list_methods()]
         return plain + [ServedModel(f"{one.id}@{name}", one.method, name) for one in plain for name in collections]
 
     def find_model(self, id_: Any) -> ServedModel:
         """The method with that name; else a `Refusal` (404) that does not reveal other collections. Blocks."""
         method, _, collection = str(id_).partition("@")
-        if method in list_methods() and (not collection or collection in self.list_collections()):
+        if method in self.list_methods() and (not collection or collection in self.list_collections()):
             return ServedModel(str(id_), method, collection or self.base.collection)
         raise Refusal(
             404, f"There is no model {str(id_)[:100]!r}; GET /v1/models lists them.", "model_not_found", param="model"
@@ -109,11 +120,6 @@ class Permissions:
         if value not in (*self.models, own, getattr(self.base, name)):
             raise SetupError(f"Setting {name}={str(value)[:100]!r} is not allowed on this server (see --allow-models).")
         return None if value is None else str(value)
-
-
-def list_methods() -> list[str]:
-    """The methods that are offered: ours, then those of installed packages."""
-    return list(all_methods())
 
 
 def write_setting(value: str | int | float | None) -> str:

@@ -1,18 +1,19 @@
 """The server: the API, and the page if there is one, in one process."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import FILTER_PROMPTS, VERIFIER_PROMPTS, Prices, model_of
+from quorum.evaluation.compare.prices import FILTER_PROMPTS, VERIFIER_PROMPTS, Prices, find_model
 from quorum.serving.access_control import App, split_paths
 from quorum.serving.address import check_tokens, listen
 from quorum.serving.app import make_app
 from quorum.serving.limits import Limits
 from quorum.serving.permissions import Permissions
+from quorum.serving.served_methods import ServedCascade, read_cascades
 from quorum.serving.service import Service
 
 STOPS_IN_S = 10  # how long the answers under way may take when the server is stopped
@@ -21,7 +22,10 @@ MakePage = Callable[[Service, Sequence[str], int], App]
 
 @dataclass(frozen=True)
 class Options:
-    """What clients may do. collections: None for all; models: specs; tokens: the first one opens the page, too."""
+    """What clients may do. collections: None for all; models: specs; tokens: the first one opens the page, too.
+
+    composed: files of cascades that become methods, as FILE or NAME=FILE; systems: specs of those that they ask.
+    """
 
     tokens: tuple[str, ...] = ()
     collections: tuple[str, ...] | None = ()
@@ -29,6 +33,8 @@ class Options:
     questions_per_minute: int | None = None
     dollars_per_day: float | None = None
     prices: Path | None = None
+    composed: tuple[str, ...] = ()
+    systems: Mapping[str, str] = field(default_factory=dict)
 
 
 def serve(
@@ -70,9 +76,12 @@ def make_server_app(
 
 
 def make_service(base: Context, options: Options, prices: Prices) -> Service:
-    """What all requests share."""
+    """What all requests share. Raises `SetupError` for a cascade that cannot be served."""
+    cascades = read_cascades(options.composed, options.systems, base)
+    if options.dollars_per_day is not None:
+        check_cascade_prices(base, cascades, prices)
     limits = Limits(options.questions_per_minute, options.dollars_per_day)
-    return Service(Permissions(base, options.collections, options.models), limits, prices)
+    return Service(Permissions(base, options.collections, options.models, cascades), limits, prices)
 
 
 def check_options(base: Context, options: Options) -> Prices:
@@ -110,9 +119,25 @@ def check_models(base: Context, models: Sequence[str]) -> None:
 
 def check_prices(base: Context, models: Sequence[str], prices: Prices) -> None:
     """Where dollars are limited, every model that may be asked needs a price."""
-    asked = [base.model, *models, model_of(VERIFIER_PROMPTS[0], base), model_of(FILTER_PROMPTS[0], base)]
+    asked = [base.model, *models, find_model(VERIFIER_PROMPTS[0], base), find_model(FILTER_PROMPTS[0], base)]
     unknown = next((one for one in asked if prices.of(one) is None), None)
     if unknown is not None:
         raise SetupError(
             f"--dollars-per-day is given, but the model {unknown!r} has no price; add it to a table with --prices FILE."
         )
+
+
+def check_cascade_prices(base: Context, cascades: Mapping[str, ServedCascade], prices: Prices) -> None:
+    """Where dollars are limited, the models of all stages of a cascade need a price, and so do its systems."""
+    for name, cascade in cascades.items():
+        column = cascade.make_column(base, prices)
+        for stage in cascade.composed.stages:
+            context = column.context_of_stage(stage)
+            unknown = [
+                one for one in (context.model, find_model(VERIFIER_PROMPTS[0], context)) if prices.of(one) is None
+            ]
+            if unknown:
+                raise SetupError(
+                    f"--dollars-per-day is given, but {unknown[0]!r}, which {stage.name} in {name} asks, has no price; "
+                    "add it to a table with --prices FILE."
+                )

@@ -98,7 +98,11 @@ class Service:
         else:
             usage, result = done.result().usage, done.result().result
             outcome = "unknown" if result is not None and result.get("unknown") else "answered"
-        dollars = self.prices.cost(job.context, usage)
+        cascade = None if job.task is not None else self.permissions.cascades.get(job.served.method)
+        if cascade is None:
+            dollars = self.prices.cost(job.context, usage)
+        else:
+            dollars = cascade.cost(job.context, usage, self.prices)
         self.limits.end(job.key, dollars)
         self.metrics.record(job.label, outcome, seconds, usage, dollars)
 
@@ -118,7 +122,7 @@ class Service:
     async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
         """A question's answer by the method."""
         config: Any = {"callbacks": [spending]}
-        asked, method = job.question, job.served.method
+        asked, method = job.question, self.permissions.find_graph(job.served.method)
         if on_event is None:
             result = await answer(asked, method, job.context, history=job.history, config=config)
         else:

@@ -17,7 +17,7 @@ from quorum.algorithms.filco_measures import (
     Unit,
     choose_measure,
     choose_silver,
-    unigram_precision,
+    compute_unigram_precision,
 )
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -204,7 +204,7 @@ def compute_statistics(path: Path) -> Statistics | None:
         questions, found, answered = questions + 1, found + bool(line["silver"]), answered or bool(line["answers"])
         if line["answers"] and not are_verdicts(line["answers"]):
             read += 1
-            here = [unigram_precision(text, line["answers"]) for text in texts]
+            here = [compute_unigram_precision(text, line["answers"]) for text in texts]
             precision = [total + value for total, value in zip(precision, here, strict=True)]
     before, after = (total / read for total in precision) if read else (None, None)
     return (

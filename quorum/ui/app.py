@@ -21,7 +21,7 @@ from quorum.ui.form import Form
 from quorum.ui.past_runs import PastRun, find_home, list_past_runs, load_run, save_run
 from quorum.ui.query import Query, parse_link
 from quorum.ui.run import Run, describe_error, start_run
-from quorum.ui.texts import text
+from quorum.ui.texts import draw_text
 from quorum.ui.upload_panel import UploadPanel
 
 ASSETS_FOLDER = Path(__file__).parent / "assets"
@@ -93,7 +93,7 @@ class Page:
                     self.past = html.div()
                 past.props("dense switch-toggle-side").classes("past")
             with html.main().classes("runs") as self.runs:
-                self.said = text("p", message).classes("error").props("role=alert")
+                self.said = draw_text("p", message).classes("error").props("role=alert")
                 self.empty = html.div().classes("empty")
                 if run is None:
                     draw_welcome(self.empty)

@@ -14,8 +14,8 @@ from quorum.core.text import format_count
 from quorum.graphs import all_methods
 from quorum.nodes.support import is_unsure
 from quorum.ui.details import list_parts
-from quorum.ui.run import Answer, Run, count_totals, list_visited_nodes, node_states
-from quorum.ui.texts import table, text
+from quorum.ui.run import Answer, Run, count_totals, list_node_states, list_visited_nodes
+from quorum.ui.texts import draw_table, draw_text
 
 REDRAWN_EVERY = 0.1  # seconds, while something runs
 LONG_ANSWER = 60  # characters: set smaller
@@ -31,7 +31,7 @@ PHASE_CLASSES = {"running": "running", "done": "", "failed": "failed", "stopped"
 
 
 @lru_cache(maxsize=64)
-def mermaid_of(method: str) -> str | None:
+def write_mermaid(method: str) -> str | None:
     """A method's graph as `quorum methods NAME --diagram` prints it, without colours; None for an unknown method."""
     known = all_methods().get(method)
     if known is None:
@@ -48,20 +48,20 @@ class Card:
         with html.article().classes("card") as self.root:
             with html.header():
                 html.h3(answer.name)
-                self.phase = text("span").classes("phase")
-            self.said = text("p").classes("answer").props("aria-live=polite")
+                self.phase = draw_text("span").classes("phase")
+            self.said = draw_text("p").classes("answer").props("aria-live=polite")
             self.support = html.div().classes("support")
-            self.understood = text("p").classes("understood")
-            self.facts = text("p").classes("facts")
+            self.understood = draw_text("p").classes("understood")
+            self.facts = draw_text("p").classes("facts")
             self.draw_graph()
-            self.path = text("p").classes("path").props('aria-label="Nodes that ran"')
+            self.path = draw_text("p").classes("path").props('aria-label="Nodes that ran"')
             with html.div().classes("below"):
-                self.rationale = text("p").classes("rationale")
+                self.rationale = draw_text("p").classes("rationale")
                 self.below = html.div()
         self.refresh()
 
     def draw_graph(self) -> None:
-        diagram = mermaid_of(self.answer.method)
+        diagram = write_mermaid(self.answer.method)
         with html.figure().classes("graph") as self.graph:
             self.graph.props["aria-label"] = f"The graph of {self.answer.method}"
             self.graph.props["role"] = "img"
@@ -78,7 +78,7 @@ class Card:
         self.phase.text = PHASE_CLASSES[answer.phase]
         shown = {
             name: [node_state.phase, node_state.begun, node_state.ended]
-            for name, node_state in node_states(answer).items()
+            for name, node_state in list_node_states(answer).items()
         }
         self.graph.props["data-lights"] = json.dumps(shown)
         self.path.text = " → ".join(
@@ -145,7 +145,7 @@ def write_headline(answer: Answer) -> tuple[str, str]:
     if answer.result is None and answer.written:
         return answer.written, "known"
     if answer.result is None:
-        now = [name for name, node_state in node_states(answer).items() if node_state.phase == "running"]
+        now = [name for name, node_state in list_node_states(answer).items() if node_state.phase == "running"]
         return (f"{', '.join(now)} …" if now else "…"), "pending"
     if answer.result.get("unknown"):
         return "unknown", "unknown"
@@ -225,7 +225,7 @@ class RunView:
                 follow = ui.button("Follow up", on_click=lambda: self.follow(self.run))
                 follow.props("flat dense no-caps").classes("follow-up")
                 self.stop = ui.button("Stop", on_click=self.run.stop).props("flat dense no-caps").classes("stop")
-            self.note = text("p").classes("error")
+            self.note = draw_text("p").classes("error")
 
     def refresh(self) -> None:
         """Update all cards. The last refresh comes when the run has ended and is saved."""
@@ -246,7 +246,7 @@ class RunView:
         self.compared.clear()
         heads = ["method", "answer", "confidence", "calls", "tokens", "seconds"]
         with self.compared:
-            table(heads, [make_comparison_row(answer) for answer in self.run.answers], "comparison")
+            draw_table(heads, [make_comparison_row(answer) for answer in self.run.answers], "comparison")
 
 
 def make_comparison_row(answer: Answer) -> list[Any]:

@@ -10,8 +10,8 @@ from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
 from quorum.evaluation.trace import Step
 from quorum.nodes.evidence import is_claimed
-from quorum.ui.run import Answer, node_states
-from quorum.ui.texts import folded_section, format_cell, table
+from quorum.ui.run import Answer, list_node_states
+from quorum.ui.texts import draw_folded_section, draw_table, format_cell
 
 MOST_SHOWN = 100  # passages or steps of one kind; thousands would slow a browser down
 
@@ -91,7 +91,7 @@ def draw_votes(result: Result) -> None:
         [vote["rank"] + 1, "unknown" if vote["unknown"] else vote["answer"], *([vote.get("weight")] if weighed else [])]
         for vote in votes[:MOST_SHOWN]
     ]
-    table(heads, lines)
+    draw_table(heads, lines)
     draw_rest(len(votes), "votes")
 
 
@@ -131,7 +131,7 @@ def draw_step(step: Step) -> None:
             html.span(step.name)
             html.small(facts)
         return
-    with folded_section(step.name, facts).classes(f"step {step.kind}"):
+    with draw_folded_section(step.name, facts).classes(f"step {step.kind}"):
         if step.error:
             html.p(step.error).classes("error")
         if step.prompt:
@@ -154,16 +154,18 @@ def draw_costs(answer: Answer) -> None:
     if usage:
         lines = [[name, *(int(counts[column]) for column in columns)] for name, counts in usage.items()]
         sums = ["in all", *(sum(int(counts[column]) for counts in usage.values()) for column in columns)]
-        table(["prompt", "calls", "tokens in", "out", "cached"], [*lines, sums] if len(lines) > 1 else lines)
+        draw_table(["prompt", "calls", "tokens in", "out", "cached"], [*lines, sums] if len(lines) > 1 else lines)
     for name, node_replies in malformed.items():
-        with folded_section(f"{format_count(node_replies['count'], 'reply', 'replies')} to {name} broke the contract"):
+        with draw_folded_section(
+            f"{format_count(node_replies['count'], 'reply', 'replies')} to {name} broke the contract"
+        ):
             for reply in node_replies["replies"][:MOST_SHOWN]:
                 html.pre(reply)
     if result.get("dropped"):
         html.p(f"{format_count(result['dropped'], 'passage')} dropped to fit the window.")
-    table(
+    draw_table(
         ["node", "times", "seconds"],
-        [[name, node_state.begun, node_state.seconds] for name, node_state in node_states(answer).items()],
+        [[name, node_state.begun, node_state.seconds] for name, node_state in list_node_states(answer).items()],
     )
 
 

@@ -12,7 +12,7 @@ from quorum.evaluation.run.columns import parse_methods
 from quorum.graphs import all_methods
 from quorum.ui.query import FormField, Query, list_form_fields, select_changed, write_setting
 from quorum.ui.run import Run, describe_error
-from quorum.ui.texts import text
+from quorum.ui.texts import draw_text
 
 SUGGESTED_MODELS = ("embedded", "openai:")
 LONGEST_SHOWN = 80  # characters of the question that is followed
@@ -38,7 +38,7 @@ class Form:
 
     def draw_question(self, question: str) -> None:
         with html.p().classes("follows") as self.followed:
-            self.followed_words = text("span", "A follow-up question")
+            self.followed_words = draw_text("span", "A follow-up question")
             ui.button("Begin anew", on_click=lambda: self.set_followed(None)).props("flat dense no-caps")
         self.followed.set_visibility(bool(self.follows))
         self.question = ui.textarea("Question", value=question).props(
@@ -47,7 +47,7 @@ class Form:
         with html.div().classes("go"):
             ui.button("Ask", on_click=self.submit).props("unelevated no-caps").classes("send")
             html.small("Ctrl + Enter")
-        self.said = text("p").classes("error").props("role=alert")
+        self.said = draw_text("p").classes("error").props("role=alert")
 
     def draw_where(self, collections: Sequence[str]) -> None:
         """Collection, model and k, each with a field of its own."""
@@ -66,7 +66,7 @@ class Form:
     def draw_methods(self, chosen: Sequence[str]) -> None:
         """A check box for each method, grouped by paper; methods with settings of their own come first."""
         with html.fieldset().classes("methods") as box:
-            self.legend = text("legend")
+            self.legend = draw_text("legend")
             methods = all_methods()
             own_names = [name for name in chosen if name not in methods]
             for name in own_names:

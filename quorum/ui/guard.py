@@ -103,7 +103,7 @@ class Guard:
         # Not a redirect: after a link on another site, the browser would not send the new cookie with it.
         head = f'<meta http-equiv="refresh" content="0;url={escape(path)}">'
         cookie = f"{self.cookie}={derive_cookie(token)}; HttpOnly; SameSite=Strict; Path=/"
-        await reply(send, 200, PAGE_TEMPLATE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
+        await send_reply(send, 200, PAGE_TEMPLATE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
 
     async def forward(self, scope: Scope, headers: MutableMapping[str, str], receive: Receive, send: Send) -> None:
         """Serve the page. Reading stops at a body that is too large. A visitor who leaves early causes no error."""
@@ -156,10 +156,12 @@ async def refuse(
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
-    await reply(send, status, PAGE_TEMPLATE.format(head="", body=message if markup else f"<p>{escape(message)}</p>"))
+    await send_reply(
+        send, status, PAGE_TEMPLATE.format(head="", body=message if markup else f"<p>{escape(message)}</p>")
+    )
 
 
-async def reply(send: Send, status: int, text: str, *more: tuple[bytes, bytes]) -> None:
+async def send_reply(send: Send, status: int, text: str, *more: tuple[bytes, bytes]) -> None:
     """Send a complete HTML response."""
     own_headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store"), *HEADERS, *more]
     await send({"type": "http.response.start", "status": status, "headers": own_headers})

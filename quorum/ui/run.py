@@ -179,7 +179,7 @@ def describe_error(error: BaseException) -> str:
     return shown
 
 
-def top_nodes(answer: Answer) -> Iterator[Step]:
+def list_top_nodes(answer: Answer) -> Iterator[Step]:
     """The nodes of the method's own graph, in the order in which they were entered.
 
     After a follow-up question this graph lies inside that of a conversation, whose `stand_alone` comes first.
@@ -192,10 +192,10 @@ def top_nodes(answer: Answer) -> Iterator[Step]:
                 yield step
 
 
-def node_states(answer: Answer) -> dict[str, NodeState]:
+def list_node_states(answer: Answer) -> dict[str, NodeState]:
     """The states of all nodes that were entered, in order."""
     steps_of_node: dict[str, list[Step]] = {}
-    for step in top_nodes(answer):
+    for step in list_top_nodes(answer):
         steps_of_node.setdefault(step.name, []).append(step)
     return {name: summarize_steps(steps, answer.phase) for name, steps in steps_of_node.items()}
 
@@ -214,7 +214,7 @@ def summarize_steps(steps: list[Step], phase: Phase) -> NodeState:
 def list_visited_nodes(answer: Answer) -> list[tuple[str, int]]:
     """(node, times in a row) in order, without `begin`, which only resets the state."""
     visits: list[tuple[str, int]] = []
-    for step in top_nodes(answer):
+    for step in list_top_nodes(answer):
         if visits and visits[-1][0] == step.name:
             visits[-1] = (step.name, visits[-1][1] + 1)
         elif step.name != "begin":

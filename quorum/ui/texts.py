@@ -7,12 +7,12 @@ from nicegui import html
 from nicegui.elements.mixins.text_element import TextElement
 
 
-def text(tag: str, value: str = "") -> Any:
-    """An element whose text can be changed through its `text`."""
+def draw_text(tag: str, value: str = "") -> Any:
+    """An element whose text can be changed through its `draw_text`."""
     return TextElement(tag=tag, text=value)
 
 
-def table(heads: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") -> Any:
+def draw_table(heads: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") -> Any:
     """A table of texts. Columns with numbers are aligned to the right."""
     rows = [list(line) for line in lines]
     right = [any(isinstance(row[place], int | float) for row in rows) for place in range(len(heads))]
@@ -39,7 +39,7 @@ def format_cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def folded_section(title: str, note: str = "") -> Any:
+def draw_folded_section(title: str, note: str = "") -> Any:
     """A section that opens with a click on its title; use it with `with`."""
     section = html.details()
     with section, html.summary():

@@ -11,7 +11,7 @@ from quorum.core.text import format_count
 from quorum.documents.readers import READERS
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.ui.run import describe_error
-from quorum.ui.texts import table, text
+from quorum.ui.texts import draw_table, draw_text
 from quorum.ui.uploads import LARGEST_FILE, LARGEST_UPLOAD, IndexingJob, check_target, index_uploads
 
 DEFAULT_COLLECTION = "my-documents"
@@ -41,7 +41,7 @@ class UploadPanel:
             )
             self.files.props(f'flat accept="{ACCEPTED_SUFFIXES}" aria-label="Documents"')
             html.small("txt, md, html, pdf, docx, pptx, xlsx, csv, epub, eml, json or code; up to 100 MB each.")
-            self.said = text("p").props("role=status").classes("said")
+            self.said = draw_text("p").props("role=status").classes("said")
             self.bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback")
             self.bar.props["aria-label"] = "Indexed so far"
             self.bar.set_visibility(False)
@@ -87,6 +87,6 @@ class UploadPanel:
             return
         self.say(f"{job.collection} holds {format_count(job.passages or 0, 'passage')}.")
         with self.results:
-            table(["file", ""], job.files.items())
+            draw_table(["file", ""], job.files.items())
         if job.passages:
             await self.added(job.collection)

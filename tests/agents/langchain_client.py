@@ -28,11 +28,11 @@ async def use_tools(url: str, token: str, model_url: str) -> dict[str, Any]:
     server: Any = {"transport": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
     client = MultiServerMCPClient({"handbook": server}, callbacks=Callbacks(on_progress=note))
     tools = {tool.name: tool for tool in await client.get_tools()}
-    asked = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
-    found = await tools["search"].ainvoke(call("search", query="harbour", k=1))
-    answer = await tools["ask"].ainvoke(call("ask", **asked))
-    refused = await tools["ask"].ainvoke(call("ask", **asked, collection="private"))
-    [passage] = found.artifact["structured_content"]["passages"]
+    inputs = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
+    result = await tools["search"].ainvoke(call("search", query="harbour", k=1))
+    answer = await tools["ask"].ainvoke(call("ask", **inputs))
+    refused = await tools["ask"].ainvoke(call("ask", **inputs, collection="private"))
+    [passage] = result.artifact["structured_content"]["passages"]
     async with client.session("handbook") as session:
         [blob] = await load_mcp_resources(session, uris=[f"quorum://towers/passages/{passage['id']}"])
     agent = create_agent(ChatOpenAI(model="agent", base_url=model_url, api_key="none"), list(tools.values()))

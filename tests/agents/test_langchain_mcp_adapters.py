@@ -54,8 +54,8 @@ def url(tmp_path: Path, openai_server: OpenAIServer) -> Iterator[str]:
 
 def make_environment(**more: str) -> dict[str, str]:
     """The environment without the settings of the user who runs the tests."""
-    told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    return told | {"LANGSMITH_TRACING": "false"} | more
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    return environment | {"LANGSMITH_TRACING": "false"} | more
 
 
 def speak(request: Request) -> Response:
@@ -75,7 +75,7 @@ def speak(request: Request) -> Response:
 def found(url: str, openai_server: OpenAIServer) -> Any:
     """What the client's steps gave."""
     assert PYTHON.exists(), "make test-agents makes the environment of this test"
-    ran = subprocess.run(
+    run = subprocess.run(
         [str(PYTHON), str(CLIENT), url, TOKEN, openai_server.url],
         env=make_environment(),
         capture_output=True,
@@ -83,8 +83,8 @@ def found(url: str, openai_server: OpenAIServer) -> Any:
         timeout=300,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
 
 
 def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(found: Any) -> None:

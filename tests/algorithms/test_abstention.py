@@ -19,15 +19,15 @@ def test_fifty_nine_answers_without_a_mistake_are_the_least_for_five_per_cent() 
     assert find_threshold([0.9] * 58, [False] * 58, 58, 0.05, 0.05) == NoThreshold(58, 0, 59)
 
 
-def test_the_promise_is_kept_also_where_confidence_misleads() -> None:
+def test_the_promise_is_kept_even_if_confidence_misleads() -> None:
     draw, broken, given = np.random.default_rng(1), 0, 0
     for _ in range(200):
         sure = np.round(draw.random(400), 2)
         chance = np.where(sure > 0.9, 0.02, np.where(sure > 0.6, 0.06, 0.01))  # not monotone
-        found = find_threshold(sure, draw.random(400) < chance, 400, 0.05, 0.1)
-        if isinstance(found, Threshold):
+        threshold = find_threshold(sure, draw.random(400) < chance, 400, 0.05, 0.1)
+        if isinstance(threshold, Threshold):
             given += 1
-            grid = np.arange(round(100 * found.value), 101) / 100
+            grid = np.arange(round(100 * threshold.value), 101) / 100
             true = np.where(grid > 0.9, 0.02, np.where(grid > 0.6, 0.06, 0.01))
             weights = np.where((grid == 0) | (grid == 1), 0.5, 1.0)  # ends of the rounding
             broken += float(np.average(true, weights=weights)) > 0.05
@@ -38,9 +38,9 @@ def test_the_promise_is_kept_also_where_confidence_misleads() -> None:
 def test_the_threshold_lets_as_many_answers_through_as_the_promise_allows() -> None:
     sure = [0.9] * 100 + [0.5] * 100 + [0.1] * 100
     wrong = [False] * 100 + [False] * 98 + [True] * 2 + [True] * 50 + [False] * 50
-    found = find_threshold(sure, wrong, 320, 0.05, 0.05)
-    assert isinstance(found, Threshold)
-    assert (found.value, found.answered, found.wrong, found.of) == (0.11, 200, 2, 320)
+    threshold = find_threshold(sure, wrong, 320, 0.05, 0.05)
+    assert isinstance(threshold, Threshold)
+    assert (threshold.value, threshold.answered, threshold.wrong, threshold.of) == (0.11, 200, 2, 320)
 
 
 def test_a_missing_threshold_comes_with_the_needed_number_of_answers() -> None:

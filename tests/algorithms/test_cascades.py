@@ -44,15 +44,15 @@ def make_recorded_answers(right: np.ndarray, cost: list[float], known: np.ndarra
 THREE_METHODS = make_recorded_answers(np.array([[1, 0, 0, 0], [0, 1, 0, 1], [0, 1, 1, 0]]), [1.0, 2.0, 5.0])
 
 
-def test_a_cascade_goes_on_until_a_stage_passes_its_test() -> None:
+def test_a_cascade_continues_until_a_stage_passes_its_test() -> None:
     known = np.array([[True, False, True, False], [True, True, False, False], [True] * 4])
     table = replace(THREE_METHODS, known=known)
-    found = replay_cascade(
+    replay = replay_cascade(
         table, (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
     )
-    assert found.worst.tolist() == [1.0, 1.0, 0.0, 0.0]
-    assert found.cost.tolist() == [1.0, 3.0, 1.0, 8.0]
-    assert found.asked.tolist() == [[True] * 4, [False, True, False, True], [False, False, False, True]]
+    assert replay.worst.tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert replay.cost.tolist() == [1.0, 3.0, 1.0, 8.0]
+    assert replay.asked.tolist() == [[True] * 4, [False, True, False, True], [False, False, False, True]]
     shares = compute_stage_shares(table, (Stage("a", AcceptanceTest("known")), Stage("b", None)))
     assert shares == {"a": 1.0, "b": 0.5}
 
@@ -107,14 +107,14 @@ def random_answers(seed: int, n: int = 90) -> RecordedAnswers:
 
 def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
     table = random_answers(4)
-    seen = set()
+    observed = set()
     for candidate in list_cascades(table):
-        seen.add((len(candidate.cascade), *(stage.accept.test for stage in candidate.cascade if stage.accept)))
-        if len(seen) % 7 == 0 or candidate.cascade[0].method == "a":
-            found = replay_cascade(table, candidate.cascade)
-            assert candidate.score == pytest.approx(found.worst.mean())
-            assert candidate.cost == pytest.approx(found.cost.mean())
-    assert {(2, "known"), (2, "confidence"), (3, "confidence", "same"), (3, "certified", "confidence")} <= seen
+        observed.add((len(candidate.cascade), *(stage.accept.test for stage in candidate.cascade if stage.accept)))
+        if len(observed) % 7 == 0 or candidate.cascade[0].method == "a":
+            replay = replay_cascade(table, candidate.cascade)
+            assert candidate.score == pytest.approx(replay.worst.mean())
+            assert candidate.cost == pytest.approx(replay.cost.mean())
+    assert {(2, "known"), (2, "confidence"), (3, "confidence", "same"), (3, "certified", "confidence")} <= observed
 
 
 def test_the_design_is_a_front_below_the_cost_of_the_best_method() -> None:
@@ -131,9 +131,9 @@ def test_the_design_is_a_front_below_the_cost_of_the_best_method() -> None:
 def test_the_cascade_is_tested_against_every_single_method() -> None:
     table = random_answers(6)
     cascade = (Stage("a", AcceptanceTest("known")), Stage("e", None))
-    found = compute_losses(table, cascade, 0.0)
-    assert sorted(found) == ["a", "b", "c", "d", "e"]
-    assert found["e"].tolist() == (table.worst[4] - replay_cascade(table, cascade).worst).tolist()
+    losses = compute_losses(table, cascade, 0.0)
+    assert sorted(losses) == ["a", "b", "c", "d", "e"]
+    assert losses["e"].tolist() == (table.worst[4] - replay_cascade(table, cascade).worst).tolist()
     assert sorted(compute_losses(table, (Stage("a", None),), 0.0)) == ["b", "c", "d", "e"]
 
 

@@ -40,19 +40,19 @@ def ballots(passages: tuple[Answers, ...]) -> list[Vote]:
 
 
 def find_outcome(passages: tuple[Answers, ...]) -> str | None:
-    found = count_votes(ballots(passages))
-    return None if found.unknown else vote_key(found.answer)
+    outcome = count_votes(ballots(passages))
+    return None if outcome.unknown else vote_key(outcome.answer)
 
 
-def can_change(passages: tuple[Answers, ...], replaced: int, said: list[Answers]) -> bool:
+def can_change(passages: tuple[Answers, ...], replaced: int, message: list[Answers]) -> bool:
     """Whether replacing `replaced` passages, with any answers at any ranks, can change the winner."""
     before = find_outcome(passages)
-    for kept in combinations(passages, len(passages) - replaced):
-        for new in product(said, repeat=replaced):
+    for kept_passages in combinations(passages, len(passages) - replaced):
+        for new in product(message, repeat=replaced):
             for places in combinations(range(len(passages)), replaced):
-                order, rest, fresh = [], iter(kept), iter(new)
+                order, rest, replacements = [], iter(kept_passages), iter(new)
                 for rank in range(len(passages)):
-                    order.append(next(fresh) if rank in places else next(rest))
+                    order.append(next(replacements) if rank in places else next(rest))
                 if find_outcome(tuple(order)) != before:
                     return True
     return False
@@ -63,16 +63,18 @@ def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples:
     """All votes of up to five passages: replacing the certified number of passages never changes the winner, and
     replacing one more can.
     """
-    said = list(product("?abx", repeat=samples)) if samples == 1 else [("a",) * 2, ("b",) * 2, ("x",) * 2, ("?",) * 2]
-    every = sorted(product("?ab", repeat=samples))
-    for passages in product(every, repeat=count):
+    ballots_of_passage = (
+        list(product("?abx", repeat=samples)) if samples == 1 else [("a",) * 2, ("b",) * 2, ("x",) * 2, ("?",) * 2]
+    )
+    all_ballots = sorted(product("?ab", repeat=samples))
+    for passages in product(all_ballots, repeat=count):
         if count == 5 and tuple(sorted(passages)) != passages:
             continue
         safe = certify_votes(ballots(passages))
         assert safe is not None
         assert 0 <= safe < count
-        assert safe == 0 or not can_change(passages, safe, said), passages
-        assert can_change(passages, safe + 1, said), passages
+        assert safe == 0 or not can_change(passages, safe, ballots_of_passage), passages
+        assert can_change(passages, safe + 1, ballots_of_passage), passages
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_no_votes_no_certificate() -> None:
     assert certify_votes([]) is None
 
 
-def test_answers_count_as_the_vote_counts_them() -> None:
+def test_certificates_group_answers_as_the_vote_does() -> None:
     votes = ballots((("The Paris",), ("paris.",), ("Paris, which is its capital",), ("Rome",), ("?",)))
     assert certify_votes(votes) == certify_votes(ballots((("a",), ("a",), ("a",), ("b",), ("?",)))) == 0
     assert certify_votes(votes[:3]) == 1
@@ -121,8 +123,8 @@ def test_ask_prints_the_certified_number(tmp_path: Path, capsys: pytest.CaptureF
     lines = (json.dumps({"id": f"p{number}", "title": "Eiffel Tower", "text": text}) for number in range(3))
     (tmp_path / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with suppress(SystemExit):
-        asked = ("When was the Eiffel Tower finished?", "--passages", str(tmp_path / "passages.jsonl"))
-        main(["ask", *asked, "--method", "post_fusion", "--model", "embedded", "--json"])
+        command = ("When was the Eiffel Tower finished?", "--passages", str(tmp_path / "passages.jsonl"))
+        main(["ask", *command, "--method", "post_fusion", "--model", "embedded", "--json"])
     result = json.loads(capsys.readouterr().out)
     assert (result["answer"], result["certified"]) == ("1889", 1)
 

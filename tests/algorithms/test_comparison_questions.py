@@ -26,10 +26,10 @@ PASSAGES = [
         ("Is the Iron Mast taller than the Lumen Tower?", ("Iron Mast", "Lumen Tower", "number", "most")),
     ],
 )
-def test_the_options_and_the_wish_are_read(question: str, parts: tuple[str, str, str, str]) -> None:
-    found = parse_comparison(question)
-    assert found is not None
-    assert (found.first, found.second, found.kind, found.wish) == parts
+def test_options_and_wished_value_are_read_from_a_comparison(question: str, parts: tuple[str, str, str, str]) -> None:
+    parsed = parse_comparison(question)
+    assert parsed is not None
+    assert (parsed.first, parsed.second, parsed.kind, parsed.wish) == parts
 
 
 @pytest.mark.parametrize(
@@ -67,5 +67,5 @@ def test_the_values_of_the_passages_decide(question: str, answer: str) -> None:
         "Which is taller, the Iron Mast or the Iron Mast?",  # equal
     ],
 )
-def test_without_two_different_values_nothing_is_said(question: str) -> None:
+def test_without_two_different_values_there_is_no_answer(question: str) -> None:
     assert answer_comparison(question, PASSAGES) is None

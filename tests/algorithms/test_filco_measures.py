@@ -11,6 +11,7 @@ from quorum.algorithms.filco_measures import (
     Piece,
     choose_best,
     choose_silver,
+    compute_unigram_precision,
     count_character_f1,
     format_scoring_prompt,
     score_cxmi,
@@ -18,7 +19,6 @@ from quorum.algorithms.filco_measures import (
     score_strinc,
     shorten_passages,
     split_pieces,
-    unigram_precision,
 )
 from quorum.core.errors import SetupError
 from quorum.core.labels import are_verdicts, infer_answer_type, is_unknown_answer, is_verdict
@@ -48,22 +48,22 @@ class Scorer:
 
 
 def test_pieces_are_sentences_or_whole_passages() -> None:
-    found = split_pieces(PASSAGES)
-    assert texts(found) == [
+    pieces = split_pieces(PASSAGES)
+    assert texts(pieces) == [
         *("The mast must stand.", "It was painted in 1950."),
         *("The tower was finished in 1931.", "It was painted in 1950, too."),
     ]
-    assert [(piece.rank, piece.title) for piece in found] == [(0, "Mast"), (0, "Mast"), (1, "Tower"), (1, "Tower")]
-    assert all(PASSAGES[p.rank]["text"][p.start : p.end] == p.text for p in found)
+    assert [(piece.rank, piece.title) for piece in pieces] == [(0, "Mast"), (0, "Mast"), (1, "Tower"), (1, "Tower")]
+    assert all(PASSAGES[p.rank]["text"][p.start : p.end] == p.text for p in pieces)
     assert texts(split_pieces(PASSAGES, "passage")) == [PASSAGES[0]["text"], PASSAGES[1]["text"]]
 
 
 def test_strinc_keeps_token_boundaries() -> None:
-    found = split_pieces(PASSAGES)
-    assert score_strinc(found, ["US"]) == [0, 0, 0, 0]  # not in "must"
-    assert score_strinc(found, ["the 1950"]) == [0, 1, 0, 1]
-    assert score_strinc(found, ["1931", "Mast"]) == [1, 0, 1, 0]
-    assert score_strinc(found, []) == score_strinc(found, ["the"]) == [0, 0, 0, 0]
+    pieces = split_pieces(PASSAGES)
+    assert score_strinc(pieces, ["US"]) == [0, 0, 0, 0]  # not in "must"
+    assert score_strinc(pieces, ["the 1950"]) == [0, 1, 0, 1]
+    assert score_strinc(pieces, ["1931", "Mast"]) == [1, 0, 1, 0]
+    assert score_strinc(pieces, []) == score_strinc(pieces, ["the"]) == [0, 0, 0, 0]
 
 
 async def test_strinc_chooses_the_first_match_in_rank_order() -> None:
@@ -77,10 +77,10 @@ async def test_strinc_chooses_the_first_match_in_rank_order() -> None:
 
 
 def test_lexical_is_token_f1() -> None:
-    found = split_pieces(PASSAGES)
+    pieces = split_pieces(PASSAGES)
     # "tower was finished in 1931" against "tower finished 1931": 3 shared of 5 and 3
-    assert score_lexical(found, ["The tower, finished 1931"])[2] == pytest.approx(2 * 3 / 8)
-    assert score_lexical(found, ["nothing", "It was painted in 1950"])[1] == 1.0
+    assert score_lexical(pieces, ["The tower, finished 1931"])[2] == pytest.approx(2 * 3 / 8)
+    assert score_lexical(pieces, ["nothing", "It was painted in 1950"])[1] == 1.0
 
 
 async def test_lexical_must_exceed_one_half() -> None:
@@ -107,8 +107,8 @@ async def test_lexical_compares_with_the_claim_for_verdicts(verdict: str) -> Non
 
 async def test_cxmi_is_the_gain_in_log_probability() -> None:
     scorer = Scorer(-3.0, finished=-1.0, mast=-5.0)
-    found = split_pieces(PASSAGES)
-    assert await score_cxmi(found, "When?", "1931", scorer) == [-2.0, 0.0, 2.0, 0.0]
+    pieces = split_pieces(PASSAGES)
+    assert await score_cxmi(pieces, "When?", "1931", scorer) == [-2.0, 0.0, 2.0, 0.0]
     assert len(scorer.asked) == 1  # one batch
     assert scorer.asked[0][0] == ("Question: When?\nAnswer:", "1931")
     assert scorer.asked[0][3] == ("Tower\nThe tower was finished in 1931.\n\nQuestion: When?\nAnswer:", "1931")
@@ -138,21 +138,21 @@ SCORES = st.lists(st.tuples(st.integers(0, 3), st.floats(-2, 2)), max_size=12)
 @given(SCORES, st.floats(-1, 1))
 def test_the_best_above_the_threshold_is_the_first_of_equals(scored: list[tuple[int, float]], limit: float) -> None:
     scored = sorted(scored, key=lambda item: item[0])
-    found = [Piece(rank, at, at + 1, "", str(at)) for at, (rank, _) in enumerate(scored)]
+    collected = [Piece(rank, at, at + 1, "", str(at)) for at, (rank, _) in enumerate(scored)]
     scores = [score for _, score in scored]
-    one = choose_best(found, scores, limit)
+    one = choose_best(collected, scores, limit)
     above = [score for score in scores if score > limit]
     assert len(one) == bool(above)
     if one:
         assert scores.index(max(above)) == one[0].start
-    each = choose_best(found, scores, limit, "per_passage")
+    each = choose_best(collected, scores, limit, "per_passage")
     assert [piece.rank for piece in each] == sorted({rank for rank, score in scored if score > limit})
     assert set(one) <= set(each)
 
 
 def test_shortened_passages_keep_order_ids_and_titles() -> None:
-    found = split_pieces(PASSAGES)
-    assert shorten_passages(PASSAGES, [found[3], found[1], found[0], found[1]]) == [
+    pieces = split_pieces(PASSAGES)
+    assert shorten_passages(PASSAGES, [pieces[3], pieces[1], pieces[0], pieces[1]]) == [
         {"id": "a", "title": "Mast", "text": "The mast must stand. It was painted in 1950.", "score": 2.0},
         {"id": "b", "title": "Tower", "text": "It was painted in 1950, too."},
     ]
@@ -162,15 +162,20 @@ def test_shortened_passages_keep_order_ids_and_titles() -> None:
 
 @given(st.sets(st.integers(0, 3)))
 def test_a_shortened_passage_contains_only_the_chosen_pieces(numbers: set[int]) -> None:
-    found = split_pieces(PASSAGES)
-    cut = shorten_passages(PASSAGES, [found[number] for number in numbers])
-    assert " ".join(passage["text"] for passage in cut) == " ".join(found[n].text for n in sorted(numbers))
+    pieces = split_pieces(PASSAGES)
+    cut = shorten_passages(PASSAGES, [pieces[number] for number in numbers])
+    assert " ".join(passage["text"] for passage in cut) == " ".join(pieces[n].text for n in sorted(numbers))
 
 
 def test_unigram_precision() -> None:
-    assert unigram_precision("The tower: finished in 1931.", ["1931"]) == 0.25
-    assert unigram_precision("1931, 1931!", ["1931", "in 1931 and 1931"]) == 1.0
-    assert unigram_precision("", ["1931"]) == unigram_precision("the", ["1931"]) == unigram_precision("a b", []) == 0.0
+    assert compute_unigram_precision("The tower: finished in 1931.", ["1931"]) == 0.25
+    assert compute_unigram_precision("1931, 1931!", ["1931", "in 1931 and 1931"]) == 1.0
+    assert (
+        compute_unigram_precision("", ["1931"])
+        == compute_unigram_precision("the", ["1931"])
+        == compute_unigram_precision("a b", [])
+        == 0.0
+    )
 
 
 def test_verdicts() -> None:

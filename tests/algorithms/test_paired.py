@@ -9,13 +9,13 @@ import pytest
 from quorum.algorithms import betting
 from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, get_log_factorials
 from quorum.algorithms.paired import (
-    better_p_value,
-    counts_p_value,
+    compute_better_p_value,
+    compute_counts_p_value,
+    compute_margin_p_value,
+    compute_paired_interval,
+    compute_tango_interval,
+    compute_tango_statistic,
     estimate_questions_to_certify,
-    margin_p_value,
-    paired_interval,
-    tango_interval,
-    tango_statistic,
 )
 
 
@@ -24,7 +24,7 @@ def test_the_margin_test_rejects_a_true_null_hypothesis_with_the_stated_chance_a
     n: int, margin: float, error: float
 ) -> None:
     tables = [(one, other) for one in range(n + 1) for other in range(n + 1 - one)]
-    rejected = [table for table in tables if counts_p_value(n, *table, margin) <= error]
+    rejected = [table for table in tables if compute_counts_p_value(n, *table, margin) <= error]
     assert rejected
     ones, others = np.array(rejected).T
     logs = get_log_factorials(n)
@@ -42,25 +42,31 @@ def test_the_margin_test_rejects_a_true_null_hypothesis_with_the_stated_chance_a
 
 
 @pytest.mark.parametrize(("n", "least"), [(133, 0.6), (266, 0.82), (500, 0.95)])
-def test_equal_methods_are_certified_as_often_as_said(n: int, least: float) -> None:
+def test_equal_methods_are_certified_at_the_stated_rate(n: int, least: float) -> None:
     draw = np.random.default_rng(n)
     drawn = draw.multinomial(n, [0.05, 0.05, 0.9], size=150)
-    assert np.mean([counts_p_value(n, int(plus), int(minus), 0.05) <= 0.1 for plus, minus, _ in drawn]) > least
+    assert np.mean([compute_counts_p_value(n, int(plus), int(minus), 0.05) <= 0.1 for plus, minus, _ in drawn]) > least
 
 
 def test_graded_losses_are_bet_on() -> None:
     losses = [0.25, -0.25, 0.0, 0.0] * 60
-    assert margin_p_value(losses, 0.1) == betting.compute_p_value([-loss for loss in losses], mean=-0.1)
-    assert margin_p_value(losses, 0.1) < 0.05 < margin_p_value([0.25, 0.0, 0.0, 0.0] * 60, 0.06)
+    assert compute_margin_p_value(losses, 0.1) == betting.compute_p_value([-loss for loss in losses], mean=-0.1)
+    assert compute_margin_p_value(losses, 0.1) < 0.05 < compute_margin_p_value([0.25, 0.0, 0.0, 0.0] * 60, 0.06)
 
 
-def test_nothing_is_shown_by_no_question_or_by_a_margin_of_one() -> None:
-    assert margin_p_value([], 0.1) == margin_p_value([0, 0], 1.0) == better_p_value([]) == better_p_value([0.0]) == 1.0
+def test_no_questions_or_a_margin_of_one_certify_nothing() -> None:
+    assert (
+        compute_margin_p_value([], 0.1)
+        == compute_margin_p_value([0, 0], 1.0)
+        == compute_better_p_value([])
+        == compute_better_p_value([0.0])
+        == 1.0
+    )
 
 
 def test_the_sign_test_is_a_coin() -> None:
-    assert better_p_value([1] * 5 + [0] * 9) == pytest.approx(1 / 32)
-    assert better_p_value([1, -1]) == pytest.approx(0.75)
+    assert compute_better_p_value([1] * 5 + [0] * 9) == pytest.approx(1 / 32)
+    assert compute_better_p_value([1, -1]) == pytest.approx(0.75)
 
 
 def test_the_binomial_tail_and_bound_are_those_of_scipy() -> None:
@@ -79,7 +85,7 @@ def test_the_score_maximises_the_likelihood_under_the_supposed_difference() -> N
     likelihood += (n - plus - minus) * np.log1p(-2 * shares - difference)
     share = shares[likelihood.argmax()]
     variance = n * (2 * share + difference * (1 - difference))
-    assert float(tango_statistic(plus, minus, n, difference)) == pytest.approx(
+    assert float(compute_tango_statistic(plus, minus, n, difference)) == pytest.approx(
         (plus - minus - n * difference) / math.sqrt(variance), abs=1e-4
     )
 
@@ -87,19 +93,19 @@ def test_the_score_maximises_the_likelihood_under_the_supposed_difference() -> N
 def test_tangos_interval_covers_on_few_questions() -> None:
     draw = np.random.default_rng(3)
     drawn = draw.multinomial(40, [0.12, 0.02, 0.86], size=400)
-    inside = [low <= 0.1 <= high for low, high in (tango_interval(int(a), int(b), 40) for a, b, _ in drawn)]
+    inside = [low <= 0.1 <= high for low, high in (compute_tango_interval(int(a), int(b), 40) for a, b, _ in drawn)]
     assert np.mean(inside) > 0.92
-    low, high = tango_interval(0, 0, 30)
+    low, high = compute_tango_interval(0, 0, 30)
     assert low == pytest.approx(-high)
     assert 0 < high < 0.15
 
 
 def test_graded_differences_have_the_betting_interval() -> None:
-    assert paired_interval([0.5, 0.0, -0.25]) == betting.compute_interval([0.5, 0.0, -0.25])
-    assert paired_interval([1, 0, -1]) == tango_interval(1, 1, 3)
+    assert compute_paired_interval([0.5, 0.0, -0.25]) == betting.compute_interval([0.5, 0.0, -0.25])
+    assert compute_paired_interval([1, 0, -1]) == compute_tango_interval(1, 1, 3)
 
 
-def test_the_number_of_questions_that_would_do() -> None:
+def test_the_number_of_questions_needed_is_estimated() -> None:
     losses = [0] * 180 + [1] * 10 + [-1] * 10
     needed = estimate_questions_to_certify(losses, 0.03, 0.1)
     assert needed is not None

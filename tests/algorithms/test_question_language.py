@@ -23,7 +23,7 @@ from quorum.algorithms.question_language import find_foreign_language
         ("من كتب هذا الكتاب؟", "Arabic or another language in its script"),
     ],
 )
-def test_other_languages_are_named(question: str, language: str) -> None:
+def test_the_language_of_a_foreign_question_is_named(question: str, language: str) -> None:
     assert find_foreign_language(question) == language
 
 
@@ -41,5 +41,5 @@ def test_other_languages_are_named(question: str, language: str) -> None:
         "",
     ],
 )
-def test_english_and_short_questions_are_not(question: str) -> None:
+def test_english_and_short_questions_name_no_language(question: str) -> None:
     assert find_foreign_language(question) is None

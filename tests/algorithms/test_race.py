@@ -16,7 +16,7 @@ def tables(count: int, questions: int, shares: list[float], seed: int) -> list[n
     return [(draw.random((questions, len(shares))) < np.array(shares)).astype(float) for _ in range(count)]
 
 
-def test_exact_drops_what_arithmetic_leaves_no_way_to_win() -> None:
+def test_exact_mode_drops_methods_that_can_no_longer_win() -> None:
     race = Race(2, population=10, mode="exact")
     for _ in range(5):
         assert race.add_question([1.0, 0.0]) == []  # five questions are left: a tie is possible
@@ -45,20 +45,20 @@ def test_questions_are_saved_where_methods_differ() -> None:
     for table in tables(10, 200, [0.6, 0.55, 0.3, 0.2, 0.1], seed=3):
         for mode in RACE_MODES:
             race = run_race(table, mode)
-            asked = sum(race.dropped.get(one, race.asked) for one in range(5))
-            saved[mode].append(1 - asked / table.size)
+            asked_counts = sum(race.dropped.get(one, race.asked) for one in range(5))
+            saved[mode].append(1 - asked_counts / table.size)
     assert np.mean(saved["exact"]) > 0.05
     assert np.mean(saved["questions"]) > 0.35
     assert np.mean(saved["future"]) > 0.3
 
 
-def test_the_last_method_stays() -> None:
+def test_the_last_method_is_never_dropped() -> None:
     race = run_race([[1.0, 0.0, 0.0]] * 60, "questions")
     assert race.live.tolist() == [True, False, False]
     assert run_race([[1.0]] * 5, "future").live.tolist() == [True]
 
 
-def test_a_missing_answer_counts_as_the_worst_for_what_is_claimed() -> None:
+def test_a_missing_answer_counts_against_the_claim() -> None:
     race = Race(2, population=10, mode="exact")
     for _ in range(6):
         losers = race.add_question([0.0, 0.0], [1.0, 0.0])  # the first failed: it may have been right

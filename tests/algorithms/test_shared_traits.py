@@ -24,7 +24,7 @@ PASSAGES = [
         ("Are the directors of the films Rope and The Salt Road from the same country?", "no"),
     ],
 )
-def test_what_the_passages_say_of_both_decides(question: str, answer: str) -> None:
+def test_the_passages_decide_whether_both_share_a_trait(question: str, answer: str) -> None:
     assert answer_about_both(question, PASSAGES) == answer
 
 
@@ -39,5 +39,5 @@ def test_what_the_passages_say_of_both_decides(question: str, answer: str) -> No
         "",
     ],
 )
-def test_other_questions_stay_open(question: str) -> None:
+def test_other_questions_get_no_answer(question: str) -> None:
     assert answer_about_both(question, PASSAGES) is None

@@ -39,36 +39,36 @@ def compute_scores_by_definition(validity: Sequence[bool] | None, outcome: Outco
 
 def list_outcomes(count: int) -> list[Outcome]:
     pairs = list_pairs(count)
-    return [dict(zip(pairs, said, strict=True)) for said in product(*((i, j, None) for i, j in pairs))]
+    return [dict(zip(pairs, preferences, strict=True)) for preferences in product(*((i, j, None) for i, j in pairs))]
 
 
 def choose_lazily(count: int, validity: list[bool] | None, outcome: Outcome) -> tuple[Choice, int]:
     """The choice, and the comparisons that were asked for it."""
-    asked: Outcome = {}
-    while pairs := choose_next_pairs(count, validity, preferences(asked)):
-        assert not set(pairs) & set(asked)
-        asked |= {pair: outcome[pair] for pair in pairs}
-    return choose_candidate(count, validity, preferences(asked)), len(asked)
+    asked_pairs: Outcome = {}
+    while pairs := choose_next_pairs(count, validity, preferences(asked_pairs)):
+        assert not set(pairs) & set(asked_pairs)
+        asked_pairs |= {pair: outcome[pair] for pair in pairs}
+    return choose_candidate(count, validity, preferences(asked_pairs)), len(asked_pairs)
 
 
 def check(count: int, validity: list[bool] | None, outcome: Outcome) -> int:
     """One outcome, eagerly and lazily. Returns the comparisons that lazy ranking asked."""
     scores = compute_scores_by_definition(validity, outcome, count)
     eager = choose_candidate(count, validity, preferences(outcome))
-    lazy, asked = choose_lazily(count, validity, outcome)
+    lazy, asked_pairs = choose_lazily(count, validity, outcome)
     assert eager.scores == scores
     assert eager.best == lazy.best == scores.index(max(scores))
     assert eager.margin is not None
     assert 0 <= eager.margin <= 1
-    assert (lazy.scores, lazy.margin) == ((scores, eager.margin) if asked == len(outcome) else (None, None))
-    return asked
+    assert (lazy.scores, lazy.margin) == ((scores, eager.margin) if asked_pairs == len(outcome) else (None, None))
+    return asked_pairs
 
 
 @pytest.mark.parametrize("judged", [True, False])
 def test_two_candidates_over_all_outcomes(judged: bool) -> None:
     for validity, outcome in product(product((True, False), repeat=2), list_outcomes(2)):
-        asked = check(2, list(validity) if judged else None, outcome)
-        assert asked == (0 if judged and validity == (True, False) else 2)
+        asked_pairs = check(2, list(validity) if judged else None, outcome)
+        assert asked_pairs == (0 if judged and validity == (True, False) else 2)
 
 
 def test_three_candidates_over_all_outcomes() -> None:
@@ -123,12 +123,12 @@ def judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
     """A model that proposes as many candidates as there are verdicts and judges their summaries so."""
     names = ["1931", "1950", "1929"][: len(validity)]
     model = ScriptedModel().on("candidates", " ".join(f"({'abc'[n]}) {name}" for n, name in enumerate(names)))
-    for n, said in enumerate(validity):
+    for n, reply in enumerate(validity):
         model.on(f"conditional_summary: candidate {n + 1}", f"It says {names[n]}. [DONE]")
-        model.on(f"validity: candidate {n + 1}", said)
+        model.on(f"validity: candidate {n + 1}", reply)
     for (i, j), preferred in outcome.items():
-        said = "Hm." if preferred is None else f"Passage {1 + [i, j].index(preferred)}"
-        model.on(f"ranking: candidates {i + 1} and {j + 1}", said)
+        reply = "Hm." if preferred is None else f"Passage {1 + [i, j].index(preferred)}"
+        model.on(f"ranking: candidates {i + 1} and {j + 1}", reply)
     return model
 
 
@@ -142,14 +142,12 @@ async def check_eager_and_lazy(validity: Sequence[str], outcome: Outcome) -> int
         context = Context(model=judge(validity, outcome), candidates=len(validity), ranking=ranking)
         results.append(await answer(QUESTION, "sure", context, given=PASSAGES[:2]))
     eager, lazy = results
-    scores = compute_scores_by_definition([VERDICT_OF_REPLY[said] for said in validity], outcome, len(validity))
+    scores = compute_scores_by_definition([VERDICT_OF_REPLY[reply] for reply in validity], outcome, len(validity))
     same = ("answer", "unknown", "rationale", "validity", "candidates", "summaries", "evidence", "passages")
     assert {key: eager[key] for key in same} == {key: lazy[key] for key in same}
     assert (eager["scores"], eager["answer"]) == (scores, ["1931", "1950", "1929"][scores.index(max(scores))])
     garbled = {"validity": list(validity).count("Hm."), "ranking": list(outcome.values()).count(None)}
-    assert {name: found["count"] for name, found in eager["malformed"].items()} == {
-        k: v for k, v in garbled.items() if v
-    }
+    assert {name: node["count"] for name, node in eager["malformed"].items()} == {k: v for k, v in garbled.items() if v}
     calls = [sum(usage["calls"] for usage in result["usage"].values()) for result in results]
     assert calls[0] == 1 + 2 * len(validity) + len(outcome)
     return calls[0] - calls[1]
@@ -176,7 +174,7 @@ async def test_the_graph_over_sampled_outcomes_of_three_candidates() -> None:
     assert set(saved) == {0, 2}
 
 
-async def test_nodes_called_directly() -> None:
+async def test_sure_nodes_give_the_expected_updates() -> None:
     model = ScriptedModel().on("ranking: candidates 3 and 1", "Passage 1").on("ranking: candidates 1 and 3", "Both")
     state = State(question=QUESTION, pair=[2, 0], summaries=["late", "early"])
     update = await rank_pair(state, make_runtime(model))

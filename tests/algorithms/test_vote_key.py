@@ -83,7 +83,7 @@ DIFFERENT_KEYS = [
 
 
 @pytest.mark.parametrize("forms", SAME_KEYS)
-def test_ways_to_write_an_answer_have_one_key(forms: str) -> None:
+def test_spellings_of_one_answer_share_a_key(forms: str) -> None:
     keys = {form: vote_key(form) for form in forms.split("|")}
     assert len(set(keys.values())) == 1, keys
 
@@ -100,7 +100,7 @@ def test_no_two_of_the_groups_share_a_key() -> None:
 
 
 @given(st.text(max_size=2 * LONGEST_ANSWER))
-def test_every_text_has_a_key_and_only_space_has_none(answer: str) -> None:
+def test_every_text_but_white_space_has_a_key(answer: str) -> None:
     assert bool(vote_key(answer)) == bool(answer.strip())
 
 

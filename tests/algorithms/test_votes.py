@@ -59,11 +59,11 @@ def test_weights_are_summed() -> None:
 def run_stages(answers: tuple[str, ...], samples: int) -> tuple[list[Vote], list[int]]:
     """Run the stages over votes that are known beforehand: the votes asked for, and the size of each stage."""
     everything = ballots(*answers, samples=samples)
-    passages, asked, stages = len(answers) // samples, 0, []
-    while stage := size_next_stage(everything[: asked * samples], passages - asked, samples):
+    passages, asked_count, stages = len(answers) // samples, 0, []
+    while stage := size_next_stage(everything[: asked_count * samples], passages - asked_count, samples):
         stages.append(stage)
-        asked += stage
-    return everything[: asked * samples], stages
+        asked_count += stage
+    return everything[: asked_count * samples], stages
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_staged_equals_all_for_every_outcome(passages: int, samples: int) -> Non
     for answers in product("?abc", repeat=passages * samples):
         votes, stages = run_stages(answers, samples)
         everything = ballots(*answers, samples=samples)
-        found, full = count_votes(votes), count_votes(everything)
-        assert (found.answer, found.unknown) == (full.answer, full.unknown), (answers, stages)
+        outcome, full = count_votes(votes), count_votes(everything)
+        assert (outcome.answer, outcome.unknown) == (full.answer, full.unknown), (answers, stages)
 
 
 @given(st.lists(st.sampled_from("?abcd"), min_size=1, max_size=24), st.integers(1, 3))
@@ -102,7 +102,7 @@ def test_the_first_stage_is_the_smallest_that_could_decide(passages: int, sample
     assert size_next_stage([], passages, samples) == first
 
 
-def test_nothing_is_asked_once_decided() -> None:
+def test_a_decided_vote_asks_no_more_passages() -> None:
     assert size_next_stage(ballots("a", "a", "a"), 2, 1) == 0
     assert size_next_stage(ballots("?", "?"), 0, 1) == 0
     stages = {

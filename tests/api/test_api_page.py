@@ -22,10 +22,10 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_example_runs(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
     case = doctest.DocTestParser().get_doctest(EXAMPLES[name], {}, name, None, None)
-    told: list[str] = []
-    found = doctest.DocTestRunner().run(case, out=told.append)
-    assert found.attempted
-    assert not found.failed, "".join(told)
+    events: list[str] = []
+    results = doctest.DocTestRunner().run(case, out=events.append)
+    assert results.attempted
+    assert not results.failed, "".join(events)
 
 
 def test_every_function_has_an_example() -> None:
@@ -34,7 +34,7 @@ def test_every_function_has_an_example() -> None:
     assert [name for name in functions if name not in EXAMPLES and name not in shared] == []
 
 
-def test_every_name_stands_in_a_group_with_an_example() -> None:
+def test_every_name_belongs_to_a_group_with_an_example() -> None:
     assert [group.title for group in GROUPS if not group.example and not set(group.names) & set(EXAMPLES)] == []
 
 

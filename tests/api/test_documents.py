@@ -12,18 +12,18 @@ TEXT = "Train tickets are booked by Mira Oduya."
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "handbook"
-    made.mkdir()
-    (made / "travel.md").write_text(TEXT, encoding="utf-8")
-    return made
+    folder_path = tmp_path / "handbook"
+    folder_path.mkdir()
+    (folder_path / "travel.md").write_text(TEXT, encoding="utf-8")
+    return folder_path
 
 
 def test_questions_are_answered_from_indexed_documents(folder: Path) -> None:
     report = index(folder, collection="handbook")
     assert (report.added, report.passages, report.skipped) == (1, 1, [])
     assert index([folder / "travel.md"], collection="handbook").unchanged == 1
-    found = answer_sync("Who books train tickets?", context=Context(collection="handbook"))
-    assert found["answer"] == "Mira Oduya"
+    result = answer_sync("Who books train tickets?", context=Context(collection="handbook"))
+    assert result["answer"] == "Mira Oduya"
 
 
 def test_the_context_names_collection_and_store(folder: Path, tmp_path: Path) -> None:
@@ -43,14 +43,14 @@ def test_prune_removes_deleted_documents(folder: Path) -> None:
 
 
 async def test_it_works_inside_a_running_loop(folder: Path) -> None:
-    told: list[tuple[int, int]] = []
-    report = index(folder, collection="handbook", progress=lambda done, total, path: told.append((done, total)))
+    events: list[tuple[int, int]] = []
+    report = index(folder, collection="handbook", progress=lambda done, total, path: events.append((done, total)))
     again = await asyncio.to_thread(index, folder, collection="handbook")
-    assert (report.added, again.unchanged, told) == (1, 1, [(1, 1)])
+    assert (report.added, again.unchanged, events) == (1, 1, [(1, 1)])
     assert (await answer("Who books train tickets?", context=Context(collection="handbook")))["answer"] == "Mira Oduya"
 
 
-def test_bad_input_is_a_setup_error(folder: Path) -> None:
+def test_invalid_input_is_a_setup_error(folder: Path) -> None:
     with pytest.raises(SetupError, match="no file or folder"):
         index(folder / "missing", collection="handbook")
     with pytest.raises(SetupError, match="kept for the sample"):

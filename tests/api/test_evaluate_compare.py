@@ -32,33 +32,33 @@ def written(path: Path) -> Path:
 
 
 def test_an_evaluation_is_plain_data(tmp_path: Path) -> None:
-    found = evaluate(RECORDS, "concat,post_fusion[k=1]", out=tmp_path / "out")
-    assert [(row["method"], row["n"], row["em"], row["errors"]) for row in found.table] == [
+    evaluation = evaluate(RECORDS, "concat,post_fusion[k=1]", out=tmp_path / "out")
+    assert [(row["method"], row["n"], row["em"], row["errors"]) for row in evaluation.table] == [
         ("concat", 2, 1.0, 0),
         ("post_fusion[k=1]", 2, 1.0, 0),
     ]
-    assert found.measures == ("em", "f1")
-    assert json.loads(json.dumps([found.table, found.differences, found.rows])) == [
-        found.table,
-        found.differences,
-        found.rows,
+    assert evaluation.measures == ("em", "f1")
+    assert json.loads(json.dumps([evaluation.table, evaluation.differences, evaluation.rows])) == [
+        evaluation.table,
+        evaluation.differences,
+        evaluation.rows,
     ]
     summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
-    assert {row["method"]: {**row} for row in found.table} == {
+    assert {row["method"]: {**row} for row in evaluation.table} == {
         name: {"method": name, **row} for name, row in summary.items()
     }
-    assert [(row["method"], row["baseline"], row["measure"]) for row in found.differences] == [
+    assert [(row["method"], row["baseline"], row["measure"]) for row in evaluation.differences] == [
         ("post_fusion[k=1]", "concat", "em"),
         ("post_fusion[k=1]", "concat", "f1"),
     ]
-    assert [(row["id"], row["method"], row["answer"]) for row in found.rows if row["method"] == "concat"] == [
+    assert [(row["id"], row["method"], row["answer"]) for row in evaluation.rows if row["method"] == "concat"] == [
         ("1", "concat", "Ada Korn"),
         ("2", "concat", "1874"),
     ]
-    assert found.spent["calls"] > 0
+    assert evaluation.spent["calls"] > 0
 
 
-def test_the_same_call_again_continues(tmp_path: Path) -> None:
+def test_the_same_call_repeated_continues(tmp_path: Path) -> None:
     first = evaluate(RECORDS, "concat")
     again = evaluate(iter(RECORDS), ["concat"])
     assert first.folder == again.folder
@@ -74,9 +74,9 @@ async def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:
 
 def test_the_context_holds_for_every_method(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda _: "Ada Korn")
-    found = evaluate(RECORDS, "concat,base", context=Context(model="openai:test"), out=tmp_path / "out")
-    assert [row["em"] for row in found.table] == [0.5, 0.5]
-    assert len(openai_server.chats()) == found.spent["calls"] == 4
+    evaluation = evaluate(RECORDS, "concat,base", context=Context(model="openai:test"), out=tmp_path / "out")
+    assert [row["em"] for row in evaluation.table] == [0.5, 0.5]
+    assert len(openai_server.chats()) == evaluation.spent["calls"] == 4
 
 
 def test_a_corpus_is_indexed_and_searched(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_corpus_is_indexed_and_searched(tmp_path: Path) -> None:
     assert evaluate(bare, "concat", corpus=corpus, context=Context(k=1)).table[0]["em"] == 1.0
 
 
-def test_a_graph_of_ones_own_is_a_column(tmp_path: Path) -> None:
+def test_a_users_own_graph_is_a_column(tmp_path: Path) -> None:
     own = (
         StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
         .add_node(begin)
@@ -101,24 +101,24 @@ def test_a_graph_of_ones_own_is_a_column(tmp_path: Path) -> None:
     )
     assert [row["method"] for row in evaluate(RECORDS, ["concat", own], out=tmp_path / "a").table] == ["concat", "mine"]
     assert [row["method"] for row in evaluate(RECORDS, own, out=tmp_path / "b").table] == ["mine"]
-    found = compare("given", RECORDS, methods=[own], out=tmp_path / "c")
-    assert found.best == "mine"
+    comparison = compare("given", RECORDS, methods=[own], out=tmp_path / "c")
+    assert comparison.best == "mine"
 
 
 def test_a_comparison_recommends(tmp_path: Path) -> None:
-    found = compare("given", RECORDS, methods=["concat", "sure"], out=tmp_path / "out", budget="calls=3")
-    assert (found.best, found.cheapest, found.front) == ("concat", "concat", ["concat"])
-    assert found.report.is_file()
-    assert found.sentences[0].startswith("concat is the only method within 3 calls a question")
-    assert {row["name"]: row["calls"] for row in found.figures} == {"concat": 1.0, "sure": 7.0}
-    assert [row["name"] for row in found.estimate] == ["concat", "sure"]
-    assert [row["method"] for row in found.evaluation.table] == ["concat", "sure"]
-    assert str(found).startswith(found.sentences[0])
+    comparison = compare("given", RECORDS, methods=["concat", "sure"], out=tmp_path / "out", budget="calls=3")
+    assert (comparison.best, comparison.cheapest, comparison.front) == ("concat", "concat", ["concat"])
+    assert comparison.report.is_file()
+    assert comparison.sentences[0].startswith("concat is the only method within 3 calls a question")
+    assert {row["name"]: row["calls"] for row in comparison.figures} == {"concat": 1.0, "sure": 7.0}
+    assert [row["name"] for row in comparison.estimate] == ["concat", "sure"]
+    assert [row["method"] for row in comparison.evaluation.table] == ["concat", "sure"]
+    assert str(comparison).startswith(comparison.sentences[0])
 
 
 async def test_a_comparison_in_a_running_loop_crosses_settings(tmp_path: Path) -> None:
-    found = await compare_async("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
-    assert [row["name"] for row in found.figures] == ["concat[k=1]", "concat[k=2]"]
+    comparison = await compare_async("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
+    assert [row["name"] for row in comparison.figures] == ["concat[k=1]", "concat[k=2]"]
     again = compare("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
     assert again.evaluation.spent["calls"] == 0
 
@@ -134,12 +134,12 @@ async def test_a_comparison_in_a_running_loop_crosses_settings(tmp_path: Path) -
         ("missing.jsonl", "concat", "There is no file"),
     ],
 )
-def test_bad_input_is_a_setup_error(data: Any, methods: Any, match: str) -> None:
+def test_invalid_input_is_a_setup_error(data: Any, methods: Any, match: str) -> None:
     with pytest.raises(SetupError, match=match):
         evaluate(data, methods)
 
 
-def test_a_bad_budget_is_a_setup_error() -> None:
+def test_an_invalid_budget_is_a_setup_error() -> None:
     with pytest.raises(SetupError, match="budget"):
         compare("given", RECORDS, budget="cheap")
 

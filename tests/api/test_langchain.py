@@ -37,14 +37,14 @@ async def test_the_documents_are_what_the_method_reads(store: str, settings: dic
     assert documents[0].metadata["title"] == "vell"
 
 
-async def test_no_answer_is_asked_for(store: str, openai_server: OpenAIServer) -> None:
+async def test_a_retriever_asks_for_no_answer(store: str, openai_server: OpenAIServer) -> None:
     context = Context(store=store, collection="towers", retriever="bm25", model="openai:test")
     assert await as_retriever("sure", context).ainvoke(QUESTION)
     assert openai_server.chats() == []
 
 
 @pytest.mark.parametrize("method", ["filco", "blendfilter", "iter_retgen"])
-def test_methods_that_choose_give_what_they_chose(store: str, method: str) -> None:
+def test_methods_that_filter_return_the_chosen_passages(store: str, method: str) -> None:
     documents = as_retriever(method, Context(store=store, collection="towers", k=3)).invoke(QUESTION)
     assert "Ada Korn" in documents[0].page_content
 
@@ -82,5 +82,5 @@ def test_the_examples_of_the_page_run(
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     openai_server.reply(agent)
     exec(compile(script, "serving.md", "exec"), {"__name__": "page"})
-    said = capsys.readouterr().out
-    assert ("Eiffel" if "gpt" in script or "retriever" in script else "passage_answer") in said
+    output = capsys.readouterr().out
+    assert ("Eiffel" if "gpt" in script or "retriever" in script else "passage_answer") in output

@@ -42,12 +42,12 @@ def test_every_public_name_can_be_imported() -> None:
     assert quorum.__version__ == metadata.version("quorum-rag")
 
 
-def test_another_name_is_an_attribute_error() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'quorum' has no attribute 'anwser'"):
         quorum.anwser  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_importing_it_imports_nothing_heavy(tmp_path: Path) -> None:
+def test_importing_quorum_imports_nothing_heavy(tmp_path: Path) -> None:
     code = "import sys, quorum; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = set(run_python(code, tmp_path).stdout.split())
     assert "quorum" in loaded
@@ -60,9 +60,11 @@ def test_light_names_import_no_heavy_package(name: str, tmp_path: Path) -> None:
     assert set(run_python(code, tmp_path).stdout.split()) & HEAVY_PACKAGES == set()
 
 
-def test_all_of_it_can_be_imported_at_once(tmp_path: Path) -> None:
-    found = run_python("from quorum import *; print(answer.__name__, Context(k=3).k, type(METHODS).__name__)", tmp_path)
-    assert found.stdout.split() == ["answer", "3", "dict"], found.stderr
+def test_a_star_import_gives_every_public_name(tmp_path: Path) -> None:
+    process = run_python(
+        "from quorum import *; print(answer.__name__, Context(k=3).k, type(METHODS).__name__)", tmp_path
+    )
+    assert process.stdout.split() == ["answer", "3", "dict"], process.stderr
 
 
 @pytest.mark.parametrize("name", LINKED_FOLDERS)
@@ -83,8 +85,8 @@ def test_a_checkout_without_links_says_how_to_get_them(broken: str, tmp_path: Pa
     assert run_python("import quorum", tmp_path).returncode == 0
     (package / broken).rmdir()
     (package / broken).write_text(f"../{broken}", encoding="utf-8")
-    found = run_python("import quorum", tmp_path)
-    last = found.stderr.strip().splitlines()[-1]
+    process = run_python("import quorum", tmp_path)
+    last = process.stderr.strip().splitlines()[-1]
     assert last.startswith(f"ImportError: quorum/{broken} is a text file")
     assert "git config core.symlinks true" in last
     assert "git checkout -- quorum" in last

@@ -21,7 +21,7 @@ async def events_of(method: str, context: Context | None = None) -> list[Event]:
     return [event async for event in stream(QUESTION, method, context, given=PASSAGES)]
 
 
-async def test_every_node_is_told_and_the_result_comes_last() -> None:
+async def test_every_node_is_an_event_and_the_result_comes_last() -> None:
     *nodes, piece, last = await events_of("post_fusion")
     assert piece == AnswerText("Ada Korn")
     names = [event.node for event in nodes if isinstance(event, NodeFinished)]
@@ -113,7 +113,7 @@ async def test_of_several_samples_only_the_answer_that_wins_is_shown(openai_serv
     assert list_pieces(events) == [LONG_ANSWER]
 
 
-async def test_a_call_that_is_cut_in_transit_and_tried_again_repeats_nothing(openai_server: OpenAIServer) -> None:
+async def test_a_stream_that_is_cut_and_retried_repeats_nothing(openai_server: OpenAIServer) -> None:
     openai_server.reply([Response(LONG_ANSWER, truncate=True), LONG_ANSWER])
     events = await events_of("concat", Context(model="openai:test", answer_type="long"))
     assert "".join(list_pieces(events)) == LONG_ANSWER
@@ -121,10 +121,10 @@ async def test_a_call_that_is_cut_in_transit_and_tried_again_repeats_nothing(ope
 
 async def test_messages_of_a_graph_hold_no_thoughts(openai_server: OpenAIServer) -> None:
     openai_server.reply("<think>Ida? No.</think>Ada Korn")
-    asked = {"question": QUESTION, "given": PASSAGES}
+    inputs = {"question": QUESTION, "given": PASSAGES}
     context = Context(model="openai:test")
     for modes in ("messages", ["updates", "messages"]):
-        run = METHODS["concat"].graph.astream(asked, context=context, stream_mode=modes)
+        run = METHODS["concat"].graph.astream(inputs, context=context, stream_mode=modes)
         items = [item async for item in run]
         pieces = [
             item if modes == "messages" else item[1] for item in items if modes == "messages" or item[0] == "messages"

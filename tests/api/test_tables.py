@@ -44,13 +44,13 @@ class Cells(HTMLParser):
 
 
 def test_a_terminal_gets_aligned_columns(tmp_path: Path) -> None:
-    found = evaluation(tmp_path, row("concat"), row("sure", em=1.0, em_low=None, errors=3, seconds_p50=None))
-    assert str(found) == (
+    result = evaluation(tmp_path, row("concat"), row("sure", em=1.0, em_low=None, errors=3, seconds_p50=None))
+    assert str(result) == (
         "method      n                 EM  %Unk  calls  p50 s  errors\n"
         "concat  1,200  50.0 [40.0, 60.0]  12.5    2.0   0.25       0\n"
         "sure    1,200              100.0  12.5    2.0      -       3"
     )
-    assert repr(found) == str(found)
+    assert repr(result) == str(result)
 
 
 def test_differences_follow_with_their_baseline(tmp_path: Path) -> None:
@@ -59,8 +59,8 @@ def test_differences_follow_with_their_baseline(tmp_path: Path) -> None:
         difference("react", difference=0.0, low=0.0, high=0.0, p_holm=0.0001, questions_needed=None),
         difference("sure", measure="f1"),
     ]
-    found = evaluation(tmp_path, row("concat"), differences=differences)
-    assert str(found).split("\n\n")[1].splitlines() == [
+    result = evaluation(tmp_path, row("concat"), differences=differences)
+    assert str(result).split("\n\n")[1].splitlines() == [
         "Minus concat, over 1,200 questions; p by Holm; to tell: questions needed",
         "method                   EM      p  to tell",
         "sure    +10.0 [-5.0, +25.0]  0.200    2,500",
@@ -69,10 +69,10 @@ def test_differences_follow_with_their_baseline(tmp_path: Path) -> None:
 
 
 def test_a_notebook_gets_the_same_cells(tmp_path: Path) -> None:
-    found = evaluation(tmp_path, row("concat"), differences=[difference("sure")])
-    page = Cells(found._repr_html_())
+    result = evaluation(tmp_path, row("concat"), differences=[difference("sure")])
+    page = Cells(result._repr_html_())
     assert page.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
-    assert [text for table in found.tables() for line in (table.header, *table.rows) for text in line] == [
+    assert [text for table in result.tables() for line in (table.header, *table.rows) for text in line] == [
         text for text in page.texts if not text.startswith("Minus")
     ]
 
@@ -88,7 +88,7 @@ def test_the_html_of_a_comparison_is_escaped(tmp_path: Path) -> None:
     inner = evaluation(
         tmp_path, row(HTML_WITH_SCRIPT), differences=[difference(HTML_WITH_SCRIPT, baseline=HTML_WITH_SCRIPT)]
     )
-    found = Comparison(
+    comparison = Comparison(
         HTML_WITH_SCRIPT,
         HTML_WITH_SCRIPT,
         [HTML_WITH_SCRIPT],
@@ -98,13 +98,13 @@ def test_the_html_of_a_comparison_is_escaped(tmp_path: Path) -> None:
         tmp_path / HTML_WITH_SCRIPT / "report.html",
         inner,
     )
-    page = Cells(found._repr_html_())
+    page = Cells(comparison._repr_html_())
     assert "script" not in page.tags
     assert page.texts.count(HTML_WITH_SCRIPT) == 3
-    assert HTML_WITH_SCRIPT in str(found)
+    assert HTML_WITH_SCRIPT in str(comparison)
 
 
-def test_the_rows_hold_what_came_of_a_question_at_last(tmp_path: Path) -> None:
+def test_a_row_holds_the_last_outcome_of_its_question(tmp_path: Path) -> None:
     lines = [
         {"method": "concat", "id": "1", "answer": None, "error": "timeout"},
         {"method": "concat", "id": "2", "answer": "Ada Korn", "error": None},

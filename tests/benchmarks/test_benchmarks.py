@@ -13,7 +13,7 @@ from quorum.graphs import answer
 from quorum.prompts import BUILT_IN
 
 
-def test_every_parser_is_found_and_reads_nothing() -> None:
+def test_every_parser_is_found_and_reads_an_empty_reply() -> None:
     assert {
         "parse_short_answer",
         "parse_candidates",
@@ -25,14 +25,14 @@ def test_every_parser_is_found_and_reads_nothing() -> None:
         check_parsed(parse(""))
 
 
-def test_so_many_passages_are_replaced_and_what_answers_stays() -> None:
+def test_the_given_number_of_passages_is_replaced() -> None:
     passages = [Passage(id=f"p{n}", title="", text=f"It was {'Rohrau' if n == 2 else 'there'}.") for n in range(5)]
     record = Record(id="1", question="Where?", answers=["Rohrau"], passages=passages, gold=[])
     for kind in KINDS:
         for count in (1, 2):
-            found = poison_case(Case(record, passages, "Vienna"), kind, count)
-            changed = [new for old, new in zip(passages, found, strict=True) if new != old]
-            assert found[2] == passages[2]
+            result = poison_case(Case(record, passages, "Vienna"), kind, count)
+            changed = [new for old, new in zip(passages, result, strict=True) if new != old]
+            assert result[2] == passages[2]
             assert sorted(p["id"] for p in changed) == [f"poison-{n}" for n in range(count)]
             assert all("Vienna" in p["text"] for p in changed)
 
@@ -48,7 +48,7 @@ async def test_a_gullible_model_believes_a_passage_and_else_reads() -> None:
 
 def test_every_prompt_is_recognised_by_its_fixed_text() -> None:
     for name, text in BUILT_IN.items():
-        filled = VARIABLE.sub(lambda found: f"some {found[1] or found[2]}\n", text)
+        filled = VARIABLE.sub(lambda match: f"some {match[1] or match[2]}\n", text)
         assert recognise_prompt(filled)[0] == name.partition(".")[0]
 
 

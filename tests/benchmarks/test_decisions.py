@@ -30,7 +30,7 @@ def test_every_rule_drops_what_is_always_wrong_and_never_the_leader(rule: object
     assert EVERY <= dropped[2] <= 15
 
 
-def test_what_is_recorded_is_read_back(tmp_path: Path) -> None:
+def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
     folder = write_results(tmp_path / "out", {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}, questions=60)
     matrix = read_matrix(write_matrix(folder, tmp_path / "set.npz"))
     assert matrix.methods == ("concat", "concat_pf", "sure")
@@ -41,7 +41,7 @@ def test_what_is_recorded_is_read_back(tmp_path: Path) -> None:
     assert (recorded.known | recorded.failed | (matrix.arrays["unknown"] == 1)).all()
 
 
-def test_our_rules_err_at_most_as_often_as_they_claim_and_others_more() -> None:
+def test_our_rules_keep_their_error_rate_and_others_exceed_theirs() -> None:
     matrix = make_scripted_table([0.44] + [0.4] * 11, 120, 0.5, seed=1)
     at_hand, future = replay_orders(matrix, 40), replay_draws(matrix, 40)
     assert at_hand["race exact"]["lost"] == 0
@@ -59,5 +59,5 @@ def test_the_recorded_numbers_are_small_and_can_be_replayed() -> None:
         assert len(matrix.methods) == 23
         assert matrix.about["model"]["provider"] == "embedded"
         assert matrix.right.shape == matrix.arrays["calls"].T.shape
-    found = replay_cascades(read_matrix(files[0]), 1, [0.08])
-    assert set(found[0.08]) == {"certified", "saved", "kept"}
+    replay = replay_cascades(read_matrix(files[0]), 1, [0.08])
+    assert set(replay[0.08]) == {"certified", "saved", "kept"}

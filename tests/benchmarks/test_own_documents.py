@@ -11,7 +11,7 @@ from quorum.documents.pieces import read_file_passages
 REACHED = {"sentence": 48, "span": 34, "sure": 18, "nothing": 14}  # of 56, 56, 56 and 16 questions; a little below
 
 
-def test_every_quote_stands_in_its_document() -> None:
+def test_every_quote_occurs_in_its_document() -> None:
     passages = {path.name: list(read_file_passages(path)) for path in sorted((FOLDER / "documents").glob("*.md"))}
     for question in read_questions():
         quote, meta = question["meta"]["quote"], question["meta"]
@@ -24,7 +24,7 @@ def test_every_quote_stands_in_its_document() -> None:
 
 
 @pytest.mark.long
-def test_the_figures_hold() -> None:
+def test_the_recorded_figures_are_reproduced() -> None:
     reached = summarize(measure())
     assert {name: (reached[name][0] >= least) for name, least in REACHED.items()} == dict.fromkeys(REACHED, True), (
         json.dumps(reached)

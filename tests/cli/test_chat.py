@@ -36,9 +36,9 @@ def reader(request: Request) -> str:
 
 
 def test_a_follow_up_is_understood(chat: Quorum) -> None:
-    ran = chat("Where is the Lumen Tower?", "", "When was it finished?")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.splitlines() == [
+    run = chat("Where is the Lumen Tower?", "", "When was it finished?")
+    assert (run.code, run.err) == (0, "")
+    assert run.out.splitlines() == [
         "Vell",
         "  1. towers (towers.txt)",
         f"({ALONE})",
@@ -47,41 +47,41 @@ def test_a_follow_up_is_understood(chat: Quorum) -> None:
     ]
 
 
-def test_new_forgets_what_was_said(chat: Quorum, openai_server: OpenAIServer) -> None:
-    ran = chat("Where is the Lumen Tower?", "/new", "When was it finished?")
-    assert ran.out.splitlines()[-1] == "unknown"
+def test_the_command_new_starts_a_new_conversation(chat: Quorum, openai_server: OpenAIServer) -> None:
+    run = chat("Where is the Lumen Tower?", "/new", "When was it finished?")
+    assert run.out.splitlines()[-1] == "unknown"
     assert len(openai_server.chats()) == 2
 
 
 def test_method_and_settings_change_for_the_next_question(chat: Quorum) -> None:
-    ran = chat("/method post_fusion", "/k 1", "/set samples=1", "Where is the Lumen Tower?", "/sources", "/method")
-    assert (ran.code, ran.err) == (0, "")
-    assert "k is 1\nsamples is 1\n" in ran.out
-    assert "post_fusion · confidence 1.00 · 1 call" in ran.out
-    assert ran.out.splitlines()[-1].startswith("post_fusion: ")
+    run = chat("/method post_fusion", "/k 1", "/set samples=1", "Where is the Lumen Tower?", "/sources", "/method")
+    assert (run.code, run.err) == (0, "")
+    assert "k is 1\nsamples is 1\n" in run.out
+    assert "post_fusion · confidence 1.00 · 1 call" in run.out
+    assert run.out.splitlines()[-1].startswith("post_fusion: ")
 
 
 def test_mistakes_are_reported_in_one_sentence_and_do_not_end_the_chat(chat: Quorum) -> None:
-    ran = chat("/nope", "/k many", "/k 0", "/set k", "/sources", "/save", "/method none", "Where is the Lumen Tower?")
-    said = ran.err.splitlines()
-    assert (ran.code, len(said)) == (1, 7)
-    assert said[0].startswith("quorum: There is no command /nope; the commands are: /help, ")
-    assert all(line.startswith("quorum: ") for line in said)
-    assert ran.out.splitlines()[0] == "Vell"
+    run = chat("/nope", "/k many", "/k 0", "/set k", "/sources", "/save", "/method none", "Where is the Lumen Tower?")
+    output = run.err.splitlines()
+    assert (run.code, len(output)) == (1, 7)
+    assert output[0].startswith("quorum: There is no command /nope; the commands are: /help, ")
+    assert all(line.startswith("quorum: ") for line in output)
+    assert run.out.splitlines()[0] == "Vell"
 
 
 def test_a_failed_call_ends_only_its_question(chat: Quorum, openai_server: OpenAIServer) -> None:
     openai_server.reply([make_error(418, "a teapot"), "Vell"])
-    ran = chat("Where is the Lumen Tower?", "Where is the Lumen Tower?")
-    assert ran.code == 1
-    assert "a teapot" in ran.err
-    assert ran.out.splitlines()[0] == "Vell"
+    run = chat("Where is the Lumen Tower?", "Where is the Lumen Tower?")
+    assert run.code == 1
+    assert "a teapot" in run.err
+    assert run.out.splitlines()[0] == "Vell"
     assert len(openai_server.chats()) == 2  # a failed question is not part of the conversation
 
 
 def test_a_conversation_is_saved_as_markdown_and_as_json(chat: Quorum) -> None:
-    ran = chat("Where is the Lumen Tower?", "When was it finished?", "/save a.md", "/save b.json", "/save a.md")
-    assert (ran.code, ran.err) == (0, "")
+    run = chat("Where is the Lumen Tower?", "When was it finished?", "/save a.md", "/save b.json", "/save a.md")
+    assert (run.code, run.err) == (0, "")
     assert Path("a.md").read_text().splitlines() == [
         *("## Where is the Lumen Tower?", "", "Vell", "", "1. towers (towers.txt)", ""),
         *("## When was it finished?", "", f"*Understood as: {ALONE}*", "", "1931", "", "1. towers (towers.txt)"),
@@ -94,34 +94,34 @@ def test_a_conversation_is_saved_as_markdown_and_as_json(chat: Quorum) -> None:
     assert saved[1]["result"]["question"] == ALONE
 
 
-def test_a_file_of_somebody_else_is_never_replaced(chat: Quorum) -> None:
+def test_saving_never_replaces_a_foreign_file(chat: Quorum) -> None:
     Path("notes.md").write_text("mine")
-    ran = chat("Where is the Lumen Tower?", "/save notes.md", "/save nowhere/notes.md")
-    assert ran.code == 1
-    assert ran.err.splitlines()[0] == "quorum: notes.md exists; give another name."
-    assert "nowhere/notes.md cannot be written" in ran.err.splitlines()[1]
+    run = chat("Where is the Lumen Tower?", "/save notes.md", "/save nowhere/notes.md")
+    assert run.code == 1
+    assert run.err.splitlines()[0] == "quorum: notes.md exists; give another name."
+    assert "nowhere/notes.md cannot be written" in run.err.splitlines()[1]
     assert Path("notes.md").read_text() == "mine"
 
 
 def test_quit_and_history(chat: Quorum) -> None:
-    ran = chat("Where is the Lumen Tower?", "/history", "/quit", "Where is the Lumen Tower?")
-    assert ran.out.splitlines()[2:] == ["> Where is the Lumen Tower?", "Vell"]
+    run = chat("Where is the Lumen Tower?", "/history", "/quit", "Where is the Lumen Tower?")
+    assert run.out.splitlines()[2:] == ["> Where is the Lumen Tower?", "Vell"]
 
 
 def test_help_names_every_command(chat: Quorum) -> None:
-    ran = chat("/help", "/nope")
-    commands = ran.err.partition("the commands are: ")[2].strip().rstrip(".").split(", ")
-    assert [line.split()[0] for line in ran.out.splitlines()] == [name for name in commands if name != "/help"]
+    run = chat("/help", "/nope")
+    commands = run.err.partition("the commands are: ")[2].strip().rstrip(".").split(", ")
+    assert [line.split()[0] for line in run.out.splitlines()] == [name for name in commands if name != "/help"]
 
 
 def test_an_unknown_method_is_refused_at_once(quorum: Quorum) -> None:
-    ran = quorum("chat", "--method", "nothing")
-    assert (ran.code, "no method 'nothing'" in ran.err) == (2, True)
+    run = quorum("chat", "--method", "nothing")
+    assert (run.code, "no method 'nothing'" in run.err) == (2, True)
 
 
 def test_a_long_answer_is_printed_once(chat: Quorum, openai_server: OpenAIServer) -> None:
     long = "It stands in the harbour of Vell, where it was finished in 1931 after a strike. Ships see it from afar."
     openai_server.reply(f"<think>Vell.</think>{long}")
-    ran = chat("/set answer_type=long", "Where is the Lumen Tower?")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.splitlines()[1] == long
+    run = chat("/set answer_type=long", "Where is the Lumen Tower?")
+    assert (run.code, run.err) == (0, "")
+    assert run.out.splitlines()[1] == long

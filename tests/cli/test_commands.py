@@ -41,37 +41,37 @@ def ask(quorum: Quorum, openai_server: OpenAIServer, passages: str) -> Quorum:
 
 
 def test_ask_prints_the_answer_then_the_evidence_as_plain_text(ask: Quorum) -> None:
-    ran = ask()
-    assert (ran.code, ran.err) == (0, "")
-    lines = ran.out.splitlines()
+    run = ask()
+    assert (run.code, run.err) == (0, "")
+    lines = run.out.splitlines()
     assert lines[0] == "1889"
     assert lines[1].startswith("concat_pf · confidence 1.00 · 3 calls · ")
-    assert "finished in [[1889]]" in ran.out
-    assert "1. Eiffel Tower" in ran.out
-    assert "Rome" not in ran.out
-    assert "\x1b" not in ran.out
+    assert "finished in [[1889]]" in run.out
+    assert "1. Eiffel Tower" in run.out
+    assert "Rome" not in run.out
+    assert "\x1b" not in run.out
     assert max(map(len, lines)) <= 100
 
 
-def test_ask_for_what_no_passage_says(ask: Quorum, openai_server: OpenAIServer) -> None:
+def test_ask_says_unknown_when_no_passage_answers(ask: Quorum, openai_server: OpenAIServer) -> None:
     openai_server.reply("unknown")
-    ran = ask("--method", "concat")
-    assert ran.code == 0
-    assert ran.out.splitlines()[0] == "unknown"
-    assert "No passage supports an answer." in ran.out
+    run = ask("--method", "concat")
+    assert run.code == 0
+    assert run.out.splitlines()[0] == "unknown"
+    assert "No passage supports an answer." in run.out
 
 
 def test_ask_prints_the_whole_result_as_json(ask: Quorum) -> None:
-    ran = ask("--json")
-    result = json.loads(ran.out)
+    run = ask("--json")
+    result = json.loads(run.out)
     assert set(result) == set(ShownResult.__annotations__)
     assert (result["answer"], result["unknown"], result["confidence"]) == ("1889", False, 1.0)
     assert result["evidence"] == [{"passage": "a", "start": 26, "end": 30}]
-    assert ran.err == ""
+    assert run.err == ""
 
 
 def test_a_trace_shows_nodes_prompts_and_replies(ask: Quorum) -> None:
-    ran = ask("--trace")
+    run = ask("--trace")
     for part in (
         "concat_pf",
         "concat_answer",
@@ -81,23 +81,23 @@ def test_a_trace_shows_nodes_prompts_and_replies(ask: Quorum) -> None:
         "tokens in",
         TOWER_TEXT[:40],
     ):
-        assert part in ran.out
-    assert ran.out.rstrip().splitlines()[-1] != ""
-    assert ran.out.index("concat_answer") < ran.out.index("answer: passage 1") < ran.out.index("[[1889]]")
+        assert part in run.out
+    assert run.out.rstrip().splitlines()[-1] != ""
+    assert run.out.index("concat_answer") < run.out.index("answer: passage 1") < run.out.index("[[1889]]")
 
 
 def test_a_trace_beside_json_goes_to_stderr(ask: Quorum) -> None:
-    ran = ask("--trace", "--json")
-    assert json.loads(ran.out)["answer"] == "1889"
-    assert "concat_answer" in ran.err
+    run = ask("--trace", "--json")
+    assert json.loads(run.out)["answer"] == "1889"
+    assert "concat_answer" in run.err
 
 
-def test_a_stream_tells_of_every_node_as_it_ends(ask: Quorum) -> None:
-    ran = ask("--stream")
-    told = [line.split()[0] for line in ran.err.splitlines()]
-    assert [told[0], *told[-2:]] == ["begin", "vote", "1889"]
-    assert told.count("passage_answer") == 2
-    assert ran.out.splitlines()[0] == "1889"
+def test_a_stream_reports_every_node_as_it_ends(ask: Quorum) -> None:
+    run = ask("--stream")
+    words = [line.split()[0] for line in run.err.splitlines()]
+    assert [words[0], *words[-2:]] == ["begin", "vote", "1889"]
+    assert words.count("passage_answer") == 2
+    assert run.out.splitlines()[0] == "1889"
 
 
 def test_settings_reach_the_run(ask: Quorum, openai_server: OpenAIServer) -> None:
@@ -107,18 +107,18 @@ def test_settings_reach_the_run(ask: Quorum, openai_server: OpenAIServer) -> Non
 
 def test_a_call_that_fails_for_good_is_exit_code_1(ask: Quorum, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(400, "no such parameter"))
-    ran = ask("--method", "concat")
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.err.count("\n") == 1
-    assert "no such parameter" in ran.err
+    run = ask("--method", "concat")
+    assert (run.code, run.out) == (1, "")
+    assert run.err.count("\n") == 1
+    assert "no such parameter" in run.err
 
 
 def test_a_trace_shows_what_failed(ask: Quorum, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(400, "no such parameter"))
-    ran = ask("--method", "concat", "--trace")
-    assert ran.code == 1
-    assert "concat_answer" in ran.out
-    assert "no such parameter" in ran.out
+    run = ask("--method", "concat", "--trace")
+    assert run.code == 1
+    assert "concat_answer" in run.out
+    assert "no such parameter" in run.out
 
 
 def test_a_retriever_that_nothing_needs_is_mentioned(
@@ -127,10 +127,10 @@ def test_a_retriever_that_nothing_needs_is_mentioned(
     question = {"id": "1", "question": "Where?", "answers": ["Paris"], "passages": PASSAGES}
     (tmp_path / "data.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
     openai_server.reply("Paris")
-    ran = quorum("eval", "data.jsonl", "--methods", "concat,pf_concat", "--model", "openai:test", "--retriever", "bm25")
-    assert ran.code == 0
-    assert "--retriever bm25 was not used" in ran.err
-    assert [line.split()[:3] for line in ran.out.splitlines()][1:3] == [
+    run = quorum("eval", "data.jsonl", "--methods", "concat,pf_concat", "--model", "openai:test", "--retriever", "bm25")
+    assert run.code == 0
+    assert "--retriever bm25 was not used" in run.err
+    assert [line.split()[:3] for line in run.out.splitlines()][1:3] == [
         ["concat", "1", "100.0"],
         ["pf_concat", "1", "100.0"],
     ]
@@ -142,16 +142,16 @@ def test_failed_questions_are_counted_and_make_exit_code_1(
     question = {"id": "1", "question": "Where?", "answers": ["Paris"], "passages": PASSAGES}
     (tmp_path / "data.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
     openai_server.reply(make_error(400, "not today"))
-    ran = quorum("eval", "data.jsonl", "--methods", "concat", "--model", "openai:test")
-    assert ran.code == 1
-    assert "errors" in ran.out.splitlines()[0]
-    assert "1 answer failed" in ran.err
+    run = quorum("eval", "data.jsonl", "--methods", "concat", "--model", "openai:test")
+    assert run.code == 1
+    assert "errors" in run.out.splitlines()[0]
+    assert "1 answer failed" in run.err
 
 
 def test_methods_are_listed(quorum: Quorum) -> None:
-    ran = quorum("methods")
-    assert ran.code == 0
-    assert all(name in ran.out for name in METHODS)
+    run = quorum("methods")
+    assert run.code == 0
+    assert all(name in run.out for name in METHODS)
 
 
 def test_methods_as_json(quorum: Quorum) -> None:
@@ -162,16 +162,16 @@ def test_methods_as_json(quorum: Quorum) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_is_drawn_in_mermaid(quorum: Quorum, name: str) -> None:
-    ran = quorum("methods", name, "--diagram")
-    assert ran.code == 0
-    assert "graph TD" in ran.out
-    assert "begin" in ran.out
+    run = quorum("methods", name, "--diagram")
+    assert run.code == 0
+    assert "graph TD" in run.out
+    assert "begin" in run.out
 
 
 def test_help_names_every_command(quorum: Quorum) -> None:
-    ran = quorum("--help")
-    assert ran.code == 0
-    assert all(command in ran.out for command in ("ask", "methods", "index", "eval", "experiment"))
+    run = quorum("--help")
+    assert run.code == 0
+    assert all(command in run.out for command in ("ask", "methods", "index", "eval", "experiment"))
 
 
 ASK_COMMAND = ("ask", "Who?")
@@ -252,12 +252,12 @@ def files(tmp_path: Path, passages: str) -> None:
     ("args", "message"), COMMANDS_WITH_MISTAKES, ids=[" ".join(args) for args, _ in COMMANDS_WITH_MISTAKES]
 )
 def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple[str, ...], message: str) -> None:
-    ran = quorum(*args)
-    assert (ran.code, ran.out) == (2, "")
-    assert message in ran.err
-    assert "Traceback" not in ran.err
-    one_line = ran.err.startswith("quorum: ") and ran.err.count("\n") == 1
-    assert one_line or "\nError: " in f"\n{ran.err}"  # typer's own words for what it refuses
+    run = quorum(*args)
+    assert (run.code, run.out) == (2, "")
+    assert message in run.err
+    assert "Traceback" not in run.err
+    one_line = run.err.startswith("quorum: ") and run.err.count("\n") == 1
+    assert one_line or "\nError: " in f"\n{run.err}"  # typer's own words for what it refuses
 
 
 @pytest.mark.parametrize("args", [("",), ("Who?", "--method", "zzz"), ("Who?", "--retriever", "google")])
@@ -273,15 +273,15 @@ def test_a_model_without_key_and_address_names_both(
     quorum: Quorum, passages: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QUORUM_MODEL", "openai:x")
-    ran = quorum("ask", "Who?", "--passages", passages)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.count("\n") == 1
-    assert "OPENAI_API_KEY" in ran.err
-    assert "OPENAI_BASE_URL" in ran.err
+    run = quorum("ask", "Who?", "--passages", passages)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.count("\n") == 1
+    assert "OPENAI_API_KEY" in run.err
+    assert "OPENAI_BASE_URL" in run.err
 
 
-def test_a_wrong_setting_in_the_environment(quorum: Quorum, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_setting_in_the_environment_is_refused(quorum: Quorum, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUORUM_K", "many")
-    ran = quorum("ask", "Who?")
-    assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "k='many'" in ran.err
+    run = quorum("ask", "Who?")
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "k='many'" in run.err

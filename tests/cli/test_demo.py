@@ -29,12 +29,12 @@ def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
         model.on(prompt, lambda _: "Yes")
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     monkeypatch.setenv("QUORUM_COLLECTION", "handbook")  # of no concern here
-    ran = quorum("demo", "tour")
-    assert ran.code == 0
-    assert ran.out.count("$ quorum ask ") == 3
-    assert ran.out.count("Gustave Eiffel\n") == 3
-    assert "[[Gustave Eiffel]]" in ran.out
-    compared = ran.out.partition("$ quorum eval ")[2]
+    run = quorum("demo", "tour")
+    assert run.code == 0
+    assert run.out.count("$ quorum ask ") == 3
+    assert run.out.count("Gustave Eiffel\n") == 3
+    assert "[[Gustave Eiffel]]" in run.out
+    compared = run.out.partition("$ quorum eval ")[2]
     methods = {"concat", "post_fusion", "concat_pf", "pf_concat", "sure", "filco"}
     assert {line.split()[0] for line in compared.splitlines() if line} >= methods
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tour"]
@@ -43,9 +43,9 @@ def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
 
 def test_the_demo_needs_a_folder(quorum: Quorum, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    ran = quorum("demo", "file")
-    assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "file" in ran.err
+    run = quorum("demo", "file")
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "file" in run.err
 
 
 def test_the_sample_is_found_in_a_checkout_and_in_an_installed_package(

@@ -22,21 +22,21 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_last_line_says_what_was_done(docs: Path, quorum: Quorum) -> None:
+def test_the_last_line_summarizes_the_indexing(docs: Path, quorum: Quorum) -> None:
     (docs / "valley.txt").write_text(FILLER_TEXT)
     (docs / "valley 2.txt").write_text(FILLER_TEXT)
     (docs / "latin.txt").write_bytes("Köln".encode("latin-1"))
     (docs / "image.png").write_bytes(b"\x89PNG")
     (docs / "old.bak").write_text("x")
     (docs / ".gitignore").write_text("*.bak\n")
-    ran = quorum("index", docs, "--collection", "notes")
-    assert ran.out == ("notes: 4 added, 1 skipped; 3 passages in all; 1 copy is kept as one passage.\n")
-    assert ran.err.splitlines() == [
+    run = quorum("index", docs, "--collection", "notes")
+    assert run.out == ("notes: 4 added, 1 skipped; 3 passages in all; 1 copy is kept as one passage.\n")
+    assert run.err.splitlines() == [
         f"quorum: skipped {docs}/image.png: files of type '.png' are not read",
         f"quorum: {docs}/latin.txt: read as Windows-1252, which was assumed: it is not UTF-8 and names no encoding",
         "quorum: 1 file or folder left out by .gitignore; --no-gitignore reads them",
     ]
-    assert ran.code == 0
+    assert run.code == 0
     strict = quorum("index", docs, "--collection", "notes", "--strict", "--exclude", "latin.*")
     assert (strict.code, strict.out.startswith("notes: 3 unchanged, 1 skipped;")) == (1, True)
     assert quorum("index", docs, "--collection", "notes", "--strict", "--include", "*.md").code == 0
@@ -54,7 +54,7 @@ def test_misleading_file_names_are_escaped_and_many_skipped_files_are_counted(do
     assert "a\\nquorum: all is well\\u202e.png: files of type '.png'" in err[1]
 
 
-def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(
+def test_ctrl_c_reports_the_stored_part_and_the_same_command_continues(
     docs: Path, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The interrupt comes while the second file is read."""
@@ -66,8 +66,8 @@ def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(
     (docs / "a.txt").write_text(" ".join(f"Gate {n} opens at {n}." for n in range(140)))
     (docs / "b.later").write_text("x")
     command = ("index", docs / "a.txt", docs / "b.later", "--collection", "notes", "--words", "5")
-    ran = quorum(*command)
-    assert (ran.code, ran.err) == (
+    run = quorum(*command)
+    assert (run.code, run.err) == (
         130,
         "quorum: Stopped: 128 passages kept in notes; the same command goes on there.\n",
     )
@@ -89,7 +89,7 @@ def test_without_a_terminal_a_line_comes_every_ten_seconds(capsys: pytest.Captur
     ]
 
 
-def test_the_time_left_settles_before_it_is_told_and_follows_the_speed() -> None:
+def test_the_remaining_time_is_shown_once_stable_and_follows_the_speed() -> None:
     left = TimeLeft(now=0.0)
     assert left.update(0.02, now=1.0) is None
     steady = [left.update(0.02 * second, now=float(second)) for second in range(5, 26)]
@@ -99,7 +99,7 @@ def test_the_time_left_settles_before_it_is_told_and_follows_the_speed() -> None
     assert slower[-1] == pytest.approx((1 - 0.945) / 0.005, rel=0.2)
 
 
-def test_durations_are_said_roughly() -> None:
+def test_durations_are_rounded() -> None:
     assert [format_duration(seconds) for seconds in (1, 42, 58, 700, 7500)] == [
         "5 s",
         "40 s",
@@ -112,15 +112,15 @@ def test_durations_are_said_roughly() -> None:
     )
 
 
-def test_an_answer_says_where_it_stands(docs: Path, quorum: Quorum) -> None:
+def test_an_answer_names_its_place_in_the_document(docs: Path, quorum: Quorum) -> None:
     quorum("index", docs, "--collection", "notes")
     asking = ("ask", "How many weeks may parents take?", "--collection", "notes", "--method", "concat")
-    ran = quorum(*asking)
-    assert "1. Handbook  handbook.md, Leave\n" in ran.out
+    run = quorum(*asking)
+    assert "1. Handbook  handbook.md, Leave\n" in run.out
     passage = json.loads(quorum(*asking, "--json").out)["passages"][0]
     assert (passage["where"], passage["link"]) == ("handbook.md, Leave", f"file://{docs}/handbook.md")
     assert passage["places"][0]["headings"] == ["Leave"]
-    assert passage["id"] not in ran.out
+    assert passage["id"] not in run.out
     traced = quorum(*asking, "--trace").out
     assert f"{passage['id']}" in traced
     assert "score" in traced
@@ -151,14 +151,14 @@ def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Qu
         assert "quorum index" not in unknown.err
 
 
-def test_an_export_comes_back_as_it_was(docs: Path, quorum: Quorum, tmp_path: Path) -> None:
+def test_an_exported_collection_is_imported_unchanged(docs: Path, quorum: Quorum, tmp_path: Path) -> None:
     (docs / "facts.jsonl").write_text('{"id": "f1", "title": "Lumen", "text": "The lake is fed by the Sarn."}\n')
     quorum("index", docs, "--collection", "notes")
     printed = quorum("collections", "export", "notes").out
     assert quorum("collections", "export", "notes", "--out", tmp_path / "out.jsonl").code == 0
     assert (tmp_path / "out.jsonl").read_text("utf-8") == printed
-    ran = quorum("collections", "import", tmp_path / "out.jsonl", "--collection", "again")
-    assert ran.out == "again: 2 added; 2 passages in all.\n"
+    run = quorum("collections", "import", tmp_path / "out.jsonl", "--collection", "again")
+    assert run.out == "again: 2 added; 2 passages in all.\n"
     assert quorum("collections", "export", "again").out == printed
     os.mkfifo(tmp_path / "pipe")
     refused = quorum("collections", "import", tmp_path / "pipe", "--collection", "again")
@@ -170,23 +170,23 @@ def test_collections_made_by_evaluations_are_marked_and_cleared(docs: Path, quor
     (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "How many weeks?", "answers": ["fourteen"]}\n')
     quorum("index", docs, "--collection", "notes")
     quorum("eval", tmp_path / "q.jsonl", "--methods", "concat", "--corpus", docs, "--out", tmp_path / "out")
-    made = {one["name"]: one["made_for"] for one in json.loads(quorum("collections", "list", "--json").out)}
-    (own,) = [name for name in made if name != "notes"]
-    assert made == {"notes": None, own: "evaluation"}
+    content = {one["name"]: one["made_for"] for one in json.loads(quorum("collections", "list", "--json").out)}
+    (own,) = [name for name in content if name != "notes"]
+    assert content == {"notes": None, own: "evaluation"}
     assert "made by an evaluation from docs" in " ".join(quorum("collections").out.split())
     assert quorum("collections", "clear").out == f"1 collection removed: {own}.\n"
     assert [one["name"] for one in json.loads(quorum("collections", "list", "--json").out)] == ["notes"]
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
-def test_a_given_path_that_is_no_file_or_folder_is_one_sentence(
+def test_a_path_that_is_no_file_or_folder_is_refused_in_one_sentence(
     name: str, docs: Path, quorum: Quorum, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     quorum("index", docs, "--collection", "notes")
-    ran = quorum("index", tmp_path / name, "--collection", "notes")
-    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert "cannot be indexed" in ran.err
+    run = quorum("index", tmp_path / name, "--collection", "notes")
+    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
+    assert "cannot be indexed" in run.err
 
 
 @pytest.mark.parametrize("where", ["--passages", "examples", "eval"])
@@ -199,7 +199,7 @@ def test_files_that_never_end_are_refused(where: str, kind: str, quorum: Quorum,
         "examples": ("ask", "Who?", "--method", "cot", "--set", f"examples={path}"),
         "eval": ("eval", path, "--methods", "direct"),
     }[where]
-    ran = quorum(*command)
-    assert ran.code == 2
-    assert "not a regular file" in ran.err
-    assert len(ran.err.splitlines()) == 1
+    run = quorum(*command)
+    assert run.code == 2
+    assert "not a regular file" in run.err
+    assert len(run.err.splitlines()) == 1

@@ -37,18 +37,18 @@ def rows_in(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("example")
-def test_its_method_is_listed_drawn_and_asked(quorum: Quorum) -> None:
+def test_a_plugins_method_is_listed_drawn_and_asked(quorum: Quorum) -> None:
     assert "shout" in quorum("methods").out
     assert "raise_voice" in quorum("methods", "shout", "--diagram").out
-    found = answer_sync("Who built the lighthouse of Vell?", "shout", given=PASSAGES)  # type: ignore[arg-type]
-    assert found["answer"] == "ADA KORN"
+    result = answer_sync("Who built the lighthouse of Vell?", "shout", given=PASSAGES)  # type: ignore[arg-type]
+    assert result["answer"] == "ADA KORN"
 
 
 @pytest.mark.usefixtures("example")
-def test_its_method_and_metric_are_columns_of_an_evaluation(quorum: Quorum, data: Path, tmp_path: Path) -> None:
-    ran = quorum("eval", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
-    assert ran.code == 0
-    assert "brevity" in ran.out
+def test_a_plugins_method_and_metric_are_columns_of_an_evaluation(quorum: Quorum, data: Path, tmp_path: Path) -> None:
+    run = quorum("eval", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
+    assert run.code == 0
+    assert "brevity" in run.out
     assert {row["method"]: row["brevity"] for row in rows_in(tmp_path / "out")} == {"concat": 0.5, "shout": 0.5}
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert [summary[name]["brevity"] for name in ("concat", "shout")] == [0.5, 0.5]
@@ -56,10 +56,10 @@ def test_its_method_and_metric_are_columns_of_an_evaluation(quorum: Quorum, data
 
 
 @pytest.mark.usefixtures("example")
-def test_all_names_its_method_and_a_comparison_reports_it(quorum: Quorum, data: Path, tmp_path: Path) -> None:
+def test_all_includes_a_plugins_method_and_a_comparison_reports_it(quorum: Quorum, data: Path, tmp_path: Path) -> None:
     assert list(all_methods()) == [*METHODS, "shout"]
-    ran = quorum("compare", "given", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
-    assert ran.code == 0
+    run = quorum("compare", "given", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
+    assert run.code == 0
     report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "| shout |" in report
     assert "| brevity |" in report
@@ -68,7 +68,7 @@ def test_all_names_its_method_and_a_comparison_reports_it(quorum: Quorum, data: 
 
 
 @pytest.mark.usefixtures("example")
-def test_its_retriever_is_named_by_an_option(quorum: Quorum, data: Path, tmp_path: Path) -> None:
+def test_a_plugins_retriever_is_chosen_by_an_option(quorum: Quorum, data: Path, tmp_path: Path) -> None:
     assert list(all_retrievers()) == [*RETRIEVERS, "titles"]
     command = ("eval", str(data), "--methods", "concat", "--corpus", "pool", "--retriever", "titles", "--k", "1")
     assert quorum(*command, "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")).code == 0
@@ -78,23 +78,24 @@ def test_its_retriever_is_named_by_an_option(quorum: Quorum, data: Path, tmp_pat
 
 
 @pytest.mark.usefixtures("example")
-def test_its_type_of_file_is_indexed(quorum: Quorum, tmp_path: Path) -> None:
+def test_a_plugins_file_type_is_indexed(quorum: Quorum, tmp_path: Path) -> None:
     (folder := tmp_path / "notes").mkdir()
     (folder / "vell.note").write_text(f"Vell\n{PASSAGES[0]['text']}\n", encoding="utf-8")
     store = ("--collection", "notes", "--store", str(tmp_path / "store"))
     assert "1 added" in quorum("index", str(folder), *store).out
-    ran = quorum("ask", "Who built the lighthouse of Vell?", *store, "--json")
-    found = json.loads(ran.out)
-    assert (found["answer"], found["passages"][0]["title"]) == ("Ada Korn", "Vell")
+    run = quorum("ask", "Who built the lighthouse of Vell?", *store, "--json")
+    content = json.loads(run.out)
+    assert (content["answer"], content["passages"][0]["title"]) == ("Ada Korn", "Vell")
 
 
 @pytest.mark.usefixtures("example")
-def test_the_generated_file_for_studio_names_its_graph() -> None:
+def test_the_file_for_studio_names_a_plugins_graph() -> None:
     graphs = json.loads(make_langgraph_json())["graphs"]
-    assert (graphs["shout"], graphs["concat"]) == ("quorum_example:graph", "quorum.graphs.concat:graph")
+    places = (graphs["shout"]["path"], graphs["concat"]["path"])
+    assert places == ("quorum_example:graph", "quorum.graphs.concat:graph")
 
 
-def test_a_package_that_fails_leaves_everything_else_as_it_was(
+def test_a_broken_package_changes_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, quorum: Quorum
 ) -> None:
     points = {
@@ -102,9 +103,9 @@ def test_a_package_that_fails_leaves_everything_else_as_it_was(
         "quorum.retrievers": {"number": "broken_package:number"},
     }
     install_plugin(tmp_path, monkeypatch, "broken-package", "text, number = 'no method', 3", points)
-    ran = quorum("methods")
-    assert ran.code == 0
-    assert "broken" not in ran.out
+    run = quorum("methods")
+    assert run.code == 0
+    assert "broken" not in run.out
     assert list(all_retrievers()) == list(RETRIEVERS)
     assert list(all_methods()) == list(METHODS)
     assert len(caplog.messages) == 3
@@ -123,8 +124,8 @@ def test_a_metric_that_fails_is_a_warning_and_no_value(
     points = {"quorum.metrics": {"fails": "failing_metric:fails", "text": "failing_metric:text"}}
     (site := tmp_path / "site").mkdir()
     install_plugin(site, monkeypatch, "failing-metric", code, points)
-    ran = quorum("eval", str(data), "--methods", "concat", "--out", str(tmp_path / "out"))
-    assert ran.code == 0
+    run = quorum("eval", str(data), "--methods", "concat", "--out", str(tmp_path / "out"))
+    assert run.code == 0
     assert [(row["em"], row["fails"], row["text"]) for row in rows_in(tmp_path / "out")] == [(1, None, None)] * 2
     assert (
         sum("no luck" in one for one in caplog.messages) == sum("returned str" in one for one in caplog.messages) == 1
@@ -132,6 +133,6 @@ def test_a_metric_that_fails_is_a_warning_and_no_value(
     forget_plugins()
 
 
-def test_the_example_is_as_short_as_its_page_says() -> None:
+def test_the_example_package_is_as_short_as_documented() -> None:
     lines = (EXAMPLE_PACKAGE / "quorum_example.py").read_text(encoding="utf-8").splitlines()
     assert sum(bool(line.strip()) for line in lines) <= 45

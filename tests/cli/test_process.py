@@ -35,8 +35,8 @@ def test_help_and_version_import_nothing_heavy(option: str, shown: str, environm
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     command = [sys.executable, "-c", script, option]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert (ran.stderr.strip(), shown in ran.stdout) == ("[]", True)
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert (run.stderr.strip(), shown in run.stdout) == ("[]", True)
 
 
 def hear_ctrl_c() -> None:
@@ -57,21 +57,21 @@ def test_ctrl_c_ends_a_question_cleanly(
 
 
 @pytest.mark.parametrize("args", [["methods"], ["methods", "--json"], ["methods", "concat", "--diagram"]])
-def test_a_reader_that_leaves_is_no_error(environment: dict[str, str], args: list[str]) -> None:
+def test_a_closed_pipe_is_no_error(environment: dict[str, str], args: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
-        ran = subprocess.run(
+        run = subprocess.run(
             [*QUORUM_COMMAND, *args], env=environment, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert ran.stderr == ""
+    assert run.stderr == ""
 
 
 def test_output_suits_the_encoding_of_the_pipe(
     environment: dict[str, str], passages: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply("Zürich")
-    ran = subprocess.run(
+    run = subprocess.run(
         [
             *QUORUM_COMMAND,
             "ask",
@@ -85,5 +85,5 @@ def test_output_suits_the_encoding_of_the_pipe(
         capture_output=True,
         check=True,
     )
-    assert ran.stdout.splitlines()[0] == b"Z?rich"
+    assert run.stdout.splitlines()[0] == b"Z?rich"
     assert "\ufffd" in openai_server.chats()[0].text

@@ -9,13 +9,13 @@ from quorum_command import Quorum
 
 from quorum.graphs import METHODS
 from quorum.prompts import BUILT_IN
-from quorum.prompts.catalogue import SENT_BY, senders_of
+from quorum.prompts.catalogue import SENT_BY, list_senders
 
 
-def test_every_prompt_is_listed_with_what_sends_it(quorum: Quorum) -> None:
-    ran = quorum("prompts", "--json")
-    rows = {row["name"]: row for row in json.loads(ran.out)}
-    assert (ran.code, set(rows)) == (0, set(BUILT_IN))
+def test_every_prompt_is_listed_with_its_senders(quorum: Quorum) -> None:
+    run = quorum("prompts", "--json")
+    rows = {row["name"]: row for row in json.loads(run.out)}
+    assert (run.code, set(rows)) == (0, set(BUILT_IN))
     assert rows["answer"]["family"] == "post_fusion"
     assert rows["answer"]["variables"] == ["passages", "question"]
     assert "concat_pf" in rows["answer"]["sent_by"]
@@ -23,31 +23,31 @@ def test_every_prompt_is_listed_with_what_sends_it(quorum: Quorum) -> None:
 
 
 def test_the_table_names_families_and_methods(quorum: Quorum) -> None:
-    ran = quorum("prompts")
-    assert ran.code == 0
-    assert {"sure", "blendfilter", "validity", "(yours)"} & set(ran.out.split()) == {"sure", "blendfilter", "validity"}
+    run = quorum("prompts")
+    assert run.code == 0
+    assert {"sure", "blendfilter", "validity", "(yours)"} & set(run.out.split()) == {"sure", "blendfilter", "validity"}
 
 
 def test_every_prompt_is_sent_by_a_method_or_a_command() -> None:
     assert set(SENT_BY) <= set(BUILT_IN)
     for name in BUILT_IN:
-        assert all(sender in METHODS or " " in sender for sender in senders_of(name))
+        assert all(sender in METHODS or " " in sender for sender in list_senders(name))
 
 
 @pytest.mark.parametrize("method", ["concat_pf", "mcq", "filco"])
 @pytest.mark.long
 def test_a_method_sends_what_the_catalogue_says(quorum: Quorum, method: str) -> None:
-    ran = quorum("ask", "Where was Joseph Haydn born?", "--method", method, "--model", "embedded", "--k", "2", "--json")
-    sent = set(json.loads(ran.out)["usage"])
+    run = quorum("ask", "Where was Joseph Haydn born?", "--method", method, "--model", "embedded", "--k", "2", "--json")
+    sent = set(json.loads(run.out)["usage"])
     assert sent
-    assert all(method in senders_of(prompt) for prompt in sent)
+    assert all(method in list_senders(prompt) for prompt in sent)
 
 
-def test_show_prints_the_text_or_the_one_that_replaces_it(quorum: Quorum, tmp_path: Path) -> None:
+def test_show_prints_a_prompt_or_its_override(quorum: Quorum, tmp_path: Path) -> None:
     assert quorum("prompts", "show", "answer").out == BUILT_IN["answer"] + "\n"
     (tmp_path / "answer.md").write_text("Short, please.\n$passages\n$question", encoding="utf-8")
-    ran = quorum("prompts", "show", "answer", "--set", f"prompts={tmp_path}", "--json")
-    shown = json.loads(ran.out)
+    run = quorum("prompts", "show", "answer", "--set", f"prompts={tmp_path}", "--json")
+    shown = json.loads(run.out)
     assert (shown["text"], shown["overridden"]) == ("Short, please.\n$passages\n$question", True)
     assert "answer (yours)" in quorum("prompts", "--set", f"prompts={tmp_path}").out
 
@@ -82,20 +82,20 @@ def test_try_prints_how_a_reply_is_read(
 ) -> None:
     path = tmp_path / "reply.txt"
     path.write_text(reply, encoding="utf-8")
-    ran = quorum("prompts", "try", prompt, "--reply", path, *options, "--json")
-    read = json.loads(ran.out)
-    assert (ran.code, read["malformed"], read["is_unknown"]) == (0, malformed, unknown)
+    run = quorum("prompts", "try", prompt, "--reply", path, *options, "--json")
+    read = json.loads(run.out)
+    assert (run.code, read["malformed"], read["is_unknown"]) == (0, malformed, unknown)
     assert unknown or read["value"] == value
 
 
 def test_try_prints_each_part_on_a_line(quorum: Quorum, tmp_path: Path) -> None:
     path = tmp_path / "reply.txt"
     path.write_text("Passage 1 names it.\nAnswer: Paris", encoding="utf-8")
-    ran = quorum("prompts", "try", "pruning", "--reply", path)
-    assert ran.out == "answer: Paris\nrationale: Passage 1 names it.\nmalformed: no\nis unknown: no\n"
+    run = quorum("prompts", "try", "pruning", "--reply", path)
+    assert run.out == "answer: Paris\nrationale: Passage 1 names it.\nmalformed: no\nis unknown: no\n"
 
 
-def test_mistakes_are_one_sentence(quorum: Quorum, tmp_path: Path) -> None:
+def test_mistakes_are_reported_in_one_sentence(quorum: Quorum, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\xfa")
@@ -112,7 +112,7 @@ def test_mistakes_are_one_sentence(quorum: Quorum, tmp_path: Path) -> None:
         (["try", "choose", "--reply", "-"], "are read with --count"),
         (["show", "answer", "--set", f"prompts={tmp_path / 'prompts'}"], "cannot be read"),
     ]:
-        ran = quorum("prompts", *arguments)
-        assert (ran.code, ran.out) == (2, ""), arguments
-        assert sentence in ran.err
-        assert ran.err.count("\n") == 1
+        run = quorum("prompts", *arguments)
+        assert (run.code, run.out) == (2, ""), arguments
+        assert sentence in run.err
+        assert run.err.count("\n") == 1

@@ -30,19 +30,19 @@ def quorum(*args: str) -> int:
     return 0
 
 
-def test_a_kept_run_is_printed_as_the_trace_was(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_saved_run_is_printed_like_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
     assert quorum(*ASK_COMMAND, "--method", "concat_pf", "--trace", "--save-trace", "run.json") == 0
     printed = capsys.readouterr().out
     assert quorum("trace", "run.json") == 0
     again = capsys.readouterr().out
     assert again.count("answer: passage") == 2
     assert printed.startswith(again)
-    kept = json.loads(Path("run.json").read_text(encoding="utf-8"))
-    assert (kept["question"], kept["method"]) == (QUESTION, "concat_pf")
-    assert [step["name"] for step in kept["steps"][0]["steps"]][:3] == ["begin", "retrieve", "concat_answer"]
+    saved = json.loads(Path("run.json").read_text(encoding="utf-8"))
+    assert (saved["question"], saved["method"]) == (QUESTION, "concat_pf")
+    assert [step["name"] for step in saved["steps"][0]["steps"]][:3] == ["begin", "retrieve", "concat_answer"]
 
 
-def test_a_run_that_failed_is_kept(openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_run_is_saved(openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     openai_server.reply(make_error(400, "no such parameter"))
     assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json") == 1
     capsys.readouterr()
@@ -50,12 +50,12 @@ def test_a_run_that_failed_is_kept(openai_server: OpenAIServer, capsys: pytest.C
     assert "no such parameter" in capsys.readouterr().out
 
 
-def test_hidden_passages_are_not_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hidden_passages_are_not_saved(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     assert quorum(*ASK_COMMAND, "--method", "post_fusion", "--save-trace", "run.json") == 0
-    kept = Path("run.json").read_text(encoding="utf-8")
-    assert not [passage["id"] for passage in PASSAGES if passage["text"] in kept]
-    assert "answer: 1931" in kept
+    saved = Path("run.json").read_text(encoding="utf-8")
+    assert not [passage["id"] for passage in PASSAGES if passage["text"] in saved]
+    assert "answer: 1931" in saved
     capsys.readouterr()
 
 
@@ -63,9 +63,9 @@ def test_hidden_passages_are_not_kept(monkeypatch: pytest.MonkeyPatch, capsys: p
 def test_a_file_without_a_trace_is_refused_in_one_sentence(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("run.json").write_text(text, encoding="utf-8")
     assert quorum("trace", "run.json") == 2
-    said = capsys.readouterr().err
-    assert said.startswith("quorum: run.json holds no trace")
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert output.startswith("quorum: run.json holds no trace")
+    assert output.count("\n") == 1
 
 
 def test_an_unwritable_file_is_refused_before_any_call(
@@ -90,7 +90,7 @@ def test_a_full_disk_costs_the_trace_and_not_the_answer(capsys: pytest.CaptureFi
     assert FULL_DISK.is_char_device()
 
 
-def test_a_trace_that_is_cut_short_leaves_the_older_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupted_save_keeps_the_older_trace(capsys: pytest.CaptureFixture[str]) -> None:
     """A limit on the size of files stands for a disk that fills up while the trace is written."""
     resource = pytest.importorskip("resource")
     Path("run.json").write_text("older", encoding="utf-8")
@@ -109,7 +109,7 @@ def test_a_trace_that_is_cut_short_leaves_the_older_one(capsys: pytest.CaptureFi
     assert not list(Path().glob("*.part"))
 
 
-def test_a_trace_is_its_owners_alone_unless_its_file_was_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_trace_is_private_and_an_existing_file_keeps_its_mode(capsys: pytest.CaptureFixture[str]) -> None:
     Path("there.json").touch()
     Path("there.json").chmod(0o644)
     modes = []
@@ -131,7 +131,7 @@ def test_reasoning_is_shown_in_a_trace_and_is_no_answer(
     assert "(reasoning) The tower was opened in May." in capsys.readouterr().out
 
 
-def test_a_trace_repeats_no_key_that_a_server_repeated(
+def test_a_trace_hides_a_key_that_a_server_echoed(
     openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     openai_server.reply(make_error(400, "you sent Authorization: Bearer 0123secret"))

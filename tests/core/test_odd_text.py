@@ -41,11 +41,11 @@ def test_half_characters_are_replaced(text: str | bytes, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [(DEEP_LISTS, "nested too deeply"), (LONG_NUMBER, "a number is too long"), ("{", "Expecting property name")],
 )
-def test_every_fault_in_json_is_a_json_decode_error(text: str, said: str) -> None:
-    with pytest.raises(json.JSONDecodeError, match=said):
+def test_every_fault_in_json_is_a_json_decode_error(text: str, message: str) -> None:
+    with pytest.raises(json.JSONDecodeError, match=message):
         parse_json(text)
 
 
@@ -69,9 +69,9 @@ def test_the_first_unreadable_record_is_named(tmp_path: Path, bad: str) -> None:
     path.write_text(f'{{"id": {bad}}}\n{GOOD_LINE}\n', encoding="utf-8")
     with pytest.raises(SetupError, match="line 1: not JSON"):
         list(read_questions(path))
-    found: list[str] = []
-    assert [record["id"] for record in read_questions(path, bad=found)] == ["1"]
-    assert len(found) == 1
+    collected: list[str] = []
+    assert [record["id"] for record in read_questions(path, bad=collected)] == ["1"]
+    assert len(collected) == 1
 
 
 def test_passages_hold_whole_characters(tmp_path: Path) -> None:

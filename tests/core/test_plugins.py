@@ -89,7 +89,7 @@ def test_the_first_of_two_packages_with_one_name_is_used(
     assert "'plug-b'" in caplog.text
 
 
-def test_a_registry_holds_ours_first_and_then_what_is_installed(
+def test_a_registry_lists_built_in_entries_before_installed_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_plugin(tmp_path, monkeypatch, "plug-one", "thing = 'one'", {GROUP: {"first": "plug_one:thing"}})

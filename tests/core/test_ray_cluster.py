@@ -56,20 +56,20 @@ async def test_a_missing_extra_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "message"),
     [
         ("127.0.0.1:1", "No Ray cluster answers at RAY_ADDRESS=127.0.0.1:1"),
         ("ray://127.0.0.1:10001", "Ray's client protocol"),
         ("127.0.0.1:many", "No Ray cluster answers"),
     ],
 )
-def test_an_address_without_a_server_is_refused_at_once(address: str, said: str) -> None:
-    with pytest.raises(SetupError, match=said):
+def test_an_address_without_a_server_is_refused_at_once(address: str, message: str) -> None:
+    with pytest.raises(SetupError, match=message):
         check_address(address)
 
 
 @pytest.mark.parametrize(
-    ("lacking", "version", "missing", "said"),
+    ("lacking", "version", "missing", "message"),
     [
         (["core"], "unknown", [], "machine far cannot import Quorum"),
         ([], "0.0.1", [], "machine far has Quorum 0.0.1, this one"),
@@ -82,9 +82,9 @@ def test_an_address_without_a_server_is_refused_at_once(address: str, said: str)
     ],
 )
 def test_a_package_that_a_machine_lacks_is_named(
-    lacking: list[str], version: str, missing: list[str], said: str
+    lacking: list[str], version: str, missing: list[str], message: str
 ) -> None:
-    with pytest.raises(SetupError, match=said):
+    with pytest.raises(SetupError, match=message):
         check_machine("far", lacking, version, missing)
     check_machine("far", [], find_version("quorum-rag") or "unknown", [])
 
@@ -168,9 +168,9 @@ async def test_one_connection_serves_one_call_after_another(dataset: DataSet, op
 
 
 def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
-    runs, told = parse_columns(), []
+    runs, progress = parse_columns(), []
     with Results(tmp_path / "results.jsonl", [run.name for run in runs]) as results:
-        recorder = Recorder(results, None, Spending(), lambda: told.append(len(results.done)))
+        recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.done)))
         writer = AnswerWriter(Round(runs, dataset), recorder)
         records = [record for record, _ in writer.find_remaining()()]
 
@@ -194,7 +194,7 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
             ("q2", "post_fusion"),
         ]
         assert all("worker ended each of the 4 times" in str(row["error"]) for row in lost)
-        assert (len(told), (tmp_path / "results.jsonl").read_text().count("\n")) == (3, 3)
+        assert (len(progress), (tmp_path / "results.jsonl").read_text().count("\n")) == (3, 3)
 
 
 def test_the_folders_that_every_machine_must_see() -> None:
@@ -228,8 +228,8 @@ def test_worker_errors_can_be_pickled() -> None:
     assert (type(error), error.status) == (CallError, 400)
     wrapped = HeldError()
     wrapped.cause = SetupError("no journal")  # as Ray wraps what an actor raises
-    told = pickle.loads(pickle.dumps(make_portable(wrapped)))
-    assert (type(told), str(told)) == (SetupError, "no journal")
+    restored = pickle.loads(pickle.dumps(make_portable(wrapped)))
+    assert (type(restored), str(restored)) == (SetupError, "no journal")
     broken = ItemWorker(make_raiser(SetupError("no store")), ())
     kind, value = broken.process(("item", 1))
     assert (kind, str(value)) == ("error", "no store")
@@ -252,17 +252,17 @@ def test_files_are_split_into_parts_for_the_workers(tmp_path: Path) -> None:
 def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
     model = WordVectors()
     ahead = PrecomputedEmbeddings(lambda: model)
-    made = np.asarray(model.embed_query("a river"), dtype=np.float32)
-    ahead.vectors["a river"] = made
+    vector = np.asarray(model.embed_query("a river"), dtype=np.float32)
+    ahead.vectors["a river"] = vector
     vectors = ahead.embed_documents(["a river", "a lake", "a river"])
     assert model.embedded == 1
-    assert vectors[0] == vectors[2] == made.tolist()
+    assert vectors[0] == vectors[2] == vector.tolist()
     assert vectors[1] == model.embed_query("a lake")
     assert ahead.vectors == {}
     assert digest_passage("a", "b") != digest_passage("b", "a")
 
 
-def test_an_unreadable_line_stops_its_file_only(tmp_path: Path) -> None:
+def test_an_unreadable_line_stops_only_its_file(tmp_path: Path) -> None:
     from quorum.retrievers.index_on_ray import ReadPart, take_passages
     from quorum.retrievers.index_report import IndexReport, ProgressCounter
 
@@ -278,9 +278,9 @@ def test_an_unreadable_line_stops_its_file_only(tmp_path: Path) -> None:
     )
     report, steps = IndexReport(), []
     done = ProgressCounter(lambda done, total, path: steps.append(done), 2)
-    found = take_passages([read], Ledger(), PrecomputedEmbeddings(WordVectors), report, done)  # type: ignore[arg-type]
-    assert next(found)["id"] == "p"
+    result = take_passages([read], Ledger(), PrecomputedEmbeddings(WordVectors), report, done)  # type: ignore[arg-type]
+    assert next(result)["id"] == "p"
     with pytest.raises(Unreadable, match="cut"):
-        next(found)
+        next(result)
     assert (report.skipped, steps) == ([("x, line 2", "no JSON")], [1, 2])
     assert replace(read, broken="").lines == 2

@@ -10,7 +10,7 @@ LOGIN = "https://alice:hunter22@models.example:8443/v1"
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "wrong header Authorization: Bearer 0123secret",
         "wrong header authorization: Basic 0123secret==",
@@ -26,10 +26,10 @@ LOGIN = "https://alice:hunter22@models.example:8443/v1"
         "cannot reach https://0123secret@models.example/v1",
     ],
 )
-def test_credentials_are_taken_out(said: str) -> None:
-    shown = redact(said)
+def test_credentials_are_taken_out(text: str) -> None:
+    shown = redact(text)
     assert "0123secret" not in shown
-    assert shown.split()[0] == said.split()[0] or "***" in shown.split()[0]
+    assert shown.split()[0] == text.split()[0] or "***" in shown.split()[0]
 
 
 def test_a_password_of_an_address_in_the_environment_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_a_key_of_the_environment_and_one_that_is_given_are_taken_out(monkeypatc
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "bearer authentication is required",
         "a basic answer about risk-taking and sk-learn",
@@ -54,5 +54,5 @@ def test_a_key_of_the_environment_and_one_that_is_given_are_taken_out(monkeypatc
         "the key of the map",
     ],
 )
-def test_other_words_stay(said: str) -> None:
-    assert redact(said) == said
+def test_words_that_are_no_secrets_are_kept(text: str) -> None:
+    assert redact(text) == text

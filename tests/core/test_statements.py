@@ -23,7 +23,7 @@ def test_lines_of_tables_lists_and_code_are_statements() -> None:
     ]
 
 
-def test_wrapped_prose_goes_on_in_the_next_line() -> None:
+def test_wrapped_prose_continues_in_the_next_line() -> None:
     text = "The office in the old harbour, which was opened in the year 1931, is\nclosed on Mondays. Call first."
     assert split(text) == [text[:-12], "Call first."]
 
@@ -40,7 +40,7 @@ def test_the_statement_with_most_of_a_span_is_found() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("ab. \n?é|-1"), max_size=60))
-def test_no_character_is_lost_and_none_stands_twice(text: str) -> None:
+def test_no_character_is_lost_or_repeated(text: str) -> None:
     spans = find_statements(text)
     assert all(first[1] <= second[0] for first, second in pairwise(spans))
     assert "".join("".join(text[start:end].split()) for start, end in spans) == "".join(text.split())

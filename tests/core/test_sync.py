@@ -25,14 +25,14 @@ async def raise_error(error: BaseException) -> None:
     raise error
 
 
-async def count(seen: list[Any]) -> AsyncIterator[int]:
-    """1, 2, 3; `seen` gets what was made, and "closed"."""
+async def count(observed: list[Any]) -> AsyncIterator[int]:
+    """1, 2, 3; `observed` gets what was yielded, and "closed"."""
     try:
         for number in (1, 2, 3):
-            seen.append(number)
+            observed.append(number)
             yield number
     finally:
-        seen.append("closed")
+        observed.append("closed")
 
 
 def test_all_calls_share_one_loop() -> None:
@@ -75,9 +75,9 @@ def test_asynchronous_work_may_call_synchronous_code_that_uses_the_loop() -> Non
 
 def test_the_work_sees_the_context_variables_of_the_caller_and_changes_none() -> None:
     async def read() -> str:
-        seen = CONTEXT_VARIABLE.get()
+        value = CONTEXT_VARIABLE.get()
         CONTEXT_VARIABLE.set("theirs")
-        return seen
+        return value
 
     CONTEXT_VARIABLE.set("ours")
     assert (run_sync(read()), CONTEXT_VARIABLE.get()) == ("ours", "ours")
@@ -92,45 +92,45 @@ def ctrl_c_raises() -> Iterator[None]:
 
 
 def test_ctrl_c_cancels_the_work_and_waits_for_its_end(ctrl_c_raises: None) -> None:
-    seen = []
+    observed = []
 
     async def wait() -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            seen.append("cancelled")
+            observed.append("cancelled")
             await asyncio.sleep(0)
-            seen.append("cleaned up")
+            observed.append("cleaned up")
             raise
 
     with pytest.raises(KeyboardInterrupt):
         run_sync(wait())
-    assert seen == ["cancelled", "cleaned up"]
+    assert observed == ["cancelled", "cleaned up"]
 
 
 def test_a_generator_makes_items_as_they_are_asked_for() -> None:
-    seen: list[Any] = []
-    items = iterate_sync(count(seen))
-    assert (next(items), seen) == (1, [1])
-    assert (next(items), seen) == (2, [1, 2])
-    assert ([*items], seen) == ([3], [1, 2, 3, "closed"])
+    observed: list[Any] = []
+    items = iterate_sync(count(observed))
+    assert (next(items), observed) == (1, [1])
+    assert (next(items), observed) == (2, [1, 2])
+    assert ([*items], observed) == ([3], [1, 2, 3, "closed"])
 
 
 def test_closing_a_generator_early_closes_the_asynchronous_one() -> None:
-    seen: list[Any] = []
-    items = iterate_sync(count(seen))
+    observed: list[Any] = []
+    items = iterate_sync(count(observed))
     next(items)
     items.close()
-    assert seen == [1, "closed"]
+    assert observed == [1, "closed"]
     with pytest.raises(StopIteration):
         next(items)
 
 
 def test_a_generator_that_nobody_reads_runs_nothing() -> None:
-    seen: list[Any] = []
-    iterate_sync(count(seen)).close()
-    assert seen == []
+    observed: list[Any] = []
+    iterate_sync(count(observed)).close()
+    assert observed == []
 
 
 def test_an_error_in_a_generator_arrives() -> None:
@@ -146,8 +146,8 @@ def test_an_error_in_a_generator_arrives() -> None:
 
 def test_a_generator_may_be_dropped_on_the_loop_itself() -> None:
     """The garbage collector closes it wherever it happens to run."""
-    seen: list[Any] = []
-    held = [iterate_sync(count(seen))]
+    observed: list[Any] = []
+    held = [iterate_sync(count(observed))]
     next(held[0])
 
     async def drop() -> None:
@@ -155,7 +155,7 @@ def test_a_generator_may_be_dropped_on_the_loop_itself() -> None:
 
     run_sync(drop())
     run_sync(get_loop())  # the loop goes on, and does first what it was given first
-    assert seen == [1, "closed"]
+    assert observed == [1, "closed"]
 
 
 FORKING_SCRIPT = """
@@ -208,7 +208,7 @@ def test_a_forked_process_makes_a_loop_of_its_own() -> None:
     assert run_script(FORKING_SCRIPT).stdout == "0\n"
 
 
-def test_the_end_of_the_process_cancels_and_closes_what_is_left() -> None:
+def test_the_end_of_the_process_cancels_and_closes_open_work() -> None:
     ended = run_script(ENDING_SCRIPT, "-X", "dev", "-W", "error")
     assert (ended.returncode, sorted(ended.stdout.split())) == (0, ["cancelled", "closed"])
     assert "Exception ignored" not in ended.stderr

@@ -244,7 +244,7 @@ def test_any_text_is_unknown_or_not(text: str) -> None:
 
 
 @given(st.sampled_from(["unknown", "Unknown"]), st.sampled_from([".", ",", ";", ":", " -", " (", "—", "\n"]), st.text())
-def test_unknown_before_punctuation_whatever_follows(word: str, mark: str, rest: str) -> None:
+def test_unknown_before_punctuation_is_unknown_with_any_ending(word: str, mark: str, rest: str) -> None:
     assert is_unknown(f"{word}{mark} {rest}")
 
 

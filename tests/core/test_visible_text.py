@@ -41,11 +41,11 @@ def test_the_visible_text_is_that_of_the_whole_reply(text: str, cuts: list[int],
 
 
 @given(st.text("ab <>/\n", max_size=30), st.text("ab <\n", max_size=30), st.lists(st.integers(0, 90), max_size=9))
-def test_a_thought_is_never_shown_and_the_pieces_are_the_answer(thought: str, said: str, cuts: list[int]) -> None:
+def test_a_thought_is_never_shown_and_the_pieces_are_the_answer(thought: str, answer: str, cuts: list[int]) -> None:
     reply = VisibleText()
-    pieces = split(f"<think>{thought}SECRET</think>{said}", cuts)
+    pieces = split(f"<think>{thought}SECRET</think>{answer}", cuts)
     shown = [reply.add(piece) for piece in pieces] + [reply.add("", is_last=True)]
-    assert "".join(shown) == said.lstrip()
+    assert "".join(shown) == answer.lstrip()
 
 
 def test_a_thought_whose_opening_tag_is_missing_is_held_back_for_models_that_do_so() -> None:

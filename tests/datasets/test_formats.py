@@ -250,7 +250,7 @@ def test_kilt_answers_and_provenance(tmp_path: Path) -> None:
     assert claim["meta"] == {"answer_type": "label", "labels": ["SUPPORTS", "REFUTES"]}
 
 
-def test_kilts_conversations_and_long_answers_are_what_they_are(tmp_path: Path) -> None:
+def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) -> None:
     """By their turns and their length; a first turn and a short paragraph by the name of their file."""
     talk = {"id": "w1", "input": "I like hockey.\nSo do I.\nWho won?", "output": [{"answer": "Orm did."}]}
     why = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}

@@ -47,7 +47,7 @@ def written(tmp_path: Path, content: str, name: str = "data.json") -> Path:
         pytest.param("[" * 100_000, "nested too deeply", id="nested"),
     ],
 )
-def test_a_broken_file_is_one_sentence(tmp_path: Path, content: str, said: str) -> None:
+def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, content: str, said: str) -> None:
     path = written(tmp_path, content)
     with pytest.raises(SetupError, match=said) as caught:
         list(read_questions(path))
@@ -62,7 +62,7 @@ def test_bad_records_are_counted_and_reading_continues(tmp_path: Path) -> None:
     assert [f"line {number}" in said for number, said in zip((2, 3, 4), bad, strict=True)] == [True] * 3
 
 
-def test_a_first_record_that_fits_nothing_does_not_decide_the_format(tmp_path: Path) -> None:
+def test_an_unknown_first_record_does_not_decide_the_format(tmp_path: Path) -> None:
     records = [{"qid": "a", "question": "Is it?"}, {"qid": "b", "question": "Is it?", "answer": True}]
     bad: list[str] = []
     (record,) = read_questions(written(tmp_path, json.dumps(records)), bad=bad)
@@ -120,7 +120,7 @@ def test_convert_stops_at_a_broken_record_or_skips_it(tmp_path: Path, capsys: py
     assert run_command("data", "convert", str(path), "--out", str(path)) == 2
 
 
-def test_convert_takes_one_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_selects_one_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = {"qa_pairs": [], "ambiguous_question": "When?", "annotations": [{"long_answer": "Then."}]}
     path = written(tmp_path, json.dumps({"train": {"1": record}, "dev": {"2": record, "3": record}}))
     assert run_command("data", "convert", str(path), "--out", str(tmp_path / "dev.jsonl"), "--split", "dev") == 0

@@ -23,7 +23,7 @@ QUESTION: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ["data.jsonl", "data.jsonl.gz"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_plain_and_packed_files_read_the_same(tmp_path: Path, name: str, mark: str) -> None:
+def test_plain_and_compressed_files_read_the_same(tmp_path: Path, name: str, mark: str) -> None:
     path, raw = tmp_path / name, f"{mark}{json.dumps(QUESTION)}\n\n".encode()
     path.write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
     (record,) = read_questions(path)

@@ -95,7 +95,7 @@ def test_the_task_may_be_named(tmp_path: Path) -> None:
     assert [line["answer_type"] for line in read_silver(out)] == ["long", "label"]
 
 
-def test_the_commands_answer_type_is_written_and_asked_for(tmp_path: Path) -> None:
+def test_the_answer_type_of_the_command_is_written_to_the_file(tmp_path: Path) -> None:
     data, out, scorer = write(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl", Asking()
     recipe = Recipe(measure="cxmi", answer_type="dialogue", scorer="completions:x")
     make_statistics(data, out, recipe, scorer=scorer)
@@ -137,7 +137,7 @@ def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> 
     assert found["characters", 0.3] == ["It was built in 1931."]
 
 
-def test_mostly_empty_targets_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mostly_empty_targets_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write(tmp_path / "data.jsonl", [RECORDS[1], {**RECORDS[1], "id": "q9"}, RECORDS[0]])
     with pytest.raises(SystemExit) as ended:
         main(["filter", "silver", str(data), "--measure", "strinc", "--out", str(tmp_path / "s.jsonl")])
@@ -178,7 +178,7 @@ def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
     assert not part.exists()
 
 
-def test_another_recipe_or_other_data_start_over(tmp_path: Path) -> None:
+def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
     data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     with pytest.raises(KeyboardInterrupt):
         make_statistics(data, out, Recipe(measure="cxmi"), scorer=Stopping(1), progress=lambda _: None)
@@ -198,7 +198,7 @@ def test_another_recipe_or_other_data_start_over(tmp_path: Path) -> None:
         ([{"question": "Q?"}], "line 1"),
     ],
 )
-def test_useless_data_leave_nothing_behind(records: list[dict[str, Any]], said: str, tmp_path: Path) -> None:
+def test_unusable_data_leave_no_file(records: list[dict[str, Any]], said: str, tmp_path: Path) -> None:
     data = write(tmp_path / "data.jsonl", records)
     with pytest.raises(SetupError, match=said):
         make_statistics(data, tmp_path / "silver.jsonl")
@@ -256,7 +256,7 @@ def run_filter_silver(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[i
     return (int(stopped.value.code or 0), *capsys.readouterr())
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     code, said, told = run_filter_silver(capsys, str(data), "--measure", "strinc", "--out", str(out))
     assert code == 0

@@ -52,7 +52,7 @@ class TestNotebook:
         assert max(source(cell).count("\n") for cell in cells(path, "code")) < 50
         assert max(len(line) for cell in cells(path, "code") for line in source(cell).splitlines()) <= 120
 
-    def test_what_it_imports_is_there(self, path: Path) -> None:
+    def test_its_imports_are_installed(self, path: Path) -> None:
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.Import):
                 assert all(

@@ -20,9 +20,11 @@ def passage(text: str, title: str = "Rules", file: str = "rules.md", headings: t
 STORED_PASSAGE = passage(RULE_TEXT.format(name="Kestrel", months=6, bar=2.5))
 
 
-def is_copy(other: Passage, kept: Passage = STORED_PASSAGE) -> bool:
-    """Whether the sketches meet, and `kept` contains all words of `other`."""
-    return bool(set(make_sketch(kept)) & set(make_sketch(other))) and contains_all(read_words(kept), read_words(other))
+def is_copy(other: Passage, stored: Passage = STORED_PASSAGE) -> bool:
+    """Whether the sketches meet, and `stored` contains all words of `other`."""
+    return bool(set(make_sketch(stored)) & set(make_sketch(other))) and contains_all(
+        read_words(stored), read_words(other)
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_the_same_words_in_another_format_are_a_copy(text: str) -> None:
         "A hundred words more. " * 25 + STORED_PASSAGE["text"],
     ],
 )
-def test_templates_and_texts_that_say_more_are_no_copies(text: str) -> None:
+def test_templates_and_longer_texts_are_no_copies(text: str) -> None:
     assert not is_copy(passage(text))
 
 
@@ -61,16 +63,16 @@ def test_titles_and_headings_count_unless_they_are_file_names() -> None:
     assert not is_copy(passage(text, title="Rules of 2024"))
     assert not is_copy(passage(text, headings=("Kestrel",)))
     assert is_copy(passage(text, title="old rules", file="old rules.txt"))
-    assert not is_copy(passage(text), kept=passage(text, title="rules-2023", file="rules-2023.txt"))
+    assert not is_copy(passage(text), stored=passage(text, title="rules-2023", file="rules-2023.txt"))
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
     [("x < 5", "x > 5"), ("-3 °C", "3 °C"), ("3.5", "35"), ("5%", "5"), ("Wifi ✓", "Wifi ✗"), ("a/b", "a b")],
 )
-def test_signs_that_mean_something_are_words(one: str, other: str) -> None:
+def test_meaningful_signs_count_as_words(one: str, other: str) -> None:
     assert split_words(one) != split_words(other)
 
 
-def test_short_passages_are_no_copies_whatever_they_say() -> None:
+def test_short_passages_are_never_copies() -> None:
     assert make_sketch(passage("Closed on Mondays.")) == ()

@@ -39,13 +39,13 @@ def test_patterns_choose_files(choice: Choice, expected: list[str], root: Path) 
 def test_gitignore_counts_nearest_first(root: Path) -> None:
     (root / ".gitignore").write_text("*.txt\ndrafts/\n")
     (root / "deep" / ".gitignore").write_text("!e.txt\n")
-    found = choose_files([root])
-    assert names(found, root) == ["a.md", "deep/er/d.md", "deep/er/e.txt"]
-    assert found.ignored == 2
+    chosen_files = choose_files([root])
+    assert names(chosen_files, root) == ["a.md", "deep/er/d.md", "deep/er/e.txt"]
+    assert chosen_files.ignored == 2
     assert len(choose_files([root], choice=Choice(gitignore=False)).files) == 5
 
 
-def test_rules_of_the_repository_above_count_but_not_against_the_folder_itself(root: Path) -> None:
+def test_rules_of_an_enclosing_repository_apply_below_the_given_folder(root: Path) -> None:
     (root.parent / ".git").mkdir()
     (root.parent / ".gitignore").write_text("*.txt\n")
     assert names(choose_files([root]), root) == ["a.md", "deep/er/d.md", "drafts/c.md"]
@@ -53,7 +53,7 @@ def test_rules_of_the_repository_above_count_but_not_against_the_folder_itself(r
     assert len(choose_files([root]).files) == 5
 
 
-def test_links_inside_are_followed_and_said_and_links_outside_are_not(root: Path, tmp_path: Path) -> None:
+def test_links_inside_the_folder_are_followed_and_links_outside_are_reported(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.md").write_text("text")
@@ -63,14 +63,14 @@ def test_links_inside_are_followed_and_said_and_links_outside_are_not(root: Path
     (root / "out").symlink_to(outside)
     (root / "one.md").symlink_to(outside / "secret.md")
     (root / "loop").symlink_to(root)
-    found = choose_files([root])
-    assert ".store/now.md" in names(found, root)
-    assert not any("secret" in path.name for path in found.files)
-    assert [(Path(path).name, reason.split(",")[0]) for path, reason in found.skipped] == [
+    chosen_files = choose_files([root])
+    assert ".store/now.md" in names(chosen_files, root)
+    assert not any("secret" in path.name for path in chosen_files.files)
+    assert [(Path(path).name, reason.split(",")[0]) for path, reason in chosen_files.skipped] == [
         ("one.md", "a link out of the folder"),
         ("out", "a link out of the folder"),
     ]
-    assert [Path(path).name for path, _ in found.notes] == ["current"]
+    assert [Path(path).name for path, _ in chosen_files.notes] == ["current"]
     followed = choose_files([root], choice=Choice(follow=True))
     assert followed.skipped == []
     assert sum(path.name == "secret.md" for path in followed.files) == 1
@@ -79,13 +79,13 @@ def test_links_inside_are_followed_and_said_and_links_outside_are_not(root: Path
 def test_pipes_are_named(root: Path) -> None:
     os.mkfifo(root / "pipe.txt")
     (root / "gone.md").symlink_to(root / "nowhere")
-    found = choose_files([root])
-    assert {Path(path).name: reason for path, reason in found.skipped} == {
+    chosen_files = choose_files([root])
+    assert {Path(path).name: reason for path, reason in chosen_files.skipped} == {
         "pipe.txt": "a pipe, not a regular file",
         "gone.md": "a broken link",
     }
 
 
-def test_a_pattern_without_sense_is_an_error(root: Path) -> None:
+def test_an_invalid_pattern_is_an_error(root: Path) -> None:
     with pytest.raises(SetupError, match="A pattern of --include makes no sense"):
         choose_files([root], choice=Choice(include=("!",)))

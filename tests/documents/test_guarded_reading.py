@@ -19,9 +19,9 @@ PACKAGE_NAMESPACE = "http://schemas.openxmlformats.org"
 
 @pytest.fixture
 def reader() -> Iterator[GuardedReader]:
-    made = GuardedReader()
-    yield made
-    made.close()
+    guarded_reader = GuardedReader()
+    yield guarded_reader
+    guarded_reader.close()
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def write_endless(path: Path) -> None:
         )
 
 
-def test_the_passages_are_those_of_reading_here(reader: GuardedReader, docs: Path) -> None:
+def test_a_guarded_reader_gives_the_passages_of_a_direct_one(reader: GuardedReader, docs: Path) -> None:
     passages, notes = reader.read(docs / "b.md", 100)
     assert passages == list(read_file_passages(docs / "b.md"))
     assert notes == []
@@ -62,7 +62,7 @@ def test_the_passages_are_those_of_reading_here(reader: GuardedReader, docs: Pat
     assert (path, "Windows-1252" in note) == (str(docs / "latin.md"), True)
 
 
-def test_a_reason_comes_back(reader: GuardedReader, docs: Path) -> None:
+def test_the_reason_of_a_failure_is_returned(reader: GuardedReader, docs: Path) -> None:
     (docs / "bad.pdf").write_bytes(b"no pdf")
     with pytest.raises(Unreadable, match="damaged or not a pdf file"):
         reader.read(docs / "bad.pdf", 100)
@@ -99,16 +99,16 @@ def test_a_process_that_was_killed_is_started_again(reader: GuardedReader, docs:
     assert len(reader.read(docs / "b.md", 100)[0]) == 1
 
 
-def test_files_come_in_their_order_and_simple_ones_are_read_here(reader: GuardedReader, docs: Path) -> None:
+def test_files_keep_their_order_and_simple_ones_need_no_process(reader: GuardedReader, docs: Path) -> None:
     (docs / "a.txt").write_text("A gate.")
     (docs / "c.py").write_text("x = 1")
     files = [docs / "a.txt", docs / "b.md", docs / "c.py"]
     assert [is_guarded(path) for path in files] == [False, True, False]
-    found = [(path, [one["text"] for one in future.result()[0]]) for path, future in read_ahead(files, 100, reader)]
-    assert found == [(path, [one["text"] for one in read_file_passages(path)]) for path in files]
+    collected = [(path, [one["text"] for one in future.result()[0]]) for path, future in read_ahead(files, 100, reader)]
+    assert collected == [(path, [one["text"] for one in read_file_passages(path)]) for path in files]
 
 
-def test_a_reading_that_is_given_up_leaves_no_process(docs: Path) -> None:
+def test_an_abandoned_reading_leaves_no_process(docs: Path) -> None:
     write_endless(docs / "a.docx")
     reader = GuardedReader()
     ahead = read_ahead([docs / "b.md", docs / "a.docx"], 100, reader)

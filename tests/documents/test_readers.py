@@ -41,10 +41,10 @@ def texts(html: str) -> list[str]:
         (("東京は日本の首都です。" * 5).encode("shift_jis"), "東京は日本の首都です。" * 5, "shift_jis"),
     ],
 )
-def test_encodings_are_told_or_assumed_and_said(data: bytes, text: str, assumed: str) -> None:
-    found = decode_text(data)
-    assert found.text == text
-    assert (assumed in found.note) if assumed else found.note == ""
+def test_encodings_are_declared_or_detected_and_reported(data: bytes, text: str, assumed: str) -> None:
+    result = decode_text(data)
+    assert result.text == text
+    assert (assumed in result.note) if assumed else result.note == ""
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"abc\x01\xff\xfe\x02", b"\xff\xfea"])
@@ -72,7 +72,7 @@ def test_rows_carry_the_names_of_their_columns(grid: list[list[str]], rows: list
     assert list(format_rows(grid)) == rows
 
 
-def test_cells_over_several_rows_and_columns_stand_in_each() -> None:
+def test_spanning_cells_are_repeated_in_each_row_and_column() -> None:
     html = (
         "<table><tr><th>Dam<th>Year<th>Owner</tr><tr><td>Vell<td rowspan=2>1931<td>Orla</tr><tr><td>Brack<td>State</tr>"
         "<tr><td colspan=3>none</table>"
@@ -84,7 +84,7 @@ def test_cells_over_several_rows_and_columns_stand_in_each() -> None:
     ]
 
 
-def test_a_table_that_only_places_things_is_no_table() -> None:
+def test_a_layout_table_is_no_table() -> None:
     assert texts("<table><tr><td><h2>Menu</h2><p>Soup</p></td><td><p>Bread</p></td></tr></table>") == [
         "Menu",
         "Soup",
@@ -104,7 +104,7 @@ def test_a_table_that_only_places_things_is_no_table() -> None:
         ("<pre>a\n  b</pre>", ["a\n  b"]),
     ],
 )
-def test_html_is_read_as_it_is_seen(html: str, expected: list[str]) -> None:
+def test_html_is_read_as_a_browser_shows_it(html: str, expected: list[str]) -> None:
     assert texts(html) == expected
 
 
@@ -119,7 +119,7 @@ def test_text_in_angle_brackets_is_text_in_markdown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("front", ["---\na: &a [x]\nb: *a\n---\n", "---\n- 1\n---\n", "---\n{\n---\n", "+++\n=\n+++\n"])
-def test_front_matter_that_is_none_stays_text(front: str, tmp_path: Path) -> None:
+def test_invalid_front_matter_is_read_as_text(front: str, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(f"{front}\nBody.")
     document = read_document(tmp_path / "a.md")
     assert "Body." in document.text
@@ -132,7 +132,7 @@ def test_front_matter_in_toml(tmp_path: Path) -> None:
     assert (document.title, document.metadata) == ("Locks", {"date": "2026-05-01"})
 
 
-def test_rst_reads_no_other_file(tmp_path: Path) -> None:
+def test_rst_directives_include_no_file(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the secret word")
     (tmp_path / "a.rst").write_text(
         f"Title\n=====\n\nBody.\n\n.. include:: {tmp_path}/secret\n\n.. csv-table:: T\n   :file: {tmp_path}/secret\n\n"
@@ -143,7 +143,7 @@ def test_rst_reads_no_other_file(tmp_path: Path) -> None:
     assert "secret word" not in document.text
 
 
-def test_an_epub_reads_nothing_outside_itself(tmp_path: Path) -> None:
+def test_an_epub_reads_only_its_own_files(tmp_path: Path) -> None:
     container = (
         '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfile full-path="../../x"/></container>'
     )
@@ -181,7 +181,7 @@ def write_zip_bomb(path: Path, name: str, content: bytes) -> Path:
     return path
 
 
-def test_bombs_are_named_before_they_are_unpacked(tmp_path: Path) -> None:
+def test_zip_bombs_are_refused_before_unpacking(tmp_path: Path) -> None:
     entities = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>'
     with pytest.raises(Unreadable, match=r"word/document.xml in it unpacks to 60 MB; at most 50 MB are read"):
         read_document(write_zip_bomb(tmp_path / "a.docx", "word/document.xml", b" " * 60_000_000))
@@ -228,7 +228,7 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
         list(read_passage_lines(tmp_path / "a.jsonl"))
 
 
-def test_no_passage_is_over_two_sections() -> None:
+def test_no_passage_spans_two_sections() -> None:
     document = markdown("# T\n\nIntro.\n\n## A\n\n### B\n\nIn b.\n\n## C\n\nIn c.\n")
     assert [(piece.text, piece.headings) for piece in split_document(document)] == [
         ("Intro.", ()),
@@ -243,7 +243,7 @@ def markdown(text: str) -> Document:
     return read(text.encode(), "x.md")
 
 
-def test_a_reader_may_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_can_be_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quorum.documents.readers.READERS", dict(READERS))
     add_reader(".quo", read_text)
     (tmp_path / "a.quo").write_text("A type of its own.")
@@ -267,8 +267,8 @@ def test_an_installed_package_may_bring_a_reader(tmp_path: Path, monkeypatch: py
 def test_a_line_break_inside_quotes_stays_in_its_row(tmp_path: Path, delimiter: str) -> None:
     rows = [["name", "city", "note"], ["Ada Quist", "Bergen", '"works\nremotely"'], ["Bo Lind", "Uppsala", "fine"]]
     (tmp_path / "people.csv").write_text("".join(delimiter.join(row) + "\n" for row in rows))
-    found = [block.text for block in read_document(tmp_path / "people.csv").blocks]
-    assert [" ".join(text.split()) for text in found] == [
+    collected = [block.text for block in read_document(tmp_path / "people.csv").blocks]
+    assert [" ".join(text.split()) for text in collected] == [
         "name: Ada Quist; city: Bergen; note: works remotely",
         "name: Bo Lind; city: Uppsala; note: fine",
     ]

@@ -34,18 +34,20 @@ def select_passages_of_file(passages: list[Passage], name: str) -> list[Passage]
     return [passage for passage in passages if Path(passage["places"][0]["file"]).name == name]
 
 
-@pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked.question)
-async def test_the_right_passage_is_found_and_read(asked: DocumentQuestion, context: Context) -> None:
-    found = select_passages_of_file(await search(asked.question, context), asked.file)
-    assert any(asked.text in passage["text"] for passage in found)
+@pytest.mark.parametrize("document_question", QUESTIONS, ids=lambda document_question: document_question.question)
+async def test_the_right_passage_is_found_and_read(document_question: DocumentQuestion, context: Context) -> None:
+    passages = select_passages_of_file(await search(document_question.question, context), document_question.file)
+    assert any(document_question.text in passage["text"] for passage in passages)
 
 
 def test_there_are_forty_questions_over_every_file(context: Context, passages: list[Passage]) -> None:
-    assert len({asked.question for asked in QUESTIONS}) == 40
-    assert {Path(passage["places"][0]["file"]).name for passage in passages} == {asked.file for asked in QUESTIONS}
+    assert len({document_question.question for document_question in QUESTIONS}) == 40
+    assert {Path(passage["places"][0]["file"]).name for passage in passages} == {
+        document_question.file for document_question in QUESTIONS
+    }
 
 
-def test_no_mark_and_nothing_that_is_left_out_enters_a_passage(passages: list[Passage]) -> None:
+def test_passages_hold_no_markup_and_no_omitted_parts(passages: list[Passage]) -> None:
     for passage in passages:
         assert not [
             mark
@@ -69,12 +71,12 @@ def test_no_mark_and_nothing_that_is_left_out_enters_a_passage(passages: list[Pa
         ("Item: Weir", "letter.docx, Fees"),
     ],
 )
-def test_every_passage_says_where_it_stands(text: str, place: str, passages: list[Passage]) -> None:
-    (found,) = [passage for passage in passages if text in passage["text"]]
-    assert describe_place(found) == place
-    page = f"#page={found['places'][0]['page']}" if ".pdf" in place else ""
-    assert make_file_link(found) == f"file://{found['places'][0]['file']}{page}"
-    assert found["places"][0]["modified"].startswith("20")
+def test_every_passage_names_its_place_in_the_document(text: str, place: str, passages: list[Passage]) -> None:
+    (result,) = [passage for passage in passages if text in passage["text"]]
+    assert describe_place(result) == place
+    page = f"#page={result['places'][0]['page']}" if ".pdf" in place else ""
+    assert make_file_link(result) == f"file://{result['places'][0]['file']}{page}"
+    assert result["places"][0]["modified"].startswith("20")
 
 
 def test_a_sentence_across_two_pages_is_kept_whole(passages: list[Passage]) -> None:
@@ -82,10 +84,10 @@ def test_a_sentence_across_two_pages_is_kept_whole(passages: list[Passage]) -> N
 
 
 def test_front_matter_is_title_and_metadata_and_is_searched(passages: list[Passage]) -> None:
-    found = select_passages_of_file(passages, "setup.md")
-    assert {passage["title"] for passage in found} == {"Setting up the gauge"}
-    assert found[0]["places"][0]["metadata"] == {"author": "Mira Holm", "tags": "gauge, server"}
-    assert [passage["text"] for passage in found if "Mira" in passage["text"]] == [
+    setup_passages = select_passages_of_file(passages, "setup.md")
+    assert {passage["title"] for passage in setup_passages} == {"Setting up the gauge"}
+    assert setup_passages[0]["places"][0]["metadata"] == {"author": "Mira Holm", "tags": "gauge, server"}
+    assert [passage["text"] for passage in setup_passages if "Mira" in passage["text"]] == [
         "author: Mira Holm; tags: gauge, server"
     ]
 
@@ -97,9 +99,9 @@ def test_lines_of_code_stay_lines(passages: list[Passage]) -> None:
 
 @pytest.mark.parametrize("name", ["notes.txt", "setup.md", "handbook.pdf", "dams.html", "driver.py"])
 def test_offsets_are_those_of_the_text_as_it_was_read(name: str, passages: list[Passage]) -> None:
-    found = select_passages_of_file(passages, name)
-    text = read_document(Path(found[0]["places"][0]["file"])).text
-    for passage in found:
+    passages_of_file = select_passages_of_file(passages, name)
+    text = read_document(Path(passages_of_file[0]["places"][0]["file"])).text
+    for passage in passages_of_file:
         place = passage["places"][0]
         assert "".join(normalize_spacing(text[place["start"] : place["end"]]).split()) == "".join(
             passage["text"].split()

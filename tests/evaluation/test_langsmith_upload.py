@@ -14,7 +14,7 @@ from langsmith_server import Workspace
 from openai_server import OpenAIServer, Request, Response, make_error
 from quorum_command import Quorum
 
-from quorum.evaluation.langsmith_rows import dated_id
+from quorum.evaluation.langsmith_rows import make_dated_id
 
 KEY = "lsv2_0123456789abcdef"
 LONG_TEXT = (
@@ -70,8 +70,8 @@ def list_answer_runs(workspace: Workspace, project: str | None = None) -> list[d
 
 
 def scores(workspace: Workspace, run: dict[str, Any]) -> dict[str, float]:
-    found = [one for one in workspace.feedback.values() if one["run_id"] == run["id"]]
-    return {one["key"]: one["score"] for one in found}
+    collected = [one for one in workspace.feedback.values() if one["run_id"] == run["id"]]
+    return {one["key"]: one["score"] for one in collected}
 
 
 @pytest.mark.parametrize("workspace", [{"multipart": True}, {"multipart": False}], indirect=True, ids=["new", "old"])
@@ -79,9 +79,9 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(reader)
-    ran = quorum("eval", data, *METHODS, "--out", "out")
-    assert ran.code == 0, ran.err
-    assert "quorum: LangSmith's dataset towers has 2 experiments of these results (6 runs sent now)" in ran.err
+    outcome = quorum("eval", data, *METHODS, "--out", "out")
+    assert outcome.code == 0, outcome.err
+    assert "quorum: LangSmith's dataset towers has 2 experiments of these results (6 runs sent now)" in outcome.err
     (dataset,) = workspace.datasets.values()
     assert (dataset["name"], dataset["extra"]["metadata"]["file"]) == ("towers", "towers.jsonl")
     examples = {one["metadata"]["id"]: one for one in workspace.examples.values()}
@@ -90,12 +90,14 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     }
     experiments = {one["extra"]["metadata"]["method"]: one for one in workspace.sessions.values()}
     assert set(experiments) == {"concat", "post_fusion"}
-    made = experiments["post_fusion"]
-    assert made["name"].startswith("towers: post_fusion[k=2] ")
-    assert made["reference_dataset_id"] == dataset["id"]
-    assert {"model": "openai:test", "k": 2}.items() <= made["extra"]["metadata"].items()
+    experiment = experiments["post_fusion"]
+    assert experiment["name"].startswith("towers: post_fusion[k=2] ")
+    assert experiment["reference_dataset_id"] == dataset["id"]
+    assert {"model": "openai:test", "k": 2}.items() <= experiment["extra"]["metadata"].items()
     run = next(
-        one for one in list_answer_runs(workspace, made["name"]) if one["inputs"]["question"] == "Who built tower 1?"
+        one
+        for one in list_answer_runs(workspace, experiment["name"])
+        if one["inputs"]["question"] == "Who built tower 1?"
     )
     assert run["reference_example_id"] == examples["q1"]["id"]
     assert (run["outputs"]["answer"], run["outputs"]["unknown"]) == ("Builder 1", False)
@@ -105,9 +107,9 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     assert took.total_seconds() == pytest.approx(row["seconds"], abs=1e-5)
     (calls,) = [one for one in workspace.runs.values() if one.get("parent_run_id") == run["id"]]
     assert (calls["name"], calls["run_type"]) == ("2 calls", "llm")
-    told = {"ls_provider": "openai", "ls_model_name": "test"}
+    model_metadata = {"ls_provider": "openai", "ls_model_name": "test"}
     used = {"input_tokens": 200, "output_tokens": 4, "total_tokens": 204}
-    assert (told | {"usage_metadata": used}).items() <= calls["extra"]["metadata"].items()
+    assert (model_metadata | {"usage_metadata": used}).items() <= calls["extra"]["metadata"].items()
     given_scores = scores(workspace, run)
     assert {"em": 1, "f1": 1, "unknown": 0, "recall": 1, "gold_in_pool": 1}.items() <= given_scores.items()
     assert given_scores == pytest.approx({name: row[name] for name in given_scores}, abs=1e-4)
@@ -118,17 +120,17 @@ def rows() -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path("out/results.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def test_the_same_again_asks_nothing_and_sends_nothing(
+def test_a_repeated_upload_asks_and_sends_nothing(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(reader)
     assert quorum("eval", data, *METHODS, "--out", "out").code == 0
-    asked = len(openai_server.requests)
+    request_count = len(openai_server.requests)
     workspace.requests.clear()
     again = quorum("eval", data, *METHODS, "--out", "out")
     assert again.code == 0, again.err
     assert "has 2 experiments of these results (all of it was there)" in again.err
-    assert len(openai_server.requests) == asked
+    assert len(openai_server.requests) == request_count
     assert {method for method, _ in workspace.requests} == {"GET"}
     Path("elsewhere").mkdir()
     for name in ("config.json", "results.jsonl"):
@@ -143,7 +145,7 @@ def test_a_failed_upload_is_completed_by_the_same_command(
 ) -> None:
     openai_server.reply(reader)
     assert quorum("eval", data, *METHODS[:-2], "--out", "out").code == 0
-    asked = len(openai_server.requests)
+    request_count = len(openai_server.requests)
     if refused != "/datasets":  # which is looked for before the run, too
         workspace.refused = {refused}
         failed = quorum("eval", data, *METHODS, "--out", "out")
@@ -156,7 +158,7 @@ def test_a_failed_upload_is_completed_by_the_same_command(
     assert (again.code, "6 runs sent now" in again.err) == (0, True)
     assert (len(list_answer_runs(workspace)), len(workspace.examples)) == (6, 3)
     assert all({"em", "f1", "unknown"} <= scores(workspace, run).keys() for run in list_answer_runs(workspace))
-    assert len(openai_server.requests) == asked
+    assert len(openai_server.requests) == request_count
 
 
 def test_a_failed_question_is_a_failed_run_and_its_exit_code_stays(
@@ -165,8 +167,8 @@ def test_a_failed_question_is_a_failed_run_and_its_exit_code_stays(
     openai_server.reply(
         lambda request: make_error(400, "no such luck") if "tower 2?" in request.text else reader(request)
     )
-    ran = quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1")
-    assert ran.code == 1
+    outcome = quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1")
+    assert outcome.code == 1
     failed = [run for run in list_answer_runs(workspace) if run.get("error")]
     assert [("no such luck" in run["error"], run.get("outputs")) for run in failed] == [(True, None)] * 2
     assert [scores(workspace, run) for run in failed] == [{}, {}]
@@ -182,21 +184,21 @@ def test_without_an_account_nothing_is_asked(
     data: str, openai_server: OpenAIServer, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_env_var.cache_clear()
-    ran = quorum("eval", data, *METHODS)
-    assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "--langsmith towers needs an account: set LANGSMITH_API_KEY" in ran.err
+    run = quorum("eval", data, *METHODS)
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "--langsmith towers needs an account: set LANGSMITH_API_KEY" in run.err
     assert openai_server.requests == []
     assert not Path("results").exists()
 
 
-def test_an_account_that_lets_nobody_in_is_found_before_anything_is_asked(
+def test_a_refused_account_is_found_before_any_call(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     workspace.refused = {"/datasets"}
-    ran = quorum("eval", data, *METHODS)
-    assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "LangSmith cannot be used" in ran.err
-    assert KEY not in ran.err
+    run = quorum("eval", data, *METHODS)
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "LangSmith cannot be used" in run.err
+    assert KEY not in run.err
     assert openai_server.requests == []
 
 
@@ -212,8 +214,8 @@ def test_comparisons_and_experiments_are_uploaded_and_passages_stay_here(
     command: tuple[str, ...], workspace: Workspace, data: str, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
-    ran = quorum(*(part.format(data=data) for part in command), "--langsmith", "towers", "--limit", "2")
-    assert ran.code == 0, ran.err
+    outcome = quorum(*(part.format(data=data) for part in command), "--langsmith", "towers", "--limit", "2")
+    assert outcome.code == 0, outcome.err
     assert len(list_answer_runs(workspace)) == 4
     assert LONG_TEXT[-60:] not in workspace.text
     assert {run["inputs"]["question"] for run in list_answer_runs(workspace)} == {
@@ -227,7 +229,7 @@ def test_comparisons_and_experiments_are_uploaded_and_passages_stay_here(
 @given(st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1)), st.lists(st.text(), min_size=1))
 def test_ids_are_uuids_of_version_7_that_follow_from_what_they_name(when: datetime, what: list[str]) -> None:
     dated = when.replace(tzinfo=UTC)
-    found = dated_id(dated, *what)
-    assert (found.version, found.variant) == (7, "specified in RFC 4122")
-    assert found.int >> 80 == int(dated.timestamp() * 1000)
-    assert found == dated_id(dated, *what) != dated_id(dated, *what, "more")
+    result = make_dated_id(dated, *what)
+    assert (result.version, result.variant) == (7, "specified in RFC 4122")
+    assert result.int >> 80 == int(dated.timestamp() * 1000)
+    assert result == make_dated_id(dated, *what) != make_dated_id(dated, *what, "more")

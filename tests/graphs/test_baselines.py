@@ -117,12 +117,12 @@ async def test_selection_inference_reads_the_passages_one_by_one_best_first() ->
         "Notes: Finished in 1931.\nAnswer: 1931",
         "Notes: Finished in 1931; the mast is another.\nAnswer: 1931",
     )
-    found = {"answer": "1931", "unknown": False}
+    collected = {"answer": "1931", "unknown": False}
     noted = ["Work ended in 1931.", "Finished in 1931.", "Finished in 1931; the mast is another."]
     assert await trace_method("selection_inference", model) == [
         *FIRST_STEPS,
         ("rank_passages", {"passages": "p3 p1 p2"}),
-        *(("infer", {**found, "notes": n, "rationale": n, "turn": turn}) for turn, n in enumerate(noted, start=1)),
+        *(("infer", {**collected, "notes": n, "rationale": n, "turn": turn}) for turn, n in enumerate(noted, start=1)),
         ("cite", {"evidence": ["p3 33-37", "p1 32-36"]}),
     ]
     assert calls(model) == ["rank_passages", *(f"inference: passage {n}" for n in (1, 2, 3))]
@@ -165,7 +165,7 @@ async def test_the_most_passages_that_can_be_set_are_within_the_limit() -> None:
 
 
 def verifier(*samples: str) -> ScriptedModel:
-    return ScriptedModel().on("zero_shot_cot", *(f"Because {said}.\nAnswer: {said}" for said in samples))
+    return ScriptedModel().on("zero_shot_cot", *(f"Because {message}.\nAnswer: {message}" for message in samples))
 
 
 async def test_samples_that_agree_need_no_verification() -> None:
@@ -237,7 +237,7 @@ async def test_the_first_of_equals_wins_and_an_unmasked_candidate_scores_nothing
     model.on("recover_condition: candidate 2", *["Iron Mast"] * RECOVERY_CALLS)
     steps = await trace_method("self_verification", model)
     assert (steps[-1][1]["answer"], steps[-1][1]["scores"]) == ("1950", [0.0] * 3)
-    assert [found["malformed"] for _, found in steps if "malformed" in found] == [{"mask_condition": ["I cannot."]}]
+    assert [node["malformed"] for _, node in steps if "malformed" in node] == [{"mask_condition": ["I cannot."]}]
 
 
 async def test_usage_of_verifications_is_counted_once() -> None:
@@ -258,10 +258,10 @@ async def test_the_nodes_of_a_verification() -> None:
     assert f"Question: {QUESTION}\nAnswer: 1931\nStatement:" in model.history[0].text
     assert "[1]" not in model.history[0].text
     model.on("recover_condition", *["Lumen Tower"] * 10)
-    found = await recover_condition({**STATE, "rank": 1, "masked": masked["masked"]}, make_runtime(model))
-    assert found["verified"] == [{"rank": 1, "recovered": 10}]
+    result = await recover_condition({**STATE, "rank": 1, "masked": masked["masked"]}, make_runtime(model))
+    assert result["verified"] == [{"rank": 1, "recovered": 10}]
     state = State(passages=PASSAGES[:1], candidates=["1950", "1931"], rationales=[None, "So."])
-    assert await choose_verified({**state, "verified": found["verified"]}) == {
+    assert await choose_verified({**state, "verified": result["verified"]}) == {
         "answer": "1931",
         "unknown": False,
         "rationale": "So.",
@@ -314,5 +314,5 @@ async def test_each_sample_weighs_what_its_passage_weighs(method: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["no_retrieval", "base", "rerank", "replug", "zero_shot_cot"])
-def test_these_methods_take_one_round(name: str) -> None:
+def test_methods_of_one_round_have_depth_one(name: str) -> None:
     assert METHODS[name].depth == "1"

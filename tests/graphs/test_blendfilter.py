@@ -48,7 +48,7 @@ async def test_a_full_run_of_blendfilter() -> None:
         ("recall", {"internal": INTERNAL_REPLY}),
         ("name_topic", {"topic": "Television comedies"}),
         ("blend_queries", {"queries": [QUESTION, EXTERNAL_QUERY, INTERNAL_QUERY]}),
-        *(("gather", {"knowledge": found}) for found in RETRIEVED_SETS),
+        *(("gather", {"knowledge": result}) for result in RETRIEVED_SETS),
         ("unite", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
         ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
@@ -134,9 +134,11 @@ async def test_any_subset_of_the_queries(queries: str) -> None:
     calls, passages = CALLS_OF_QUERIES[queries]
     assert (len(model.history), join_ids(result["passages"])) == (calls, passages)
     assert result["answer"] == "Jillian Belk"
-    asked = {sent.name for sent in model.history}
-    assert {f"judge: {name}" for name in queries.split("+")} == {name for name in asked if name.startswith("judge")}
-    assert ("reason: external" in asked, "internal" in asked) == ("ex" in queries, "in" in queries)
+    sent_texts = {sent.name for sent in model.history}
+    assert {f"judge: {name}" for name in queries.split("+")} == {
+        name for name in sent_texts if name.startswith("judge")
+    }
+    assert ("reason: external" in sent_texts, "internal" in sent_texts) == ("ex" in queries, "in" in queries)
     searched = await trace_blendfilter(make_blend_model(), queries=queries)
     assert ("retrieve" in [node for node, _ in searched]) == (queries != "in")
 
@@ -177,16 +179,16 @@ async def test_ids_that_cannot_be_read_keep_the_whole_set() -> None:
 @pytest.mark.parametrize("silence", ["Unknown", "I do not know.", "", "Unknown. I do not know."])
 async def test_an_unknown_internal_answer_adds_nothing_to_the_query(silence: str) -> None:
     trace = await trace_blendfilter(make_blend_model({"internal": silence}))
-    made = next(update["queries"] for node, update in trace if node == "blend_queries")
-    assert made == [QUESTION, EXTERNAL_QUERY, QUESTION]
+    queries = next(update["queries"] for node, update in trace if node == "blend_queries")
+    assert queries == [QUESTION, EXTERNAL_QUERY, QUESTION]
     gathered = [update["knowledge"] for node, update in trace if node == "gather"]
     assert gathered == ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: mansion jones -> mansion"]
 
 
 async def test_generated_text_comes_before_the_question() -> None:
     state = State(question="Who?", external="Somebody. So the answer is Unknown.", internal="Somebody else.")
-    made = await blend_queries(state, make_runtime())
-    assert made == {
+    update = await blend_queries(state, make_runtime())
+    assert update == {
         "queries": ["Who?", "Somebody. So the answer is Unknown.\nWho?", "Somebody else.\nWho?"],
     }
     assert await blend_queries(state, make_runtime(queries="in")) == {"queries": ["Somebody else.\nWho?"]}
@@ -198,20 +200,20 @@ def passage(name: str, text: str = "") -> Passage:
 
 async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() -> None:
     a, b, c, again = passage("a", "first"), passage("b"), passage("c"), passage("a", "second")
-    found = [
+    passages = [
         Knowledge(rank=2, retrieved=["c", "a"], passages=[c, again]),
         Knowledge(rank=0, retrieved=["a", "x"], passages=[a]),
         Knowledge(rank=1, retrieved=["b", "x"], passages=[b]),
     ]
-    assert await unite(State(knowledge=found)) == {"passages": [a, b, c], "retrieved": ["a", "x", "b", "c"]}
+    assert await unite(State(knowledge=passages)) == {"passages": [a, b, c], "retrieved": ["a", "x", "b", "c"]}
     assert await unite(State(knowledge=[])) == {"passages": [], "retrieved": []}
 
 
 async def test_retrieved_ids_are_stored_before_the_first_filter() -> None:
     state = State(rank=1, passages=[passage("a")])
     assert await collect(state) == {"knowledge": [Knowledge(rank=1, retrieved=["a"], passages=[passage("a")])]}
-    made = await collect(State(rank=1, passages=[], retrieved=["a", "b"]))
-    assert made == {"knowledge": [Knowledge(rank=1, retrieved=["a", "b"], passages=[])]}
+    collected = await collect(State(rank=1, passages=[], retrieved=["a", "b"]))
+    assert collected == {"knowledge": [Knowledge(rank=1, retrieved=["a", "b"], passages=[])]}
 
 
 async def test_a_small_window_drops_the_lowest_passages_from_judging_and_choosing() -> None:
@@ -226,13 +228,13 @@ async def test_a_small_window_drops_the_lowest_passages_from_judging_and_choosin
     assert result["malformed"] == {}
 
 
-def make_constant_model(said: str = "Jillian Belk", model: ScriptedModel | None = None) -> ScriptedModel:
+def make_constant_model(message: str = "Jillian Belk", model: ScriptedModel | None = None) -> ScriptedModel:
     """A model that always says the same."""
     model = model or ScriptedModel()
     for name in ("reason", "reason_from_memory"):
-        model.on(name, lambda _: f"It is so. So the answer is {said}.")
+        model.on(name, lambda _: f"It is so. So the answer is {message}.")
     for name in ("internal", "topic", "judge", "extract_answer", "direct", "direct_from_memory"):
-        model.on(name, lambda _: said)
+        model.on(name, lambda _: message)
     return model.on("choose", lambda _: "1")
 
 
@@ -284,21 +286,23 @@ async def test_from_memory_nothing_is_retrieved_or_shown(method: str, prompt: st
     assert "Passages:" not in model.history[0].text
 
 
-async def test_from_memory_is_for_direct_and_cot_alone() -> None:
+async def test_only_direct_and_cot_answer_from_memory() -> None:
     assert join_ids((await run_blendfilter(make_blend_model(), retrieve=False))["passages"]) == "mansion bell"
 
 
-@pytest.mark.parametrize(("reply", "said"), [("No, it is not.", "no"), ("Yes", "yes"), ("I do not know", "unknown")])
-async def test_yes_or_no_from_direct_and_cot(reply: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("reply", "answer_text"), [("No, it is not.", "no"), ("Yes", "yes"), ("I do not know", "unknown")]
+)
+async def test_yes_or_no_from_direct_and_cot(reply: str, answer_text: str) -> None:
     model = ScriptedModel().on("direct_yes_no", reply).on("reason_yes_no", f"It is so. So the answer is {reply}.")
     context = Context(model=model, answer_type="yes_no")
     for method in ("direct", "cot"):
         result = await answer("Is it?", method, context, given=PASSAGES)
-        assert (result["answer"], result["unknown"]) == (said, said == "unknown")
+        assert (result["answer"], result["unknown"]) == (answer_text, answer_text == "unknown")
 
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
-async def test_other_answer_types_are_a_setup_error(method: str) -> None:
+async def test_unsupported_answer_types_are_a_setup_error(method: str) -> None:
     model = ScriptedModel()
     with pytest.raises(SetupError, match="does not serve answer_type='label'; set answer_type to short or yes_no"):
         await answer("Claim.", method, Context(model=model, answer_type="label"), given=PASSAGES)

@@ -24,7 +24,7 @@ REPLY_AFTER = {  # what a prompt ends with -> its reply
 
 
 def reply(request: Request) -> str:
-    return next(said for ending, said in REPLY_AFTER.items() if request.text.endswith(ending))
+    return next(text for ending, text in REPLY_AFTER.items() if request.text.endswith(ending))
 
 
 def reply_in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
@@ -122,7 +122,7 @@ async def test_an_empty_judgement_and_an_unreadable_choice_keep_all_passages(ope
     openai_server.reply(lambda request: next((silent[e] for e in silent if request.text.endswith(e)), reply(request)))
     result = await run_blendfilter()
     assert (result["answer"], len(result["passages"])) == ("Jillian Belk", len(result["retrieved"] or []))
-    assert {name: found["count"] for name, found in result["malformed"].items()} == {"judge": 3, "choose": 3}
+    assert {name: node["count"] for name, node in result["malformed"].items()} == {"judge": 3, "choose": 3}
 
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])

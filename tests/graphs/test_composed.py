@@ -54,10 +54,10 @@ def cascade(tmp_path: Path, openai_server: OpenAIServer) -> str:
 
 async def test_the_first_stage_that_passes_its_test_answers(cascade: str, openai_server: OpenAIServer) -> None:
     openai_server.reply("red")
-    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
-    assert (found["answer"], found["usage"]["answer"]["calls"]) == ("red", 1)
+    result = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
+    assert (result["answer"], result["usage"]["answer"]["calls"]) == ("red", 1)
     assert len(openai_server.requests) == 1
-    assert found["passages"] == GIVEN_PASSAGES
+    assert result["passages"] == GIVEN_PASSAGES
 
 
 async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
@@ -68,20 +68,20 @@ async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
         return "unknown" if both else "red"
 
     openai_server.reply(reply)
-    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
-    assert (found["answer"], found["confidence"]) == ("red", 1.0)
-    assert found["usage"]["answer"]["calls"] == 3  # concat's call serves concat_pf, which asks two passages
+    result = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
+    assert (result["answer"], result["confidence"]) == ("red", 1.0)
+    assert result["usage"]["answer"]["calls"] == 3  # concat's call serves concat_pf, which asks two passages
     assert len(openai_server.requests) == 3
-    assert len(found["votes"]) == 2
+    assert len(result["votes"]) == 2
     alone = await answer("Which colour?", "concat_pf", CONTEXT, given=GIVEN_PASSAGES)
     assert alone["usage"]["answer"]["calls"] == 3
 
 
-async def test_the_last_stage_answers_whatever_it_says(cascade: str, openai_server: OpenAIServer) -> None:
+async def test_the_answer_of_the_last_stage_is_always_taken(cascade: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: "unknown" if "three words" not in request.text else "blue")
-    found = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
-    assert found["answer"] == "blue"
-    assert found["votes"] is None  # base has none: nothing is left of the stage before
+    result = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
+    assert result["answer"] == "blue"
+    assert result["votes"] is None  # base has none: nothing is left of the stage before
     assert not CASCADE_MEMORIES
 
 
@@ -93,8 +93,8 @@ async def test_an_answer_that_an_earlier_stage_gave_is_the_same(tmp_path: Path, 
         ("post_fusion", None, {}),
     )
     openai_server.reply("The red")
-    found = await answer("Which colour?", file, CONTEXT, given=GIVEN_PASSAGES)
-    assert (found["usage"]["answer"]["calls"], found["votes"]) == (1, None)
+    result = await answer("Which colour?", file, CONTEXT, given=GIVEN_PASSAGES)
+    assert (result["usage"]["answer"]["calls"], result["votes"]) == (1, None)
     openai_server.reply(lambda request: "red" if "three words" in request.text else "blue")
     other = await answer("Which colour?", file, CONTEXT, given=GIVEN_PASSAGES)
     assert other["usage"]["answer"]["calls"] == 3
@@ -105,8 +105,8 @@ async def test_a_certified_vote_is_accepted(tmp_path: Path, openai_server: OpenA
     file = write_cascade(tmp_path, ("post_fusion", {"test": "certified"}, {"k": 4}), ("base", None, {}))
     given = [*GIVEN_PASSAGES, *({**one, "id": one["id"] * 2, "text": f"Now: {one['text']}"} for one in GIVEN_PASSAGES)]
     openai_server.reply("red")
-    found = await answer("Which colour?", file, CONTEXT, given=given)
-    assert (found["certified"], set(found["usage"])) == (1, {"answer"})
+    result = await answer("Which colour?", file, CONTEXT, given=given)
+    assert (result["certified"], set(result["usage"])) == (1, {"answer"})
     openai_server.reply(lambda request: "red" if "is red" in request.text else "old")
     assert set((await answer("Which colour?", file, CONTEXT, given=given))["usage"]) == {"answer", "answer_base"}
 
@@ -118,29 +118,29 @@ async def test_the_same_search_runs_once(
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 
-    asked: list[str] = []
+    searches: list[str] = []
 
     class Counting(BaseRetriever):
         def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-            asked.append(query)
+            searches.append(query)
             return [Document("The tower is red.", id="a", metadata={"id": "a", "title": "A", "score": 1.0})]
 
     file = write_cascade(tmp_path, ("concat", {"test": "known"}, {}), ("base", None, {}))
     openai_server.reply("unknown")
     context = Context(model="openai:test", k=2, journal="off", retriever=Counting())
-    found = await answer("Which colour?", file, context)
-    assert asked == ["Which colour?"]
+    result = await answer("Which colour?", file, context)
+    assert searches == ["Which colour?"]
     assert len(openai_server.requests) == 2
-    assert [one["id"] for one in found["passages"]] == ["a"]
+    assert [one["id"] for one in result["passages"]] == ["a"]
     await answer("Which colour?", file, context)
-    assert len(asked) == 2  # nothing is remembered from one question to the next
+    assert len(searches) == 2  # nothing is remembered from one question to the next
 
 
 async def test_a_stage_has_the_settings_that_it_was_measured_with(tmp_path: Path, openai_server: OpenAIServer) -> None:
     file = write_cascade(tmp_path, ("concat", None, {"k": 1}))
     openai_server.reply("red")
-    found = await answer("Which colour?", file, Context(model="openai:test", journal="off"), given=GIVEN_PASSAGES)
-    assert [one["id"] for one in found["passages"]] == ["a"]
+    result = await answer("Which colour?", file, Context(model="openai:test", journal="off"), given=GIVEN_PASSAGES)
+    assert [one["id"] for one in result["passages"]] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -160,13 +160,13 @@ async def test_a_setting_that_differs_is_refused_in_one_sentence(
 
 
 async def test_a_prompt_that_has_changed_is_refused_in_one_sentence(cascade: str, openai_server: OpenAIServer) -> None:
-    found = json.loads(Path(cascade).read_text())
-    found["stages"][0]["prompts"] = {"answer": get_version("answer")}
-    Path(cascade).write_text(json.dumps(found))
+    content = json.loads(Path(cascade).read_text())
+    content["stages"][0]["prompts"] = {"answer": get_version("answer")}
+    Path(cascade).write_text(json.dumps(content))
     openai_server.reply("red")
     assert (await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES))["answer"] == "red"
-    found["stages"][0]["prompts"] = {"answer": "0000000000"}
-    Path(cascade).write_text(json.dumps(found))
+    content["stages"][0]["prompts"] = {"answer": "0000000000"}
+    Path(cascade).write_text(json.dumps(content))
     with pytest.raises(SetupError, match="with prompt answer=0000000000, and it is"):
         await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
 
@@ -185,7 +185,7 @@ def test_one_method_twice_has_two_nodes(tmp_path: Path) -> None:
     assert {"concat", "concat_2"} <= set(composed_graph(file).nodes)
 
 
-def test_it_works_without_a_running_loop_and_in_a_stream(cascade: str, openai_server: OpenAIServer) -> None:
+def test_a_cascade_works_without_a_running_loop_and_in_a_stream(cascade: str, openai_server: OpenAIServer) -> None:
     openai_server.reply("red")
     graph, question = composed_graph(cascade), {"question": "Which colour?", "given": GIVEN_PASSAGES}
     assert graph.invoke(question, context=CONTEXT)["answer"] == "red"
@@ -205,7 +205,7 @@ def test_two_questions_on_one_thread_do_not_mix(cascade: str, openai_server: Ope
     assert (first["unknown"], second["answer"], second["usage"]["answer"]["calls"]) == (True, "old", 1)
 
 
-def test_its_column_is_named_by_its_content(cascade: str) -> None:
+def test_the_column_of_a_cascade_is_named_by_its_content(cascade: str) -> None:
     run = parse_methods(f"concat,{cascade}", CONTEXT)[1]
     assert run.name.startswith("composed-")
     Path(cascade).write_text(Path(cascade).read_text() + "\n")
@@ -216,33 +216,33 @@ def test_its_column_is_named_by_its_content(cascade: str) -> None:
 def test_a_file_without_a_cascade_is_refused_in_one_sentence(quorum: Quorum, tmp_path: Path, text: str) -> None:
     file = tmp_path / "x.json"
     file.write_text(text)
-    ran = quorum("ask", "Which colour?", "--method", str(file))
-    assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "holds no composed method" in ran.err
-    ran = quorum("methods", str(tmp_path / "none.json"), "--diagram")
-    assert "cannot be read (No such file or directory)" in ran.err
+    run = quorum("ask", "Which colour?", "--method", str(file))
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "holds no composed method" in run.err
+    run = quorum("methods", str(tmp_path / "none.json"), "--diagram")
+    assert "cannot be read (No such file or directory)" in run.err
 
 
-def test_it_is_compared_like_any_method(quorum: Quorum, cascade: str, openai_server: OpenAIServer) -> None:
+def test_a_cascade_is_compared_like_any_method(quorum: Quorum, cascade: str, openai_server: OpenAIServer) -> None:
     folder = Path(cascade).parent
     data = folder / "data.jsonl"
-    asked = [
+    records = [
         {"id": f"q{n}", "question": f"Which colour has number {n}?", "answers": ["red"], "passages": GIVEN_PASSAGES}
         for n in range(6)
     ]
-    data.write_text("".join(json.dumps(one) + "\n" for one in asked))
+    data.write_text("".join(json.dumps(one) + "\n" for one in records))
     openai_server.reply("red")
-    ran = quorum(
+    run = quorum(
         "compare", "given", str(data), "--methods", f"base,{cascade}", "--models", "openai:test", "--k", "2",
         "--out", str(folder / "out"), "--set", "journal=off",
     )  # fmt: skip
-    assert ran.code == 0, ran.err
+    assert run.code == 0, run.err
     summary = json.loads((folder / "out" / "summary.json").read_text())
     name = next(name for name in summary if name.startswith("composed-"))
     assert (summary[name]["em"], summary[name]["calls"]) == (1.0, 1.0)
 
 
-async def test_a_collection_that_changed_since_is_one_sentence(tmp_path: Path, openai_server: OpenAIServer) -> None:
+async def test_a_changed_collection_is_refused_in_one_sentence(tmp_path: Path, openai_server: OpenAIServer) -> None:
     def index(*passages: dict[str, str]) -> str:
         index_passages(passages, collection="towers", store=tmp_path / "store", embeddings="embedded", source="test")
         return open_store(tmp_path / "store").info("towers").revision

@@ -43,9 +43,9 @@ async def ask(method: str = "concat", history: Any = HISTORY, **settings: Any) -
 
 async def test_a_follow_up_is_asked_as_a_question_of_its_own(openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
-    found = await ask()
-    assert (found["answer"], found["question"]) == ("1931", STAND_ALONE_QUESTION)
-    assert {name: one["calls"] for name, one in found["usage"].items()} == {"stand_alone": 1, "answer": 1}
+    result = await ask()
+    assert (result["answer"], result["question"]) == ("1931", STAND_ALONE_QUESTION)
+    assert {name: one["calls"] for name, one in result["usage"].items()} == {"stand_alone": 1, "answer": 1}
     first, second = openai_server.chats()
     assert "User: Who planned the Lumen Tower?\nAssistant: Ada Moreau" in first.text
     assert first.body["temperature"] == 0
@@ -54,19 +54,19 @@ async def test_a_follow_up_is_asked_as_a_question_of_its_own(openai_server: Open
 
 async def test_without_a_history_the_method_runs_unchanged(openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
-    found = await ask(history=())
-    assert found == await answer("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES)
-    assert "question" not in found
+    result = await ask(history=())
+    assert result == await answer("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES)
+    assert "question" not in result
     assert not any(map(is_rewriting, openai_server.chats()))
 
 
 @pytest.mark.parametrize("method", METHODS)
 async def test_any_method_answers_a_follow_up(method: str) -> None:
     history = [{"role": "user", "content": "Who planned the Lumen Tower?"}, {"role": "assistant", "content": "Moreau"}]
-    found = await answer("When was it finished?", method, Context(), given=PASSAGES, history=history)
-    assert found["question"] == "When was it finished? (Moreau, Lumen Tower)"
-    assert found["usage"]["stand_alone"]["calls"] == 1
-    assert set(found) == set(await answer(STAND_ALONE_QUESTION, method, Context(), given=PASSAGES)) | {"question"}
+    result = await answer("When was it finished?", method, Context(), given=PASSAGES, history=history)
+    assert result["question"] == "When was it finished? (Moreau, Lumen Tower)"
+    assert result["usage"]["stand_alone"]["calls"] == 1
+    assert set(result) == set(await answer(STAND_ALONE_QUESTION, method, Context(), given=PASSAGES)) | {"question"}
 
 
 async def test_the_call_is_journaled(openai_server: OpenAIServer, tmp_path: Any) -> None:
@@ -78,23 +78,27 @@ async def test_the_call_is_journaled(openai_server: OpenAIServer, tmp_path: Any)
 
 async def test_the_oldest_turns_give_way_where_the_prompt_is_too_long(openai_server: OpenAIServer) -> None:
     long = [turn | {"content": f"{turn['content']} {'tower ' * 200}"} for turn in HISTORY * 3]
-    found = await ask(history=[*long, *HISTORY], context_window=900)
-    assert found["usage"]["stand_alone"]["calls"] == 1
+    result = await ask(history=[*long, *HISTORY], context_window=900)
+    assert result["usage"]["stand_alone"]["calls"] == 1
     assert "Ada Moreau" in openai_server.chats()[0].text
 
 
 async def test_a_history_that_fits_no_window_is_passed_over(openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: make_too_long() if is_rewriting(request) else "1931")
-    found = await ask()
-    assert (found["answer"], found["question"], list(found["usage"])) == ("1931", "When was it finished?", ["answer"])
+    result = await ask()
+    assert (result["answer"], result["question"], list(result["usage"])) == (
+        "1931",
+        "When was it finished?",
+        ["answer"],
+    )
 
 
 @pytest.mark.parametrize("reply", ["", "I don't know.", "x" * 1001])
 async def test_a_reply_that_is_no_question_leaves_the_question(openai_server: OpenAIServer, reply: str) -> None:
     openai_server.reply(lambda request: reply if is_rewriting(request) else "1931")
-    found = await ask()
-    assert found["question"] == "When was it finished?"
-    assert found["malformed"]["stand_alone"]["count"] == 1
+    result = await ask()
+    assert result["question"] == "When was it finished?"
+    assert result["malformed"]["stand_alone"]["count"] == 1
 
 
 async def test_thoughts_are_no_part_of_the_question(openai_server: OpenAIServer) -> None:
@@ -112,14 +116,14 @@ async def test_a_history_of_something_else_is_refused(turn: Any) -> None:
 
 def test_synchronous_code_gives_a_history_too(openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
-    found = answer_sync("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
-    assert found["answer"] == "1931"
+    result = answer_sync("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
+    assert result["answer"] == "1931"
 
 
 async def test_a_stream_shows_the_rewriting_and_the_methods_nodes_inside(openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
-    found = stream("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
-    events = [event async for event in found]
+    passages = stream("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
+    events = [event async for event in passages]
     nodes = [(*event.inside, event.node) for event in events if isinstance(event, NodeFinished)]
     assert nodes == [
         ("begin_turn",),
@@ -141,15 +145,15 @@ async def test_a_thread_remembers_the_conversation(openai_server: OpenAIServer) 
     first = {"messages": [HumanMessage("Who planned the Lumen Tower?")], "given": PASSAGES[:3]}
     await on_a_thread.ainvoke(first, config, context=SERVED_CONTEXT)
     second = {"messages": [HumanMessage("When was it finished?")], "given": PASSAGES[:2]}
-    found = await on_a_thread.ainvoke(second, config, context=SERVED_CONTEXT)
-    assert [message.text for message in found["messages"]] == [
+    result = await on_a_thread.ainvoke(second, config, context=SERVED_CONTEXT)
+    assert [message.text for message in result["messages"]] == [
         "Who planned the Lumen Tower?",
         "unknown",
         "When was it finished?",
         "1931",
     ]
-    assert len(found["votes"]) == 2
-    assert {name: one["calls"] for name, one in found["usage"].items()} == {"stand_alone": 1, "answer": 2}
+    assert len(result["votes"]) == 2
+    assert {name: one["calls"] for name, one in result["usage"].items()} == {"stand_alone": 1, "answer": 2}
     third = {"messages": [HumanMessage("When was it finished?")]}
     with pytest.raises(SetupError, match="no collection"):  # the passages belonged to their turns
         await on_a_thread.ainvoke(third, config, context=replace(SERVED_CONTEXT, collection="none", store="empty"))
@@ -169,11 +173,11 @@ async def test_the_graph_of_studio_asks_the_method_that_its_settings_name(openai
         AIMessage(HISTORY[1]["content"]),
         ("user", "When was it finished?"),
     ]
-    asked = {"messages": messages, "given": PASSAGES[:3]}
-    found = await graph.ainvoke(asked, context={"model": "openai:test", "method": "post_fusion"})
-    assert (found["messages"][-1].text, len(found["votes"])) == ("1931", 3)
+    inputs = {"messages": messages, "given": PASSAGES[:3]}
+    result = await graph.ainvoke(inputs, context={"model": "openai:test", "method": "post_fusion"})
+    assert (result["messages"][-1].text, len(result["votes"])) == ("1931", 3)
     with pytest.raises(SetupError, match="no method 'nothing'"):
-        await graph.ainvoke(asked, context={"model": "openai:test", "method": "nothing"})
+        await graph.ainvoke(inputs, context={"model": "openai:test", "method": "nothing"})
     form = graph.get_context_jsonschema()["properties"]
     assert form["method"]["default"] == "concat_pf"
     assert form["k"]["default"] == 5
@@ -188,8 +192,8 @@ def test_many_conversations_at_once_keep_apart(openai_server: OpenAIServer) -> N
     openai_server.reply(lambda request: request.text.split("Last question: ")[1].splitlines()[0] + " Really?")
 
     async def rewrite(number: int) -> str:
-        found = await answer(f"And number {number}?", "no_retrieval", SERVED_CONTEXT, history=HISTORY)
-        return str(found["question"])  # type: ignore[typeddict-item]
+        passages = await answer(f"And number {number}?", "no_retrieval", SERVED_CONTEXT, history=HISTORY)
+        return str(passages["question"])  # type: ignore[typeddict-item]
 
     async def all_of_them() -> list[str]:
         openai_server.reply(

@@ -23,8 +23,8 @@ FIRST_STEPS: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"p
 LONG_PASSAGE = Passage(id="l", title="Tower", text="It is tall. It was finished in 1931. It is red.")
 
 
-def make_model(kept: str, reply: str = "1931") -> ScriptedModel:
-    return ScriptedModel().on("filter_sentences", kept).on("answer", reply)
+def make_model(kept_text: str, reply: str = "1931") -> ScriptedModel:
+    return ScriptedModel().on("filter_sentences", kept_text).on("answer", reply)
 
 
 def get_shown_passages(model: ScriptedModel) -> str:
@@ -100,9 +100,9 @@ async def silver(gold: list[str] | None, passages: list[Passage], **settings: An
     name = {"label": "answer_label", "long": "answer_long"}.get(settings.get("answer_type", ""), "answer")
     model = ScriptedModel().on(name, "SUPPORTS")
     context = Context(model=model, filter_mode="silver", **settings)
-    found = await answer(QUESTION, "filco", context, given=passages, gold_answers=gold)
+    result = await answer(QUESTION, "filco", context, given=passages, gold_answers=gold)
     assert not any(answer in model.history[0].text for answer in gold or [] if answer == "golden")
-    return found["passages"]
+    return result["passages"]
 
 
 async def test_silver_takes_the_sentence_with_the_gold_answer() -> None:
@@ -111,24 +111,24 @@ async def test_silver_takes_the_sentence_with_the_gold_answer() -> None:
     assert await silver([], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
 
 
-async def test_silver_for_answers_that_no_sentence_holds() -> None:
+async def test_silver_sentences_for_answers_that_no_sentence_contains() -> None:
     near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
     for settings, gold in (({"answer_type": "label"}, ["SUPPORTS"]), ({}, ["yes"])):
         assert [p["text"] for p in await silver(gold, [near], **settings)] == ["The Lumen Tower was finished."]
-    told = await silver(["It was the Lumen Tower that was finished"], [near], answer_type="long")
-    assert [p["text"] for p in told] == ["The Lumen Tower was finished."]
+    silver_of_wording = await silver(["It was the Lumen Tower that was finished"], [near], answer_type="long")
+    assert [p["text"] for p in silver_of_wording] == ["The Lumen Tower was finished."]
 
 
 async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServer) -> None:
     """With a scorer, labels are chosen for by CXMI, asked with the generator's own prompt."""
     near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
-    told = await silver(["SUPPORTS"], [near], answer_type="label", scorer="completions:test")
-    asked = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
-    prompts = [one for body in asked for one in (body if isinstance(body, list) else [body])]
+    silver_of_label = await silver(["SUPPORTS"], [near], answer_type="label", scorer="completions:test")
+    sent_prompts = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
+    prompts = [one for body in sent_prompts for one in (body if isinstance(body, list) else [body])]
     assert len(prompts) == 3  # without a sentence, and with each
     assert all(f"Claim: {QUESTION}\nLabel:" in prompt for prompt in prompts)
     assert ["It rained." in prompt for prompt in prompts] == [False, True, False]
-    assert told[0]["id"] == "n"
+    assert silver_of_label[0]["id"] == "n"
     by_words = await silver(["1931"], [PASSAGES[1], LONG_PASSAGE], silver_measure="lexical")
     assert by_words == [PASSAGES[1]]  # no sentence is like the answer: the first passage
 
@@ -178,7 +178,7 @@ async def test_another_model_can_filter(openai_server: OpenAIServer) -> None:
     assert [sent.prompt for sent in model.history] == ["answer"]
 
 
-async def test_two_calls_one_after_the_other(openai_server: OpenAIServer) -> None:
+async def test_filter_and_answer_are_two_calls_in_sequence(openai_server: OpenAIServer) -> None:
     openai_server.reply([FINISHED_SENTENCE, "1931"])
     result = await answer(QUESTION, "filco", Context(model="openai:any"), given=PASSAGES)
     first, second = openai_server.chats()
@@ -218,8 +218,8 @@ async def test_every_method_answers_from_an_empty_context() -> None:
 async def test_a_second_search_adds_to_what_was_retrieved() -> None:
     model = ScriptedModel().on("filter_sentences", FINISHED_SENTENCE)
     state: Any = {"question": QUESTION, "passages": PASSAGES[:2], "retrieved": ["p9", "p2"]}
-    found = await context_filter.ainvoke(state, context=Context(model=model))
-    assert found["retrieved"] == ["p9", "p2", "p1"]
+    result = await context_filter.ainvoke(state, context=Context(model=model))
+    assert result["retrieved"] == ["p9", "p2", "p1"]
 
 
 async def test_passages_are_filtered_for_what_was_searched() -> None:
@@ -253,5 +253,5 @@ async def test_concurrent_runs_do_not_mix() -> None:
 
     model = ScriptedModel().on("filter_sentences", copy_own).on("answer", lambda _: "x")
     given = [[Passage(id=str(n), title="", text=f"It rains. Number {n} is here. It snows.")] for n in range(20)]
-    found = await asyncio.gather(*(answer(QUESTION, "filco", Context(model=model), given=one) for one in given))
-    assert [result["passages"][0]["id"] for result in found if result["passages"]] == [str(n) for n in range(20)]
+    answered = await asyncio.gather(*(answer(QUESTION, "filco", Context(model=model), given=one) for one in given))
+    assert [result["passages"][0]["id"] for result in answered if result["passages"]] == [str(n) for n in range(20)]

@@ -125,15 +125,17 @@ def test_studio_gets_its_forms(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
-async def test_with_a_context_as_object_and_as_mapping(name: str) -> None:
+async def test_a_context_may_be_an_object_or_a_mapping(name: str) -> None:
     inputs: Any = {"question": QUESTION, "given": PASSAGES}
     model = make_knower()
     for context in (Context(model=model, k=2), {"model": model, "k": 2}):
         result = await METHODS[name].graph.ainvoke(inputs, context=context)
         assert set(result) == RESULT_KEYS
         assert (result["answer"], result["unknown"]) == ("1931", False)
-        found = {"no_retrieval": [], "iter_retgen": ["p1", "p3"]}.get(name, ["p1", "p2"])  # the last by a second query
-        assert [passage["id"] for passage in result["passages"]] == found
+        passages = {"no_retrieval": [], "iter_retgen": ["p1", "p3"]}.get(
+            name, ["p1", "p2"]
+        )  # the last by a second query
+        assert [passage["id"] for passage in result["passages"]] == passages
 
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
@@ -189,19 +191,19 @@ async def test_answer_uses_the_default_method() -> None:
 
 
 async def test_answer_passes_its_config_on() -> None:
-    seen: list[str] = []
+    observed: list[str] = []
 
     class Names(graph_callbacks()):  # type: ignore[misc]
         def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
-            seen.append(kwargs["name"])
+            observed.append(kwargs["name"])
 
         def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
-            seen.append(kwargs["name"])
+            observed.append(kwargs["name"])
 
     await answer(
         QUESTION, "post_fusion", Context(model=make_knower(), k=1), given=PASSAGES, config={"callbacks": [Names()]}
     )
-    assert [name for name in seen if name in ("post_fusion", "begin", "retrieve", "vote", "answer: passage 1")] == [
+    assert [name for name in observed if name in ("post_fusion", "begin", "retrieve", "vote", "answer: passage 1")] == [
         *("post_fusion", "begin", "retrieve", "answer: passage 1", "vote")
     ]
 
@@ -222,7 +224,7 @@ async def test_answer_sync_inside_a_running_loop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"question": " "}, "The question is empty"),
         (
@@ -233,9 +235,9 @@ async def test_answer_sync_inside_a_running_loop() -> None:
         ({"question": QUESTION, "given": [{"id": "x"}]}, "Given passage 1"),
     ],
 )
-def test_mistakes_are_setup_errors(arguments: dict[str, Any], said: str) -> None:
+def test_mistakes_are_setup_errors(arguments: dict[str, Any], message: str) -> None:
     model = ScriptedModel()
-    with pytest.raises(SetupError, match=said):
+    with pytest.raises(SetupError, match=message):
         answer_sync(context=Context(model=model), **{"given": PASSAGES, **arguments})
     assert model.history == []
 

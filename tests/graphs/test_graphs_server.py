@@ -23,8 +23,8 @@ async def ask(method: str, **settings: Any) -> Result:
 
 def list_shown_passages(request: Request) -> list[str]:
     """The passages of a request: those after its demonstrations."""
-    asked = request.text.rsplit("Passages:", 1)[1]
-    return [passage["id"] for passage in PASSAGES if passage["text"] in asked]
+    shown_part = request.text.rsplit("Passages:", 1)[1]
+    return [passage["id"] for passage in PASSAGES if passage["text"] in shown_part]
 
 
 def reply_by_passage(replies: dict[str, str], otherwise: str) -> Callable[[Request], str]:
@@ -35,7 +35,7 @@ def reply_by_passage(replies: dict[str, str], otherwise: str) -> Callable[[Reque
 
 
 @pytest.mark.parametrize("method", STEPS_OF_METHOD)
-async def test_requests(openai_server: OpenAIServer, method: str) -> None:
+async def test_requests_hold_passages_before_the_question(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 1931")
     result = await ask(method)
     requests = openai_server.chats()
@@ -84,7 +84,7 @@ async def test_base_prompt_and_second_round_share_the_passages_too(openai_server
     assert distilled.index("\n- 1931\n") > distilled.index(QUESTION)
 
 
-async def test_every_passage_is_asked_alone(openai_server: OpenAIServer) -> None:
+async def test_every_passage_is_asked_in_a_call_of_its_own(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_passage({"p1": "1931", "p2": "1950", "p3": "1931."}, ""))
     result = await ask("post_fusion")
     assert sorted(list_shown_passages(request) for request in openai_server.chats()) == [["p1"], ["p2"], ["p3"]]

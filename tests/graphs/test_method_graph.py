@@ -50,11 +50,11 @@ def sort_steps(updates: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("name", METHODS)
 async def test_synchronous_and_asynchronous_runs_are_the_same(name: str) -> None:
     graph, context = METHODS[name].graph, Context(model=make_knower())
-    found = await graph.ainvoke(QUESTION_STATE, context=context)
-    assert found["usage"]
-    assert graph.invoke(QUESTION_STATE, context=context) == found
-    assert graph.batch([QUESTION_STATE, QUESTION_STATE], context=context) == [found, found]
-    assert [*graph.batch_as_completed([QUESTION_STATE], context=context)] == [(0, found)]
+    result = await graph.ainvoke(QUESTION_STATE, context=context)
+    assert result["usage"]
+    assert graph.invoke(QUESTION_STATE, context=context) == result
+    assert graph.batch([QUESTION_STATE, QUESTION_STATE], context=context) == [result, result]
+    assert [*graph.batch_as_completed([QUESTION_STATE], context=context)] == [(0, result)]
     updates = [update async for update in graph.astream(QUESTION_STATE, context=context, stream_mode="updates")]
     assert sort_steps([*graph.stream(QUESTION_STATE, context=context, stream_mode="updates")]) == sort_steps(updates)
 
@@ -80,8 +80,8 @@ def ask_all_ways() -> list[str]:
     graph, context = METHODS["sure"].graph, Context(model=make_knower())
     *_, last = graph.stream(QUESTION_STATE, context=context, stream_mode="values")
     return [
-        found["answer"]
-        for found in (graph.invoke(QUESTION_STATE, context=context), *graph.batch([QUESTION_STATE]), last)
+        result["answer"]
+        for result in (graph.invoke(QUESTION_STATE, context=context), *graph.batch([QUESTION_STATE]), last)
     ]
 
 
@@ -99,11 +99,11 @@ def run_in_notebook() -> list[str]:
 
 
 def run_in_thread() -> list[str]:
-    found: list[list[str]] = []
-    thread = threading.Thread(target=lambda: found.append(ask_all_ways()))
+    collected: list[list[str]] = []
+    thread = threading.Thread(target=lambda: collected.append(ask_all_ways()))
     thread.start()
     thread.join()
-    return found[0]
+    return collected[0]
 
 
 def run_in_handler() -> list[str]:
@@ -132,7 +132,7 @@ def ask_server(path: str) -> Any:
 @pytest.mark.parametrize(
     "ask", [run_in_script, run_in_notebook, run_in_thread, run_in_handler, run_in_asynchronous_handler]
 )
-def test_it_works_in_scripts_notebooks_threads_and_handlers(
+def test_synchronous_calls_work_in_scripts_notebooks_threads_and_handlers(
     ask: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
@@ -172,8 +172,8 @@ class Tour(TypedDict, total=False):
 
 def guide(tour: Tour) -> Tour:
     """A synchronous node: it asks without handing its config on, which LangChain does for it."""
-    found = METHODS["concat"].graph.invoke({**QUESTION_STATE, **tour}, context=Context(model=make_knower()))
-    return {"answer": found["answer"]}
+    result = METHODS["concat"].graph.invoke({**QUESTION_STATE, **tour}, context=Context(model=make_knower()))
+    return {"answer": result["answer"]}
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
@@ -199,9 +199,9 @@ def test_a_graph_may_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver]
     assert outer.get_state(THREAD_CONFIG).values["answer"] == "1931"
 
 
-def test_a_shared_subgraph_works_alone() -> None:
-    found = refinement.invoke({"question": QUESTION, "passages": PASSAGES}, context=Context(k=2, reranker="question"))
-    assert sorted(passage["id"] for passage in found["passages"]) == ["p1", "p2", "p3", "p4", "p5"]
+def test_a_shared_subgraph_works_by_itself() -> None:
+    result = refinement.invoke({"question": QUESTION, "passages": PASSAGES}, context=Context(k=2, reranker="question"))
+    assert sorted(passage["id"] for passage in result["passages"]) == ["p1", "p2", "p3", "p4", "p5"]
 
 
 def test_a_users_graph_may_use_the_shared_nodes() -> None:
@@ -219,15 +219,15 @@ def test_a_users_graph_may_use_the_shared_nodes() -> None:
     assert (graph.name, graph.invoke(QUESTION_STATE, context=Context(model=make_knower()))["answer"]) == ("own", "1931")
 
 
-def test_a_mistake_is_the_error_that_it_is_in_asynchronous_code() -> None:
+def test_a_mistake_raises_the_same_error_as_in_asynchronous_code() -> None:
     graph = METHODS["concat"].graph
-    for run in (graph.invoke, lambda asked: [*graph.stream(asked)], lambda asked: graph.batch([asked])):
+    for run in (graph.invoke, lambda inputs: [*graph.stream(inputs)], lambda inputs: graph.batch([inputs])):
         with pytest.raises(SetupError, match="The question is empty"):
             run({"question": " ", "given": PASSAGES})
-    failed, found = graph.batch(
+    failed, result = graph.batch(
         [{"question": " "}, QUESTION_STATE], context=Context(model=make_knower()), return_exceptions=True
     )
-    assert (type(failed), found["answer"]) == (SetupError, "1931")
+    assert (type(failed), result["answer"]) == (SetupError, "1931")
 
 
 async def count_tasks() -> int:
@@ -235,7 +235,7 @@ async def count_tasks() -> int:
     return len(asyncio.all_tasks()) - 1
 
 
-def test_a_stream_that_is_closed_early_cancels_what_still_runs(openai_server: OpenAIServer) -> None:
+def test_closing_a_stream_early_cancels_running_work(openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: Response("1931", hold=PASSAGES[0]["text"] not in request.text))
     stream = METHODS["post_fusion"].graph.stream(
         QUESTION_STATE, context=Context(model="openai:test"), stream_mode="updates"
@@ -247,7 +247,7 @@ def test_a_stream_that_is_closed_early_cancels_what_still_runs(openai_server: Op
     assert run_sync(count_tasks()) == 0
 
 
-def test_ctrl_c_cancels_what_runs(openai_server: OpenAIServer) -> None:
+def test_ctrl_c_cancels_running_work(openai_server: OpenAIServer) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # also where tests run in the background
     try:
         openai_server.reply(interrupt)

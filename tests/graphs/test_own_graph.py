@@ -68,35 +68,35 @@ async def run_evaluation(data: Path, *runs: Any) -> Scores:
     )
 
 
-async def test_it_answers_as_a_method_does() -> None:
-    found = await answer(QUESTION, make_own_graph(), given=PASSAGES)
-    assert (found["answer"], found["usage"]["answer"]["calls"]) == ("ADA KORN", 1)
+async def test_a_users_graph_answers_like_a_method() -> None:
+    result = await answer(QUESTION, make_own_graph(), given=PASSAGES)
+    assert (result["answer"], result["usage"]["answer"]["calls"]) == ("ADA KORN", 1)
 
 
-def test_it_answers_in_code_that_is_not_asynchronous() -> None:
+def test_a_users_graph_answers_in_synchronous_code() -> None:
     assert answer_sync(QUESTION, make_own_graph(last=whisper), given=PASSAGES)["answer"] == "ada korn"
 
 
-async def test_it_is_a_column_of_an_evaluation(data: Path) -> None:
+async def test_a_users_graph_is_a_column_of_an_evaluation(data: Path) -> None:
     report = await run_evaluation(data, "concat", make_own_graph())
     assert {name: row["em"] for name, row in report.summary.items()} == {"concat": 1, "loud": 1}
     assert report.comparisons[0]["methods"]["loud"]["em"]["difference"] == 0
     assert (await run_evaluation(data, "concat", make_own_graph())).asked == 0
 
 
-async def test_another_graph_of_that_name_is_another_configuration(data: Path) -> None:
+async def test_a_changed_graph_of_the_same_name_is_another_configuration(data: Path) -> None:
     await run_evaluation(data, make_own_graph())
     with pytest.raises(SetupError, match=r"methods\.loud\.graph"):
         await run_evaluation(data, make_own_graph(last=whisper))
 
 
-def test_its_settings_are_part_of_its_name() -> None:
-    made = make_column(make_own_graph(), {"k": "3"}, Context())
-    assert (made.name, made.method, made.context.k) == ("loud[k=3]", "loud", 3)
+def test_the_settings_of_a_users_graph_are_part_of_its_name() -> None:
+    column = make_column(make_own_graph(), {"k": "3"}, Context())
+    assert (column.name, column.method, column.context.k) == ("loud[k=3]", "loud", 3)
 
 
 @pytest.mark.parametrize("name", [None, "concat"])
-def test_it_needs_a_name_of_its_own(name: str | None) -> None:
+def test_a_users_graph_needs_a_name_of_its_own(name: str | None) -> None:
     with pytest.raises(SetupError, match="give it another name"):
         make_column(make_own_graph(name), {}, Context())
 
@@ -106,14 +106,14 @@ async def test_two_graphs_of_one_name_differ_by_their_settings(data: Path) -> No
         await run_evaluation(data, make_own_graph(), make_own_graph(last=whisper))
 
 
-def test_a_comparison_crosses_it_with_models_and_k() -> None:
+def test_a_comparison_crosses_a_users_graph_with_models_and_k() -> None:
     runs = list_columns(Options(data=Path(), methods="concat", graphs=[make_own_graph()], k=["1", "2"]))
     assert [one.name for one in runs] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
     assert [one.own is None for one in runs] == [True, True, False, False]
     assert parse_methods("concat[k=1]", Context())[0] == runs[0]
 
 
-async def test_a_comparison_estimates_and_reports_it(data: Path) -> None:
+async def test_a_comparison_estimates_and_reports_a_users_graph(data: Path) -> None:
     corpus = data.parent / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(passage) + "\n" for passage in PASSAGES))
     options = Options(

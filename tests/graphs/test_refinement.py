@@ -25,8 +25,8 @@ async def list_entered_graphs(method: str, given: list[Passage] = PASSAGES, **se
     """The graphs inside the method's own that a question enters, by the nodes on the way: 'refine/rerank'."""
     inputs: Any = {"question": QUESTION, "given": given}
     graph, context = METHODS[method].graph, Context(**settings)
-    found = graph.astream(inputs, context=context, stream_mode="values", subgraphs=True)
-    return {"/".join(part.partition(":")[0] for part in inside) async for inside, _ in found if inside}
+    result = graph.astream(inputs, context=context, stream_mode="values", subgraphs=True)
+    return {"/".join(part.partition(":")[0] for part in inside) async for inside, _ in result if inside}
 
 
 @pytest.mark.parametrize("method", READING_METHODS)
@@ -44,7 +44,7 @@ def list_expected_graphs(method: str, inside: set[str]) -> set[str]:
     return inside | {f"gather/{one}" for one in inside if method == "blendfilter"}
 
 
-async def test_one_passage_has_no_order() -> None:
+async def test_a_single_passage_is_not_reranked() -> None:
     assert await list_entered_graphs("base", PASSAGES[:1], **RERANKER_SETTING) == set()
     assert await list_entered_graphs("base", PASSAGES[:1], **RERANKER_SETTING, **FILTER_SETTING) == FILTER_NODES
     assert await list_entered_graphs("filco", PASSAGES[:1], **RERANKER_SETTING) == {"filter_context"}
@@ -61,7 +61,7 @@ async def test_reranked_and_filtered_before_every_passage_is_asked() -> None:
     assert [sent.prompt for sent in model.history] == ["rank_passages", "filter_sentences", "answer"]
 
 
-async def test_passages_can_be_exchanged_before_they_are_read() -> None:
+async def test_a_run_can_be_interrupted_to_replace_its_passages() -> None:
     graph = METHODS["concat"].graph.builder.compile(checkpointer=InMemorySaver(), interrupt_after=["retrieve"])
     thread, context = RunnableConfig(configurable={"thread_id": "1"}), Context()
     inputs: Any = {"question": QUESTION, "given": PASSAGES[:1]}
@@ -71,10 +71,10 @@ async def test_passages_can_be_exchanged_before_they_are_read() -> None:
     assert (await graph.ainvoke(None, thread, context=context))["answer"] == "1829"
 
 
-async def test_the_subgraph_alone_changes_nothing_unless_set() -> None:
+async def test_the_subgraph_changes_nothing_by_default() -> None:
     state: Any = {"question": QUESTION, "passages": PASSAGES}
-    found = await refinement.ainvoke(state, context=Context(model=ScriptedModel()))
-    assert (found["passages"], found.get("retrieved")) == (PASSAGES, None)
+    result = await refinement.ainvoke(state, context=Context(model=ScriptedModel()))
+    assert (result["passages"], result.get("retrieved")) == (PASSAGES, None)
 
 
 def test_refine_or_routes_to_a_node_or_by_another_router() -> None:

@@ -149,9 +149,9 @@ async def test_windows_go_from_the_end_to_the_front(count: int, starts: list[int
     context = Context(model=model.on("answer_base", "x"), reranker="listwise", k=count)
     result = await answer(QUESTION, "base", context, given=given)
     assert result["passages"] == given
-    asked = [sent for sent in model.history if sent.prompt == "rank_passages"]
-    assert [sent.detail for sent in asked] == [f"window {turn}" for turn in range(1, len(starts) + 1)]
-    for sent, start in zip(asked, starts, strict=True):
+    sent_texts = [sent for sent in model.history if sent.prompt == "rank_passages"]
+    assert [sent.detail for sent in sent_texts] == [f"window {turn}" for turn in range(1, len(starts) + 1)]
+    for sent, start in zip(sent_texts, starts, strict=True):
         shown = [n for n in range(count) if f"] text {n}\n" in sent.text]
         assert shown == list(range(start, min(start + WINDOW, count)))
 
@@ -160,16 +160,16 @@ async def test_the_best_passage_of_all_rises_to_the_front() -> None:
     def by_number(messages: list[Any]) -> str:
         """The largest number first."""
         listing = messages[-1].text.split("Passages:")[1].split("Question:")[0].split("text ")[1:]
-        found = [int(part.split()[0]) for part in listing]
-        order = sorted(range(len(found)), key=lambda place: -found[place])
+        collected = [int(part.split()[0]) for part in listing]
+        order = sorted(range(len(collected)), key=lambda place: -collected[place])
         return " > ".join(f"[{place + 1}]" for place in order)
 
     model = ScriptedModel().on("rank_passages", by_number).on("answer_base", "x")
     context = Context(model=model, reranker="listwise", k=14)
     result = await answer(QUESTION, "base", context, given=make_passages(14))
-    found = [int(passage["id"]) for passage in result["passages"]]
-    assert found[:2] == [13, 12]  # the next window contains the best two of a window
-    assert sorted(found) == list(range(14))
+    passages = [int(passage["id"]) for passage in result["passages"]]
+    assert passages[:2] == [13, 12]  # the next window contains the best two of a window
+    assert sorted(passages) == list(range(14))
 
 
 async def test_unreadable_rankings_are_counted_and_lose_no_passage() -> None:
@@ -217,8 +217,8 @@ async def test_each_reranking_node_returns_its_update() -> None:
 
 async def test_passages_of_another_query_are_reranked_by_that_query() -> None:
     state: Any = {"question": QUESTION, "query": "Strikes", "provided": PASSAGES}
-    found = await retrieval.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
-    assert found["passages"][0]["id"] == "p4"
+    passages = await retrieval.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
+    assert passages["passages"][0]["id"] == "p4"
     model = ScriptedModel().on("rank_passages", "[1] > [2]")
     await retrieval.ainvoke(state, context=Context(model=model, reranker="listwise"))
     assert "Question: Strikes\n" in model.history[0].text
@@ -227,9 +227,9 @@ async def test_passages_of_another_query_are_reranked_by_that_query() -> None:
 async def test_reranking_keeps_the_retrieval_scores_and_returns_only_passages() -> None:
     scored = [Passage(**{**passage, "score": 5.0 - n}) for n, passage in enumerate(PASSAGES)]
     state: Any = {"question": QUESTION, "passages": scored}
-    found = await rerank_passages.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
-    assert set(found) <= {"passages", "usage", "malformed", "verbose", "not_greedy", "dropped"}
-    assert {p["id"]: p["score"] for p in found["passages"]} == {p["id"]: p["score"] for p in scored}
+    result = await rerank_passages.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
+    assert set(result) <= {"passages", "usage", "malformed", "verbose", "not_greedy", "dropped"}
+    assert {p["id"]: p["score"] for p in result["passages"]} == {p["id"]: p["score"] for p in scored}
 
 
 @pytest.mark.parametrize("kind", ["question", "rationale", "summary", "listwise"])

@@ -65,9 +65,9 @@ def shorten_state_update(update: State) -> dict[str, Any]:
     if "passages" in update:
         left["passages"] = ids(update["passages"])
     if "evidence" in update:
-        left["evidence"] = [found["passage"] for found in update["evidence"]]
+        left["evidence"] = [evidence["passage"] for evidence in update["evidence"]]
     if "malformed" in left:
-        left["malformed"] = {name: found["replies"] for name, found in update["malformed"].items()}
+        left["malformed"] = {name: node["replies"] for name, node in update["malformed"].items()}
     return left
 
 
@@ -145,7 +145,7 @@ async def test_react_gives_up_on_a_step_whose_action_it_cannot_read_twice() -> N
     result = await ask("react", ScriptedModel().on("react", "Hm.").on("react_action", "Lookup[Bell]"))
     assert (result["answer"], result["unknown"], result["passages"]) == ("unknown", True, [])
     assert result["rationale"] == "Thought 1: Hm."
-    assert {name: found["count"] for name, found in result["malformed"].items()} == {"react": 1, "react_action": 1}
+    assert {name: node["count"] for name, node in result["malformed"].items()} == {"react": 1, "react_action": 1}
 
 
 async def test_react_out_of_steps_is_unknown() -> None:
@@ -216,9 +216,9 @@ async def test_self_ask() -> None:
             },
         ),
     ]
-    asked = [sent.text for sent in model.history if sent.prompt == "self_ask"]
-    assert asked[1] == f"{asked[0]} Yes.\nFollow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell"
-    assert asked[2] == f"{asked[1]}\nFollow up: {ROLE_QUESTION}\nIntermediate answer: Jillian Belk"
+    sent_texts = [sent.text for sent in model.history if sent.prompt == "self_ask"]
+    assert sent_texts[1] == f"{sent_texts[0]} Yes.\nFollow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell"
+    assert sent_texts[2] == f"{sent_texts[1]}\nFollow up: {ROLE_QUESTION}\nIntermediate answer: Jillian Belk"
     assert f"Question: {CAST_QUESTION}\nAnswer:" in model.history[1].text
     assert [sent.detail for sent in model.history] == [f"step {n}" for n in (1, 1, 2, 2, 3)]
 
@@ -315,8 +315,8 @@ async def test_iter_retgen() -> None:
 async def test_an_unknown_round_adds_nothing_to_the_query() -> None:
     state = State(question=QUESTION, rationale=None, answer="unknown", passages=[], steps=[])
     assert (await next_query(state))["query"] is None
-    said = State(question=QUESTION, rationale="It is not told.", answer="unknown", passages=[], steps=[])
-    assert (await next_query(said))["query"] == f"It is not told. {QUESTION}"
+    unknown_state = State(question=QUESTION, rationale="It is not told.", answer="unknown", passages=[], steps=[])
+    assert (await next_query(unknown_state))["query"] == f"It is not told. {QUESTION}"
 
 
 def searcher(_: Any) -> str:
@@ -366,8 +366,8 @@ MALFORMED_REPLIES += [
 @given(
     st.sampled_from(["react", "self_ask"]), st.lists(st.sampled_from(MALFORMED_REPLIES), max_size=12), st.integers(1, 4)
 )
-async def test_a_run_ends_for_any_reply(method: str, said: list[str], most: int) -> None:
-    model = ScriptedModel().enqueue(*said, *["Hm."] * 12)
+async def test_a_run_ends_for_any_reply(method: str, replies: list[str], most: int) -> None:
+    model = ScriptedModel().enqueue(*replies, *["Hm."] * 12)
     result = await ask(method, model, max_steps=most, k=2)
     spent = {name: used["calls"] for name, used in result["usage"].items()}
     assert spent.get("react", 0) <= most + 1
@@ -379,12 +379,12 @@ async def test_a_run_ends_for_any_reply(method: str, said: list[str], most: int)
 
 
 def test_routes_of_react() -> None:
-    few, asked = make_runtime(max_steps=2), [step("a"), step("b"), step("c")]
+    few, three_steps = make_runtime(max_steps=2), [step("a"), step("b"), step("c")]
     assert act_on_thought(State(steps=[step()]), few) == "ask_action"
     assert search_or_finish(State(steps=[step()]), few) == "finish"
     for route in (act_on_thought, search_or_finish):
-        assert route(State(steps=asked[:2]), few) == "retrieve"
-        assert route(State(steps=asked), few) == "finish"
+        assert route(State(steps=three_steps[:2]), few) == "retrieve"
+        assert route(State(steps=three_steps), few) == "finish"
         assert route(State(steps=[step(None, "x")]), few) == "finish"
 
 
@@ -408,12 +408,12 @@ def test_routes_of_iter_retgen() -> None:
 
 def test_passages_of_all_steps_are_united_in_the_order_in_which_they_were_shown() -> None:
     again: Passage = {**PASSAGES[3], "text": "Shortened for another query."}
-    found = make_outcome(
+    result = make_outcome(
         [step("a", None, PASSAGES[3], PASSAGES[0]), step("b", None, PASSAGES[2], again), step(None, "Bell")], ""
     )
-    assert found["passages"] == [PASSAGES[3], PASSAGES[0], PASSAGES[2]]
-    assert [one["passage"] for one in found["evidence"]] == ["bell", "mansion"]
-    assert found["rationale"] is None
+    assert result["passages"] == [PASSAGES[3], PASSAGES[0], PASSAGES[2]]
+    assert [one["passage"] for one in result["evidence"]] == ["bell", "mansion"]
+    assert result["rationale"] is None
 
 
 SCRIPTS = {
@@ -425,21 +425,22 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("method", NAMES)
 @pytest.mark.parametrize(
-    ("reply", "said", "malformed"), [("Yes", "yes", 0), ("no, it is not", "no", 0), ("Jillian Bell", "unknown", 1)]
+    ("reply", "answer_text", "malformed"),
+    [("Yes", "yes", 0), ("no, it is not", "no", 0), ("Jillian Bell", "unknown", 1)],
 )
-async def test_yes_or_no(method: str, reply: str, said: str, malformed: int) -> None:
+async def test_yes_or_no(method: str, reply: str, answer_text: str, malformed: int) -> None:
     model = ScriptedModel()
     for prompt, script in SCRIPTS[method].items():
         model.on(prompt, *[script % reply if "%" in script else script] * 2)
     result = await ask(method, model, answer_type="yes_no", iterations=1)
-    assert (result["answer"], result["unknown"], result["evidence"]) == (said, said == "unknown", [])
-    assert sum(found["count"] for found in result["malformed"].values()) == malformed
+    assert (result["answer"], result["unknown"], result["evidence"]) == (answer_text, answer_text == "unknown", [])
+    assert sum(node["count"] for node in result["malformed"].values()) == malformed
     assert "Nobel" in model.history[0].text or method == "iter_retgen"
     assert "Yes or No" in model.history[-1].text or method == "iter_retgen"
 
 
 @pytest.mark.parametrize("method", NAMES)
-async def test_other_types_of_answers_are_a_setup_error(method: str) -> None:
+async def test_unsupported_answer_types_are_a_setup_error(method: str) -> None:
     model = ScriptedModel()
     with pytest.raises(SetupError, match="answer_type='label'; set answer_type to short or yes_no"):
         await ask(method, model, answer_type="label")
@@ -520,25 +521,25 @@ async def test_the_embedded_reader_looks_the_question_up_and_reads(method: str) 
 
 def turns(request: Request) -> str:
     """A server that plays react and self_ask through, by what it is asked."""
-    asked = request.text[request.text.rindex("Question: ") :]
-    if "Thought" in asked:
-        number = asked.count("Observation")
+    question_part = request.text[request.text.rindex("Question: ") :]
+    if "Thought" in question_part:
+        number = question_part.count("Observation")
         acts = [f"Search[{CAST_QUESTION}]", f"Search[{ROLE_QUESTION}]", "Finish[Jillian Belk]"]
         return f"<think>Search[x]</think>Go on.\nAction {number + 1}: {acts[number]}\nObservation {number + 1}: none"
-    if asked.endswith("Answer:"):
-        return "Jillian Bell" if CAST_QUESTION in asked else "Jillian Belk"
-    if "needed here:" in asked:
+    if question_part.endswith("Answer:"):
+        return "Jillian Bell" if CAST_QUESTION in question_part else "Jillian Belk"
+    if "needed here:" in question_part:
         follow = [
             f"Yes.\nFollow up: {CAST_QUESTION}",
             f"Follow up: {ROLE_QUESTION}",
             "So the final answer is: Jillian Belk",
         ]
-        return follow[asked.count("Intermediate")]
+        return follow[question_part.count("Intermediate")]
     return "Jillian Bell was Jillian Belk. So the answer is Jillian Belk."
 
 
 @pytest.mark.parametrize(("method", "calls"), [("react", 3), ("self_ask", 5), ("iter_retgen", 2)])
-async def test_a_real_server(openai_server: OpenAIServer, method: str, calls: int) -> None:
+async def test_stepwise_methods_ask_a_real_server(openai_server: OpenAIServer, method: str, calls: int) -> None:
     openai_server.reply(turns)
     result = await answer(QUESTION, method, Context(model="openai:test", k=2), given=PASSAGES)
     assert (result["answer"], result["malformed"], result["dropped"]) == ("Jillian Belk", {}, 0)

@@ -129,10 +129,10 @@ async def test_without_validity(ranking: str) -> None:
 
 async def test_answer_from_the_summaries() -> None:
     model = proposer().on("answer_summaries", "1931.")
-    found = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
+    collected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
     assert await trace_and_sort("sure", model, sure_parts="summaries") == [
         *STEPS_TO_SUMMARIES,
-        ("answer_from_summaries", found),
+        ("answer_from_summaries", collected),
     ]
     sent = model.history[-1].text
     assert (
@@ -173,11 +173,11 @@ async def test_garbled_verdicts_count_as_the_stated_defaults() -> None:
 
 async def test_mcq() -> None:
     model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "(b) 1931")
-    found = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
+    collected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
     assert await trace_and_sort("mcq", model) == [
         *STEPS_TO_CANDIDATES[:2],
         ("propose_candidates", {"candidates": ["1950", "1931"], "passages": "p1 p2 p3"}),
-        ("answer_from_choices", found),
+        ("answer_from_choices", collected),
     ]
     assert "\nChoices: (a) 1950 (b) 1931\n" in model.history[-1].text
 
@@ -212,7 +212,7 @@ async def test_a_long_answer_is_the_chosen_summary() -> None:
     model = script_ranking(script_validity(proposer(), "True", "False"), "Passage 1", "Passage 2")
     result = await answer(QUESTION, "sure", Context(model=model, answer_type="long", k=3), given=PASSAGES)
     assert (result["answer"], result["candidates"]) == (FIRST_SUMMARY, ["1931", "1950"])
-    assert [found["passage"] for found in result["evidence"]] == ["p1", "p3"]
+    assert [evidence["passage"] for evidence in result["evidence"]] == ["p1", "p3"]
 
 
 async def test_a_long_answer_from_one_candidate_is_its_summary() -> None:

@@ -72,7 +72,7 @@ async def test_samples_are_independent_requests_with_their_own_seeds(openai_serv
     assert not any(reply.stored for reply in replies)
 
 
-async def test_greedy_samples_are_one_request_and_count_each(openai_server: OpenAIServer) -> None:
+async def test_greedy_samples_are_one_request_and_count_one_call_each(openai_server: OpenAIServer) -> None:
     openai_server.reply("Rome")
     replies = await call("answer", "Which?", context=SERVED_CONTEXT, n=3)
     assert len(openai_server.chats()) == 1
@@ -93,7 +93,7 @@ async def test_identical_calls_in_flight_are_one_request(openai_server: OpenAISe
     assert sorted(request.text for request in openai_server.chats()) == ["Other?", "Same?"]
 
 
-async def test_a_call_that_nobody_waits_for_is_given_up(openai_server: OpenAIServer) -> None:
+async def test_a_call_that_nobody_awaits_is_cancelled(openai_server: OpenAIServer) -> None:
     openai_server.reply([Response("late", hold=True), "fresh"])
     calls = [asyncio.create_task(call("answer", "Same?", context=SERVED_CONTEXT)) for _ in range(2)]
     await asyncio.to_thread(openai_server.wait_for, 1)
@@ -252,7 +252,7 @@ async def test_content_in_blocks_is_read_as_text() -> None:
     assert reply.text == "Bern"
 
 
-async def test_errors_of_ours_and_bugs_pass_unchanged() -> None:
+async def test_our_own_errors_and_bugs_are_raised_unchanged() -> None:
     model = ScriptedModel().enqueue(SetupError("stop"), ZeroDivisionError("bug"))
     with pytest.raises(SetupError, match="stop"):
         await call("answer", "x", context=Context(model=model))

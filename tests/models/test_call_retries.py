@@ -12,7 +12,7 @@ from openai_server import OpenAIServer, Request, Response, make_error, make_too_
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError, TooLong
 from quorum.models.call import call
-from quorum.models.failures import classify
+from quorum.models.failures import classify_error
 from quorum.models.scripted import ScriptedModel
 
 SERVED_CONTEXT = Context(model="openai:test")
@@ -97,7 +97,7 @@ async def test_a_reply_that_takes_too_long_is_a_failure(openai_server: OpenAISer
 
 
 @pytest.mark.parametrize("status", [400, 402, 404, 422])
-async def test_other_refusals_fail_at_once_with_the_servers_words(openai_server: OpenAIServer, status: int) -> None:
+async def test_other_refusals_fail_at_once_with_the_servers_message(openai_server: OpenAIServer, status: int) -> None:
     openai_server.reply(make_error(status, "no such thing"))
     with pytest.raises(CallError, match=f"{status}: no such thing") as caught:
         await ask()
@@ -231,7 +231,7 @@ async def test_other_providers_refusals_are_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "message"),
     [
         (400, "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens"),
         (400, "The decoder prompt (length 9000) is longer than the maximum model length of 8192."),
@@ -247,10 +247,10 @@ async def test_other_providers_refusals_are_known() -> None:
         (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096."),
     ],
 )
-def test_wordings_of_a_prompt_that_is_too_long(status: int, said: str) -> None:
-    assert classify(Status(status, said), 0).kind == "too_long"
+def test_wordings_of_a_prompt_that_is_too_long(status: int, message: str) -> None:
+    assert classify_error(Status(status, message), 0).kind == "too_long"
 
 
-@pytest.mark.parametrize("said", ["max_tokens is too large", "invalid length of field", "no such model"])
-def test_other_refusals_do_not_count_as_too_long(said: str) -> None:
-    assert classify(Status(400, said), 0).kind == "refused"
+@pytest.mark.parametrize("message", ["max_tokens is too large", "invalid length of field", "no such model"])
+def test_other_refusals_do_not_count_as_too_long(message: str) -> None:
+    assert classify_error(Status(400, message), 0).kind == "refused"

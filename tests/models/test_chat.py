@@ -27,7 +27,7 @@ def test_openai_without_key_or_server_names_both_variables() -> None:
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
-def test_a_server_of_ones_own_needs_no_key(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_own_server_needs_no_key(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "http://localhost:9/v1/")
     model = chat_model("openai:org/name:tag", Context(timeout=7))
     assert (model.model_name, model.max_retries, model.stream_usage, model.request_timeout) == (
@@ -60,7 +60,7 @@ def test_identity_holds_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
         ("anthropic:m", "ANTHROPIC_BASE_URL", "http://u:p@gate:1/v1?at=@", "http://gate:1/v1?at=@"),
     ],
 )
-def test_a_provider_at_another_address_is_another_one(
+def test_a_provider_at_another_address_has_another_identity(
     spec: str, variable: str, given: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, given)
@@ -101,7 +101,7 @@ def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:
         ("google-genai:x", "pip install langchain-google-genai"),
     ],
 )
-def test_specs_that_cannot_be_used(kind: object, spec: str, message: str) -> None:
+def test_unusable_model_specs_are_refused(kind: object, spec: str, message: str) -> None:
     with pytest.raises(SetupError, match=message.replace("(", r"\(")) as caught:
         kind(spec)  # type: ignore[operator]
     assert "\n" not in str(caught.value)
@@ -113,7 +113,7 @@ def test_an_address_without_a_scheme_is_refused(monkeypatch: pytest.MonkeyPatch)
         chat_model("openai:x")
 
 
-def test_objects_are_used_as_they_are() -> None:
+def test_model_objects_are_used_unchanged() -> None:
     model, vectors = FakeListChatModel(responses=["a"]), DeterministicFakeEmbedding(size=4)
     assert chat_model(model) is model
     assert embeddings(vectors) is vectors

@@ -17,7 +17,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.graphs import answer
-from quorum.models.context_filters import context_filter
+from quorum.models.context_filters import get_context_filter
 from quorum.models.embedded import FOLDER
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.models.embedded.replies_filter import get_last_turn
@@ -72,9 +72,9 @@ COPIED_SENTENCES: list[tuple[str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "kept"), COPIED_SENTENCES)
-def test_copies_are_found(reply: str, kept: list[str]) -> None:
-    assert [piece.text for piece in parse_copied_sentences(reply, BOTH_PASSAGES).value] == kept
+@pytest.mark.parametrize(("reply", "sentences"), COPIED_SENTENCES)
+def test_copies_are_found(reply: str, sentences: list[str]) -> None:
+    assert [piece.text for piece in parse_copied_sentences(reply, BOTH_PASSAGES).value] == sentences
 
 
 MADE_UP = [
@@ -104,8 +104,8 @@ def test_sentences_that_no_passage_contains_are_dropped(reply: str) -> None:
     ],
 )
 def test_an_empty_copy_keeps_no_sentence(reply: str) -> None:
-    found = parse_copied_sentences(reply, BOTH_PASSAGES)
-    assert (found.value, found.malformed) == ([], False)
+    parsed = parse_copied_sentences(reply, BOTH_PASSAGES)
+    assert (parsed.value, parsed.malformed) == ([], False)
 
 
 def test_an_empty_reply_is_malformed() -> None:
@@ -116,13 +116,13 @@ def test_an_empty_reply_is_malformed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "kept", "malformed"),
+    ("reply", "sentences", "malformed"),
     [("2", ["m"], False), ("1, 2", ["t", "m"], False), ("None", [], False), ("Hm.", ["t", "m"], True)],
 )
-def test_chosen_passages(reply: str, kept: list[str], malformed: bool) -> None:
-    found = parse_chosen_passages(reply, BOTH_PASSAGES)
-    assert ([passage["id"] for passage in shorten_passages(BOTH_PASSAGES, found.value)], found.malformed) == (
-        kept,
+def test_chosen_passages(reply: str, sentences: list[str], malformed: bool) -> None:
+    parsed = parse_chosen_passages(reply, BOTH_PASSAGES)
+    assert ([passage["id"] for passage in shorten_passages(BOTH_PASSAGES, parsed.value)], parsed.malformed) == (
+        sentences,
         malformed,
     )
 
@@ -136,33 +136,33 @@ PASSAGE = st.lists(SENTENCE, min_size=1, max_size=4).map(lambda parts: Passage(i
 
 @given(st.lists(PASSAGE, min_size=1, max_size=3), st.data())
 @settings(max_examples=60, deadline=None)
-def test_whatever_is_copied_is_found(passages: list[Passage], data: st.DataObject) -> None:
+def test_any_copied_sentence_is_found(passages: list[Passage], data: st.DataObject) -> None:
     """Up to sentences that are words of another one alone, which stand for the same."""
-    every = split_pieces(passages)
-    chosen = data.draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
-    found = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
-    assert found.strange == []
+    all_pieces = split_pieces(passages)
+    chosen = data.draw(st.lists(st.sampled_from(all_pieces), min_size=1, unique=True))
+    pieces = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
+    assert pieces.strange == []
 
     def words(text: str) -> str:
         return " ".join(re.findall(r"\w+", text.lower()))
 
-    said = {words(piece.text) for piece in found.pieces}
-    assert said >= {words(piece.text) for piece in chosen if re.search(r"\w", piece.text)} - {words("T")}
+    copied_words = {words(piece.text) for piece in pieces.pieces}
+    assert copied_words >= {words(piece.text) for piece in chosen if re.search(r"\w", piece.text)} - {words("T")}
 
 
 @given(st.text(max_size=200), st.lists(PASSAGE, max_size=3))
 @settings(max_examples=60, deadline=None)
 def test_any_reply_is_read(reply: str, passages: list[Passage]) -> None:
-    every = split_pieces(passages)
-    found = parse_copied_sentences(reply, passages)
-    assert all(piece in every for piece in found.value)
-    assert found.value == sorted(set(found.value), key=lambda piece: (piece.rank, piece.start))
+    all_pieces = split_pieces(passages)
+    parsed = parse_copied_sentences(reply, passages)
+    assert all(piece in all_pieces for piece in parsed.value)
+    assert parsed.value == sorted(set(parsed.value), key=lambda piece: (piece.rank, piece.start))
 
 
 def test_a_long_reply_is_read_in_time() -> None:
     long = Passage(id="l", title="", text=" ".join(f"Sentence number {n} of the very long text." for n in range(300)))
-    found = parse_copied_sentences("\n".join(piece.text for piece in split_pieces([long])) + "\nx" * 300, [long])
-    assert (len(found.value), found.malformed) == (300, True)
+    parsed = parse_copied_sentences("\n".join(piece.text for piece in split_pieces([long])) + "\nx" * 300, [long])
+    assert (len(parsed.value), parsed.malformed) == (300, True)
 
 
 def test_the_last_turn_of_a_conversation() -> None:
@@ -172,11 +172,11 @@ def test_the_last_turn_of_a_conversation() -> None:
         assert get_last_turn(question) == question
 
 
-def test_unknown_filters() -> None:
+def test_unknown_filters_are_refused() -> None:
     for spec in ("bert", ""):
         with pytest.raises(SetupError, match="names no filter; choose embedded, llm"):
-            context_filter(spec)
-    assert context_filter("embedded") is context_filter("embedded")
+            get_context_filter(spec)
+    assert get_context_filter("embedded") is get_context_filter("embedded")
 
 
 async def test_an_embedded_filter_in_a_folder_of_its_own(tmp_path: Path) -> None:
@@ -185,10 +185,12 @@ async def test_an_embedded_filter_in_a_folder_of_its_own(tmp_path: Path) -> None
     ):
         await answer(BORN_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES)
     shutil.copy(FOLDER / "sentences.onnx", tmp_path)
-    made = json.loads((FOLDER / "sentences.json").read_text(encoding="utf-8"))
-    (tmp_path / "sentences.json").write_text(json.dumps(made | {"threshold": 1.1}), encoding="utf-8")
-    kept = await answer(BORN_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES)
-    assert (kept["passages"], kept["unknown"]) == ([], True)
+    content = json.loads((FOLDER / "sentences.json").read_text(encoding="utf-8"))
+    (tmp_path / "sentences.json").write_text(json.dumps(content | {"threshold": 1.1}), encoding="utf-8")
+    filtered = await answer(
+        BORN_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES
+    )
+    assert (filtered["passages"], filtered["unknown"]) == ([], True)
 
 
 BORN_QUESTION = "Where was Joseph Haydn born?"
@@ -217,9 +219,9 @@ async def test_the_embedded_filter_may_keep_nothing() -> None:
 
 async def test_the_embedded_model_filters_the_same_by_itself_and_by_prompt() -> None:
     direct = await answer(BORN_QUESTION, "filco", Context(context_filter="embedded"), given=HAYDN_PASSAGES)
-    asked = await answer(BORN_QUESTION, "filco", Context(context_filter="llm"), given=HAYDN_PASSAGES)
-    assert asked["passages"] == direct["passages"]
-    assert asked["malformed"] == {}
+    by_prompt = await answer(BORN_QUESTION, "filco", Context(context_filter="llm"), given=HAYDN_PASSAGES)
+    assert by_prompt["passages"] == direct["passages"]
+    assert by_prompt["malformed"] == {}
 
 
 def render_message(prompt: str, question: str, passages: list[Passage]) -> HumanMessage:

@@ -11,7 +11,7 @@ from quorum.models.pretrained import CARD_FILE, read_card
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"kind": 5}', "[" * 100_000, "\x00", '{"kind": "filter", "prompts": "x"}']
 )
-def test_a_card_of_something_else(text: str, tmp_path: Path) -> None:
+def test_a_card_of_another_kind_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / CARD_FILE).write_text(text, encoding="utf-8")
     with pytest.raises(SetupError, match="cannot be read \\(it is not the card of a trained model\\)") as caught:
         read_card(tmp_path)

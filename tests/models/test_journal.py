@@ -122,7 +122,7 @@ async def test_the_journal_lies_beside_the_store(openai_server: OpenAIServer, tm
     assert journal_path(Context()) is None  # QUORUM_JOURNAL=off
 
 
-async def test_a_file_that_is_no_journal_is_named_and_left_alone(
+async def test_a_file_that_is_no_journal_is_named_and_not_touched(
     openai_server: OpenAIServer, context: Context, tmp_path: Path
 ) -> None:
     path = Path(str(context.journal))
@@ -226,7 +226,7 @@ async def test_a_reply_that_cannot_be_stored_fails_only_its_own_call(tmp_path: P
     assert await journal.get("new") == record
 
 
-async def test_a_reply_that_sqlite_refuses_loses_no_other(tmp_path: Path) -> None:
+async def test_a_reply_that_sqlite_refuses_loses_no_other_reply(tmp_path: Path) -> None:
     journal = open_journal(str(tmp_path / "journal.sqlite"))
     record = Record("text", "stop", 3, 1, 0, 0.5)
     busy = threading.Event()
@@ -235,8 +235,8 @@ async def test_a_reply_that_sqlite_refuses_loses_no_other(tmp_path: Path) -> Non
     puts = [asyncio.create_task(journal.put(key, one)) for key, one in (("a", record), ("b", odd), ("c", record))]
     await asyncio.sleep(0)
     busy.set()
-    told = await asyncio.gather(*puts, return_exceptions=True)
-    assert [type(one) for one in told] == [type(None), OverflowError, type(None)]
+    outcomes = await asyncio.gather(*puts, return_exceptions=True)
+    assert [type(one) for one in outcomes] == [type(None), OverflowError, type(None)]
     assert await journal.get("a") == await journal.get("c") == record
 
 
@@ -284,7 +284,9 @@ async def test_only_the_owner_can_read_the_journal(openai_server: OpenAIServer, 
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
-async def test_a_journal_of_an_older_quorum_is_read_and_goes_on(openai_server: OpenAIServer, context: Context) -> None:
+async def test_a_journal_of_an_older_version_is_read_and_extended(
+    openai_server: OpenAIServer, context: Context
+) -> None:
     """It has no table of details, and a reply of such a Quorum has none there."""
     openai_server.reply(Response("Oslo", message={"reasoning_content": "hm"}))
     await call("answer", "Which?", context=context)

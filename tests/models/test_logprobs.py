@@ -17,8 +17,8 @@ PAIRS = [("Question: who?\nAnswer:", "Ada Byron"), ("It was Ada Byron.\n\nQuesti
 
 
 async def test_only_the_continuation_is_scored(openai_server: OpenAIServer) -> None:
-    found = await make_scorer("completions:base").log_probabilities(PAIRS)
-    assert found == [pytest.approx(-4.0), pytest.approx(-2.1)]
+    scores = await make_scorer("completions:base").log_probabilities(PAIRS)
+    assert scores == [pytest.approx(-4.0), pytest.approx(-2.1)]
     (request,) = openai_server.requests
     assert request.path == COMPLETIONS_PATH
     assert request.body["prompt"] == [f"{prompt} {text}" for prompt, text in PAIRS]
@@ -28,8 +28,8 @@ async def test_only_the_continuation_is_scored(openai_server: OpenAIServer) -> N
 
 async def test_many_pairs_are_sent_in_batches_and_come_back_in_order(openai_server: OpenAIServer) -> None:
     pairs = [("Answer:", "new " * (number % 7) + "word") for number in range(70)]
-    found = await make_scorer("completions:base").log_probabilities(pairs)
-    assert found == [pytest.approx(-2.0 - (2.0 + 0.1 * (n % 7 - 1) if n % 7 else 0.0)) for n in range(70)]
+    scores = await make_scorer("completions:base").log_probabilities(pairs)
+    assert scores == [pytest.approx(-2.0 - (2.0 + 0.1 * (n % 7 - 1) if n % 7 else 0.0)) for n in range(70)]
     assert sorted(len(request.body["prompt"]) for request in openai_server.requests) == [6, 32, 32]
     assert await make_scorer("completions:base").log_probabilities([]) == []
 
@@ -48,9 +48,9 @@ async def test_a_server_that_must_generate_generates_one_token(openai_server: Op
         return "" if request.body["max_tokens"] else make_error(400, "max_tokens must be at least 1, got 0.")
 
     openai_server.reply(script)
-    asked = make_scorer("completions:base")
-    assert await asked.log_probabilities(PAIRS) == [pytest.approx(-4.0), pytest.approx(-2.1)]
-    await asked.log_probabilities(PAIRS)
+    scorer = make_scorer("completions:base")
+    assert await scorer.log_probabilities(PAIRS) == [pytest.approx(-4.0), pytest.approx(-2.1)]
+    await scorer.log_probabilities(PAIRS)
     assert [request.body["max_tokens"] for request in openai_server.requests] == [0, 1, 1]
 
 
@@ -59,8 +59,8 @@ async def test_passing_failures_of_the_server_are_tried_again(openai_server: Ope
     openai_server.reply(
         [make_error(503, "busy"), make_error(429, "slow", Retry_After="7"), Response(drop=True), "", ""]
     )
-    asked = CompletionsScorer("base", Context(), clock)
-    assert await asked.log_probabilities(PAIRS[:1]) == [pytest.approx(-4.0)]
+    scorer = CompletionsScorer("base", Context(), clock)
+    assert await scorer.log_probabilities(PAIRS[:1]) == [pytest.approx(-4.0)]
     assert len(openai_server.requests) == 4
     assert 7 in clock.slept
 
@@ -77,19 +77,21 @@ async def test_lasting_failures_of_the_server_are_reported_at_once(openai_server
     assert len(openai_server.requests) == 2
 
 
-async def test_the_last_try_fails(openai_server: OpenAIServer) -> None:
+async def test_the_last_attempt_raises(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(500, "broken"))
-    asked = CompletionsScorer("base", Context(attempts=3), FakeClock())
+    scorer = CompletionsScorer("base", Context(attempts=3), FakeClock())
     with pytest.raises(CallError, match="failed after 3 tries: 500: broken"):
-        await asked.log_probabilities(PAIRS)
+        await scorer.log_probabilities(PAIRS)
     assert len(openai_server.requests) == 3
 
 
-async def test_a_server_that_is_not_there(openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_scoring_server_is_reported(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     openai_server.close()
-    asked = CompletionsScorer("base", Context(attempts=2), FakeClock())
+    scorer = CompletionsScorer("base", Context(attempts=2), FakeClock())
     with pytest.raises(SetupError, match=r"cannot be reached .*; start the server or correct the address"):
-        await asked.log_probabilities(PAIRS)
+        await scorer.log_probabilities(PAIRS)
 
 
 @pytest.mark.parametrize("logprobs", [None, {"tokens": ["x"], "token_logprobs": [-1.0], "text_offset": None}])

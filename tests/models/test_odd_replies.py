@@ -69,21 +69,23 @@ GARBLED_BODIES = {
 
 
 @pytest.mark.parametrize("odd", GARBLED_BODIES.values(), ids=GARBLED_BODIES)
-async def test_an_odd_reply_is_tried_again(openai_server: OpenAIServer, odd: Response) -> None:
+async def test_a_malformed_response_is_retried(openai_server: OpenAIServer, odd: Response) -> None:
     openai_server.reply([odd, "there"])
     assert (await ask()).text == "there"
     assert len(openai_server.chats()) == 2
 
 
 @pytest.mark.parametrize("odd", GARBLED_BODIES.values(), ids=GARBLED_BODIES)
-async def test_a_server_that_sends_nothing_else_fails_the_call(openai_server: OpenAIServer, odd: Response) -> None:
+async def test_a_server_that_sends_only_malformed_responses_fails_the_call(
+    openai_server: OpenAIServer, odd: Response
+) -> None:
     openai_server.reply(odd)
     with pytest.raises(CallError, match=r"after 2 tries: the reply could not be read \(.+\)"):
         await ask(Context(model="openai:test", attempts=2))
 
 
 @pytest.mark.parametrize("name", ["no choices", "content a number", "content numbers", "not UTF-8", "HTML"])
-async def test_a_client_of_the_callers_own_is_tried_again_as_well(openai_server: OpenAIServer, name: str) -> None:
+async def test_a_callers_own_client_is_retried_as_well(openai_server: OpenAIServer, name: str) -> None:
     openai_server.reply([GARBLED_BODIES[name], "there"])
     model = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", max_retries=0)  # type: ignore[arg-type]
     assert (await ask(Context(model=model))).text == "there"
@@ -103,7 +105,9 @@ async def test_a_client_of_the_callers_own_is_tried_again_as_well(openai_server:
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-async def test_a_text_is_read_wherever_it_stands(openai_server: OpenAIServer, response: Response, text: str) -> None:
+async def test_a_text_is_read_from_any_part_of_a_response(
+    openai_server: OpenAIServer, response: Response, text: str
+) -> None:
     openai_server.reply([response])
     assert (await ask()).text == text
 
@@ -129,7 +133,7 @@ async def ask_while_streaming(clock: FakeClock) -> Reply:
 @pytest.mark.parametrize(
     "event", [b"data: 7\n\n", b'data: {"choices": [7]}\n\n', b'data: {"choices": []}\n\n', b"\xff\n\n"]
 )
-async def test_an_odd_stream_is_tried_again(openai_server: OpenAIServer, event: bytes) -> None:
+async def test_a_malformed_stream_is_retried(openai_server: OpenAIServer, event: bytes) -> None:
     events = {"Content-Type": "text/event-stream"}
     openai_server.reply([Response(body=event + b"data: [DONE]\n\n", headers=events), "there"])
     assert (await ask_while_streaming(FakeClock())).text == "there"
@@ -165,7 +169,7 @@ async def test_invalid_token_counts_count_as_missing(
     assert reply.usage == {"calls": 1, "input_tokens": 2, "output_tokens": 2, "cached_tokens": 0}
 
 
-async def test_odd_details_leave_the_counts_alone(openai_server: OpenAIServer) -> None:
+async def test_malformed_token_details_leave_the_counts_unchanged(openai_server: OpenAIServer) -> None:
     details = {"prompt_tokens_details": {"cached_tokens": -8}, "completion_tokens_details": {"reasoning_tokens": "2"}}
     openai_server.reply(Response("four", usage={"prompt_tokens": 12, "completion_tokens": 3} | details))
     assert (await ask()).usage == {"calls": 1, "input_tokens": 12, "output_tokens": 3, "cached_tokens": 0}
@@ -181,12 +185,12 @@ def test_an_evaluation_goes_on_after_a_reply_that_cannot_be_read(
     data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     openai_server.reply(lambda request: make_completion_with(42) if f"{QUESTION} 1" in request.text else "1931")
     folder = tmp_path / "out"
-    ran = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder, "--set", "attempts=1")
-    assert ran.code == 1
+    run = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder, "--set", "attempts=1")
+    assert run.code == 1
     rows = [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
     assert sorted((row["id"], row["answer"]) for row in rows) == [("q0", "1931"), ("q1", None), ("q2", "1931")]
     (failed,) = (row for row in rows if row["error"])
     assert "its content is a number" in failed["error"]
-    kept = [folder / name for name in ("results.jsonl", "config.json", "summary.json")]
-    assert {stat.S_IMODE(file.stat().st_mode) for file in kept} == {0o600}
+    files = [folder / name for name in ("results.jsonl", "config.json", "summary.json")]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700

@@ -26,13 +26,13 @@ async def ask(text: str = "Which?", context: Context = SERVED_CONTEXT, **how: An
     return await call("answer", text, context=context, clock=FakeClock(), **how)
 
 
-def refuse_parameter(name: str, said: str, status: int = 400, **more: Any) -> Callable[[Request], str | Response]:
+def refuse_parameter(name: str, message: str, status: int = 400, **more: Any) -> Callable[[Request], str | Response]:
     """A model that does not take a parameter."""
 
     def reply(request: Request) -> str | Response:
         if name not in request.body:
             return "fine"
-        refusal = make_error(status, said)
+        refusal = make_error(status, message)
         refusal.body["error"].update(more)
         return refusal
 
@@ -54,12 +54,12 @@ REFUSAL_WORDINGS = {
 }
 
 
-@pytest.mark.parametrize(("name", "said"), REFUSAL_WORDINGS.values(), ids=REFUSAL_WORDINGS)
+@pytest.mark.parametrize(("name", "message"), REFUSAL_WORDINGS.values(), ids=REFUSAL_WORDINGS)
 @pytest.mark.parametrize("status", [400, 422])
 async def test_a_refused_parameter_is_dropped_once_and_said_once(
-    openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture, name: str, said: str, status: int
+    openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture, name: str, message: str, status: int
 ) -> None:
-    openai_server.reply(refuse_parameter(name, said, status))
+    openai_server.reply(refuse_parameter(name, message, status))
     context = Context(model="openai:test", temperature=0.7, top_p=0.9)
     for text in ("a", "b"):
         assert [one.text for one in await ask(text, context)] == ["fine"]
@@ -68,9 +68,9 @@ async def test_a_refused_parameter_is_dropped_once_and_said_once(
     assert caplog.text.count(f"does not take {name}; going on without it") == 1
 
 
-async def test_the_servers_own_word_for_the_parameter_counts(openai_server: OpenAIServer) -> None:
-    said = "Unsupported: this model has a fixed temperature when a seed is given"
-    openai_server.reply(refuse_parameter("seed", said, param="seed", code="unsupported_parameter"))
+async def test_the_parameter_is_known_by_the_servers_word_for_it(openai_server: OpenAIServer) -> None:
+    message = "Unsupported: this model has a fixed temperature when a seed is given"
+    openai_server.reply(refuse_parameter("seed", message, param="seed", code="unsupported_parameter"))
     (reply,) = await ask(context=Context(model="openai:test", temperature=0.7))
     assert (reply.text, reply.is_greedy) == ("fine", True)
     assert "temperature" in openai_server.chats()[-1].body
@@ -83,7 +83,7 @@ def test_a_later_event_loop_does_not_ask_again_what_is_known(openai_server: Open
     assert len(openai_server.chats()) == 3
 
 
-async def test_a_value_that_is_wrong_is_an_error_and_not_dropped(openai_server: OpenAIServer) -> None:
+async def test_an_invalid_value_is_an_error_and_is_not_dropped(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(400, "temperature must be at most 1", None))
     with pytest.raises(CallError, match="temperature must be at most 1"):
         await ask(context=Context(model="openai:test", temperature=1.5))
@@ -104,8 +104,10 @@ def make_limited_context(kind: type[BaseChatOpenAI], url: str, **settings: Any) 
 
 
 async def test_a_limit_on_tokens_is_sent_under_the_name_that_the_server_takes(openai_server: OpenAIServer) -> None:
-    said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    openai_server.reply(refuse_parameter("max_tokens", said, param="max_tokens"))
+    message = (
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    )
+    openai_server.reply(refuse_parameter("max_tokens", message, param="max_tokens"))
     context = make_limited_context(BaseChatOpenAI, openai_server.url)
     assert [(await ask(text, context))[0].text for text in "ab"] == ["fine", "fine"]
     assert [request.body.get("max_completion_tokens") for request in openai_server.chats()] == [None, 50, 50]
@@ -167,7 +169,7 @@ def test_an_evaluation_says_that_a_model_is_not_greedy(
     data.write_text(json.dumps(line) + "\n", encoding="utf-8")
     openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     folder = tmp_path / "out"
-    ran = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder)
-    assert (ran.code, "not greedy" in ran.out) == (0, True)
+    run = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder)
+    assert (run.code, "not greedy" in run.out) == (0, True)
     assert json.loads((folder / "results.jsonl").read_text(encoding="utf-8"))["not_greedy"] is True
     assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["concat"]["not_greedy"] == 1

@@ -118,14 +118,14 @@ async def test_free_text_prompts_and_models_in_this_process_get_no_schema(openai
     assert result["usage"]["answer_yes_no"]["calls"] == 1
 
 
-async def test_a_client_of_the_callers_own_gets_a_schema_beside_its_own_fields(openai_server: OpenAIServer) -> None:
+async def test_a_callers_own_client_gets_a_schema_beside_its_fields(openai_server: OpenAIServer) -> None:
     model: Any = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", extra_body={"top_k": 1})  # type: ignore[arg-type]
     openai_server.reply(reply_by_schema)
     assert (await label(model=model))["answer"] == "REFUTES"
     assert openai_server.chats()[0].body["top_k"] == 1
 
 
-async def test_another_model_and_another_server_are_asked_on_their_own(
+async def test_schema_support_is_remembered_by_model_and_server(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     openai_server.reply(refuse_schema)
@@ -155,18 +155,18 @@ async def test_an_error_without_a_schema_too_is_not_taken_for_a_refused_schema(o
 @pytest.mark.parametrize(
     "server", [reply_by_schema, refuse_schema, lambda request: "SUPPORTS"], ids=["takes", "refuses", "ignores"]
 )
-async def test_nothing_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path, server: Any) -> None:
+async def test_no_call_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path, server: Any) -> None:
     """Not by a process that does not know yet what the model takes."""
     openai_server.reply(server)
     journal = str(tmp_path / "journal.sqlite")
     first = [(await label(f"{CLAIM} {n}", journal=journal))["answer"] for n in range(3)]
-    asked = len(openai_server.chats())
+    request_count = len(openai_server.chats())
     for order in ((0, 1, 2), (2, 1, 0)):
         close_journals()
         REFUSED_PARAMETERS.clear()
         again = {n: (await label(f"{CLAIM} {n}", journal=journal))["answer"] for n in order}
         assert [again[n] for n in range(3)] == first
-    assert len(openai_server.chats()) == asked
+    assert len(openai_server.chats()) == request_count
 
 
 async def test_the_journal_tells_a_reply_by_schema_from_a_plain_one(

@@ -52,14 +52,16 @@ async def test_a_function_is_plain_or_asynchronous_and_may_read_passages() -> No
 
 
 @pytest.mark.usefixtures("module")
-@pytest.mark.parametrize(("function", "said"), [("broken", "ValueError: no index"), ("silent", "returned no answer")])
-async def test_a_function_that_fails_fails_its_question(function: str, said: str) -> None:
-    with pytest.raises(CallError, match=said):
+@pytest.mark.parametrize(
+    ("function", "message"), [("broken", "ValueError: no index"), ("silent", "returned no answer")]
+)
+async def test_a_function_that_fails_fails_its_question(function: str, message: str) -> None:
+    with pytest.raises(CallError, match=message):
         await ask(function)
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("ftp://host#x", "cannot be read; write for example"),
         ("http://host/v1", "names no server and part of it"),
@@ -71,13 +73,13 @@ async def test_a_function_that_fails_fails_its_question(function: str, said: str
         ("python:json:__name__", "no function"),
     ],
 )
-def test_a_spec_that_does_not_fit_is_told(spec: str, said: str) -> None:
-    with pytest.raises(SetupError, match=said):
+def test_an_unusable_system_spec_is_refused(spec: str, message: str) -> None:
+    with pytest.raises(SetupError, match=message):
         read_system("mine", spec)
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("returned", "text"),
     [
         ("1931", "1931"),
         ({"answer": "1931", "messages": [{"content": "other"}]}, "1931"),
@@ -85,18 +87,18 @@ def test_a_spec_that_does_not_fit_is_told(spec: str, said: str) -> None:
         ({"messages": [{"content": [{"type": "text", "text": "19"}, {"type": "text", "text": "31"}]}]}, "1931"),
     ],
 )
-def test_the_answer_is_found_in_what_a_system_returns(found: Any, text: str) -> None:
-    assert read_found("mine", found).text == text
+def test_the_answer_is_found_in_what_a_system_returns(returned: Any, text: str) -> None:
+    assert read_found("mine", returned).text == text
 
 
-def test_passages_and_tokens_are_read_where_they_are_told() -> None:
+def test_passages_and_tokens_are_read_if_a_system_returns_them() -> None:
     usage = {"answer": {"calls": 2, "input_tokens": 5, "output_tokens": 1}, "vote": {"calls": 1, "input_tokens": 3}}
-    found = read_found("mine", {"answer": "a", "passages": ["text", dict(PASSAGE)], "usage": usage})
-    assert [one["text"] for one in found.passages] == ["text", "Ada Korn built it."]
-    assert (found.usage["calls"], found.usage["input_tokens"], found.usage["output_tokens"]) == (3, 8, 1)
+    result = read_found("mine", {"answer": "a", "passages": ["text", dict(PASSAGE)], "usage": usage})
+    assert [one["text"] for one in result.passages] == ["text", "Ada Korn built it."]
+    assert (result.usage["calls"], result.usage["input_tokens"], result.usage["output_tokens"]) == (3, 8, 1)
 
 
-async def test_a_chat_server_gets_the_question_and_its_own_key_alone(
+async def test_a_chat_server_gets_only_the_question_and_its_own_key(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "openai-secret")
@@ -113,7 +115,7 @@ async def test_a_chat_server_gets_the_question_and_its_own_key_alone(
     assert [one.headers["authorization"] for one in (first, second)] == ["Bearer none", "Bearer mine-alone"]
 
 
-async def test_faults_of_a_chat_server_are_tried_again_as_a_models_are(openai_server: OpenAIServer) -> None:
+async def test_failures_of_a_chat_server_are_retried_like_those_of_a_model(openai_server: OpenAIServer) -> None:
     openai_server.reply([make_error(503, "busy", Retry_After="0"), Response("1931", truncate=True), "1931"])
     system = read_system("mine", f"{openai_server.url}#m")
     assert (await asyncio.wait_for(system.ask("When?", None, Context()), 60)).text == "1931"

@@ -98,16 +98,16 @@ async def test_a_trace_is_the_run_of_the_graph(collector: Collector) -> None:
 
 
 @pytest.mark.parametrize("method", ["concat_pf", "blendfilter", "iter_retgen"])
-async def test_searches_come_with_what_was_found(collector: Collector, method: str) -> None:
+async def test_searches_are_traced_with_their_passages(collector: Collector, method: str) -> None:
     await answer(QUESTION, method, Context(k=3, retriever=Shelf()))
     root = trace(collector)
     assert root.metadata["method"] == method
     assert root.metadata["retriever"] == "Shelf"
     searches = runs(root, "retriever")
     assert searches[0].sent["inputs"] == {"query": QUESTION}
-    found = searches[0].sent["outputs"]["documents"]
-    assert [one["page_content"] for one in found] == [passage["text"] for passage in SECRET_PASSAGES]
-    assert found[0]["metadata"]["title"] == SECRET_PASSAGES[0]["title"]
+    result = searches[0].sent["outputs"]["documents"]
+    assert [one["page_content"] for one in result] == [passage["text"] for passage in SECRET_PASSAGES]
+    assert result[0]["metadata"]["title"] == SECRET_PASSAGES[0]["title"]
 
 
 async def test_two_runs_are_two_traces_with_their_own_settings(collector: Collector) -> None:
@@ -138,7 +138,7 @@ async def test_keys_and_logins_are_not_sent(
 
 
 @pytest.mark.parametrize("method", METHODS)
-async def test_hidden_passages_are_nowhere(
+async def test_hidden_passages_appear_nowhere_in_a_trace(
     collector: Collector, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     """The model quotes all it is shown; the graph is invoked as it is."""
@@ -154,19 +154,19 @@ async def test_hidden_passages_are_nowhere(
 
 
 @pytest.mark.parametrize("method", ["concat", "sure", "sum_and_pred"])
-async def test_hidden_given_passages_are_nowhere(
+async def test_hidden_given_passages_appear_nowhere_in_a_trace(
     collector: Collector, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     """The embedded reader copies sentences of the passages into its summaries."""
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
-    found = await METHODS[method].graph.ainvoke({"question": QUESTION, "given": SECRET_PASSAGES}, context=Context(k=3))
+    result = await METHODS[method].graph.ainvoke({"question": QUESTION, "given": SECRET_PASSAGES}, context=Context(k=3))
     root = trace(collector)
     assert SECRET_WORD not in collector.text
-    assert root.sent["outputs"]["answer"] == found["answer"]
+    assert root.sent["outputs"]["answer"] == result["answer"]
     assert [one["id"] for one in root.sent["inputs"]["given"]] == [one["id"] for one in SECRET_PASSAGES]
 
 
-async def test_hidden_passages_are_not_told_by_errors(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_errors_do_not_reveal_hidden_passages(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "yes")
     with pytest.raises(SetupError):
         await METHODS["concat"].graph.ainvoke({"question": QUESTION, "given": [{"text": [SECRET_TEXT]}]})  # type: ignore[list-item, typeddict-item]
@@ -195,13 +195,13 @@ async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monk
     ids=["document", "send", "overwrite", "long answer"],
 )
 def test_passages_are_hidden_in_objects(make: Callable[[str], Any], shown: dict[str, Any]) -> None:
-    found = clean_value({"it": make(SECRET_TEXT)}, hide=True)
-    assert SECRET_WORD not in str(found)
-    flat = found["it"] | found["it"].get("metadata", {})
+    result = clean_value({"it": make(SECRET_TEXT)}, hide=True)
+    assert SECRET_WORD not in str(result)
+    flat = result["it"] | result["it"].get("metadata", {})
     assert shown.items() <= flat.items()
 
 
-def test_other_values_are_left_unchanged() -> None:
-    told = {"text": SECRET_TEXT, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
-    assert clean_value(told, hide=False) == told
+def test_values_that_are_no_passages_are_left_unchanged() -> None:
+    value = {"text": SECRET_TEXT, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
+    assert clean_value(value, hide=False) == value
     assert clean_value("see http://me:pw@host/v1", hide=False) == "see http://host/v1"

@@ -79,8 +79,13 @@ async def test_the_answer_type_chooses_the_demonstrations(kind: str, reasoned: b
 
 def test_no_demonstration_is_a_question_of_the_sample() -> None:
     sample = Path(__file__).parents[2] / "data" / "sample" / "questions.jsonl"
-    asked = {normalize(json.loads(line)["question"]) for line in sample.read_text(encoding="utf-8").splitlines()}
-    assert not {normalize(example["question"]) for examples in BUILT_IN.values() for example in examples} & asked
+    sample_questions = {
+        normalize(json.loads(line)["question"]) for line in sample.read_text(encoding="utf-8").splitlines()
+    }
+    assert (
+        not {normalize(example["question"]) for examples in BUILT_IN.values() for example in examples}
+        & sample_questions
+    )
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ async def test_passage_answer_votes_once_per_sample() -> None:
 async def test_reasoned_answers_keep_their_rationale(node: Any, prompt: str) -> None:
     update = await node(STATE, make_runtime(ScriptedModel().on(prompt, "Passage 2 is out.\nAnswer: 1931")))
     assert (update["answer"], update["unknown"], update["rationale"]) == ("1931", False, "Passage 2 is out.")
-    assert [found["passage"] for found in update["evidence"]] == ["p1", "p3"]
+    assert [evidence["passage"] for evidence in update["evidence"]] == ["p1", "p3"]
     assert update["malformed"] == {}
 
 

@@ -57,7 +57,7 @@ async def test_without_shortening_wordy_answers_are_only_counted(openai_server: 
     assert result["verbose"]["answer"]["count"] == 1
 
 
-async def test_a_short_answer_is_left_alone(openai_server: OpenAIServer) -> None:
+async def test_a_short_answer_is_not_shortened(openai_server: OpenAIServer) -> None:
     openai_server.reply(" ".join(["word"] * MOST_WORDS))
     result = await ask()
     assert (list(result["usage"]), result["verbose"]) == (["answer"], {})
@@ -108,7 +108,7 @@ async def test_the_last_line_of_a_chain_of_thought_is_cut_and_its_reasoning_kept
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
-async def test_answers_that_are_not_short_are_left_alone(openai_server: OpenAIServer, kind: str) -> None:
+async def test_long_answer_types_are_not_shortened(openai_server: OpenAIServer, kind: str) -> None:
     openai_server.reply(make_wordy_model("1931"))
     result = await ask(answer_type=kind)
     assert "shorten" not in result["usage"]
@@ -134,7 +134,7 @@ async def test_a_cut_is_in_the_journal(openai_server: OpenAIServer, tmp_path: Pa
     assert len(openai_server.chats()) == 2
 
 
-async def test_a_failed_call_fails_the_question_but_a_text_too_long_to_cut_does_not(
+async def test_a_failed_call_fails_the_question_but_an_overlong_text_is_kept(
     openai_server: OpenAIServer,
 ) -> None:
     openai_server.reply(make_wordy_model(make_error(418, "teapot")))
@@ -180,8 +180,8 @@ def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum:
     openai_server.reply(make_wordy_model("1931"))
     folder = tmp_path / "out"
     methods = "concat,concat[shorten=off]"
-    ran = quorum("eval", tmp_path / "data.jsonl", "--methods", methods, "--model", "openai:test", "--out", folder)
-    assert (ran.code, "verbose" in ran.out) == (0, True)
+    run = quorum("eval", tmp_path / "data.jsonl", "--methods", methods, "--model", "openai:test", "--out", folder)
+    assert (run.code, "verbose" in run.out) == (0, True)
     rows = [json.loads(text) for text in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["em"], row["calls"], row["verbose"]) for row in rows] == [(1.0, 2, 1), (0.0, 1, 1)]
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
@@ -193,8 +193,8 @@ def test_an_experiment_of_a_paper_does_not_shorten(openai_server: OpenAIServer, 
     (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     openai_server.reply(make_wordy_model("1931"))
     where = (tmp_path / "data.jsonl", "--model", "openai:test", "--out", tmp_path / "out")
-    ran = quorum("experiment", "sweep_k", *where, "--methods", "concat")
-    assert ran.code == 0, ran.err
+    run = quorum("experiment", "sweep_k", *where, "--methods", "concat")
+    assert run.code == 0, run.err
     assert not any(map(is_shortening, openai_server.chats()))
 
 
@@ -205,8 +205,8 @@ async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer,
     most = {}
     for shorten in ("off", "auto"):
         runs = parse_methods("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
-        found = await estimate(dataset, runs, given=True)
-        most[shorten] = {name: (one.least, one.calls, one.most) for name, one in found.methods.items()}
+        estimated = await estimate(dataset, runs, given=True)
+        most[shorten] = {name: (one.least, one.calls, one.most) for name, one in estimated.methods.items()}
     assert most["off"] == {"concat": (1, 1, 1), "filco": (2, 2, 2)}
     assert most["auto"] == {"concat": (1, 1, 2), "filco": (2, 2, 3)}
     assert not openai_server.chats()

@@ -18,11 +18,11 @@ HANDBOOK = [
 ]
 
 
-def make_result(found: str, *evidence: Evidence, unknown: bool = False) -> Result:
-    return Result(answer=found, unknown=unknown, evidence=list(evidence), passages=HANDBOOK)
+def make_result(answer_text: str, *evidence: Evidence, unknown: bool = False) -> Result:
+    return Result(answer=answer_text, unknown=unknown, evidence=list(evidence), passages=HANDBOOK)
 
 
-async def test_another_models_answer_is_shown_in_the_sentence_of_its_evidence() -> None:
+async def test_a_chat_models_answer_is_shown_in_the_sentence_of_its_evidence() -> None:
     place = HANDBOOK[0]["text"].index("10:00")
     result = make_result("10:00", Evidence(passage="hours", start=place, end=place + 5))
     support = await find_support("When is core time?", result, Context(model="openai:test"))
@@ -42,7 +42,7 @@ async def test_a_span_over_a_line_end_is_cut_to_its_sentence() -> None:
 
 
 @pytest.mark.parametrize("result", [make_result("yes"), make_result("unknown", unknown=True)])
-async def test_without_evidence_another_model_has_no_sentence(result: Result) -> None:
+async def test_without_evidence_a_chat_models_answer_has_no_sentence(result: Result) -> None:
     assert await find_support("Is it open?", result, Context(model="openai:test")) is None
 
 
@@ -76,7 +76,7 @@ async def test_an_answer_outside_the_best_sentence_is_not_sure() -> None:
     assert is_unsure(shown)
 
 
-async def test_no_passage_and_no_word_have_no_sentence() -> None:
+async def test_without_passages_or_words_there_is_no_sentence() -> None:
     nothing = Result(answer="unknown", unknown=True, evidence=[], passages=[])
     assert await find_support("Who is it?", nothing, Context()) is None
     assert await find_support("?", make_result("unknown", unknown=True), Context()) is None

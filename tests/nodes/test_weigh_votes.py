@@ -42,10 +42,10 @@ TEXT = st.lists(st.sampled_from(["tower", "mast", "1931", "the", "Ärger", "東�
 
 @given(TEXT, st.lists(TEXT, max_size=5))
 def test_cosines_lie_between_zero_and_one(query: str, texts: list[str]) -> None:
-    found = compute_cosines(query, texts)
-    assert len(found) == len(texts)
-    assert all(0 <= value <= 1 for value in found)
-    assert all(value == pytest.approx(1.0) for value, text in zip(found, texts, strict=True) if text == query != "")
+    cosines = compute_cosines(query, texts)
+    assert len(cosines) == len(texts)
+    assert all(0 <= value <= 1 for value in cosines)
+    assert all(value == pytest.approx(1.0) for value, text in zip(cosines, texts, strict=True) if text == query != "")
 
 
 def test_softmax_gives_the_expected_weights() -> None:
@@ -65,17 +65,17 @@ def weights_of(update: State) -> list[float]:
 
 async def test_weigh_by_words() -> None:
     state = State(question=QUESTION, passages=PASSAGES, votes=votes("a", "b", "c", "?", "d"))
-    found = weights_of(await weigh_by_words(state))
-    assert found[0] == max(found)
-    assert found[4] == 0.0  # shares no word with the question
+    weights = weights_of(await weigh_by_words(state))
+    assert weights[0] == max(weights)
+    assert weights[4] == 0.0  # shares no word with the question
     assert state["votes"][0].get("weight") is None
 
 
 async def test_weigh_by_meaning() -> None:
     state = State(question=QUESTION, passages=PASSAGES, votes=votes("a", "b", "c", "d", "?"))
-    found = weights_of(await weigh_by_meaning(state, make_runtime()))
-    assert math.fsum(found) == pytest.approx(1.0)
-    assert sorted(found, reverse=True)[:2] == [found[0], found[2]]
+    weights = weights_of(await weigh_by_meaning(state, make_runtime()))
+    assert math.fsum(weights) == pytest.approx(1.0)
+    assert sorted(weights, reverse=True)[:2] == [weights[0], weights[2]]
 
 
 def test_votes_that_all_weigh_zero_get_equal_weights() -> None:
@@ -111,8 +111,8 @@ async def test_similarities_are_cosines_of_title_and_text() -> None:
 
 
 async def test_similarities_by_a_server(openai_server: OpenAIServer) -> None:
-    found = await compute_similarities(QUESTION, PASSAGES[:2], "openai:embedder")
-    assert all(-1 <= value <= 1 for value in found)
+    passages = await compute_similarities(QUESTION, PASSAGES[:2], "openai:embedder")
+    assert all(-1 <= value <= 1 for value in passages)
     assert {request.path for request in openai_server.requests} == {"/v1/embeddings"}
 
 

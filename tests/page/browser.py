@@ -91,9 +91,9 @@ class Page:
 
     def run(self, script: str) -> Any:
         """The value of an expression."""
-        found = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in found, found
-        return found["result"].get("value")
+        value = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in value, value
+        return value["result"].get("value")
 
     def until(self, script: str) -> None:
         """Wait until an expression is true."""
@@ -118,8 +118,8 @@ class Page:
 
     def picture(self, path: Path, *, whole: bool = True) -> None:
         """The whole page as a PNG, or what the window shows of it."""
-        found = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(found["data"]))
+        value = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(value["data"]))
 
 
 @contextmanager

@@ -54,16 +54,16 @@ def serving(folder: Path, *args: str) -> Iterator[Served]:
         process.send_signal(signal.SIGINT)
         code = process.wait(60)
         model.close()
-    said = f"exit code {code}\n{log.read_text()}"
-    assert said.startswith("exit code 0\n"), said
-    assert "Traceback" not in said, said
+    message = f"exit code {code}\n{log.read_text()}"
+    assert message.startswith("exit code 0\n"), message
+    assert "Traceback" not in message, message
 
 
 def address(log: Path, process: "subprocess.Popen[bytes]") -> str:
     """Where the page is, once it says so."""
     deadline = time.monotonic() + STARTS_IN_S
-    while "Quorum is at " not in (said := log.read_text()):
-        assert process.poll() is None, said
-        assert time.monotonic() < deadline, said
+    while "Quorum is at " not in (log_text := log.read_text()):
+        assert process.poll() is None, log_text
+        assert time.monotonic() < deadline, log_text
         time.sleep(0.05)
-    return said.split("Quorum is at ")[1].split()[0]
+    return log_text.split("Quorum is at ")[1].split()[0]

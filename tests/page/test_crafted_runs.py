@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.trace import FORMAT_NAME
 from quorum.ui import past_runs
 from quorum.ui.cards import list_facts, write_headline
-from quorum.ui.run import Answer, count_totals, list_visited_nodes, node_states
+from quorum.ui.run import Answer, count_totals, list_node_states, list_visited_nodes
 
 RUN_ID = "20260101-120000-abcdef"
 RESULT = {
@@ -53,15 +53,15 @@ def change_run(place: tuple[Any, ...], content: Any) -> Any:
     """RUN with something else in one place; what is `...` is left out."""
     if not place:
         return content
-    made = deepcopy(RUN)
-    above: Any = made
+    changed = deepcopy(RUN)
+    above: Any = changed
     for key in place[:-1]:
         above = above[key]
     if content is ...:
         del above[place[-1]]
     else:
         above[place[-1]] = content
-    return made
+    return changed
 
 
 def look_at(text: str, folder: Path) -> None:
@@ -89,7 +89,7 @@ def refusal_of(read: Callable[[], object]) -> str:
 
 def draw(answer: Answer) -> None:
     assert all(isinstance(word, str) for word in [*write_headline(answer), *list_facts(answer)])
-    node_states(answer)
+    list_node_states(answer)
     list_visited_nodes(answer)
     count_totals(answer)
 
@@ -104,12 +104,12 @@ CONTENTS = st.recursive(
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.sampled_from(places(RUN)), content=CONTENTS | st.just(...))
-def test_whatever_stands_in_one_place(place: tuple[Any, ...], content: Any, tmp_path: Path) -> None:
+def test_a_page_opens_with_any_value_in_one_field(place: tuple[Any, ...], content: Any, tmp_path: Path) -> None:
     if place or content is not ...:
         look_at(json.dumps(change_run(place, content)), tmp_path)
 
 
-def test_a_run_that_is_whole_is_read(tmp_path: Path) -> None:
+def test_a_complete_saved_run_is_read(tmp_path: Path) -> None:
     (tmp_path / f"{RUN_ID}.json").write_text(json.dumps(RUN), encoding="utf-8")
     run = past_runs.load_run(RUN_ID, tmp_path)
     assert (run.answers[0].result or {})["answer"] == "1889"

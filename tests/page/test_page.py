@@ -32,13 +32,13 @@ def choose(page: Page, name: str, value: str) -> None:
 
 def list_marks(page: Page, method: int) -> list[str]:
     """The marks of a method on this page of the table."""
-    found: list[str] = page.run(
+    value: list[str] = page.run(
         f"[...document.querySelectorAll('#rows > tr')].map((row) => row.children[{method + 2}].textContent)"
     )
-    return found
+    return value
 
 
-def test_it_opens_alone_and_without_an_error(opened: Page, report: Path) -> None:
+def test_the_report_opens_without_network_or_errors(opened: Page, report: Path) -> None:
     assert opened.run(f"{ROWS}.length") == 50
     assert opened.run("document.getElementById('found').textContent") == f"{count_of(report):,} questions"
     verdict = "sure is best" if count_of(report) > 1000 else "Too few questions to choose"
@@ -97,7 +97,7 @@ def test_a_question_opens_to_everything(opened: Page, report: Path) -> None:
     assert opened.errors == []
 
 
-def test_nobodys_script_runs(opened: Page) -> None:
+def test_no_script_from_the_data_runs(opened: Page) -> None:
     opened.run(f"{ROWS}.slice(0, 20).forEach((button, place) => {ROWS}[place].click())")
     opened.until("document.querySelectorAll('.answer').length === 60")
     opened.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")

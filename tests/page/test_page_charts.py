@@ -8,7 +8,7 @@ import pytest
 from browser import Page
 from report_folder import make_decision
 
-from quorum.evaluation.compare.recommend import Figures, pareto_front
+from quorum.evaluation.compare.recommend import Figures, find_pareto_front
 from quorum.evaluation.report.page import read_asset, write_cost_section
 from quorum.graphs import METHODS
 
@@ -22,22 +22,24 @@ Found = tuple[float, float, float, float, str, str]
 
 def make_crowded_figures(seed: int, count: int) -> list[Figures]:
     """Methods as they are: most of them near one another, a few far off, some at the very same place."""
-    draw, made = random.Random(seed), []
+    draw, figures = random.Random(seed), []
     for name in METHOD_NAMES[:count]:
         tokens = draw.choice([600, 900, 1000, draw.uniform(500, 2500), draw.uniform(30, 15_000)])
         quality = draw.choice([0.25, 0.3, draw.uniform(0.2, 0.35), draw.uniform(0.0, 0.4)])
         low, high = max(0.0, quality - 0.04), quality + 0.05
-        made.append(Figures(name, 400, 0, quality, low, high, 1, tokens, None, 1))
-    return made
+        figures.append(Figures(name, 400, 0, quality, low, high, 1, tokens, None, 1))
+    return figures
 
 
 def charts(folder: Path, seed: int, count: int) -> Path:
     """A page of the chart of these methods alone."""
-    figures, made = make_crowded_figures(seed, count), make_decision(folder, 12, "")
+    figures, decision = make_crowded_figures(seed, count), make_decision(folder, 12, "")
     best = max(figures, key=lambda one: one.quality).name
-    told = replace(made.recommendation, best=best, cheapest=best, front=pareto_front(figures, "tokens"), unit="tokens")
+    recommendation = replace(
+        decision.recommendation, best=best, cheapest=best, front=find_pareto_front(figures, "tokens"), unit="tokens"
+    )
     page = folder / "charts.html"
-    body = write_cost_section(replace(made, figures=figures, recommendation=told))
+    body = write_cost_section(replace(decision, figures=figures, recommendation=recommendation))
     page.write_text(
         f"<!doctype html><meta charset=utf-8><style>{read_asset('report.css')}</style><main>{body}</main>",
         encoding="utf-8",
@@ -45,12 +47,12 @@ def charts(folder: Path, seed: int, count: int) -> Path:
     return page
 
 
-def list_overlaps(found: list[Found]) -> list[tuple[str, str]]:
+def list_overlaps(boxes: list[Found]) -> list[tuple[str, str]]:
     """Pairs of labels, or of a label and a point, that share more than a pixel; points may lie on points."""
     return [
         (one[4], other[4])
-        for place, one in enumerate(found)
-        for other in found[place + 1 :]
+        for place, one in enumerate(boxes)
+        for other in boxes[place + 1 :]
         if (one[5], other[5]) != ("point", "point")
         and min(one[2], other[2]) - max(one[0], other[0]) > 1
         and min(one[3], other[3]) - max(one[1], other[1]) > 1
@@ -62,15 +64,15 @@ def list_overlaps(found: list[Found]) -> list[tuple[str, str]]:
 def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: int, width: int) -> None:
     page.size(width)
     page.open(charts(tmp_path, seed, count))
-    found: list[Found] = page.run(BOXES)
-    assert list_overlaps(found) == []
-    named = {text for *_, text, kind in found if kind == "name"}
+    value: list[Found] = page.run(BOXES)
+    assert list_overlaps(value) == []
+    named = {text for *_, text, kind in value if kind == "name"}
     best = max(make_crowded_figures(seed, count), key=lambda one: one.quality).name
     assert best in named or width == 390
     numbers = {str(number) for number in range(1, count + 1)}
     assert named <= numbers | set(METHOD_NAMES)
-    assert len([one for one in found if one[5] == "name"]) >= count - 2  # what stands at one place may lack room
-    assert all(one[0] >= 0 and one[2] <= width for one in found)
+    assert len([one for one in value if one[5] == "name"]) >= count - 2  # what stands at one place may lack room
+    assert all(one[0] >= 0 and one[2] <= width for one in value)
     assert page.run("document.documentElement.scrollWidth") <= width
     scale = page.run("[...document.querySelectorAll('svg')].map((one) => one.getScreenCTM()?.a || 9)")
     assert min(scale) > 0.85  # the smallest letters are 11 units high
@@ -85,9 +87,9 @@ def test_a_point_tells_its_name_and_numbers(page: Page, tmp_path: Path, scheme: 
     assert page.run(f"{shown}.map((one) => one.textContent)") == ["Point at a method, or tap it, for its numbers."]
     page.send("Emulation.setFocusEmulationEnabled", enabled=True)
     page.run("document.querySelectorAll('.broad .here')[10].focus()")
-    (told,) = page.run(f"{shown}.map((one) => one.textContent)")
-    assert told.startswith(METHOD_NAMES[10])
-    assert told.endswith(" tokens")
+    (texts,) = page.run(f"{shown}.map((one) => one.textContent)")
+    assert texts.startswith(METHOD_NAMES[10])
+    assert texts.endswith(" tokens")
     assert page.run("[...document.querySelectorAll('.broad .names li')][10].textContent") == METHOD_NAMES[10]
 
 

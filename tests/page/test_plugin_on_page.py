@@ -3,7 +3,7 @@
 import pytest
 from plugin_package import example
 
-from quorum.ui.cards import mermaid_of
+from quorum.ui.cards import write_mermaid
 from quorum.ui.form import list_families
 
 __all__ = ["example"]
@@ -12,4 +12,4 @@ __all__ = ["example"]
 @pytest.mark.usefixtures("example")
 def test_the_page_offers_and_draws_its_method() -> None:
     assert list_families()["Example"] == ["shout"]
-    assert "raise_voice" in str(mermaid_of("shout"))
+    assert "raise_voice" in str(write_mermaid("shout"))

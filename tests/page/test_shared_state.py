@@ -18,12 +18,12 @@ async def test_no_more_runs_at_once_than_the_machine_bears(
     monkeypatch.chdir(tmp_path)
     base = Context(model="openai:test", store=str(tmp_path / "store"), collection="none", attempts=1)
     shared = SharedState(base)
-    asked = Query("Why?")
-    runs = [shared.ask(asked) for _ in range(MOST_UNDER_WAY)]
+    query = Query("Why?")
+    runs = [shared.ask(query) for _ in range(MOST_UNDER_WAY)]
     with pytest.raises(SetupError, match=f"{MOST_UNDER_WAY} questions are under way already; ask again"):
-        shared.ask(asked)
+        shared.ask(query)
     await asyncio.gather(*(run.task for run in runs if run.task is not None))
     assert ({run.is_running for run in runs}, shared.under_way) == ({False}, {})
-    last = shared.ask(asked)
+    last = shared.ask(query)
     assert last.task is not None
     await last.task

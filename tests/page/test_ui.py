@@ -44,8 +44,8 @@ def link(served: Served, question: str = QUESTION, methods: str = "concat", more
 
 
 def texts(page: Page, selector: str) -> list[str]:
-    found: list[str] = page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.innerText)")
-    return found
+    value: list[str] = page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.innerText)")
+    return value
 
 
 def send(page: Page) -> None:
@@ -57,11 +57,11 @@ def send(page: Page) -> None:
 def open_tab(page: Page, card: int, name: str) -> None:
     """Open a part of a card, if it has it, and wait until it is drawn."""
     tabs = f"[...{CARDS}[{card}].querySelectorAll('[role=tab]')]"
-    found = f"{tabs}.find((one) => one.innerText.startsWith('{name}'))"
-    if page.run(f"!!{found}"):
-        page.run(f"{found}.click()")
+    result = f"{tabs}.find((one) => one.innerText.startsWith('{name}'))"
+    if page.run(f"!!{result}"):
+        page.run(f"{result}.click()")
         shown = f"{CARDS}[{card}].querySelector('.q-tab-panel')"
-        page.until(f"{found}.getAttribute('aria-selected') === 'true' && !!{shown}?.innerText")
+        page.until(f"{result}.getAttribute('aria-selected') === 'true' && !!{shown}?.innerText")
 
 
 def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: Served) -> None:
@@ -153,9 +153,9 @@ def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: Served) -> N
     send(page)
     page.until(ALL_DONE)
     assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["failed", "failed", "done"]
-    said = texts(page, ".answer")
-    assert "Incorrect API key provided" in said[0]
-    assert "no collection 'nowhere'" in said[1]
+    answers = texts(page, ".answer")
+    assert "Incorrect API key provided" in answers[0]
+    assert "no collection 'nowhere'" in answers[1]
     page.until("!!document.querySelector('[data-state=failed]')")
 
 
@@ -167,7 +167,7 @@ def test_impossible_questions_are_refused_beside_the_button(page: Page, served: 
     assert "Setting k=0 does not fit" in texts(page, ".runs > .error")[0]
 
 
-def test_a_link_reproduces_a_view_and_may_ask_at_once(page: Page, served: Served) -> None:
+def test_a_link_reproduces_a_view_and_may_start_its_question(page: Page, served: Served) -> None:
     settings = "&collection=sample&k=3&set=temperature%3D0.5&set=seed%3D7"
     page.visit(link(served, methods="concat,sure[ranking=lazy]", more=settings), PAGE_READY)
     assert page.run("document.querySelector('textarea').value") == QUESTION

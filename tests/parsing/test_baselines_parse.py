@@ -80,8 +80,8 @@ def test_a_statement_without_a_condition_is_well_formed(nothing: str) -> None:
 
 def test_a_condition_is_hidden_wherever_it_stands() -> None:
     reply = "Statement: The Lumen Tower, [MASK], was finished in 1931.\nHidden: the Lumen Tower"
-    found = parse_masked_statement(reply, "1931").value
-    assert found == MaskedStatement(statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower")
+    parsed = parse_masked_statement(reply, "1931").value
+    assert parsed == MaskedStatement(statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower")
     odd = parse_masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
     assert odd is not None
     assert "C++" not in odd["statement"]
@@ -94,16 +94,16 @@ WORDS = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
 
 @given(WORDS, WORDS, WORDS)
 def test_a_masked_condition_does_not_appear_in_the_statement(before: str, condition: str, after: str) -> None:
-    found = parse_masked_statement(f"Statement: {before} {condition} {after}\nHidden: {condition}", "1931").value
-    if found is not None:
-        assert MASK in found["statement"]
-        assert f" {condition} ".lower() not in f" {found['statement']} ".lower()
+    parsed = parse_masked_statement(f"Statement: {before} {condition} {after}\nHidden: {condition}", "1931").value
+    if parsed is not None:
+        assert MASK in parsed["statement"]
+        assert f" {condition} ".lower() not in f" {parsed['statement']} ".lower()
 
 
 @given(st.text(max_size=120))
 def test_parsers_never_raise(reply: str) -> None:
-    found = parse_masked_statement(reply, "x").value
-    assert found is None or MASK in found["statement"]
+    parsed = parse_masked_statement(reply, "x").value
+    assert parsed is None or MASK in parsed["statement"]
     assert parse_missing_words(reply).value
     assert parse_noted_answer(reply).value.answer
 

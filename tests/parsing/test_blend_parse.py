@@ -66,8 +66,8 @@ def test_conclusions(reply: str, answer: str, rationale: str | None) -> None:
     ],
 )
 def test_a_chain_of_thought_without_conclusion_is_malformed(reply: str, answer: str) -> None:
-    found = parse_conclusion(reply, QUESTION)
-    assert (found.value.answer, found.malformed) == (answer, True)
+    parsed = parse_conclusion(reply, QUESTION)
+    assert (parsed.value.answer, parsed.malformed) == (answer, True)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_a_chain_of_thought_without_conclusion_is_malformed(reply: str, answer: 
     ],
 )
 def test_verdicts_at_the_end_of_reasoning(reply: str, answer: str, malformed: bool) -> None:
-    found = parse_yes_no_conclusion(reply, QUESTION)
-    assert (found.value.answer, found.malformed) == (answer, malformed)
+    parsed = parse_yes_no_conclusion(reply, QUESTION)
+    assert (parsed.value.answer, parsed.malformed) == (answer, malformed)
 
 
 YES_REPLIES = [
@@ -152,15 +152,15 @@ UNCLEAR_REPLIES = [
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "answer"),
     [
         *((reply, "yes") for reply in YES_REPLIES),
         *((reply, "no") for reply in NO_REPLIES),
         *((reply, "unknown") for reply in UNKNOWN_REPLIES),
     ],
 )
-def test_yes_or_no(reply: str, said: str) -> None:
-    assert parse_yes_no(reply, "Did they meet?") == Parsed(said)
+def test_yes_or_no(reply: str, answer: str) -> None:
+    assert parse_yes_no(reply, "Did they meet?") == Parsed(answer)
 
 
 @pytest.mark.parametrize("reply", UNCLEAR_REPLIES)

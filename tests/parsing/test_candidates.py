@@ -167,17 +167,17 @@ def test_a_lettered_list_is_read_back(names: list[str]) -> None:
     distinct: dict[str, str] = {}
     for name in names:
         distinct.setdefault(vote_key(name), " ".join(name.split()))
-    found = parse_candidates(format_lettered_list(names), 26)
-    assert not found.malformed
-    assert [" ".join(name.split()) for name in found.value] == list(distinct.values())
+    parsed = parse_candidates(format_lettered_list(names), 26)
+    assert not parsed.malformed
+    assert [" ".join(name.split()) for name in parsed.value] == list(distinct.values())
 
 
 @given(st.text(st.sampled_from("(a)b.:1-*[]{}\"'\n ,Pé"), max_size=40), st.integers(1, 4))
 def test_candidates_are_few_distinct_and_known(reply: str, most: int) -> None:
-    found = parse_candidates(reply, most)
-    assert len(found.value) <= most
-    assert len({vote_key(one) for one in found.value}) == len(found.value)
-    assert all(one == one.strip() and "\n" not in one and not is_unknown(one) for one in found.value)
+    parsed = parse_candidates(reply, most)
+    assert len(parsed.value) <= most
+    assert len({vote_key(one) for one in parsed.value}) == len(parsed.value)
+    assert all(one == one.strip() and "\n" not in one and not is_unknown(one) for one in parsed.value)
 
 
 @given(st.text())

@@ -7,9 +7,9 @@ from quorum.parsing.passage_ids import parse_passage_ids
 
 
 @pytest.mark.parametrize("reply", ["İ", "(ſ)", "K.", "answer: İ"])
-def test_a_letter_that_only_looks_like_one_chooses_nothing(reply: str) -> None:
-    found = parse_choice(reply, ["Rohrau", "Vienna"])
-    assert (found.value not in ("Rohrau", "Vienna"), found.malformed) == (True, True)
+def test_a_word_that_looks_like_a_letter_is_no_choice(reply: str) -> None:
+    parsed = parse_choice(reply, ["Rohrau", "Vienna"])
+    assert (parsed.value not in ("Rohrau", "Vienna"), parsed.malformed) == (True, True)
 
 
 @pytest.mark.parametrize("between", [", ", " , ", ";", " and ", ",, "])

@@ -20,8 +20,8 @@ def read_all(reply: str, prompt: str = "answer_long") -> list[str]:
 
 
 def test_long_answers_and_turns_of_a_dialogue_are_written_out() -> None:
-    found = {name for name in BUILT_IN if is_written_out(name)}
-    assert found == {f"answer{kind}_{form}" for kind in ("", "_candidates") for form in ("long", "dialogue")}
+    collected = {name for name in BUILT_IN if is_written_out(name)}
+    assert collected == {f"answer{kind}_{form}" for kind in ("", "_candidates") for form in ("long", "dialogue")}
 
 
 def test_what_is_shown_grows_and_begins_the_answer() -> None:

@@ -77,14 +77,14 @@ REPLIES = {  # reply -> question, answers, malformed
 
 @pytest.mark.parametrize("reply", REPLIES)
 def test_replies_as_models_write_them(reply: str) -> None:
-    found = parse_written_question(reply)
-    assert found.value is not None
-    assert (found.value.question, found.value.answers, found.malformed) == REPLIES[reply]
+    parsed = parse_written_question(reply)
+    assert parsed.value is not None
+    assert (parsed.value.question, parsed.value.answers, parsed.malformed) == REPLIES[reply]
 
 
 def test_half_a_character_can_be_written_to_a_file() -> None:
-    found = parse_written_question('{"question": "Who lit it\\ud800?", "answer": "Ida\\udfff"}').value
-    assert found == WrittenQuestion("Who lit it\ufffd?", ["Ida\ufffd"])
+    parsed = parse_written_question('{"question": "Who lit it\\ud800?", "answer": "Ida\\udfff"}').value
+    assert parsed == WrittenQuestion("Who lit it\ufffd?", ["Ida\ufffd"])
 
 
 @pytest.mark.parametrize(
@@ -131,13 +131,13 @@ REPLY_PIECES = [
 @given(st.one_of(st.text(), st.lists(st.sampled_from(REPLY_PIECES), max_size=40).map("".join)))
 @settings(max_examples=150, deadline=None)
 def test_any_reply_is_read(reply: str) -> None:
-    found = parse_written_question(reply).value
-    if found is not None:
-        assert isinstance(found, WrittenQuestion)
-        assert 0 < len(found.question) <= 400
-        assert "\n" not in found.question
-        assert len(found.answers) <= 6
-        assert all(answer.strip() for answer in found.answers)
+    parsed = parse_written_question(reply).value
+    if parsed is not None:
+        assert isinstance(parsed, WrittenQuestion)
+        assert 0 < len(parsed.question) <= 400
+        assert "\n" not in parsed.question
+        assert len(parsed.answers) <= 6
+        assert all(answer.strip() for answer in parsed.answers)
 
 
 WORDS = st.text("abcdefg ", min_size=1, max_size=20).filter(lambda text: any(c.isalpha() for c in text))
@@ -145,21 +145,24 @@ WORDS = st.text("abcdefg ", min_size=1, max_size=20).filter(lambda text: any(c.i
 
 @given(WORDS, st.lists(WORDS, min_size=1, max_size=3))
 def test_replies_that_keep_the_contract_are_read(question: str, answers: list[str]) -> None:
-    asked, (first, *others) = f"Which {' '.join(question.split())}?", [f"x{' '.join(one.split())}" for one in answers]
-    found = parse_written_question(f"{asked}\nAnswer: {first}\nAlso: {' | '.join(others)}")
-    assert found.value is not None
+    written_question, (first, *others) = (
+        f"Which {' '.join(question.split())}?",
+        [f"x{' '.join(one.split())}" for one in answers],
+    )
+    parsed = parse_written_question(f"{written_question}\nAnswer: {first}\nAlso: {' | '.join(others)}")
+    assert parsed.value is not None
     known = {normalize(answer): answer for answer in reversed([first, *others])}
-    assert (found.value.question, set(found.value.answers)) == (asked, set(known.values()))
-    assert found.value.answers[0] == first
-    assert not found.malformed
+    assert (parsed.value.question, set(parsed.value.answers)) == (written_question, set(known.values()))
+    assert parsed.value.answers[0] == first
+    assert not parsed.malformed
 
 
 @given(st.integers(1, 500), st.lists(st.floats(0, 100), min_size=3, max_size=3).filter(any))
 def test_shares_add_up(n: int, shares: list[float]) -> None:
     mix = dict(zip(QUESTION_KINDS, shares, strict=True))
-    found = split_by_mix(n, mix)
-    assert sum(found.values()) == n
-    assert all(abs(found[kind] - n * mix[kind] / sum(shares)) < 1 for kind in QUESTION_KINDS)
+    counts = split_by_mix(n, mix)
+    assert sum(counts.values()) == n
+    assert all(abs(counts[kind] - n * mix[kind] / sum(shares)) < 1 for kind in QUESTION_KINDS)
 
 
 def test_the_mix_of_kinds_is_read_and_split() -> None:
@@ -192,8 +195,8 @@ def test_passages_without_a_title_stand_for_themselves() -> None:
 
 def test_short_passages_are_left_out() -> None:
     texts = ["a few words", "word " * 20, "東京都の塔は高いです" * 5]
-    found = select_long_passages([Passage(id=str(n), title="", text=text) for n, text in enumerate(texts)], 20)
-    assert [one["id"] for one in found] == ["1", "2"]
+    result = select_long_passages([Passage(id=str(n), title="", text=text) for n, text in enumerate(texts)], 20)
+    assert [one["id"] for one in result] == ["1", "2"]
 
 
 def make_passage(id_: str, text: str, title: str = "") -> Passage:
@@ -250,12 +253,12 @@ def test_a_round_is_limited() -> None:
 
 
 def test_repeated_questions_are_recognised() -> None:
-    asked = EarlierQuestions()
-    asked.add("Who designed the lighthouse on the island of Skarvoy?")
-    assert asked.has("who designed the Lighthouse on the island of Skarvoy")
-    assert asked.has("Who was it who designed the lighthouse of the island Skarvoy?")
-    assert not asked.has("Who lit the lighthouse on the island of Skarvoy in 1889?")
-    assert not asked.has("Who designed the lighthouse on the island of Tromsdal?")
+    earlier_questions = EarlierQuestions()
+    earlier_questions.add("Who designed the lighthouse on the island of Skarvoy?")
+    assert earlier_questions.has("who designed the Lighthouse on the island of Skarvoy")
+    assert earlier_questions.has("Who was it who designed the lighthouse of the island Skarvoy?")
+    assert not earlier_questions.has("Who lit the lighthouse on the island of Skarvoy in 1889?")
+    assert not earlier_questions.has("Who designed the lighthouse on the island of Tromsdal?")
 
 
 @pytest.mark.parametrize(
@@ -268,7 +271,7 @@ def test_repeated_questions_are_recognised() -> None:
         "Who drew what the first passage describes?",
     ],
 )
-def test_a_question_that_speaks_of_its_passage(question: str) -> None:
+def test_questions_that_mention_their_passage_are_found(question: str) -> None:
     assert POINTING_PHRASE.search(question)
 
 
@@ -281,5 +284,5 @@ def test_a_question_that_speaks_of_its_passage(question: str) -> None:
         "From which text did Luther translate?",
     ],
 )
-def test_a_question_that_does_not(question: str) -> None:
+def test_questions_that_do_not_mention_their_passage(question: str) -> None:
     assert not POINTING_PHRASE.search(question)

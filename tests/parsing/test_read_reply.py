@@ -25,7 +25,7 @@ def test_every_prompt_has_a_contract_and_no_other_name_has() -> None:
 
 def list_sent_prompts() -> dict[str, set[str]]:
     """{prompt: names in the `parse` of the calls of `ask` that send it}, where the prompt is named in the call."""
-    found: dict[str, set[str]] = {}
+    collected: dict[str, set[str]] = {}
     for file in FILES_THAT_SEND:
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "ask"):
@@ -35,8 +35,8 @@ def list_sent_prompts() -> dict[str, set[str]]:
                 next((one.value for one in call.keywords if one.arg == "parse"), None),
             )
             if prompt is not None and parse is not None:
-                found[prompt] = {node.id for node in ast.walk(parse) if isinstance(node, ast.Name)}
-    return found
+                collected[prompt] = {node.id for node in ast.walk(parse) if isinstance(node, ast.Name)}
+    return collected
 
 
 def get_prompt_name(node: ast.expr) -> str | None:
@@ -80,8 +80,8 @@ CANDIDATES = ["Ada Korn", "Jonas Brekke"]
     ],
 )
 def test_value(prompt: str, reply: str, extras: dict[str, Any], value: Any) -> None:
-    found = read_reply(prompt, reply, **extras)
-    assert (found.value, found.malformed) == (value, False)
+    reading = read_reply(prompt, reply, **extras)
+    assert (reading.value, reading.malformed) == (value, False)
 
 
 def test_fields_of_values() -> None:
@@ -114,5 +114,5 @@ def test_an_unknown_prompt_is_a_setup_error_that_lists_them() -> None:
 
 @given(prompt=st.sampled_from(sorted(CONTRACTS)), reply=st.text())
 def test_no_reply_raises(prompt: str, reply: str) -> None:
-    found = read_reply(prompt, reply, question="Who?", candidates=CANDIDATES, count=2)
-    assert found.malformed in (True, False)
+    reading = read_reply(prompt, reply, question="Who?", candidates=CANDIDATES, count=2)
+    assert reading.malformed in (True, False)

@@ -128,6 +128,6 @@ def test_every_order_is_read_in_every_form(places: list[int], separator: str, fo
 
 @given(st.lists(st.integers(0, 9), max_size=9), st.integers(2, 6))
 def test_named_ones_come_first_and_the_rest_keep_their_order(numbers: list[int], count: int) -> None:
-    found = parse_ranking(" > ".join(f"[{number}]" for number in numbers), count).value
+    parsed = parse_ranking(" > ".join(f"[{number}]" for number in numbers), count).value
     named = [n - 1 for n in dict.fromkeys(numbers) if 0 < n <= count]
-    assert found == named + [place for place in range(count) if place not in named]
+    assert parsed == named + [place for place in range(count) if place not in named]

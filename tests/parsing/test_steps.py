@@ -84,9 +84,9 @@ def test_searches(reply: str, query: str) -> None:
     ],
 )
 def test_searches_that_break_the_contract(reply: str, query: str | None) -> None:
-    found = parse_step(reply)
-    assert (found.value.query, found.value.answer, found.malformed) == (query, None, True)
-    assert found.value.thought.startswith(THOUGHT)
+    parsed = parse_step(reply)
+    assert (parsed.value.query, parsed.value.answer, parsed.malformed) == (query, None, True)
+    assert parsed.value.thought.startswith(THOUGHT)
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def test_finishes_that_break_the_contract(reply: str, answer: str) -> None:
 
 @pytest.mark.parametrize("reply", ["", "  \n", "...", "```\n```", "{}", "[]", "null"])
 def test_no_step_at_all(reply: str) -> None:
-    found = parse_step(reply)
-    assert found.malformed
-    assert (found.value.query, found.value.answer) == (None, None)
+    parsed = parse_step(reply)
+    assert parsed.malformed
+    assert (parsed.value.query, parsed.value.answer) == (None, None)
 
 
 def test_an_action_that_a_thought_talks_about_is_not_the_one_taken() -> None:
@@ -157,7 +157,7 @@ def test_a_thought_of_several_lines_becomes_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "found"),
+    ("reply", "follow_up"),
     [
         ("Yes.\nFollow up: How high is K2?", FollowUp(question="How high is K2?")),
         (" Yes.\nFollow up: How high is K2?\n", FollowUp(question="How high is K2?")),
@@ -212,12 +212,12 @@ def test_a_thought_of_several_lines_becomes_one_line() -> None:
         ("No follow up questions are needed.", FollowUp()),
     ],
 )
-def test_follow_ups(reply: str, found: FollowUp) -> None:
-    assert parse_follow_up(reply) == Parsed(found)
+def test_follow_ups(reply: str, follow_up: FollowUp) -> None:
+    assert parse_follow_up(reply) == Parsed(follow_up)
 
 
 @pytest.mark.parametrize(
-    ("reply", "found"),
+    ("reply", "follow_up"),
     [
         ("Yes. How high is K2?", FollowUp(question="How high is K2?")),
         ("How high is K2?", FollowUp(question="How high is K2?")),
@@ -233,8 +233,8 @@ def test_follow_ups(reply: str, found: FollowUp) -> None:
         ('{"follow_up": ""}', FollowUp()),
     ],
 )
-def test_follow_ups_that_break_the_contract(reply: str, found: FollowUp) -> None:
-    assert parse_follow_up(reply) == Parsed(found, malformed=True)
+def test_follow_ups_that_break_the_contract(reply: str, follow_up: FollowUp) -> None:
+    assert parse_follow_up(reply) == Parsed(follow_up, malformed=True)
 
 
 @pytest.mark.parametrize(
@@ -288,15 +288,15 @@ def test_any_reply_is_at_most_one_thing_on_one_line(reply: str) -> None:
     act, follow = parse_step(reply).value, parse_follow_up(reply).value
     assert act.query is None or act.answer is None
     assert follow.question is None or follow.answer is None
-    for said in (act.query, act.answer, follow.question, follow.answer, parse_final_answer(reply).value.answer):
-        assert said is None or (said.strip() == said != "" and len(said.splitlines()) == 1)
+    for text in (act.query, act.answer, follow.question, follow.answer, parse_final_answer(reply).value.answer):
+        assert text is None or (text.strip() == text != "" and len(text.splitlines()) == 1)
     assert len(act.thought.splitlines()) <= 1
 
 
 @given(REPLY_LINES)
 def test_without_an_action_a_reply_is_malformed(reply: str) -> None:
-    found = parse_step(reply)
-    assert found.malformed or found.value.query or found.value.answer
+    parsed = parse_step(reply)
+    assert parsed.malformed or parsed.value.query or parsed.value.answer
 
 
 NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
@@ -309,8 +309,8 @@ RUN_ONS = st.sampled_from(
 def test_text_after_the_first_action_is_ignored(name: str, other: str, run_on: str, verb: str) -> None:
     step = f"{THOUGHT}\nAction 1: {verb}[{name}]"
     assert parse_step(step + run_on.format(other, other)) == parse_step(step)
-    found = parse_step(step).value
-    assert (found.query or found.answer) == name
+    parsed = parse_step(step).value
+    assert (parsed.query or parsed.answer) == name
 
 
 @given(NAMES, NAMES)

@@ -88,15 +88,15 @@ def test_summaries(reply: str, summary: str) -> None:
     "reply", ["", " \n", "[DONE]", "**[DONE]**", "...", "Paragraph:", "<think>It was Rohrau", "```\n```"]
 )
 def test_a_reply_that_says_nothing(reply: str) -> None:
-    found = parse_summary(remove_thinking(reply))
-    assert found.malformed
-    assert not any(character.isalnum() for character in found.value)
+    parsed = parse_summary(remove_thinking(reply))
+    assert parsed.malformed
+    assert not any(character.isalnum() for character in parsed.value)
 
 
 @given(st.text())
 def test_any_reply_is_read(reply: str) -> None:
-    found = parse_summary(reply)
-    assert found.malformed == (not any(character.isalnum() for character in found.value))
+    parsed = parse_summary(reply)
+    assert parsed.malformed == (not any(character.isalnum() for character in parsed.value))
 
 
 SENTENCE = st.text("abcdefghij ,'", min_size=1, max_size=40).map(lambda text: f"Haydn {' '.join(text.split())} there.")

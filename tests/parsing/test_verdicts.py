@@ -315,7 +315,7 @@ SWAPPED_WORDS = {"1": "2", "2": "1", "First": "Second", "first": "second", "form
 
 def exchange_passages(reply: str) -> str:
     """The reply that prefers the other passage."""
-    return re.sub(r"(?<![a-z])(?:[12]|[Ff]irst|former|one|A(?=\Z))", lambda found: SWAPPED_WORDS[found[0]], reply)
+    return re.sub(r"(?<![a-z])(?:[12]|[Ff]irst|former|one|A(?=\Z))", lambda match: SWAPPED_WORDS[match[0]], reply)
 
 
 @pytest.mark.parametrize("reply", FIRST_IS_BETTER)
@@ -347,10 +347,10 @@ def test_any_reply_is_read(reply: str) -> None:
 
 
 @given(st.sampled_from(["True", "False", "Passage 1", "Passage 2", "Both"]), st.sampled_from(["", "**", "`", '"', "_"]))
-def test_wrapping_changes_nothing(said: str, mark: str) -> None:
-    for wrapped in (f"{mark}{said}{mark}", f" {mark}{said}{mark}.\n", f"Answer: {mark}{said}{mark}"):
-        assert parse_validity(wrapped) == parse_validity(said)
-        assert parse_preference(wrapped) == parse_preference(said)
+def test_wrapping_changes_nothing(verdict: str, mark: str) -> None:
+    for wrapped in (f"{mark}{verdict}{mark}", f" {mark}{verdict}{mark}.\n", f"Answer: {mark}{verdict}{mark}"):
+        assert parse_validity(wrapped) == parse_validity(verdict)
+        assert parse_preference(wrapped) == parse_preference(verdict)
 
 
 @pytest.mark.parametrize(

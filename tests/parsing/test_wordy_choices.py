@@ -101,15 +101,15 @@ CHOOSE_NONE = [
 
 @pytest.mark.parametrize("reply", CHOOSE_THE_THIRD)
 def test_one_letter_or_text_is_a_choice(reply: str) -> None:
-    found = parse_choice(reply, METALS)
-    assert (found.value, found.malformed) == ("tin", False)
+    parsed = parse_choice(reply, METALS)
+    assert (parsed.value, parsed.malformed) == ("tin", False)
 
 
 @pytest.mark.parametrize("reply", CHOOSE_NONE)
 def test_several_letters_and_none_are_no_choice(reply: str) -> None:
-    found = parse_choice(reply, METALS)
-    assert found.malformed or is_unknown(found.value)
-    assert found.value not in METALS
+    parsed = parse_choice(reply, METALS)
+    assert parsed.malformed or is_unknown(parsed.value)
+    assert parsed.value not in METALS
 
 
 def test_an_article_is_no_letter() -> None:

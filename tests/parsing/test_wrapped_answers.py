@@ -118,5 +118,5 @@ def test_wrapped_verdicts_are_read(wrapping: str, word: str, value: str) -> None
 
 
 def test_thoughts_in_an_answer_tag_are_no_rationale_of_it() -> None:
-    found = parse_reasoned_answer("Passage 2 names it.\n<answer>Paris</answer>").value
-    assert (found.answer, found.rationale) == ("Paris", "Passage 2 names it.")
+    parsed = parse_reasoned_answer("Passage 2 names it.\n<answer>Paris</answer>").value
+    assert (parsed.answer, parsed.rationale) == ("Paris", "Passage 2 names it.")

@@ -71,15 +71,15 @@ def test_overrides_from_a_mapping_and_from_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("$passages $question $speaker", r"'answer' uses \$speaker"),
         ("$passages", r"'answer' does not use \$question"),
         ("$passages $question for $ 5", r"'answer' has a '\$'"),
     ],
 )
-def test_a_broken_override_names_prompt_and_variable(text: str, said: str) -> None:
-    with pytest.raises(SetupError, match=said):
+def test_a_broken_override_names_prompt_and_variable(text: str, message: str) -> None:
+    with pytest.raises(SetupError, match=message):
         render("answer", {"answer": text}, passages="p", question="q")
 
 

@@ -85,10 +85,10 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     openai_server.reply(reader)
     journal = str(data.parent / "journal.sqlite")
     many = await run(data, "many", journal=journal, details=True)
-    asked = len(openai_server.requests)
-    assert asked == many.spent.calls == 3 * QUESTION_COUNT
+    request_count = len(openai_server.requests)
+    assert request_count == many.spent.calls == 3 * QUESTION_COUNT
     one = await run(data, "one", engine="local", journal=journal, details=True)
-    assert (one.spent.calls, len(openai_server.requests)) == (0, asked)  # the journal of the workers had it all
+    assert (one.spent.calls, len(openai_server.requests)) == (0, request_count)  # the journal of the workers had it all
     assert read_rows_without_times(many.folder) == read_rows_without_times(one.folder)
     assert (many.asked, many.summary["concat"]["em"]) == (2 * QUESTION_COUNT, one.summary["concat"]["em"])
     for name in ("comparison.json", "config.json"):
@@ -214,9 +214,9 @@ def test_an_interrupted_command_is_continued(
     while len(rows(out)) < QUESTION_COUNT - 1:
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    _, output = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert said == "quorum: stopped; the same command again goes on from here.\n"
+    assert output == "quorum: stopped; the same command again goes on from here.\n"
     openai_server.release()
     done = subprocess.run(command(data, out), env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -70,28 +70,28 @@ def test_the_index_is_the_one_that_bm25s_makes(texts: list[str], at_once: int) -
     corpus = [tokenize(text) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bm25_index, "AT_ONCE", at_once)
-        made = build_index(texts)
-    if made is None:
+        index = build_index(texts)
+    if index is None:
         assert not any(corpus)
         return
     own = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numpy")
     own.index(corpus, show_progress=False, create_empty_token=False)
-    assert set(made.vocabulary) == set(own.vocab_dict)
+    assert set(index.vocabulary) == set(own.vocab_dict)
     for word in own.vocab_dict:
         theirs = own.get_scores_from_ids(own.get_tokens_ids([word]))
-        assert made.compute_scores([word]).tolist() == theirs.tolist(), word
+        assert index.compute_scores([word]).tolist() == theirs.tolist(), word
 
 
 @given(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)))
-def test_words_are_found_alike_on_every_way(text: str) -> None:
+def test_every_search_path_splits_words_alike(text: str) -> None:
     """ASCII, other spaced scripts and texts with an unspaced script are read in three ways."""
     assert split_words(f"{text} 東") == [*split_words(text), "東"]
 
 
 async def test_given_passages_are_ranked_by_bm25_and_the_rest_follow_in_order() -> None:
-    found = await search("What flows through Vienna?", Context(k=4), given=RIVER_PASSAGES)
-    assert [passage["id"] for passage in found] == ["b", "a", "c", "d"]
-    assert found[0]["score"] > found[1]["score"] > found[2]["score"] == found[3]["score"] == 0
+    passages = await search("What flows through Vienna?", Context(k=4), given=RIVER_PASSAGES)
+    assert [passage["id"] for passage in passages] == ["b", "a", "c", "d"]
+    assert passages[0]["score"] > passages[1]["score"] > passages[2]["score"] == passages[3]["score"] == 0
     assert [p["id"] for p in await search("xylophone", Context(k=3), given=RIVER_PASSAGES)] == ["a", "b", "c"]
 
 

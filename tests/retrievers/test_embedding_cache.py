@@ -32,7 +32,7 @@ class Counting(Embeddings):
         return [float(len(text)), 0.0, 0.1]
 
 
-def test_a_text_is_embedded_once_and_gets_the_same_vector_again(tmp_path: Path) -> None:
+def test_a_text_is_embedded_once_and_keeps_its_vector(tmp_path: Path) -> None:
     model = Counting()
     first = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS)
     assert model.embedded == TEXTS[:2]
@@ -77,8 +77,10 @@ def test_a_cache_that_is_too_large_drops_its_oldest_vectors(tmp_path: Path, monk
     cached.embed_documents(texts)
     monkeypatch.setattr(embedding_cache, "LARGEST_CACHE", 1)
     cached.embed_documents(["The last one."])
-    kept = cached.read([cached.make_key(text) for text in texts])
-    assert set(kept) == {cached.make_key(text) for text in texts[20:]} | (kept.keys() & {cached.make_key(texts[19])})
+    cached_vectors = cached.read([cached.make_key(text) for text in texts])
+    assert set(cached_vectors) == {cached.make_key(text) for text in texts[20:]} | (
+        cached_vectors.keys() & {cached.make_key(texts[19])}
+    )
 
 
 def test_a_second_collection_of_the_same_texts_asks_no_server(tmp_path: Path, openai_server: OpenAIServer) -> None:
@@ -87,10 +89,10 @@ def test_a_second_collection_of_the_same_texts_asks_no_server(tmp_path: Path, op
     store = tmp_path / "store"
     settings = {"store": store, "embeddings": "openai:embed"}
     index_documents([tmp_path / "docs"], collection="one", **settings)  # type: ignore[arg-type]
-    asked = len(openai_server.requests)
-    assert asked > 0
+    request_count = len(openai_server.requests)
+    assert request_count > 0
     index_documents([tmp_path / "docs"], collection="two", **settings)  # type: ignore[arg-type]
-    assert len(openai_server.requests) == asked
+    assert len(openai_server.requests) == request_count
     vectors = [
         open_store(store).get_client().get_collection(name).get(include=["embeddings"])["embeddings"]
         for name in ("one", "two")
@@ -98,7 +100,7 @@ def test_a_second_collection_of_the_same_texts_asks_no_server(tmp_path: Path, op
     assert np.array_equal(*vectors)
 
 
-def test_objects_are_not_cached_because_their_name_does_not_say_all(tmp_path: Path) -> None:
+def test_embeddings_objects_are_not_cached(tmp_path: Path) -> None:
     passage = Passage(id="a", title="", text=TEXTS[0])
     for collection in ("one", "two"):
         model = Counting()

@@ -15,8 +15,8 @@ needs_full = pytest.mark.skipif(not FULL_DISK.exists(), reason="no /dev/full her
 
 @needs_full
 def test_a_full_disk_is_a_setup_error() -> None:
-    said = r"x\.json cannot be written \(No space left on device\); make room"
-    with pytest.raises(SetupError, match=said), explain_write_errors(Path("x.json")):
+    message = r"x\.json cannot be written \(No space left on device\); make room"
+    with pytest.raises(SetupError, match=message), explain_write_errors(Path("x.json")):
         FULL_DISK.write_bytes(b"x")
 
 

@@ -131,8 +131,8 @@ def test_every_type_is_read_with_its_title(docs: Path, index: Index, list_held: 
     report = index()
     assert report.skipped == []
     assert counts(report) == (9, 0, 0, 0, 10)
-    found = {passage["title"] or passage["id"]: passage["text"] for passage in list_held()}
-    assert found == {
+    passages = {passage["title"] or passage["id"]: passage["text"] for passage in list_held()}
+    assert passages == {
         "plain": "The Rhine is long.",
         "The Danube": "It is long and wide.",
         "The Volga": "Volga!\nLongest.",
@@ -158,7 +158,7 @@ def test_titles_of_markdown(
     assert [passage["title"] for passage in list_held()] == [title]
 
 
-def test_unreadable_files_are_named_and_the_rest_goes_on(docs: Path, index: Index, tmp_path: Path) -> None:
+def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: Index, tmp_path: Path) -> None:
     (docs / "good.txt").write_text("A good file.")
     (docs / "broken.txt").write_bytes(b"\xff\xfeab\x00")
     (docs / "nul.md").write_bytes(b"# Title\n\nab\0cd")
@@ -238,7 +238,9 @@ def test_a_changed_document_is_replaced(docs: Path, index: Index, list_held: Cal
     assert list_texts(list_held()) == list_texts(after)  # what was read before stays
 
 
-def test_words_sets_the_length(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
+def test_the_option_words_sets_the_passage_length(
+    docs: Path, index: Index, list_held: Callable[[], list[Passage]]
+) -> None:
     (docs / "a.txt").write_text(" ".join(sentence(i) for i in range(30)))
     assert counts(index(words=50)) == (1, 0, 0, 0, 8)
     assert max(len(passage["text"].split()) for passage in list_held()) <= 50
@@ -247,7 +249,7 @@ def test_words_sets_the_length(docs: Path, index: Index, list_held: Callable[[],
         index(words=4)
 
 
-def test_prune_removes_what_is_gone(
+def test_prune_removes_deleted_documents(
     docs: Path, index: Index, list_held: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
@@ -323,9 +325,9 @@ def test_progress_counts_files_and_lines(docs: Path, index: Index) -> None:
     (docs / "a.txt").write_text("One.")
     (docs / "b.jsonl").write_text('{"id": "1", "text": "x"}\n{"id": "2", "text": "y"}\nbroken\n')
     (docs / "c.bin").write_text("?")
-    told: list[tuple[int, int, str]] = []
-    index(progress=lambda done, total, path: told.append((done, total, Path(path).name)))
-    assert told == [(1, 5, "a.txt"), (2, 5, "b.jsonl"), (3, 5, "b.jsonl"), (4, 5, "b.jsonl"), (5, 5, "c.bin")]
+    events: list[tuple[int, int, str]] = []
+    index(progress=lambda done, total, path: events.append((done, total, Path(path).name)))
+    assert events == [(1, 5, "a.txt"), (2, 5, "b.jsonl"), (3, 5, "b.jsonl"), (4, 5, "b.jsonl"), (5, 5, "c.bin")]
 
 
 def test_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path: Path) -> None:
@@ -344,7 +346,7 @@ def test_the_store_itself_is_not_indexed(docs: Path, index: Index) -> None:
 
 
 @pytest.mark.parametrize("name", ["ab", "a/b", "10.0.0.1"])
-def test_bad_names_are_errors(name: str, index: Index) -> None:
+def test_invalid_collection_names_are_errors(name: str, index: Index) -> None:
     with pytest.raises(SetupError, match="cannot name a collection"):
         index(collection=name)
 
@@ -354,7 +356,7 @@ def test_the_sample_is_not_to_be_written_to(index: Index) -> None:
         index(collection="sample")
 
 
-def test_other_embeddings_are_an_error(docs: Path, index: Index) -> None:
+def test_different_embeddings_are_an_error(docs: Path, index: Index) -> None:
     (docs / "a.txt").write_text("One.")
     index()
     with pytest.raises(SetupError, match="'docs' was made with the embeddings"):

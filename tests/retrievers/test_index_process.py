@@ -49,7 +49,7 @@ def contents(store: Path) -> list[Passage]:
 
 
 @pytest.mark.long
-async def test_killed_half_way_and_started_again_it_ends_with_the_same_collection(tmp_path: Path) -> None:
+async def test_indexing_that_was_killed_continues_to_the_same_collection(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     write(docs, "river", 60)
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
@@ -63,10 +63,10 @@ async def test_killed_half_way_and_started_again_it_ends_with_the_same_collectio
     for kind in ("chroma", "bm25", "hybrid"):
         context = Context(collection="docs", embeddings=VECTORS, retriever=kind, k=1000)
         question = "Sentence 7 of text 41"
-        found = await search(question, Context(**vars(context) | {"store": str(tmp_path / "store")}))
+        passages = await search(question, Context(**vars(context) | {"store": str(tmp_path / "store")}))
         expected = await search(question, Context(**vars(context) | {"store": str(tmp_path / "whole")}))
-        assert sorted(passage["id"] for passage in found) == sorted(passage["id"] for passage in expected)
-        assert found[0]["score"] == pytest.approx(expected[0]["score"], abs=1e-6)
+        assert sorted(passage["id"] for passage in passages) == sorted(passage["id"] for passage in expected)
+        assert passages[0]["score"] == pytest.approx(expected[0]["score"], abs=1e-6)
 
 
 @pytest.mark.long
@@ -79,18 +79,18 @@ async def test_questions_while_another_process_indexes(tmp_path: Path) -> None:
     await search("river", context)
     write(docs, "tiger", 20)
     process = start_indexer(docs, store)
-    asked = 0
+    question_count = 0
     while process.poll() is None:
-        found = await search("the river and the tiger", context)
-        assert len({passage["id"] for passage in found}) == 20
-        assert all(passage["text"] and passage["title"] for passage in found)
-        asked += 1
+        passages = await search("the river and the tiger", context)
+        assert len({passage["id"] for passage in passages}) == 20
+        assert all(passage["text"] and passage["title"] for passage in passages)
+        question_count += 1
     assert process.wait() == 0
-    assert asked > 0
+    assert question_count > 0
     for kind in ("chroma", "bm25", "hybrid"):
-        found = await search("the tiger", Context(**vars(context) | {"retriever": kind, "k": 500}))
-        assert len(found) == len(contents(store))
-        assert all("tiger" in passage["text"] and "river" not in passage["text"] for passage in found)
+        passages = await search("the tiger", Context(**vars(context) | {"retriever": kind, "k": 500}))
+        assert len(passages) == len(contents(store))
+        assert all("tiger" in passage["text"] and "river" not in passage["text"] for passage in passages)
 
 
 @pytest.mark.long

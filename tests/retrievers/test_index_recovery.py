@@ -10,7 +10,7 @@ from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers.chroma_client import damaged_index_error
+from quorum.retrievers.chroma_client import make_damaged_index_error
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.index_recovery import is_index_error, keep_write_mark, read_boot_id
 from quorum.retrievers.store import Store, get_cached_store, open_store
@@ -82,7 +82,7 @@ def store(whole: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "name", ["index_metadata.pickle", "data_level0.bin", "length.bin", "header.bin", "link_lists.bin"]
 )
-def test_every_cut_is_seen(store: Path, name: str, number: int) -> None:
+def test_a_file_that_was_cut_anywhere_is_detected(store: Path, name: str, number: int) -> None:
     assert not reopen_store(store).is_torn(COLLECTION_NAME)
     cut(store, name, number)
     assert reopen_store(store).is_torn(COLLECTION_NAME)
@@ -95,7 +95,7 @@ def test_every_cut_is_seen(store: Path, name: str, number: int) -> None:
         (missing, "data_level0.bin"),
     ],
 )
-def test_a_torn_index_is_made_anew(
+def test_a_damaged_index_is_rebuilt(
     store: Path, harm: Callable[[Path, str], None], name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     info = reopen_store(store).info(COLLECTION_NAME)
@@ -146,7 +146,7 @@ def mark_and_file(store: Path) -> tuple[Path, Path]:
     return mark, links
 
 
-def test_a_write_that_never_ended_is_seen(store: Path) -> None:
+def test_an_unfinished_write_is_detected(store: Path) -> None:
     """Whatever the files hold: they were written to after the mark was set, or the machine was started since."""
     reopen_store(store)
     mark, links = mark_and_file(store)
@@ -167,7 +167,7 @@ def test_a_write_that_never_ended_is_seen(store: Path) -> None:
     assert reopen_store(store).is_torn(COLLECTION_NAME)
 
 
-def test_a_write_that_fails_leaves_its_mark_and_one_that_ends_does_not(store: Path) -> None:
+def test_only_a_failed_write_leaves_its_mark(store: Path) -> None:
     reopen_store(store)
     mark, _ = mark_and_file(store)
     collection = open_store(store).get_client().get_collection(COLLECTION_NAME)
@@ -183,21 +183,21 @@ def test_a_write_that_fails_leaves_its_mark_and_one_that_ends_does_not(store: Pa
 def test_a_store_may_have_any_name(tmp_path: Path, name: str) -> None:
     passages = PASSAGES[:3]
     index_passages(passages, collection=COLLECTION_NAME, store=tmp_path / name, embeddings=Numbers())
-    assert [found.name for found in tmp_path.iterdir()] == [name]
+    assert [result.name for result in tmp_path.iterdir()] == [name]
     assert find_nearest(reopen_store(tmp_path / name), 2)[0] == "p2"
 
 
-def test_the_files_of_a_server_are_the_servers() -> None:
-    assert "restore them there" in str(damaged_index_error("http://localhost:8000", "cut"))
+def test_a_damaged_index_on_a_server_must_be_restored_there() -> None:
+    assert "restore them there" in str(make_damaged_index_error("http://localhost:8000", "cut"))
 
 
 @pytest.mark.parametrize(
-    ("said", "speaks"),
+    ("error_text", "speaks"),
     [
         ("Error creating hnsw segment reader: Error deserializing pickle file: eval error at offset 819", True),
         ("Error creating hnsw segment reader: Too many open files (os error 24)", False),
         ("database disk image is malformed", False),
     ],
 )
-def test_passing_errors_are_not_taken_for_a_damaged_index(said: str, speaks: bool) -> None:
-    assert is_index_error(RuntimeError(said)) is speaks
+def test_passing_errors_are_not_taken_for_a_damaged_index(error_text: str, speaks: bool) -> None:
+    assert is_index_error(RuntimeError(error_text)) is speaks

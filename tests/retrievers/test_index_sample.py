@@ -36,8 +36,8 @@ def refresh() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def passages(refresh: ModuleType) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = refresh.passages_by_document(SAMPLE / "corpus")
-    return found
+    collected: dict[str, dict[str, str]] = refresh.passages_by_document(SAMPLE / "corpus")
+    return collected
 
 
 def records(name: str) -> list[Record]:
@@ -102,29 +102,29 @@ def context(tmp_path: Path) -> Context:
 
 async def test_the_sample_is_made_on_first_use(context: Context) -> None:
     gold = next(record for record in records("questions") if record["id"] == "s002")
-    found = await search(gold["question"], replace(context, retriever="bm25"))
-    assert gold["gold"][0] in [passage["id"] for passage in found]
+    passages = await search(gold["question"], replace(context, retriever="bm25"))
+    assert gold["gold"][0] in [passage["id"] for passage in passages]
     assert len(collections.list_passages(context)) >= 120
     assert collections.list_collections(context.store) == ["sample"]
 
 
-def test_the_sample_is_made_once_and_again_when_it_should_be(context: Context) -> None:
-    told: list[tuple[int, int]] = []
+def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Context) -> None:
+    events: list[tuple[int, int]] = []
 
     def ensure(context: Context) -> int:
         """How many texts were embedded; as a new process would do it."""
         collections.ready.clear()
-        told.clear()
+        events.clear()
         VECTORS.embedded = 0
-        collections.ensure_sample(context, progress=lambda done, total, path: told.append((done, total)))
+        collections.ensure_sample(context, progress=lambda done, total, path: events.append((done, total)))
         return VECTORS.embedded
 
     store = open_store(context.store)
     count = ensure(context)
     assert count >= 120
-    assert told == [(n, len(told)) for n in range(1, len(told) + 1)]
+    assert events == [(n, len(events)) for n in range(1, len(events) + 1)]
     assert ensure(context) == 0
-    assert told == []
+    assert events == []
     store.write("sample", replace(store.info("sample"), sample="another version of the files"))
     assert ensure(context) == count
     store.write("sample", store.info("sample").make_revision(writing=True))  # as a killed process leaves it
@@ -134,7 +134,7 @@ def test_the_sample_is_made_once_and_again_when_it_should_be(context: Context) -
     assert store.count("sample") == count
 
 
-def test_a_collection_of_ones_own_called_sample_is_left_alone(context: Context) -> None:
+def test_a_users_collection_called_sample_is_not_touched(context: Context) -> None:
     mine = {"id": "1", "title": "", "text": "mine"}
     index_passages([mine], collection="sample", store=context.store, embeddings=VECTORS)  # type: ignore[list-item]
     assert [passage["text"] for passage in collections.list_passages(context)] == ["mine"]

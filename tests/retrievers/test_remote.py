@@ -56,8 +56,8 @@ async def test_index_and_search_on_a_server(server: str, tmp_path: Path) -> None
     assert (report.added, report.passages) == (2, 2)
     context = Context(store=server, collection="remote", embeddings=VECTORS, k=1)
     for kind in ("hybrid", "chroma", "bm25"):
-        found = await search("Which river is in Germany?", replace(context, retriever=kind))
-        assert [passage["title"] for passage in found] == ["rivers"]
+        passages = await search("Which river is in Germany?", replace(context, retriever=kind))
+        assert [passage["title"] for passage in passages] == ["rivers"]
     (tmp_path / "docs" / "rivers.txt").write_text("The Volga is a river of Russia.")
     report = index_documents([tmp_path / "docs"], collection="remote", store=server, embeddings=VECTORS)
     assert (report.replaced, report.unchanged, report.passages) == (1, 1, 2)

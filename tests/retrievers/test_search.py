@@ -45,19 +45,19 @@ def context(store: Path) -> Context:
 
 
 @pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
-async def test_the_passages_asked_about_come_first(kind: str, context: Context) -> None:
-    found = await search("What is known about the tiger?", replace(context, retriever=kind))
-    assert {passage["id"] for passage in found} == {"tiger-0", "tiger-1", "tiger-2"}
-    scores = [passage["score"] for passage in found]
+async def test_the_passages_that_match_the_question_come_first(kind: str, context: Context) -> None:
+    passages = await search("What is known about the tiger?", replace(context, retriever=kind))
+    assert {passage["id"] for passage in passages} == {"tiger-0", "tiger-1", "tiger-2"}
+    scores = [passage["score"] for passage in passages]
     assert scores == sorted(scores, reverse=True)
-    assert found[0]["title"] == "Tiger"
-    assert found[0]["text"].startswith("Fact ")
+    assert passages[0]["title"] == "Tiger"
+    assert passages[0]["text"].startswith("Fact ")
 
 
 @pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
 async def test_k_beyond_the_corpus_returns_every_passage_once(kind: str, context: Context) -> None:
-    found = await search("comet", replace(context, retriever=kind, k=500))
-    assert sorted(passage["id"] for passage in found) == sorted(passage["id"] for passage in CORPUS)
+    passages = await search("comet", replace(context, retriever=kind, k=500))
+    assert sorted(passage["id"] for passage in passages) == sorted(passage["id"] for passage in CORPUS)
 
 
 @pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
@@ -69,10 +69,10 @@ async def test_synchronous_and_asynchronous_calls_agree(kind: str, context: Cont
 
 async def test_dense_scores_are_cosines(context: Context) -> None:
     question = "river number 7"
-    found = await search(question, replace(context, retriever="chroma", k=1))
-    texts = f"{found[0]['title']}\n{found[0]['text']}"
+    passages = await search(question, replace(context, retriever="chroma", k=1))
+    texts = f"{passages[0]['title']}\n{passages[0]['text']}"
     one, other = VECTORS.embed_query(question), VECTORS.embed_query(texts)
-    assert found[0]["score"] == pytest.approx(sum(a * b for a, b in zip(one, other, strict=True)), abs=1e-5)
+    assert passages[0]["score"] == pytest.approx(sum(a * b for a, b in zip(one, other, strict=True)), abs=1e-5)
 
 
 def test_fusion_adds_reciprocal_ranks() -> None:
@@ -83,8 +83,8 @@ def test_fusion_adds_reciprocal_ranks() -> None:
 
 
 async def test_hybrid_ignores_lexical_ranks_of_passages_without_a_word_of_the_question(context: Context) -> None:
-    found = await search("zzz yyy", replace(context, k=5))
-    assert [passage["score"] for passage in found] == pytest.approx([1 / (60 + rank) for rank in range(1, 6)])
+    passages = await search("zzz yyy", replace(context, k=5))
+    assert [passage["score"] for passage in passages] == pytest.approx([1 / (60 + rank) for rank in range(1, 6)])
 
 
 class Foreign(BaseRetriever):
@@ -94,11 +94,11 @@ class Foreign(BaseRetriever):
         return [Document(page_content=f"{query} {i}", metadata={"title": "T"}) for i in range(9)]
 
 
-async def test_a_retriever_object_is_used_as_it_is(context: Context) -> None:
-    found = await search("q", replace(context, retriever=Foreign()))
-    assert [passage["text"] for passage in found] == ["q 0", "q 1", "q 2"]
-    assert len({passage["id"] for passage in found}) == 3
-    assert all(passage["title"] == "T" and "score" not in passage for passage in found)
+async def test_a_retriever_object_is_used_unchanged(context: Context) -> None:
+    passages = await search("q", replace(context, retriever=Foreign()))
+    assert [passage["text"] for passage in passages] == ["q 0", "q 1", "q 2"]
+    assert len({passage["id"] for passage in passages}) == 3
+    assert all(passage["title"] == "T" and "score" not in passage for passage in passages)
 
 
 @pytest.mark.parametrize("question", ["", "   ", "\n\t"])
@@ -110,19 +110,19 @@ async def test_an_empty_question_is_an_error(question: str, context: Context) ->
 
 
 @pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
-async def test_an_unknown_collection_is_an_error_that_names_those_there_are(kind: str, context: Context) -> None:
+async def test_an_unknown_collection_is_an_error_that_names_the_existing_ones(kind: str, context: Context) -> None:
     with pytest.raises(SetupError, match=r"no collection 'fact' in the store .*there are: facts\. To create it"):
         await search("tiger", replace(context, retriever=kind, collection="fact"))
 
 
-async def test_a_store_that_is_not_there_is_not_made_by_a_question(tmp_path: Path) -> None:
+async def test_a_question_does_not_create_a_missing_store(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="there is none yet"):
         await search("tiger", Context(store=str(tmp_path / "no"), collection="facts", embeddings=VECTORS))
     assert not (tmp_path / "no").exists()
 
 
 @pytest.mark.parametrize("kind", ["hybrid", "chroma"])
-async def test_other_embeddings_are_an_error(kind: str, context: Context) -> None:
+async def test_different_embeddings_are_an_error(kind: str, context: Context) -> None:
     with pytest.raises(
         SetupError, match=r"made with the embeddings 'wordvectors.WordVectors:words', but '.*:other' is"
     ):
@@ -168,7 +168,7 @@ async def test_a_collection_that_is_not_ours_is_an_error(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("where", ["", "ftp://host:1", "http://", "http://host:port", "http://host:8000/path"])
-async def test_a_store_that_is_no_place_is_an_error(where: str) -> None:
+async def test_an_invalid_store_address_is_an_error(where: str) -> None:
     with pytest.raises(SetupError, match="The store"):
         await search("tiger", Context(store=where, collection="facts", embeddings=VECTORS))
 
@@ -206,24 +206,24 @@ async def test_a_broken_lexical_index_is_built_again(store: Path, context: Conte
 
 async def test_the_event_loop_is_never_blocked(context: Context) -> None:
     """Files, databases and sockets are opened on other threads only."""
-    loop_thread, seen, watching = threading.get_ident(), list[str](), [True]
+    loop_thread, observed, watching = threading.get_ident(), list[str](), [True]
 
     def watch(event: str, args: tuple[Any, ...]) -> None:
         slow = event in ("open", "sqlite3.connect", "os.listdir", "os.scandir", "os.mkdir", "fcntl.flock", "import")
         if watching and slow and threading.get_ident() == loop_thread:
-            seen.append(f"{event} {args}")
+            observed.append(f"{event} {args}")
 
     sys.addaudithook(watch)
     for kind in ("hybrid", "chroma", "bm25"):
         await search("vaccine", replace(context, retriever=kind))
     await search("vaccine", context, given=CORPUS)
     watching.clear()
-    assert seen == []
+    assert observed == []
 
 
 async def test_many_questions_at_once(context: Context) -> None:
-    found = await asyncio.gather(*(search(f"the {subject}", context) for subject in SUBJECTS * 5))
-    assert [passages[0]["title"] for passages in found] == [subject.title() for subject in SUBJECTS * 5]
+    passages_of_question = await asyncio.gather(*(search(f"the {subject}", context) for subject in SUBJECTS * 5))
+    assert [passages[0]["title"] for passages in passages_of_question] == [subject.title() for subject in SUBJECTS * 5]
 
 
 def test_one_store_per_place(store: Path) -> None:

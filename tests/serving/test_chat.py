@@ -39,7 +39,7 @@ def test_a_program_may_leave_the_sources_out(serve: Serve, openai_server: OpenAI
     assert serve().ask(extra_body={"quorum": {"sources": False}}).choices[0].message.content == "1931"
 
 
-def test_a_stream_holds_the_same_and_the_usage_at_its_end(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_a_stream_holds_the_same_answer_and_ends_with_the_usage(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     api = serve()
     chunks: list[Any] = list(api.ask(stream=True, stream_options={"include_usage": True}))
@@ -68,7 +68,7 @@ def test_langchain_asks_and_streams(serve: Serve, openai_server: OpenAIServer) -
     assert "".join(str(chunk.content) for chunk in model.stream(QUESTION)) == found.content
 
 
-def test_every_method_is_a_model_alone_and_over_each_collection(serve: Serve) -> None:
+def test_every_method_is_a_model_with_and_without_a_collection(serve: Serve) -> None:
     from quorum import METHODS
 
     client = serve(collections=("private",)).client()
@@ -77,7 +77,7 @@ def test_every_method_is_a_model_alone_and_over_each_collection(serve: Serve) ->
     assert client.models.retrieve("concat@private").id == "concat@private"
 
 
-def test_a_collection_that_is_not_allowed_is_as_if_it_were_not_there(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_a_forbidden_collection_is_treated_as_missing(serve: Serve, openai_server: OpenAIServer) -> None:
     api = serve()
     said = []
     for model in ("concat@private", "concat@nowhere", "nothing", "concat@../x"):
@@ -186,7 +186,7 @@ def test_every_refusal_is_in_the_clients_error_format(serve: Serve, openai_serve
     assert openai_server.requests == []
 
 
-def test_a_model_that_fails_is_told_without_the_servers_places(
+def test_a_failed_model_is_reported_without_paths_of_the_server(
     serve: Serve, openai_server: OpenAIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     openai_server.reply(make_error(500, f"no space in /srv/models/secret at {openai_server.url}"))
@@ -198,7 +198,7 @@ def test_a_model_that_fails_is_told_without_the_servers_places(
     assert refused.value.response.headers["x-request-id"] in capfd.readouterr().err
 
 
-def test_a_store_that_is_gone_is_told_without_its_place(serve: Serve, store: Any) -> None:
+def test_a_missing_store_is_reported_without_its_path(serve: Serve, store: Any) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         serve(collection="nowhere").ask()
     assert refused.value.code == "setup"

@@ -39,7 +39,7 @@ def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_s
     assert not any(word in rewriting for word in ("pirate", "ignored", "Sources:", "harbour"))
 
 
-def test_a_stream_says_the_same(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_a_stream_of_a_follow_up_gives_the_same_answer(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     api = serve()
     chunks: list[Any] = list(ask(api, stream=True))

@@ -117,7 +117,7 @@ def test_a_limit_in_dollars_needs_prices(store: Path) -> None:
     check_prices(Context(store=str(store)), (), Prices())
 
 
-def test_collections_that_are_allowed_have_to_be_there(store: Path) -> None:
+def test_allowed_collections_must_exist(store: Path) -> None:
     base = Context(store=str(store), collection="towers")
     check_collections(base, ("private",))
     with pytest.raises(SetupError, match="'nowhere'"):
@@ -145,5 +145,5 @@ def test_figures_are_counted_by_method(serve: Serve, openai_server: OpenAIServer
         ("the store .own-store has", "the store [hidden] has"),
     ],
 )
-def test_places_on_the_server_are_hidden(said: str, shown: str) -> None:
+def test_paths_of_the_server_are_hidden(said: str, shown: str) -> None:
     assert hide_places(said, Context(store=".own-store")) == shown

@@ -58,9 +58,9 @@ async def leave(api: Api, model: OpenAIServer, *, stream: bool) -> None:
     await wait_until_stopped(api)
 
 
-async def test_a_client_that_leaves_ends_the_work(serve: Serve, openai_server: OpenAIServer) -> None:
+async def test_a_client_that_disconnects_cancels_the_work(serve: Serve, openai_server: OpenAIServer) -> None:
     await leave(serve(), openai_server, stream=False)
 
 
-async def test_a_client_that_leaves_a_stream_ends_the_work(serve: Serve, openai_server: OpenAIServer) -> None:
+async def test_a_client_that_closes_a_stream_cancels_the_work(serve: Serve, openai_server: OpenAIServer) -> None:
     await leave(serve(), openai_server, stream=True)

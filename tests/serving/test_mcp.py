@@ -102,7 +102,7 @@ async def test_an_agent_uses_the_tools_over_http(mode: str, serve: Serve, openai
         await use_tools(client, openai_server)
 
 
-async def test_a_failure_is_told_without_the_servers_places(serve: Serve, openai_server: OpenAIServer) -> None:
+async def test_a_failure_is_reported_without_paths_of_the_server(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(500, f"no space in /srv/secret at {openai_server.url}"))
     async with open_http_client(serve(tokens=(TOKEN,), page=make_mcp_app).url) as client:
         found = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})

@@ -61,6 +61,6 @@ def test_an_answer_under_way_is_given_before_the_server_ends(
     assert "Traceback" not in process.stdout.read()
 
 
-def test_a_collection_that_is_not_there_is_said_at_once(quorum: Quorum) -> None:
+def test_a_missing_collection_is_reported_at_start(quorum: Quorum) -> None:
     ran = quorum("serve", "--no-page", "--port", "0", "--collection", "nosuch")
     assert (ran.code, ran.err.startswith("quorum: There is no collection 'nosuch'")) == (2, True)

@@ -54,7 +54,7 @@ def test_a_title_in_librechats_shape() -> None:
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
-def test_a_question_stays_a_question(text: str) -> None:
+def test_a_plain_question_is_no_side_task(text: str) -> None:
     assert find_kind(text) is None
 
 

@@ -29,10 +29,10 @@ async def test_every_method_is_a_tool_of_its_own_mcp_server(mode: Any, server: S
         assert tools["concat"].description == f"Answer a question from documents. {METHODS['concat'].summary}"
         assert set(tools["concat"].input_schema["properties"]) == {"question", "given", "gold_answers"}
         given = {"question": ASKED["1"][0], "given": [PASSAGE]}
-        for name, asked in (("concat", given), ("chat", {"messages": ASKED["1"][0], "given": [PASSAGE]})):
-            found: Any = await client.call_tool(name, asked)
-            assert not found.is_error
-            assert ast.literal_eval(found.content[0].text)["answer"] == "Ada Korn"  # Python's notation, not JSON
+        for name, inputs in (("concat", given), ("chat", {"messages": ASKED["1"][0], "given": [PASSAGE]})):
+            result: Any = await client.call_tool(name, inputs)
+            assert not result.is_error
+            assert ast.literal_eval(result.content[0].text)["answer"] == "Ada Korn"  # Python's notation, not JSON
         wrong: Any = await client.call_tool("concat", {"question": ""})
         assert (wrong.is_error, wrong.content[0].text) == (True, "SetupError")
 
@@ -46,8 +46,8 @@ def fetch_card(server: Server, assistant: str) -> Any:
 
 def send(server: Server, assistant: str, part: dict[str, Any], **message: str) -> Any:
     """The JSON-RPC response to an agent's message of one part."""
-    said = {"role": "user", "kind": "message", "messageId": uuid4().hex, "parts": [part], **message}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": said}}
+    message_part = {"role": "user", "kind": "message", "messageId": uuid4().hex, "parts": [part], **message}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": message_part}}
     accept = {"accept": "application/json"}
     return httpx.post(f"{server.url}/a2a/{assistant}", json=body, headers=accept, timeout=120).json()
 
@@ -64,8 +64,8 @@ def read_artifact(response: Any) -> str:
 
 
 async def find_assistant(client: LangGraphClient, graph: str) -> str:
-    [found] = [one for one in await client.assistants.search(graph_id=graph) if one["name"] == graph]
-    return found["assistant_id"]
+    [passages] = [one for one in await client.assistants.search(graph_id=graph) if one["name"] == graph]
+    return passages["assistant_id"]
 
 
 async def test_agents_converse_with_the_graph_chat_over_a2a(server: Server, client: LangGraphClient) -> None:
@@ -82,14 +82,14 @@ async def test_agents_converse_with_the_graph_chat_over_a2a(server: Server, clie
 
 
 async def test_an_assistant_of_the_graph_chat_answers_by_its_method(server: Server, client: LangGraphClient) -> None:
-    made = await client.assistants.create("chat", context={"method": "sure", "k": 3}, name="sure over the sample")
+    assistant = await client.assistants.create("chat", context={"method": "sure", "k": 3}, name="sure over the sample")
     try:
-        found = send(server, made["assistant_id"], write_text(QUESTION))
-        assert read_artifact(found)
-        state: Any = await client.threads.get_state(found["result"]["contextId"])
+        result = send(server, assistant["assistant_id"], write_text(QUESTION))
+        assert read_artifact(result)
+        state: Any = await client.threads.get_state(result["result"]["contextId"])
         assert state["values"]["candidates"]
     finally:
-        await client.assistants.delete(made["assistant_id"])
+        await client.assistants.delete(assistant["assistant_id"])
 
 
 async def test_a_method_takes_its_input_as_data_and_no_text_over_a2a(server: Server, client: LangGraphClient) -> None:
@@ -101,12 +101,12 @@ async def test_a_method_takes_its_input_as_data_and_no_text_over_a2a(server: Ser
 
 
 def test_an_assistant_is_a_system_of_a_comparison(server: Server, quorum: Quorum) -> None:
-    records = ({"id": id_, "question": asked, "answers": [gold]} for id_, (asked, gold) in ASKED.items())
+    records = ({"id": id_, "question": question, "answers": [gold]} for id_, (question, gold) in ASKED.items())
     lines = (json.dumps(record | {"passages": [PASSAGE]}) for record in records)
     Path("questions.jsonl").write_text("\n".join(lines) + "\n")
     systems = f"mine=langgraph:{server.url}#concat,talk=langgraph:{server.url}#chat"
-    ran = quorum("eval", "questions.jsonl", "--methods", f"concat,{systems}", "--out", "results")
-    assert ran.code == 0, ran.err
+    run = quorum("eval", "questions.jsonl", "--methods", f"concat,{systems}", "--out", "results")
+    assert run.code == 0, run.err
     rows = [json.loads(line) for line in Path("results/results.jsonl").read_text().splitlines()]
     assert {(row["method"], row["id"]): row["answer"] for row in rows} == {
         (method, id_): gold for method in ("concat", "mine", "talk") for id_, (_, gold) in ASKED.items()
@@ -118,7 +118,7 @@ def test_an_assistant_is_a_system_of_a_comparison(server: Server, quorum: Quorum
 def test_an_assistant_that_is_not_there_stops_the_comparison(server: Server, quorum: Quorum) -> None:
     record = {"id": "1", "question": QUESTION, "answers": ["Gustave Eiffel"], "passages": [PASSAGE]}
     Path("questions.jsonl").write_text(json.dumps(record) + "\n")
-    ran = quorum("eval", "questions.jsonl", "--methods", f"mine=langgraph:{server.url}#none", "--out", "results")
-    assert ran.code == 2
-    assert "The system 'mine' refuses every question (Invalid assistant: 'none'" in ran.err
-    assert "MINE_API_KEY" in ran.err
+    run = quorum("eval", "questions.jsonl", "--methods", f"mine=langgraph:{server.url}#none", "--out", "results")
+    assert run.code == 2
+    assert "The system 'mine' refuses every question (Invalid assistant: 'none'" in run.err
+    assert "MINE_API_KEY" in run.err

@@ -22,8 +22,8 @@ each_method = pytest.mark.parametrize("method", METHODS)
 
 
 async def assistant(client: LangGraphClient, method: str) -> str:
-    (found,) = await client.assistants.search(graph_id=method)
-    return found["assistant_id"]
+    (passages,) = await client.assistants.search(graph_id=method)
+    return passages["assistant_id"]
 
 
 async def stream_method(
@@ -45,8 +45,8 @@ async def stream_method(
 async def values(client: LangGraphClient, thread: str) -> dict[str, Any]:
     state = await client.threads.get_state(thread)
     assert not state["next"]
-    found: Any = state["values"]
-    return dict(found)
+    result: Any = state["values"]
+    return dict(result)
 
 
 async def test_every_method_is_served_and_no_other(client: LangGraphClient) -> None:
@@ -54,7 +54,7 @@ async def test_every_method_is_served_and_no_other(client: LangGraphClient) -> N
 
 
 @each_method
-async def test_its_forms_are_a_question_and_the_settings(client: LangGraphClient, method: str) -> None:
+async def test_studios_forms_hold_a_question_and_the_settings(client: LangGraphClient, method: str) -> None:
     schemas: Any = await client.assistants.get_schemas(await assistant(client, method))
     assert list(schemas["input_schema"]["properties"]) == ["question", "given", "gold_answers"]
     assert "answer" in schemas["output_schema"]["properties"]
@@ -68,7 +68,7 @@ async def test_its_forms_are_a_question_and_the_settings(client: LangGraphClient
 
 
 @each_method
-async def test_its_drawing_is_the_graph_file(client: LangGraphClient, method: str) -> None:
+async def test_studios_drawing_equals_the_graph(client: LangGraphClient, method: str) -> None:
     served: Any = await client.assistants.get_graph(await assistant(client, method))
     drawn = METHODS[method].graph.get_graph()
     assert {node["id"] for node in served["nodes"]} == set(drawn.nodes)
@@ -80,13 +80,13 @@ async def test_its_drawing_is_the_graph_file(client: LangGraphClient, method: st
 
 
 @each_method
-async def test_two_questions_on_one_thread_are_as_on_two(client: LangGraphClient, method: str) -> None:
+async def test_two_questions_on_one_thread_do_not_mix(client: LangGraphClient, method: str) -> None:
     thread = (await client.threads.create())["thread_id"]
-    first, said = await stream_method(client, thread, method, input={"question": QUESTION}, context={"k": 2})
-    assert (first[0], bool(said)) == ("begin", True)
-    asked = await values(client, thread)
-    assert asked["question"] == QUESTION
-    assert asked["usage"]
+    first, events = await stream_method(client, thread, method, input={"question": QUESTION}, context={"k": 2})
+    assert (first[0], bool(events)) == ("begin", True)
+    values_after = await values(client, thread)
+    assert values_after["question"] == QUESTION
+    assert values_after["usage"]
     again: dict[str, Any] = {"input": {"question": NEXT_QUESTION}, "context": {"k": 3, "retriever": "bm25"}}
     await stream_method(client, thread, method, **again)
     fresh = (await client.threads.create())["thread_id"]
@@ -100,15 +100,15 @@ async def test_it_runs_with_given_passages_and_a_chat_model(
 ) -> None:
     before = len(server.model.chats())
     thread = (await client.threads.create())["thread_id"]
-    nodes, said = await stream_method(
+    nodes, events = await stream_method(
         client, thread, method, input={"question": QUESTION, "given": TOWER_PASSAGES}, context=CHAT_SETTINGS
     )
     assert nodes[0] == "begin"
-    assert said
-    found = await values(client, thread)
-    assert set(found["usage"]) >= set(found["malformed"])
+    assert events
+    result = await values(client, thread)
+    assert set(result["usage"]) >= set(result["malformed"])
     assert len(server.model.chats()) > before
-    assert found["provided"] == TOWER_PASSAGES
+    assert result["provided"] == TOWER_PASSAGES
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ async def test_it_runs_with_given_passages_and_a_chat_model(
 async def test_settings_take_no_path_that_blocks(
     client: LangGraphClient, method: str, settings: dict[str, Any]
 ) -> None:
-    asked = {"question": QUESTION, "gold_answers": ["Gustave Eiffel"]}
-    nodes, _ = await stream_method(client, None, method, input=asked, context={"k": 3} | settings)
+    inputs = {"question": QUESTION, "gold_answers": ["Gustave Eiffel"]}
+    nodes, _ = await stream_method(client, None, method, input=inputs, context={"k": 3} | settings)
     assert nodes[0] == "begin"
 
 
-async def test_a_mistake_is_told_in_one_sentence(client: LangGraphClient) -> None:
+async def test_a_mistake_is_reported_in_one_sentence(client: LangGraphClient) -> None:
     for wrong, about in (({"k": 0}, "k=0"), ({"collection": "nowhere"}, "nowhere"), ({"model": "gpt"}, "openai:gpt")):
         with pytest.raises(AssertionError, match=about):
             await stream_method(client, None, "concat", input={"question": QUESTION}, context=wrong)
@@ -150,8 +150,8 @@ async def test_a_mistake_is_told_in_one_sentence(client: LangGraphClient) -> Non
 
 async def test_a_run_stops_before_the_vote_and_goes_on_with_another(client: LangGraphClient) -> None:
     thread = (await client.threads.create())["thread_id"]
-    asked: dict[str, Any] = {"input": {"question": QUESTION}, "context": {"k": 3}}
-    nodes, _ = await stream_method(client, thread, "post_fusion", **asked, interrupt_before=["vote"])
+    inputs: dict[str, Any] = {"input": {"question": QUESTION}, "context": {"k": 3}}
+    nodes, _ = await stream_method(client, thread, "post_fusion", **inputs, interrupt_before=["vote"])
     assert "vote" not in nodes
     state: Any = await client.threads.get_state(thread)
     assert state["next"] == ["vote"]
@@ -159,15 +159,15 @@ async def test_a_run_stops_before_the_vote_and_goes_on_with_another(client: Lang
     await client.threads.update_state(thread, {"votes": {"__overwrite__": edited}}, as_node="passage_answer")
     nodes, _ = await stream_method(client, thread, "post_fusion", input=None, context={"k": 3})
     assert nodes == ["vote"]
-    found = await values(client, thread)
-    assert (found["answer"], found["unknown"], found["confidence"]) == ("Stephen Sauvestre", False, 1.0)
-    assert found["votes"] == edited
+    result = await values(client, thread)
+    assert (result["answer"], result["unknown"], result["confidence"]) == ("Stephen Sauvestre", False, 1.0)
+    assert result["votes"] == edited
 
 
 async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:
     many = [TOWER_PASSAGES[0] | {"id": f"p{number}"} for number in range(30)]
-    asked = {"question": QUESTION, "given": many}
-    nodes, _ = await stream_method(client, None, "selection_inference", input=asked, context={"k": 30})
+    inputs = {"question": QUESTION, "given": many}
+    nodes, _ = await stream_method(client, None, "selection_inference", input=inputs, context={"k": 30})
     assert nodes.count("infer") == 30
     nodes, _ = await stream_method(
         client, None, "react", input={"question": QUESTION}, context=CHAT_SETTINGS | {"max_steps": 20}
@@ -176,14 +176,14 @@ async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:
 
 
 @pytest.mark.parametrize("method", ["concat_pf", "sure", "blendfilter", "react"])
-async def test_it_is_a_remote_graph(client: LangGraphClient, method: str) -> None:
+async def test_a_served_method_is_a_remote_graph(client: LangGraphClient, method: str) -> None:
     remote = RemoteGraph(method, client=client)
-    found: Any = await remote.ainvoke({"question": QUESTION}, context={"k": 2})
-    assert set(found) >= {"answer", "unknown", "evidence", "passages", "usage"}
+    result: Any = await remote.ainvoke({"question": QUESTION}, context={"k": 2})
+    assert set(result) >= {"answer", "unknown", "evidence", "passages", "usage"}
     assert set((await remote.aget_graph()).nodes) == set(METHODS[method].graph.get_graph().nodes)
 
 
-def test_the_server_says_that_nothing_blocked_and_reached_nowhere(server: Server) -> None:
+def test_the_server_logs_no_blocking_call_and_no_outside_request(server: Server) -> None:
     """Last in this file: it reads what all the others left."""
     log = server.log.read_text()
     assert "tests talk to this machine only" not in log

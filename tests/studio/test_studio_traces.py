@@ -15,8 +15,8 @@ async def test_a_run_in_the_server_is_traced_without_its_passages(tmp_path: Path
     given = [{"id": f"p{number}", "title": "Lumen Tower", "text": TEXT} for number in (1, 2)]
     with start_studio(tmp_path, **tracing, QUORUM_HIDE_PASSAGES="1") as server:
         async with get_client(url=server.url, api_key=None) as client:
-            asked = {"question": "When was the Lumen Tower finished?", "given": given}
-            await client.runs.wait(None, "concat_pf", input=asked, context={"k": 2})
+            inputs = {"question": "When was the Lumen Tower finished?", "given": given}
+            await client.runs.wait(None, "concat_pf", input=inputs, context={"k": 2})
     (root,) = collector.roots()  # the server has sent all when it has stopped
     collector.close()
     assert (root.name, root.metadata["method"], root.metadata["k"]) == ("concat_pf", "concat_pf", 2)

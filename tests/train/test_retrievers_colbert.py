@@ -116,7 +116,7 @@ def test_files_left_by_a_killed_process_are_not_read(store: Store, model: Path) 
     assert not (folder / "new-left").exists()
 
 
-def test_threads_share_one_making(store: Store, model: Path) -> None:
+def test_threads_share_one_built_index(store: Store, model: Path) -> None:
     encoder = Counting(str(model))
     threads = [threading.Thread(target=get_token_index, args=(store, "rivers", encoder)) for _ in range(4)]
     for thread in threads:

@@ -70,9 +70,7 @@ def test_batches_give_what_single_texts_give(encoders: dict[str, Path]) -> None:
     assert np.array(model.embed_documents(texts)) == pytest.approx(np.array(alone), abs=1e-5)
 
 
-def test_a_model_that_says_how_it_pools_and_what_it_prepends_is_believed(
-    encoders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_models_own_pooling_and_prefixes_are_used(encoders: dict[str, Path], tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
@@ -88,7 +86,7 @@ def test_a_model_that_says_how_it_pools_and_what_it_prepends_is_believed(
     assert changed.embed_query(QUESTION) == pytest.approx(compute_states(encoders["first"], QUESTION).mean(0), abs=1e-5)
 
 
-def test_dpr_in_its_own_layout_gives_its_own_vectors(encoders: dict[str, Path]) -> None:
+def test_dpr_models_give_the_vectors_of_the_original(encoders: dict[str, Path]) -> None:
     from transformers import AutoTokenizer, DPRContextEncoder, DPRQuestionEncoder
 
     pair = embeddings(f"huggingface:{encoders['questions']}|{encoders['passages']}?similarity=dot")
@@ -137,12 +135,12 @@ async def test_search_ranks_by_the_similarity_asked_for(
         ("./none", r"There is no model in '\./none'; give the folder"),
     ],
 )
-def test_a_spec_that_does_not_fit_is_one_sentence(name: str, said: str) -> None:
+def test_an_unusable_spec_is_refused_in_one_sentence(name: str, said: str) -> None:
     with pytest.raises(SetupError, match=said):
         embeddings(f"huggingface:{name}")
 
 
-def test_a_model_that_cannot_be_had_is_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_model_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"'no/such-model' cannot be loaded .* give the folder of a downloaded model"):
         embeddings("huggingface:no/such-model").embed_query(QUESTION)
     (tmp_path / "empty").mkdir()

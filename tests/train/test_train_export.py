@@ -122,7 +122,7 @@ def are_same(one: Logits, other: Logits) -> bool:
     return exact and one.answerable == other.answerable
 
 
-def test_nothing_depends_on_its_company(exported: Folder, rows: list[EncodedExample], examples: list[Example]) -> None:
+def test_no_output_depends_on_its_batch(exported: Folder, rows: list[EncodedExample], examples: list[Example]) -> None:
     encoder, rng = Encoder(exported(127)), random.Random(0)
     texts = [example.question for example in examples[:20]]
     alone = [encoder.read([row.ids], [row.types])[0] for row in rows]
@@ -184,7 +184,7 @@ def accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
     return float(np.mean([text == r["answers"][0]["text"] for text, r in zip(spans, known, strict=True)]))
 
 
-def test_the_product_reads_with_it(exported: Folder, records: list[dict[str, Any]]) -> None:
+def test_the_product_reads_with_the_exported_model(exported: Folder, records: list[dict[str, Any]]) -> None:
     encoder = Encoder(exported(127))
     assert accuracy(encoder, records) > 0.8
     passages = [Passage(id=r["id"], title="Towns", text=r["context"]) for r in records]

@@ -90,7 +90,7 @@ def test_a_model_learns_its_data_by_heart(learned: Path, silver_file: Path) -> N
 
 
 @pytest.mark.parametrize(("base", "epochs"), [("t5", 40), ("chat", 70)])
-def test_so_do_other_kinds_of_models(
+def test_models_of_every_kind_learn(
     base: str, epochs: int, models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     task, lines = Task("filter", mode="psg"), read_lines(silver_file, "filter")[2:]
@@ -136,7 +136,7 @@ class Stop(Exception):  # noqa: N818  it stands for a killed process
 
 
 @pytest.mark.parametrize("settings", [{}, {"lora": True}, {"at_once": 1}])
-def test_a_killed_run_goes_on_to_the_same_end(
+def test_a_killed_training_continues_to_the_same_result(
     settings: dict[str, Any], models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     task = Task("filter", mode="filco")
@@ -172,7 +172,9 @@ def test_a_finished_training_is_not_repeated(models: dict[str, Path], silver_fil
         trained(task, silver_file, models["t5"], tmp_path / "other", epochs=1)
 
 
-def test_an_interrupted_run_of_another_kind_is_kept(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+def test_an_interrupted_training_with_other_settings_is_kept(
+    models: dict[str, Path], silver_file: Path, tmp_path: Path
+) -> None:
     def stop(stage: str, done: int, total: int | None) -> None:
         raise Stop
 
@@ -275,7 +277,7 @@ async def test_a_plain_folder_is_a_chat_model(models: dict[str, Path]) -> None:
     assert chat_model(spec) is chat_model(spec)
 
 
-def test_folders_that_are_no_models(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+def test_folders_without_a_model_are_refused(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot be loaded"):
         chat_model(f"transformers:{tmp_path}")
     mixed = tmp_path / "mixed"

@@ -173,7 +173,7 @@ def test_the_verdict_head_learns_what_is_linear() -> None:
     assert np.abs(noise[:, :-1]).max() < np.abs(weights[:, :-1]).max()
 
 
-def test_questions_that_stand_beside_others_passages_are_not_settled() -> None:
+def test_questions_beside_passages_of_others_are_labelled_unknown() -> None:
     def record(number: int, answer: str) -> Any:
         passages = [{"id": f"p{number}", "title": "", "text": "x"}]
         return {"id": str(number), "question": f"q{number}", "answers": [answer], "passages": passages, "gold": []}

@@ -191,7 +191,7 @@ def test_the_command_leaves_low_layers_as_they_are(base: Path, data: Path, negat
     assert changed == {"tower", "span", "answerable"}
 
 
-def test_the_model_is_small_where_it_may_be(base: Path) -> None:
+def test_the_trained_part_is_small_and_begins_at_zero(base: Path) -> None:
     model = TwoTowers(load_base(base, 2).config, 2)
     assert len(model.updates) == 2
     assert len(model.tower) == 1

@@ -84,7 +84,7 @@ async def test_prompts_are_those_that_the_graph_sends(
     }
 
 
-def test_targets(tmp_path: Path) -> None:
+def test_targets_of_each_task(tmp_path: Path) -> None:
     both, nothing = silver_of(
         tmp_path / "silver.jsonl", line(spans=[("p3", SPLIT), ("p1", SENTENCE)]), line(1, spans=[])
     )
@@ -129,7 +129,7 @@ def example(number: int, reply: str = "None") -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": f"Q{number}"}, {"role": "assistant", "content": reply}]}
 
 
-def test_a_sound_file_has_no_problems(tmp_path: Path) -> None:
+def test_a_valid_file_has_no_problems(tmp_path: Path) -> None:
     lines = silver_of(tmp_path / "silver.jsonl", *(line(number) for number in range(12)))
     assert export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
     found = check(tmp_path / "chat.jsonl")
@@ -139,7 +139,7 @@ def test_a_sound_file_has_no_problems(tmp_path: Path) -> None:
         export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl")
 
 
-def test_every_problem_is_told_with_its_line(tmp_path: Path) -> None:
+def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
     bad = [
         example(0),
         example(0),
@@ -174,7 +174,7 @@ def run_command(*arguments: str) -> int:
     return int(ended.value.code or 0)
 
 
-def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(Path("silver.jsonl"), *(line(number) for number in range(10)))
     assert run_command("filter", "export", "silver.jsonl", "--out", "filter.jsonl") == 0
     assert "10 examples for a filter in filter.jsonl" in capsys.readouterr().out
@@ -215,6 +215,6 @@ def test_training_without_its_packages_says_what_to_install(command: str, capsys
         ({"at_once": -1}, "at_once=-1"),
     ],
 )
-def test_settings_that_do_not_fit(setting: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_refused(setting: dict[str, Any], message: str) -> None:
     with pytest.raises(SetupError, match=message):
         Settings(**setting)

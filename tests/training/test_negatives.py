@@ -90,14 +90,14 @@ def test_wrong_passages_of_the_same_search(files: list[str]) -> None:
     assert not any(example.spans for example in examples)
 
 
-def test_the_same_bytes_every_time(files: list[str]) -> None:
+def test_mining_negatives_is_reproducible(files: list[str]) -> None:
     mine_by_command(files)
     first = Path("out.jsonl.gz").read_bytes()
     mine_by_command(files)
     assert Path("out.jsonl.gz").read_bytes() == first
 
 
-def test_options(files: list[str]) -> None:
+def test_options_limit_the_negatives_and_their_sources(files: list[str]) -> None:
     assert [len(found) for found in mine_by_command([*files, "--per-question", "2"]).values()] == [2, 2, 2]
     found = mine_by_command([*files, "--sources", "set2", "--out", "out.jsonl"])
     assert set(found) == {"q1", "r3"}
@@ -126,7 +126,7 @@ def test_a_draw_is_by_seed_and_in_order() -> None:
         (["--out", "nowhere/out.jsonl"], "no folder nowhere"),
     ],
 )
-def test_bad_input_is_refused_in_one_sentence(files: list[str], change: list[str], said: str) -> None:
+def test_invalid_input_is_refused_in_one_sentence(files: list[str], change: list[str], said: str) -> None:
     write("small.jsonl", CORPUS[5:6])
     write("unanswered.jsonl", READING[1:2])
     write("strange.jsonl", [READING[0] | {"answers": ["Ada Brook"]}])
@@ -135,7 +135,7 @@ def test_bad_input_is_refused_in_one_sentence(files: list[str], change: list[str
     assert not list(Path().glob("out*"))
 
 
-def test_the_command(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_runs(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     main(files)
     assert capsys.readouterr().out == "out.jsonl.gz: 5 negatives for 3 questions\n"
     for arguments in ([*files, "--corpus", "nowhere.jsonl"], [*files, "--limit", "0"], [*files, "--per-question", "x"]):

@@ -24,15 +24,15 @@ async def find(id_: str) -> Run:
 
 
 def make_run(id_: str, question: str, follows: str = "", **answers: str) -> Run:
-    found = [Answer(name, name, "done", {"answer": text, "unknown": False}) for name, text in answers.items()]
-    return Run(id_, Query(question, ",".join(answers), {}, follows), 1.0, found)
+    collected = [Answer(name, name, "done", {"answer": text, "unknown": False}) for name, text in answers.items()]
+    return Run(id_, Query(question, ",".join(answers), {}, follows), 1.0, collected)
 
 
 async def test_each_method_reads_its_own_answers() -> None:
     save_run(make_run(FIRST_RUN_ID, "Who planned it?", concat="Ada", sure="Ida"), FOLDER)
     save_run(make_run(SECOND_RUN_ID, "Where?", FIRST_RUN_ID, sure="Vell"), FOLDER)
-    said = await read_conversation(SECOND_RUN_ID, "concat", find)
-    assert [(turn["role"], turn["content"]) for turn in said] == [
+    conversation = await read_conversation(SECOND_RUN_ID, "concat", find)
+    assert [(turn["role"], turn["content"]) for turn in conversation] == [
         ("user", "Who planned it?"),
         ("assistant", "Ada"),
         ("user", "Where?"),
@@ -48,7 +48,7 @@ async def test_runs_that_follow_each_other_in_a_circle_end() -> None:
 
 
 @pytest.mark.parametrize("id_", ["../../etc/passwd", FIRST_RUN_ID])
-async def test_a_run_that_is_missing_is_told_on_the_card(id_: str) -> None:
+async def test_a_missing_run_is_reported_on_the_card(id_: str) -> None:
     query = Query("Why?", "concat", {}, id_)
 
     async def read_history(method: str) -> list[dict[str, str]]:

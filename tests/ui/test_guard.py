@@ -53,8 +53,8 @@ async def ask(
     await Guard(serve_page, token, port=8765, largest=10)(scope, receive, send)
     if kind == "websocket":
         return (101 if sent[0]["type"] == "websocket.accept" else 403), {}, ""
-    said = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], said, sent[1]["body"].decode()
+    reply_headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], reply_headers, sent[1]["body"].decode()
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8765", "127.0.0.1:8765", "[::1]:8765", "127.1.2.3"])
@@ -88,10 +88,10 @@ async def test_the_token_becomes_a_cookie() -> None:
     assert (status, "/run/1?q=a+%26b" in text, TOKEN in text) == (200, True, False)
     cookie = headers["set-cookie"]
     assert cookie == f"quorum_8765={derive_cookie(TOKEN)}; HttpOnly; SameSite=Strict; Path=/"
-    asked = {"cookie": "theme=dark; " + cookie.partition(";")[0]}
-    assert (await ask(asked, token=TOKEN))[0] == 200
-    assert (await ask(asked, token=TOKEN, kind="websocket"))[0] == 101
-    assert (await ask(asked | {"host": "quorum.example"}, token=TOKEN))[0] == 200
+    cookie_header = {"cookie": "theme=dark; " + cookie.partition(";")[0]}
+    assert (await ask(cookie_header, token=TOKEN))[0] == 200
+    assert (await ask(cookie_header, token=TOKEN, kind="websocket"))[0] == 101
+    assert (await ask(cookie_header | {"host": "quorum.example"}, token=TOKEN))[0] == 200
 
 
 @pytest.mark.parametrize("query", ["token=", "token=wrong", f"token={TOKEN}x", "q=1"])
@@ -101,7 +101,7 @@ async def test_requests_without_the_token_are_refused(query: str) -> None:
     assert (await ask({"cookie": f"quorum_8765={derive_cookie('another')}"}, token=TOKEN))[0] == 401
 
 
-async def test_a_wrong_address_is_no_way_out() -> None:
+async def test_a_wrong_address_does_not_link_to_another_site() -> None:
     """A path such as //evil.example must not become a link to another site."""
     _, _, text = await ask(token=TOKEN, path='//evil.example/"><script>', query=f"token={TOKEN}")
     assert 'url=/evil.example/%22%3E%3Cscript%3E"' in text
@@ -109,7 +109,7 @@ async def test_a_wrong_address_is_no_way_out() -> None:
     assert 'url=/%5Cevil.example"' in text
 
 
-async def test_too_much_is_broken_off() -> None:
+async def test_a_request_that_is_too_large_is_stopped() -> None:
     assert (await ask(body=(b"12345", b"67890")))[::2] == (200, "10")
     assert (await ask(body=(b"12345", b"678901")))[0] == 413
     assert (await ask({"content-length": "11"}))[0] == 413
@@ -160,5 +160,5 @@ def test_an_address_for_others_demands_a_token() -> None:
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_loopback_or_not(text: str) -> None:
+def test_any_host_name_is_classified(text: str) -> None:
     assert is_loopback(text) in (True, False)

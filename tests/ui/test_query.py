@@ -19,23 +19,23 @@ def read(link: str, base: Context | None = None) -> tuple[Query, bool]:
 
 
 @given(question=TEXTS, collection=st.sampled_from(["sample", "my-own"]), k=st.integers(1, 1000))
-def test_a_link_says_what_the_form_said(question: str, collection: str, k: int) -> None:
+def test_a_link_holds_the_values_of_the_form(question: str, collection: str, k: int) -> None:
     settings = {"collection": collection, "k": str(k), "temperature": "0.5", "vote": "staged"}
-    asked = Query(question, "concat,sure[ranking=lazy]", settings)
-    found, at_once = read(asked.link())
-    kept = {
+    query = Query(question, "concat,sure[ranking=lazy]", settings)
+    result, at_once = read(query.link())
+    stored_settings = {
         name: value for name, value in settings.items() if (name, value) not in (("k", "5"), ("collection", "sample"))
     }
-    assert (found, at_once) == (Query(question, asked.methods, kept), False)
+    assert (result, at_once) == (Query(question, query.methods, stored_settings), False)
 
 
-def test_a_link_may_ask_at_once() -> None:
+def test_a_link_may_start_its_question() -> None:
     assert read("/?q=Why%3F&run=1") == (Query("Why?"), True)
     assert read("/?unknown=word") == (Query(), False)
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("k=0", "Setting k=0 does not fit"),
         ("k=many", "expected a whole number"),
@@ -47,21 +47,21 @@ def test_a_link_may_ask_at_once() -> None:
         ("&".join(["k=1"] * 201), "more than 200 parts"),
     ],
 )
-def test_a_bad_link_is_told(query: str, said: str) -> None:
-    with pytest.raises(SetupError, match=said):
+def test_an_invalid_link_is_reported(query: str, message: str) -> None:
+    with pytest.raises(SetupError, match=message):
         parse_link(query, Context())
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         (Query("  "), "no question yet"),
         (Query("x" * 20_001), "20,000 characters"),
         (Query("Why?", "concat[journal=/tmp/file]"), "does not change 'journal'"),
     ],
 )
-def test_impossible_queries_are_refused(query: Query, said: str) -> None:
-    with pytest.raises(SetupError, match=said):
+def test_impossible_queries_are_refused(query: Query, message: str) -> None:
+    with pytest.raises(SetupError, match=message):
         query.make_columns(Context())
 
 

@@ -16,7 +16,7 @@ from quorum.core.errors import SetupError
 from quorum.retrievers.index import index_passages
 from quorum.ui.past_runs import list_past_runs, load_run, save_run
 from quorum.ui.query import Query
-from quorum.ui.run import Answer, Run, count_totals, describe_error, list_visited_nodes, node_states, start_run
+from quorum.ui.run import Answer, Run, count_totals, describe_error, list_node_states, list_visited_nodes, start_run
 
 BASE = {"model": "openai:test", "collection": "towers", "retriever": "bm25", "k": 2}
 FOLDER = Path("runs")
@@ -45,7 +45,7 @@ async def asked(methods: str, store: str, **settings: str) -> Run:
     return run
 
 
-async def test_methods_answer_side_by_side_and_are_kept(store: str, openai_server: OpenAIServer) -> None:
+async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     run = await asked("concat,post_fusion", store)
     assert [(one.name, one.phase, (one.result or {})["answer"]) for one in run.answers] == [
@@ -54,7 +54,7 @@ async def test_methods_answer_side_by_side_and_are_kept(store: str, openai_serve
     ]
     voting = run.answers[1]
     assert list_visited_nodes(voting) == [("retrieve", 1), ("passage_answer", 2), ("vote", 1)]
-    assert {name: (one.phase, one.begun, one.ended) for name, one in node_states(voting).items()} == {
+    assert {name: (one.phase, one.begun, one.ended) for name, one in list_node_states(voting).items()} == {
         "begin": ("done", 1, 1),
         "retrieve": ("done", 1, 1),
         "passage_answer": ("done", 2, 2),
@@ -73,16 +73,16 @@ async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAISer
     run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
     await asyncio.to_thread(openai_server.wait_for, 1)
     (one,) = run.answers
-    assert (run.is_running, node_states(one)["retrieve"].phase, node_states(one)["concat_answer"].phase) == (
+    assert (run.is_running, list_node_states(one)["retrieve"].phase, list_node_states(one)["concat_answer"].phase) == (
         True,
         "done",
         "running",
     )
-    seen = one.version
+    version = one.version
     openai_server.release()
     assert run.task is not None
     await run.task
-    assert (one.phase, node_states(one)["concat_answer"].phase, one.version > seen) == ("done", "done", True)
+    assert (one.phase, list_node_states(one)["concat_answer"].phase, one.version > version) == ("done", "done", True)
 
 
 async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server: OpenAIServer) -> None:
@@ -97,7 +97,7 @@ async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server
     await run.task
     openai_server.release()
     assert [one.phase for one in run.answers] == ["done", "stopped"]
-    assert node_states(run.answers[1])["passage_answer"].phase == "stopped"
+    assert list_node_states(run.answers[1])["passage_answer"].phase == "stopped"
     assert [one.phase for one in load_run(run.id, FOLDER).answers] == ["done", "stopped"]
 
 
@@ -108,11 +108,11 @@ async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServe
     assert (first.phase, denied.phase, missing.phase) == ("done", "failed", "failed")
     assert "no such key" in (denied.error or "")
     assert "no collection 'nowhere'" in (missing.error or "")
-    assert node_states(missing)["retrieve"].phase == "failed"
+    assert list_node_states(missing)["retrieve"].phase == "failed"
     assert all("\n" not in (one.error or "") for one in run.answers)
 
 
-async def test_a_bug_is_one_sentence_here_and_whole_on_the_terminal(
+async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal(
     store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     query = Query(QUESTION, "concat")
@@ -126,7 +126,7 @@ async def test_a_bug_is_one_sentence_here_and_whole_on_the_terminal(
     assert "Traceback" in capsys.readouterr().err
 
 
-async def test_a_kept_run_is_a_trace(
+async def test_a_saved_run_is_a_trace(
     store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     openai_server.reply(f"1931 {HTML_ATTACK}")
@@ -137,24 +137,24 @@ async def test_a_kept_run_is_a_trace(
     assert capsys.readouterr().out.count("answer: passage") == 2
 
 
-async def test_hidden_passages_are_not_kept(
+async def test_hidden_passages_are_not_saved(
     store: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     openai_server.reply("1931")
     run = await asked("concat", store)
-    kept = (FOLDER / f"{run.id}.json").read_text(encoding="utf-8")
-    assert "finished in 1931" not in kept
+    saved = (FOLDER / f"{run.id}.json").read_text(encoding="utf-8")
+    assert "finished in 1931" not in saved
     assert "finished in 1931" in json.dumps(run.answers[0].result)
 
 
-async def test_a_folder_that_cannot_be_written_is_told(store: str, openai_server: OpenAIServer) -> None:
+async def test_an_unwritable_folder_is_reported(store: str, openai_server: OpenAIServer) -> None:
     FOLDER.write_text("a file")
     run = await asked("concat", store)
     assert (run.answers[0].phase, "is not kept" in (run.note or "")) == ("done", True)
 
 
-def test_the_list_of_past_runs_is_newest_first_and_skips_what_is_none() -> None:
+def test_the_list_of_past_runs_is_newest_first_and_skips_other_files() -> None:
     ids = [f"20260101-00000{second}-abcdef" for second in range(3)]
     for id_ in ids:
         save_run(Run(id_, Query(f"Question {id_}"), 1.0, [Answer("concat", "concat", "failed", error="no")]), FOLDER)
@@ -165,7 +165,7 @@ def test_the_list_of_past_runs_is_newest_first_and_skips_what_is_none() -> None:
 
 
 @pytest.mark.parametrize("id_", ["../../etc/passwd", "", "20260101-000000-abcdef", "notes", "20260101-000009-abcdef"])
-def test_an_unknown_run_is_told(id_: str) -> None:
+def test_an_unknown_run_is_reported(id_: str) -> None:
     FOLDER.mkdir()
     (FOLDER / "notes.json").write_text("{}")
     (FOLDER / "20260101-000009-abcdef.json").write_text('{"question": 1}')
@@ -173,7 +173,7 @@ def test_an_unknown_run_is_told(id_: str) -> None:
         load_run(id_, FOLDER)
 
 
-def test_a_past_run_is_its_owners_alone() -> None:
+def test_a_past_run_is_readable_only_by_its_owner() -> None:
     before = os.umask(0)
     try:
         save_run(Run("20260101-000000-abcdef", Query("Which?"), 1.0, [Answer("concat", "concat", "failed")]), FOLDER)
@@ -184,7 +184,7 @@ def test_a_past_run_is_its_owners_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("message", "shown"),
     [
         ("The folder /srv/data/x.json is bad.", "The folder [a path on the server] is bad."),
         ("No file '/srv/my data/x'; give one.", "No file '[a path on the server]'; give one."),
@@ -193,6 +193,6 @@ def test_a_past_run_is_its_owners_alone() -> None:
         ("http://host:8000/v1/chat refused it.", "http://host:8000/v1/chat refused it."),
     ],
 )
-def test_a_page_says_no_path_of_the_server(said: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert describe_error(SetupError(said)) == shown
-    assert capsys.readouterr().err == ("" if said == shown else f"quorum: {said}\n")
+def test_a_page_shows_no_path_of_the_server(message: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert describe_error(SetupError(message)) == shown
+    assert capsys.readouterr().err == ("" if message == shown else f"quorum: {message}\n")

@@ -15,13 +15,13 @@ def get_error_message(capsys: pytest.CaptureFixture[str], *args: str) -> str:
     with pytest.raises(SystemExit) as end:
         main(["serve", *args])
     assert end.value.code == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    return told
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    return message
 
 
 @pytest.mark.parametrize("args", [["--host", "0.0.0.0"], ["--host", "0.0.0.0", "--token", ""]])
-def test_others_are_let_in_with_a_token_alone(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_clients_on_other_machines_need_a_token(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert "no token is given" in get_error_message(capsys, *args)
 
 
@@ -36,21 +36,21 @@ def test_the_token_may_come_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("QUORUM_TOKEN", "short")
-    told = get_error_message(capsys, "--host", "0.0.0.0")
-    assert "The token has 5 characters" in told
-    assert "short" not in told.replace("shorten", "")
+    message = get_error_message(capsys, "--host", "0.0.0.0")
+    assert "The token has 5 characters" in message
+    assert "short" not in message.replace("shorten", "")
 
 
 def test_the_extra_is_named_where_it_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "nicegui", None)
-    told = get_error_message(capsys)
-    assert "pip install -e '.[ui]'" in told
-    assert "make serve" in told
+    message = get_error_message(capsys)
+    assert "pip install -e '.[ui]'" in message
+    assert "make serve" in message
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_taken_port_is_reported() -> None:
     with listen("127.0.0.1", 0) as first:
         with pytest.raises(SetupError, match=r"cannot be served at 127\.0\.0\.1:.*another --port"):
             listen("127.0.0.1", first.getsockname()[1])
@@ -61,7 +61,7 @@ def test_an_ipv6_address_of_this_machine() -> None:
     if not socket.has_ipv6:
         pytest.skip("no IPv6 here")
     try:
-        with listen("::1", 0) as made:
-            assert made.getsockname()[0] == "::1"
+        with listen("::1", 0) as listener:
+            assert listener.getsockname()[0] == "::1"
     except SetupError as error:
         assert "cannot be served at ::1" in str(error)  # noqa: PT017  a machine may have IPv6 turned off

@@ -24,16 +24,16 @@ from quorum.ui.uploads import (
 
 @given(st.text(st.characters(), max_size=300) | st.text("漢é.\ud800", max_size=300))
 def test_a_name_never_leaves_its_folder(name: str) -> None:
-    made = clean_name(name)
-    assert made not in ("", ".", "..")
-    assert Path(made).name == made
-    assert not made.startswith(".")
-    assert len(made) <= LONGEST_NAME
-    assert len(made.encode()) <= MOST_BYTES
+    cleaned = clean_name(name)
+    assert cleaned not in ("", ".", "..")
+    assert Path(cleaned).name == cleaned
+    assert not cleaned.startswith(".")
+    assert len(cleaned) <= LONGEST_NAME
+    assert len(cleaned.encode()) <= MOST_BYTES
 
 
 @pytest.mark.parametrize(
-    ("name", "made"),
+    ("name", "cleaned"),
     [
         ("../../etc/passwd", "passwd"),
         ("C:\\Users\\me\\plan.md", "plan.md"),
@@ -45,8 +45,8 @@ def test_a_name_never_leaves_its_folder(name: str) -> None:
         ("漢" * 100 + ".txt", "漢" * 54 + ".txt"),
     ],
 )
-def test_names_as_they_are_kept(name: str, made: str) -> None:
-    assert clean_name(name) == made
+def test_file_names_are_cleaned_before_storing(name: str, cleaned: str) -> None:
+    assert clean_name(name) == cleaned
 
 
 def test_files_of_one_name_do_not_overwrite_each_other() -> None:
@@ -74,7 +74,7 @@ def make_save(text: bytes) -> Save:
     return save
 
 
-async def test_each_file_is_named_with_what_became_of_it() -> None:
+async def test_each_file_is_listed_with_its_outcome() -> None:
     base = Context(store="here")
     lines = b'{"id": "1", "title": "A", "text": "A line about Lima."}\nnot json\n'
     job = IndexingJob(check_target("my-own"))
@@ -115,7 +115,9 @@ async def test_an_error_that_stops_the_upload_is_reported_in_one_sentence() -> N
     assert "\n" not in job.error
 
 
-async def test_a_bug_is_one_sentence_here_and_whole_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     async def save(path: Path) -> None:
         raise ZeroDivisionError
 

@@ -91,7 +91,7 @@ def check_installed() -> None:
 def check_commands(application: Path) -> None:
     """What somebody does on the first day, in the application's folder."""
     compare = ["compare", "documents", "questions.jsonl", "--methods", "concat,sure", "--out", "compared"]
-    for said, *command in (
+    for expected, *command in (
         ["quorum 0.", "quorum", "--version"],
         ["330 metres", "quorum", "demo", "tour"],
         ["1 added", "quorum", "index", "documents", "--collection", "vell"],
@@ -102,7 +102,7 @@ def check_commands(application: Path) -> None:
         ["Ada Korn\nAda Korn", "python", "script.py"],
     ):
         with step(" ".join(command)):
-            execute(application, said, *command)
+            execute(application, expected, *command)
     with step("PYTHONPATH=. quorum ask"):
         execute(application, "Gustave Eiffel", "quorum", "ask", "Who designed the Eiffel Tower?", PYTHONPATH=".")
     report = (application / "compared" / "report.html").read_text(encoding="utf-8")
@@ -117,13 +117,13 @@ def check_plugin(application: Path) -> None:
     with step("the example of a plugin, installed beside it"):
         add_package(ROOT / "examples" / "plugin")
     named = ["--methods", "concat,shout", "--corpus", "notes", "--retriever", "titles", "--out", "shouted"]
-    for said, *command in (
+    for expected, *command in (
         ["shout", "quorum", "methods"],
         ["brevity", "quorum", "eval", "questions.jsonl", *named],
         ["ADA KORN", "quorum", "ask", "Who built the lighthouse of Vell?", "--collection", "vell", "--method", "shout"],
     ):
         with step(" ".join(command)):
-            execute(application, said, *command)
+            execute(application, expected, *command)
 
 
 def add_package(folder: Path) -> None:
@@ -143,9 +143,9 @@ def add_package(folder: Path) -> None:
         )
 
 
-def execute(folder: Path, said: str, command: str, *arguments: str, **environment: str) -> None:
+def execute(folder: Path, message: str, command: str, *arguments: str, **environment: str) -> None:
     """A command of the environment; it has to end well and to say what is expected."""
-    ran = subprocess.run(
+    run = subprocess.run(
         [str(ENVIRONMENT / "bin" / command), *arguments],
         cwd=folder,
         env=make_clean_environment(**environment),
@@ -153,14 +153,14 @@ def execute(folder: Path, said: str, command: str, *arguments: str, **environmen
         text=True,
         check=False,
     )
-    assert ran.returncode == 0, f"exit code {ran.returncode}\n{ran.stdout}{ran.stderr}"
-    assert said in ran.stdout + ran.stderr, f"{said!r} is not in\n{ran.stdout}{ran.stderr}"
+    assert run.returncode == 0, f"exit code {run.returncode}\n{run.stdout}{run.stderr}"
+    assert message in run.stdout + run.stderr, f"{message!r} is not in\n{run.stdout}{run.stderr}"
 
 
 def make_clean_environment(**more: str) -> dict[str, str]:
     """The environment without the settings of the user who runs the checks."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    return kept | QUIET_VARIABLES | more
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    return environment | QUIET_VARIABLES | more
 
 
 def check_server(application: Path) -> None:
@@ -181,8 +181,8 @@ def check_server(application: Path) -> None:
                 assert "Quorum" in response.read().decode()
         finally:
             process.send_signal(signal.SIGINT)
-            said, _ = process.communicate(timeout=60)
-        assert process.returncode == 0, said
+            output, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, output
 
 
 def check_studio(application: Path, wheel: Path, target: Path) -> None:
@@ -190,20 +190,20 @@ def check_studio(application: Path, wheel: Path, target: Path) -> None:
     with step("langgraph dev of the application's langgraph.json"):
         shutil.unpack_archive(wheel, target, "zip")
         where = [str(STUDIO_PYTHON), "-c", "import quorum; print(quorum.__file__)"]
-        found = subprocess.check_output(
+        process = subprocess.check_output(
             where, cwd=application, env=make_clean_environment(PYTHONPATH=str(target)), text=True
         )
-        assert Path(found.strip()).is_relative_to(target), found
+        assert Path(process.strip()).is_relative_to(target), process
         config = application / "langgraph.json"
         with start_studio(
             application, config=config, python=str(STUDIO_PYTHON), PYTHONPATH=str(target), **QUIET_VARIABLES
         ) as server:
-            asked = {"question": "Who built the lighthouse of Vell?", "given": [PASSAGE]}
-            body = json.dumps({"assistant_id": "ask", "input": asked, "context": {"k": 1}}).encode()
+            inputs = {"question": "Who built the lighthouse of Vell?", "given": [PASSAGE]}
+            body = json.dumps({"assistant_id": "ask", "input": inputs, "context": {"k": 1}}).encode()
             request = Request(f"{server.url}/runs/wait", body, {"content-type": "application/json"})
             with urlopen(request, timeout=120) as response:
-                found = json.load(response)
-            assert found["answer"] == "Ada Korn", found
+                process = json.load(response)
+            assert process["answer"] == "Ada Korn", process
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ def build_wheel(source: Path, out: Path, *options: str) -> Path:
 
 def run_or_exit(*command: str) -> None:
     """Run the command; if it fails, exit with its output."""
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ran.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{ran.stdout}{ran.stderr}")
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{run.stdout}{run.stderr}")
 
 
 def unpack_without_links(sdist: Path, folder: Path) -> Path:
@@ -42,14 +42,14 @@ def unpack_without_links(sdist: Path, folder: Path) -> Path:
 
 def list_expected_files() -> set[str]:
     """What a wheel of this checkout holds beside its metadata."""
-    found = set()
+    collected = set()
     for source, place in IN_THE_WHEEL.items():
         for path in (ROOT / source).rglob("*"):
             inside = path.relative_to(ROOT / source)
             linked = source == "quorum" and inside.parts[0] in LINKED_FOLDERS
             if path.is_file() and not linked and "__pycache__" not in inside.parts:
-                found.add(f"{place}/{inside.as_posix()}")
-    return found
+                collected.add(f"{place}/{inside.as_posix()}")
+    return collected
 
 
 def read_contents(wheel: Path) -> dict[str, int]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from typing_extensions import TypedDict
 
-from quorum.algorithms.paired import paired_interval
+from quorum.algorithms.paired import compute_paired_interval
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.registry import WORTH, is_binary, list_compared_measures
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap, holm, mcnemar, questions_needed, sign_flip
@@ -62,22 +62,24 @@ def compare(
     compared: dict[str, dict[str, Difference]] = {name: {} for name in all_names if name != baseline}
     if race is not None:
         for name in dropped:
-            compared[name] = race_differences(scores[name], scores[baseline], race, (name, baseline))
-    for measure in (one for one in list_compared_measures() if all(one in scores[name].values for name in names)):
+            compared[name] = compute_race_differences(scores[name], scores[baseline], race, (name, baseline))
+    for measure in (
+        candidate for candidate in list_compared_measures() if all(candidate in scores[name].values for name in names)
+    ):
         values = {name: scores[name].of(measure, common) for name in names}
         defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
         if not others or not defined.any():
             continue
         base = values[baseline][defined]
-        found = differences(
+        comparison_of_others = compute_differences(
             [values[name][defined] for name in others],
             base,
             exact=is_binary(measure),
             untested=len(dropped),
             widest=1 + scores[baseline].wrong_cost if measure == WORTH else 1.0,
         )
-        for name, one in zip(others, found, strict=True):
-            compared[name][measure] = one
+        for name, difference_of_other in zip(others, comparison_of_others, strict=True):
+            compared[name][measure] = difference_of_other
     return Comparison(baseline=baseline, n=len(common), left_out=len(set.union(*sets)) - len(common), methods=compared)
 
 
@@ -86,22 +88,22 @@ def is_undecided(race: RaceResult, name: str, baseline: str) -> bool:
     return name != baseline and (not race.finished or race.is_dropped(name) or race.is_dropped(baseline))
 
 
-def race_differences(
+def compute_race_differences(
     scores: ColumnScores, base: ColumnScores, race: RaceResult, names: tuple[str, str]
 ) -> dict[str, Difference]:
     """The differences of two methods over the questions that both were asked, with intervals that always hold."""
-    asked = min(race.standings[name].asked for name in names)
-    found: dict[str, Difference] = {}
+    asked_count = min(race.standings[name].asked for name in names)
+    result: dict[str, Difference] = {}
     for measure in list_compared_measures():
         if measure not in scores.values or measure not in base.values:
             continue
-        values, others = (dict(zip(one.ids, one.values[measure], strict=True)) for one in (scores, base))
+        values, others = (dict(zip(column.ids, column.values[measure], strict=True)) for column in (scores, base))
         pairs = {id_: values[id_] - others[id_] for id_ in values.keys() & others.keys()}
         widest = 1 + scores.wrong_cost if measure == WORTH else 1.0
         known = {id_: value / widest for id_, value in pairs.items() if not np.isnan(value)}
         if known and all(abs(value) <= 1 for value in known.values()):
-            low, high = race.anytime_interval(known, asked)
-            found[measure] = Difference(
+            low, high = race.anytime_interval(known, asked_count)
+            result[measure] = Difference(
                 difference=round(widest * float(np.mean(list(known.values()))), COMPARED_DIGITS),
                 low=round(widest * low, COMPARED_DIGITS),
                 high=round(widest * high, COMPARED_DIGITS),
@@ -110,10 +112,10 @@ def race_differences(
                 p_holm=1.0,
                 questions_needed=None,
             )
-    return found
+    return result
 
 
-def differences(
+def compute_differences(
     methods: Sequence[Floats], base: Floats, *, exact: bool, untested: int = 0, widest: float = 1.0
 ) -> list[Difference]:
     """The difference of each method from the baseline in one measure; the p-values are adjusted together, and with
@@ -122,21 +124,21 @@ def differences(
     p_values = [mcnemar(values, base) if exact else sign_flip(values - base) for values in methods]
     test = "mcnemar" if exact else "sign flip"
     return [
-        difference(values - base, test, p, adjusted, widest)
+        make_difference(values - base, test, p, adjusted, widest)
         for values, p, adjusted in zip(methods, p_values, holm([*p_values, *[1.0] * untested]), strict=False)
     ]
 
 
-def interval_of(found: Floats, widest: float = 1.0) -> Interval:
+def compute_interval(values: Floats, widest: float = 1.0) -> Interval:
     """The mean difference and its interval. On few questions the bootstrap is too narrow: the interval is exact."""
-    if len(found) >= FEW_QUESTIONS:
-        return bootstrap(found)
-    low, high = paired_interval(found / widest)
-    return Interval(float(found.mean()), widest * low, widest * high)
+    if len(values) >= FEW_QUESTIONS:
+        return bootstrap(values)
+    low, high = compute_paired_interval(values / widest)
+    return Interval(float(values.mean()), widest * low, widest * high)
 
 
-def difference(found: Floats, test: str, p: float, p_holm: float, widest: float = 1.0) -> Difference:
-    mean, low, high = (round(value, COMPARED_DIGITS) for value in interval_of(found, widest))
+def make_difference(values: Floats, test: str, p: float, p_holm: float, widest: float = 1.0) -> Difference:
+    mean, low, high = (round(value, COMPARED_DIGITS) for value in compute_interval(values, widest))
     return Difference(
         difference=mean,
         low=low,
@@ -144,7 +146,7 @@ def difference(found: Floats, test: str, p: float, p_holm: float, widest: float 
         test=test,
         p=round(p, COMPARED_DIGITS),
         p_holm=round(p_holm, COMPARED_DIGITS),
-        questions_needed=questions_needed(found),
+        questions_needed=questions_needed(values),
     )
 
 

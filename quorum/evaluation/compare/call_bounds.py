@@ -41,8 +41,8 @@ def call_bounds(column: Column) -> tuple[float, float]:
     }
     least = most = 0.0
     for term in shape.split(" + "):
-        found = TERM.fullmatch(term)
-        parts = (found["sum"] if found else term).split("..")
+        match = TERM.fullmatch(term)
+        parts = (match["sum"] if match else term).split("..")
         low, high = evaluate_formula(parts[0], values), evaluate_formula(parts[-1], values)
         least, most = least + (0 if term.startswith("[") else low), most + high
     return (1.0 if column.method == "sure" else least), most  # SuRe makes no more calls once it has a single candidate

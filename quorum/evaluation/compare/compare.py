@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from quorum.evaluation.compare.decide import Decision, decide
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.compare.race_budget import with_expected_challengers, without_expensive_challengers
+from quorum.evaluation.compare.race_budget import limit_challengers_by_estimate, limit_challengers_by_figures
 from quorum.evaluation.compare.spending_limit import (
     JudgeSpending,
     LimitedSpending,
@@ -31,7 +31,7 @@ async def plan_comparison(options: Options, *, progress: Progress = ignore_progr
     Raises `SetupError` for a mistake in the options or the data, and for an estimate above `max_cost`.
     """
     planned = await add_estimate(await plan(replace(options, details=True)), progress)
-    return with_expected_challengers(planned)
+    return limit_challengers_by_estimate(planned)
 
 
 async def compare(planned: Plan, *, progress: Progress = ignore_progress, watch: Watch | None = None) -> Decision:
@@ -56,20 +56,20 @@ async def measure(planned: Plan, progress: Progress, watch: Watch | None = None)
     try:
         with lock_folder(planned.folder):
             rows = await run(planned, spending, progress, watch)
-            asked = rows.asked
-            while (fewer := without_expensive_challengers(planned, rows)) is not None:
+            asked_count = rows.asked
+            while (fewer := limit_challengers_by_figures(planned, rows)) is not None:
                 planned = fewer
                 rows = await run(planned, spending, progress, watch)
-                asked += rows.asked
-            rows = replace(rows, asked=asked)
+                asked_count += rows.asked
+            rows = replace(rows, asked=asked_count)
             scores = await score(rows, progress)
     finally:
-        spent = total_spent(spending, planned.judge, before)
+        spent = sum_spending(spending, planned.judge, before)
         write_spent(planned.folder, spent)
     return scores, spent
 
 
-def total_spent(spending: LimitedSpending, judge: Judge | None, before: TotalSpent | None) -> TotalSpent:
+def sum_spending(spending: LimitedSpending, judge: Judge | None, before: TotalSpent | None) -> TotalSpent:
     """The total spending in the folder, the judge's separately; without a judge now, that of an earlier judge."""
     spent, part = spending.total(), before and before.get("judge")
     if judge is not None and isinstance(judge.spent, LimitedSpending):

@@ -10,14 +10,14 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import compare_groups
 from quorum.evaluation.compare.describe_race import describe_open_race, describe_race
 from quorum.evaluation.compare.estimate import Estimate
-from quorum.evaluation.compare.figures import calibrate, figures_of, mean_costs, shared_questions
+from quorum.evaluation.compare.figures import calibrate, compute_figures, compute_mean_costs, find_shared_questions
 from quorum.evaluation.compare.recommend import (
     Figures,
     Recommendation,
-    cost_of,
     describe_baseline,
     format_percent,
     format_points,
+    get_cost,
     is_within,
     recommend,
     to_json,
@@ -77,7 +77,7 @@ def cross_fit(
     return round(compute_cross_fitted_score(values), 6) if len(values) >= FEWEST_QUESTIONS else None
 
 
-def cross_fit_words(best: float, fair: float) -> str:
+def describe_cross_fit(best: float, fair: float) -> str:
     """The sentence that states the cross-fitted score beside the score that chose the column."""
     return (
         f"Chosen on one half of the questions and scored on the other, the best method has {format_percent(fair)} "
@@ -88,14 +88,15 @@ def cross_fit_words(best: float, fair: float) -> str:
 def compose_words(scores: Scores) -> list[str]:
     """What `quorum compose` would save, if a cascade can be certified; else nothing."""
     try:
-        made = compose(read_results(scores.folder), Guarantee(wrong_cost=scores.plan.options.wrong_cost))
+        composed = compose(read_results(scores.folder), Guarantee(wrong_cost=scores.plan.options.wrong_cost))
     except SetupError:
         return []
-    if made.certificate is None:
+    if composed.certificate is None:
         return []
-    asked = " -> ".join(stage.method for stage in made.cascade)
+    stages = " -> ".join(stage.method for stage in composed.cascade)
     return [
-        f"A cascade ({asked}) would take {format_percent(made.saved, 0)} fewer tokens than {made.best} and lose 3 "
+        f"A cascade ({stages}) would take {format_percent(composed.saved, 0)} fewer tokens than {composed.best} and "
+        f"lose 3 "
         f"points at most, with confidence 0.9: quorum compose {scores.folder}"
     ]
 
@@ -107,39 +108,49 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     measure, comparisons = right, scores.comparisons
     if options.wrong_cost:
         measure = WORTH
-        for one in by_column.values():
-            one.add_worth(right, options.wrong_cost)
+        for column_scores in by_column.values():
+            column_scores.add_worth(right, options.wrong_cost)
         comparisons = compare_groups(by_column, scores.plan.groups, options.baseline, race)
-    costs = mean_costs(scores.plan, by_column)
-    common = shared_questions(by_column, race)
-    figures = [figures_of(name, one, measure, costs[name], common, race, right) for name, one in by_column.items()]
-    made = recommend(figures, by_column, measure, options.budget, race, options.wrong_cost)
-    compared = [one for one in figures if one.n and (race is None or not race.is_dropped(one.name))]
-    within = {one.name: cost_of(one, made.unit) for one in compared if is_within(one, options.budget)}
-    choices = choose_at_costs(by_column, right, within, common) if made.best is not None and len(within) > 1 else []
-    made = replace(made, choices=tuple(choices))
-    made.sentences[1:1] = describe_baseline(made, comparisons)
+    costs = compute_mean_costs(scores.plan, by_column)
+    common = find_shared_questions(by_column, race)
+    figures = [
+        compute_figures(name, column_scores, measure, costs[name], common, race, right)
+        for name, column_scores in by_column.items()
+    ]
+    recommendation = recommend(figures, by_column, measure, options.budget, race, options.wrong_cost)
+    compared = [figure for figure in figures if figure.n and (race is None or not race.is_dropped(figure.name))]
+    within = {
+        figure.name: get_cost(figure, recommendation.unit) for figure in compared if is_within(figure, options.budget)
+    }
+    choices = (
+        choose_at_costs(by_column, right, within, common) if recommendation.best is not None and len(within) > 1 else []
+    )
+    recommendation = replace(recommendation, choices=tuple(choices))
+    recommendation.sentences[1:1] = describe_baseline(recommendation, comparisons)
     if race is not None:
         opening = [] if race.finished else [describe_open_race(race, options.max_cost)]
         place = 0 if opening else 1
-        made.sentences[place:place] = [*opening, *describe_race(race, made.best)]
+        recommendation.sentences[place:place] = [*opening, *describe_race(race, recommendation.best)]
     fair = None
     if race is None or race.finished:
-        fair = cross_fit(by_column, measure, [one.name for one in compared], common)
-    best = max((one.quality for one in compared), default=0.0)
-    added = [] if fair is None else [cross_fit_words(best, fair)]
+        fair = cross_fit(by_column, measure, [figure.name for figure in compared], common)
+    best = max((figure.quality for figure in compared), default=0.0)
+    added = [] if fair is None else [describe_cross_fit(best, fair)]
     added += [turns] if (turns := describe_choices(choices)) else []
-    place = len(made.sentences) - any(one.errors for one in figures)  # failures come last
-    made.sentences[place:place] = [*added, *compose_words(scores)]
+    place = len(recommendation.sentences) - any(figure.errors for figure in figures)  # failures come last
+    recommendation.sentences[place:place] = [*added, *compose_words(scores)]
     raced = {} if race is None else {"race": race.to_json()}
-    write_json(scores.folder / "recommendation.json", {**to_json(made), "cross_fitted": fair, **raced})
-    return Decision(scores, figures, made, spent, write_calibrations(scores, right))
+    write_json(scores.folder / "recommendation.json", {**to_json(recommendation), "cross_fitted": fair, **raced})
+    return Decision(scores, figures, recommendation, spent, write_calibrations(scores, right))
 
 
 def write_calibrations(scores: Scores, measure: str) -> dict[str, Calibration]:
     """How well each column's confidence predicts right answers; writes uncertainty.json, if a column states one."""
-    found = {name: calibrate(one, measure) for name, one in scores.by_column.items()}
-    calibrations = {name: one for name, one in found.items() if one is not None}
+    calibrations_found = {name: calibrate(column_scores, measure) for name, column_scores in scores.by_column.items()}
+    calibrations = {name: calibration for name, calibration in calibrations_found.items() if calibration is not None}
     if calibrations:
-        write_json(scores.folder / "uncertainty.json", {name: asdict(one) for name, one in calibrations.items()})
+        write_json(
+            scores.folder / "uncertainty.json",
+            {name: asdict(calibration) for name, calibration in calibrations.items()},
+        )
     return calibrations

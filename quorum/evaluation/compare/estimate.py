@@ -75,19 +75,19 @@ async def estimate(
 
     async def rehearse_all(record: Record) -> list[list[RehearsedCall]]:
         nonlocal done
-        every = []
+        results_so_far = []
         for column in columns:
-            every.append(await rehearse(record, column, dataset.task_of(record), given, spending))
+            results_so_far.append(await rehearse(record, column, dataset.task_of(record), given, spending))
             done += 1
             progress("estimate", done, total)
-        return every
+        return results_so_far
 
     tried = await asyncio.gather(*(rehearse_all(record) for record in records))
     took = time.perf_counter() - started
-    alone = {
+    column_estimates = {
         column.name: estimate_column(column, [calls[place] for calls in tried]) for place, column in enumerate(columns)
     }
-    return add_up(alone, RehearsalResult(columns, tried, took), dataset.count, concurrency)
+    return add_up(column_estimates, RehearsalResult(columns, tried, took), dataset.count, concurrency)
 
 
 @dataclass(frozen=True)
@@ -109,50 +109,54 @@ def sample_questions(dataset: DataSet, sample: int) -> list[Record]:
 def estimate_column(column: Column, tried: Sequence[Sequence[RehearsedCall]]) -> MethodEstimate:
     """The means over the questions that were tried."""
     count = len(tried)
-    every = [one for question in tried for one in question]
+    all_calls = [call for question in tried for call in question]
     least, most = call_bounds(column)
-    calls = len(every) / count
-    wordy = max((sum(one.again for one in question) / len(question) for question in tried if question), default=0.0)
+    calls = len(all_calls) / count
+    wordy = max((sum(call.again for call in question) / len(question) for question in tried if question), default=0.0)
     if wordy and math.isfinite(most):
         most = math.ceil(most * (1 + wordy))
     return MethodEstimate(
         calls=calls,
         least=min(least, calls),
         most=max(most, calls),
-        input_tokens=sum(one.input_tokens for one in every) / count,
-        output_tokens=sum(one.output_tokens for one in every) / count,
-        cost=None if (cost := cost_of(column, every)) is None else cost / count,
+        input_tokens=sum(call.input_tokens for call in all_calls) / count,
+        output_tokens=sum(call.output_tokens for call in all_calls) / count,
+        cost=None if (cost := compute_calls_cost(column, all_calls)) is None else cost / count,
     )
 
 
-def cost_of(column: Column, calls: Sequence[RehearsedCall]) -> float | None:
+def compute_calls_cost(column: Column, calls: Sequence[RehearsedCall]) -> float | None:
     """Dollars for these calls; None if a price is missing."""
     total = 0.0
-    for one in calls:
-        price = column.price_of(one.prompt)
+    for call in calls:
+        price = column.price_of(call.prompt)
         if price is None:
             return None
-        total += price.of(one.input_tokens, one.output_tokens)
+        total += price.of(call.input_tokens, call.output_tokens)
     return total
 
 
-def add_up(alone: dict[str, MethodEstimate], rehearsed: RehearsalResult, questions: int, concurrency: int) -> Estimate:
+def add_up(
+    column_estimates: dict[str, MethodEstimate], rehearsed: RehearsalResult, questions: int, concurrency: int
+) -> Estimate:
     """The totals; calls that several columns share count once."""
     columns = rehearsed.columns
     once: dict[tuple[int, str], tuple[Column, RehearsedCall]] = {}
     for number, question in enumerate(rehearsed.calls):
         for column, calls in zip(columns, question, strict=True):
-            for one in calls:
-                once.setdefault((number, one.key), (column, one))
+            for call in calls:
+                once.setdefault((number, call.key), (column, call))
     share = questions / len(rehearsed.calls)
-    distinct = [one for _, one in once.values()]
-    costs = [cost_of(column, [one]) for column, one in once.values()]
-    known = [one for one in costs if one is not None]
+    distinct = [call for _, call in once.values()]
+    costs = [compute_calls_cost(column, [call]) for column, call in once.values()]
+    known = [cost for cost in costs if cost is not None]
     local = all(is_local(column.context) for column in columns)
-    read, written = (sum(getattr(one, name) for one in distinct) * share for name in ("input_tokens", "output_tokens"))
+    read, written = (
+        sum(getattr(call, name) for call in distinct) * share for name in ("input_tokens", "output_tokens")
+    )
     count = len(distinct) * share
     return Estimate(
-        methods=alone,
+        methods=column_estimates,
         questions=questions,
         rehearsed=len(rehearsed.calls),
         calls=count,

@@ -16,14 +16,14 @@ from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import ColumnScores
 
 
-def shared_questions(scores: Mapping[str, ColumnScores], race: RaceResult | None = None) -> list[str]:
+def find_shared_questions(scores: Mapping[str, ColumnScores], race: RaceResult | None = None) -> list[str]:
     """The questions that were answered by every method, not counting methods that answered none or left a race."""
-    counted = [one for name, one in scores.items() if race is None or not race.is_dropped(name)]
-    sets = [set(one.ids) for one in counted if one.ids]
+    counted = [column_scores for name, column_scores in scores.items() if race is None or not race.is_dropped(name)]
+    sets = [set(column_scores.ids) for column_scores in counted if column_scores.ids]
     return sorted(set.intersection(*sets)) if sets else []
 
 
-def figures_of(
+def compute_figures(
     name: str,
     scores: ColumnScores,
     measure: str,
@@ -46,8 +46,8 @@ def figures_of(
         low, high = find_anytime_interval(name, scores, measure, race)
     shares = count_shares(scores, shares_of or measure, ids)
     calls, read, written = (average(scores, unit) for unit in ("calls", "input_tokens", "output_tokens"))
-    own = scores.own_seconds()
-    seconds = own if len(own) else scores.known("seconds")
+    computed_seconds = scores.own_seconds()
+    seconds = computed_seconds if len(computed_seconds) else scores.known("seconds")
     return Figures(
         name=name,
         n=len(values),
@@ -82,18 +82,18 @@ def average(scores: ColumnScores, name: str) -> float:
     return float(known.mean()) if len(known) else 0.0
 
 
-def mean_costs(plan: Plan, by_column: Mapping[str, ColumnScores]) -> dict[str, float | None]:
+def compute_mean_costs(plan: Plan, by_column: Mapping[str, ColumnScores]) -> dict[str, float | None]:
     """Mean dollars for a question by column, from the usage in details.jsonl; None if a price is missing."""
     means: dict[str, float | None] = {}
     with LineIndex(plan.folder / "details.jsonl") as details:
         for column in plan.columns:
-            costs = list(costs_of(column, by_column[column.name].ids, details))
-            known = [one for one in costs if one is not None]
+            costs = list(compute_costs(column, by_column[column.name].ids, details))
+            known = [cost for cost in costs if cost is not None]
             means[column.name] = sum(known) / len(known) if known and len(known) == len(costs) else None
     return means
 
 
-def costs_of(column: Column, ids: Sequence[str], details: LineIndex) -> Iterator[float | None]:
+def compute_costs(column: Column, ids: Sequence[str], details: LineIndex) -> Iterator[float | None]:
     """Dollars for each of these questions that has details."""
     for id_ in ids:
         detail = details.get(column.name, id_)
@@ -103,6 +103,6 @@ def costs_of(column: Column, ids: Sequence[str], details: LineIndex) -> Iterator
 
 def calibrate(scores: ColumnScores, measure: str) -> Calibration | None:
     """How well a column's confidence predicts right answers, over the answers that it gave."""
-    sure, right, unknown = (np.array(scores.values[one]) for one in ("confidence", measure, "unknown"))
-    said = unknown == 0
-    return compute_calibration(sure[said], right[said], of=len(scores.ids))
+    sure, right, unknown = (np.array(scores.values[name]) for name in ("confidence", measure, "unknown"))
+    is_answered = unknown == 0
+    return compute_calibration(sure[is_answered], right[is_answered], of=len(scores.ids))

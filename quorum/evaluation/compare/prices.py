@@ -33,8 +33,8 @@ class Price:
 
     def of(self, input_tokens: float, output_tokens: float, cached_tokens: float = 0.0) -> float:
         """Dollars for these tokens; the cached tokens are part of the input."""
-        fresh = max(0.0, input_tokens - cached_tokens)
-        return (fresh * self.input + cached_tokens * self.cached + output_tokens * self.output) / MILLION
+        uncached_tokens = max(0.0, input_tokens - cached_tokens)
+        return (uncached_tokens * self.input + cached_tokens * self.cached + output_tokens * self.output) / MILLION
 
 
 FREE_PRICE = Price(0.0, 0.0, 0.0)
@@ -60,11 +60,11 @@ class Prices:
         price is missing. Cached input gets no discount: a method that runs alone would not find it in the cache.
         """
         total = 0.0
-        for prompt, one in usage.items():
-            price = self.of(model_of(prompt, context))
+        for prompt, counts in usage.items():
+            price = self.of(find_model(prompt, context))
             if price is None:
                 return None
-            total += price.of(one["input_tokens"], one["output_tokens"])
+            total += price.of(counts["input_tokens"], counts["output_tokens"])
         return total
 
 
@@ -89,7 +89,7 @@ def is_own(name: str) -> bool:
     return name.partition(":")[0] in FREE_PROVIDERS
 
 
-def model_of(prompt: str, context: Context) -> Any:
+def find_model(prompt: str, context: Context) -> Any:
     """The model that a prompt is asked of."""
     if prompt in VERIFIER_PROMPTS and context.verifier is not None:
         return context.verifier
@@ -103,23 +103,25 @@ def read_table(file: Path) -> dict[str, Price]:
     """The prices in a file. Raises `SetupError` for any other content."""
     try:
         text = read_regular(file).decode("utf-8")
-        found = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
+        values = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
     except OSError as error:
         raise SetupError(
             f"The price table {file} cannot be read ({error.strerror}); give a TOML or JSON file."
         ) from None
     except ValueError as error:
         raise SetupError(f"The price table {file} cannot be read ({error}); {PRICE_FILE_FORM}.") from None
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         raise SetupError(f"{file} is not a price table; {PRICE_FILE_FORM}.")
-    return {read_spec(name).text: read_price(name, one, file) for name, one in found.items()}
+    return {read_spec(name).text: read_price(name, value, file) for name, value in values.items()}
 
 
-def read_price(name: str, found: Any, file: Path) -> Price:
-    values = found if isinstance(found, dict) else {}
+def read_price(name: str, value: Any, file: Path) -> Price:
+    values = value if isinstance(value, dict) else {}
     numbers = {key: values.get(key) for key in ("input", "output", "cached") if key in values}
-    sound = all(isinstance(one, int | float) and not isinstance(one, bool) and one >= 0 for one in numbers.values())
+    sound = all(
+        isinstance(number, int | float) and not isinstance(number, bool) and number >= 0 for number in numbers.values()
+    )
     if not sound or not {"input", "output"} <= numbers.keys() or values.keys() - numbers.keys():
-        raise SetupError(f"The price of {name!r} in {file} does not fit ({found}); {PRICE_FILE_FORM}.")
+        raise SetupError(f"The price of {name!r} in {file} does not fit ({value}); {PRICE_FILE_FORM}.")
     known: dict[str, float] = {"cached": values["input"], **values}
     return Price(known["input"], known["output"], known["cached"])

@@ -119,29 +119,29 @@ def recommend(
     dropped = [] if race is None else [one.method for one in race.dropped if scores[one.method].ids]
     within = [one for one in answered if is_within(one, budget) and one.name not in dropped]
     if race is not None and not race.finished and len(race.survivors) > 1:
-        names, front = [one.name for one in within], pareto_front(answered, unit)
+        names, front = [one.name for one in within], find_pareto_front(answered, unit)
         return Recommendation(measure, dict(budget), None, names, None, front, unit, None, wrong_cost=wrong_cost)
     if not within:
-        front = pareto_front(answered, unit)
+        front = find_pareto_front(answered, unit)
         made = Recommendation(measure, dict(budget), None, [], None, front, unit, None, wrong_cost=wrong_cost)
         made.sentences.extend(describe_no_fit(answered, figures, made))
         return made
-    best = max(within, key=lambda one: (round(one.quality, 6), -cost_of(one, unit)))
+    best = max(within, key=lambda one: (round(one.quality, 6), -get_cost(one, unit)))
     comparison = compare(scores, [*(one.name for one in within), *dropped], best.name, race)
     every = {name: one[measure] for name, one in comparison["methods"].items() if measure in one}
     found = {name: one for name, one in every.items() if one["test"] != "race"}
     equal = sorted(
         (one for one in within if one.name in found and found[one.name]["p_holm"] >= ALPHA),
-        key=lambda one: cost_of(one, unit),
+        key=lambda one: get_cost(one, unit),
     )
-    cheapest = min([best, *equal], key=lambda one: cost_of(one, unit))
+    cheapest = min([best, *equal], key=lambda one: get_cost(one, unit))
     made = Recommendation(
         measure,
         dict(budget),
         best.name,
         [one.name for one in equal],
         cheapest.name,
-        pareto_front(answered, unit),
+        find_pareto_front(answered, unit),
         unit,
         comparison,
         wrong_cost=wrong_cost,
@@ -156,14 +156,14 @@ def is_within(one: Figures, budget: Mapping[str, float]) -> bool:
     return all(value is not None and value <= most * (1 + 1e-9) for value, most in describe_costs)
 
 
-def cost_of(one: Figures, unit: str) -> float:
+def get_cost(one: Figures, unit: str) -> float:
     return one.of(unit) or 0.0
 
 
-def pareto_front(figures: Sequence[Figures], unit: str) -> list[str]:
+def find_pareto_front(figures: Sequence[Figures], unit: str) -> list[str]:
     """The Pareto front, from the cheapest to the best: no other method is better at the same or a lower cost."""
     names, best = [], -math.inf
-    for one in sorted(figures, key=lambda one: (cost_of(one, unit), -one.quality)):
+    for one in sorted(figures, key=lambda one: (get_cost(one, unit), -one.quality)):
         if one.quality > best:
             names.append(one.name)
             best = one.quality
@@ -248,7 +248,7 @@ def describe_equals(made: Recommendation, by_name: Mapping[str, Figures], found:
     sentences = [f"{high}; these questions cannot tell it from {join_first_names(parts)}."]
     if made.cheapest != best.name:
         cheap = by_name[str(made.cheapest)]
-        share = cost_of(cheap, made.unit) / cost_of(best, made.unit) if cost_of(best, made.unit) else 1.0
+        share = get_cost(cheap, made.unit) / get_cost(best, made.unit) if get_cost(best, made.unit) else 1.0
         what = "cost" if made.unit == "cost" else "tokens"
         sentences.append(f"{cheap.name} takes {format_percent(share, 0)} of its {what}.")
     return sentences

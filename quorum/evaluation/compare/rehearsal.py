@@ -16,9 +16,9 @@ from quorum.core.context import Context, get_filter
 from quorum.core.errors import QuorumError
 from quorum.core.rehearsal import rehearsal
 from quorum.datasets.records import Record
-from quorum.evaluation.callbacks import usage_of
+from quorum.evaluation.callbacks import read_usage
 from quorum.evaluation.compare.call_bounds import call_bounds
-from quorum.evaluation.compare.prices import model_of
+from quorum.evaluation.compare.prices import find_model
 from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.columns import Column
 from quorum.nodes.shorten import is_short
@@ -66,23 +66,25 @@ class CallRecorder(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         prompt = str((metadata or {}).get("prompt") or "")
-        model = model_of(prompt, self.context)
+        model = find_model(prompt, self.context)
         text = "\n".join(str(message.text) for message in messages[0])
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
         number = len(self.calls) if self.context.temperature else 0  # samples are not shared with one another
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
-        again = self.context.shorten == "auto" and not is_local(self.context) and is_short(prompt, self.context)
-        self.open[run_id] = RehearsedCall(prompt, key, again=again)
+        may_be_wordy = self.context.shorten == "auto" and not is_local(self.context) and is_short(prompt, self.context)
+        self.open[run_id] = RehearsedCall(prompt, key, again=may_be_wordy)
         self.calls.append(self.open[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        one, usage = self.open.pop(run_id), usage_of(response)
-        one.input_tokens = usage.get("input_tokens", 0)
-        said = float(usage.get("output_tokens", 0))
-        one.output_tokens = said if is_local(self.context) else max(said, expected_reply(one.prompt))
+        call, usage = self.open.pop(run_id), read_usage(response)
+        call.input_tokens = usage.get("input_tokens", 0)
+        reply_tokens = float(usage.get("output_tokens", 0))
+        call.output_tokens = (
+            reply_tokens if is_local(self.context) else max(reply_tokens, guess_reply_tokens(call.prompt))
+        )
 
 
-def expected_reply(prompt: str) -> float:
+def guess_reply_tokens(prompt: str) -> float:
     return SHORT_REPLY_TOKENS if prompt.startswith(SHORT_REPLIES) else LONG_REPLY_TOKENS
 
 

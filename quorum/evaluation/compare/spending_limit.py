@@ -84,8 +84,8 @@ class LimitedSpending(ModelSpending):
 
     def total(self) -> TotalSpent:
         """Total spending, of this run and earlier runs."""
-        costs = [cost_of(name, used, self.prices) for name, used in self.models.items()]
-        known = [one for one in costs if one is not None]
+        costs = [compute_cost_of_usage(name, used, self.prices) for name, used in self.models.items()]
+        known = [cost for cost in costs if cost is not None]
         cost = sum(known) if len(known) == len(costs) else None
         return TotalSpent(models=self.models, searches=self.searches, searched=self.searched, cost=cost)
 
@@ -101,7 +101,7 @@ class JudgeSpending(LimitedSpending):
         return self.cost + self.methods.cost
 
 
-def cost_of(model: str, used: Mapping[str, int], prices: Prices) -> float | None:
+def compute_cost_of_usage(model: str, used: Mapping[str, int], prices: Prices) -> float | None:
     """Dollars for the tokens that one model used."""
     price = prices.of(model)
     return None if price is None else price.of(used["input_tokens"], used["output_tokens"], used["cached_tokens"])

@@ -74,14 +74,14 @@ def choose_at_costs(
 
     def choose(cost: float) -> tuple[str, str]:
         worth = right - cost * wrong
-        best = max(range(len(names)), key=lambda one: (round(float(worth[one].mean()), 6), -price[one]))
-        others = [one for one in range(len(names)) if one != best]
+        best = max(range(len(names)), key=lambda place: (round(float(worth[place].mean()), 6), -price[place]))
+        others = [place for place in range(len(names)) if place != best]
         if not cost and is_binary(measure):
-            p_values = [mcnemar(worth[one], worth[best]) for one in others]
+            p_values = [mcnemar(worth[place], worth[best]) for place in others]
         else:
-            p_values = [sign_flip(worth[one] - worth[best], resamples=RESAMPLES) for one in others]
-        equals = [one for one, p in zip(others, holm(p_values), strict=True) if p >= ALPHA]
-        return names[best], names[min([best, *equals], key=lambda one: price[one])]
+            p_values = [sign_flip(worth[place] - worth[best], resamples=RESAMPLES) for place in others]
+        equals = [place for place, p in zip(others, holm(p_values), strict=True) if p >= ALPHA]
+        return names[best], names[min([best, *equals], key=lambda place: price[place])]
 
     return list_choices(choose)
 
@@ -94,9 +94,9 @@ def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[Choice]:
     >>> [(one.least, one.most, one.cheapest) for one in list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))]
     [(0.0, 0.75, 'a'), (1.0, 10.0, 'b')]
     """
-    found = [(cost, *choose(cost)) for cost in SHOWN_COSTS]
+    choices_at_costs = [(cost, *choose(cost)) for cost in SHOWN_COSTS]
     choices = []
-    for (best, cheapest), same in groupby(found, key=lambda one: one[1:]):
+    for (best, cheapest), same in groupby(choices_at_costs, key=lambda choice: choice[1:]):
         costs = [cost for cost, *_ in same]
         choices.append(Choice(costs[0], costs[-1], best, cheapest))
     return choices
@@ -104,7 +104,7 @@ def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[Choice]:
 
 def describe_choices(choices: Sequence[Choice]) -> str | None:
     """For which costs the recommendation turns; None without choices."""
-    turns = [(cheapest, [*same]) for cheapest, same in groupby(choices, key=lambda one: one.cheapest)]
+    turns = [(cheapest, [*same]) for cheapest, same in groupby(choices, key=lambda choice: choice.cheapest)]
     if not turns:
         return None
     first, *others = [(name, same[0].least) for name, same in turns]

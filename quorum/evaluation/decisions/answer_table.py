@@ -56,7 +56,7 @@ def make_answer_table(
 def number_answers(results: RecordedResults, methods: Sequence[str]) -> np.ndarray:
     """A number for each answer; answers that are equal after normalisation have the same number."""
     places: dict[str, int] = {}
-    return np.array([[places.setdefault(one, len(places)) for one in results.answers(name)] for name in methods])
+    return np.array([[places.setdefault(answer, len(places)) for answer in results.answers(name)] for name in methods])
 
 
 def read_calls(
@@ -71,15 +71,15 @@ def read_calls(
         for name in methods:
             graph = results.settings(name).get("method", name)
             for id_ in results.ids:
-                found = details.get(name, id_)
-                if found is None:
+                detail = details.get(name, id_)
+                if detail is None:
                     continue
                 try:
                     calls[name, id_] = Counter(
-                        (one["name"], one["input_tokens"] + 0, one["output_tokens"] + 0, one["reply"])
-                        for one in found["calls"]
+                        (call["name"], call["input_tokens"] + 0, call["output_tokens"] + 0, call["reply"])
+                        for call in detail["calls"]
                     )
-                    votes = found.get("votes") or []
+                    votes = detail.get("votes") or []
                     stands[name, id_] = graph not in WEIGHTED_METHODS and (certify_votes(votes) or 0) >= 1
                 except (KeyError, TypeError, AttributeError):
                     raise SetupError(
@@ -94,7 +94,7 @@ def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
     if unit != "dollars":
         return {}
     settings = results.settings(method)
-    found = {}
+    spec_prices = {}
     for role in ("model", "verifier"):
         described = settings.get(role)
         if described is None:
@@ -106,8 +106,8 @@ def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
                 f"{spec} has no price, so that a cost in dollars is not known; give its price with --prices FILE, or "
                 "--cost tokens."
             )
-        found[role] = price
-    return found
+        spec_prices[role] = price
+    return spec_prices
 
 
 def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
@@ -138,13 +138,13 @@ def compute_costs(
         cost[row] = estimate_costs(results, name, unit, prices[row])
     for column, id_ in enumerate(results.ids):
         for row, name in enumerate(methods):
-            own = calls.get((name, id_))
-            if own is None:
+            own_calls = calls.get((name, id_))
+            if own_calls is None:
                 continue
-            cost[row, column] = sum(number * price_call(call, unit, prices[row]) for call, number in own.items())
+            cost[row, column] = sum(number * price_call(call, unit, prices[row]) for call, number in own_calls.items())
             for other, earlier in enumerate(methods):
                 if other != row and models[other] == models[row]:
-                    both = own & calls.get((earlier, id_), Counter())
+                    both = own_calls & calls.get((earlier, id_), Counter())
                     shared[other, row, column] = sum(
                         number * price_call(call, unit, prices[row]) for call, number in both.items()
                     )
@@ -154,8 +154,10 @@ def compute_costs(
 def estimate_costs(results: RecordedResults, method: str, unit: Unit, prices: Mapping[str, Price]) -> np.ndarray:
     """The cost from the counts in the rows alone; a failed answer costs the mean of the others."""
     read, written = results.numbers(method, "input_tokens"), results.numbers(method, "output_tokens")
-    found = results.numbers(method, "calls") if unit == "calls" else read + written
+    costs = results.numbers(method, "calls") if unit == "calls" else read + written
     if unit == "dollars":
-        found = np.array([prices["model"].of(one, other) for one, other in zip(read, written, strict=True)])
-    mean: Any = np.nanmean(found) if np.isfinite(found).any() else 0.0
-    return np.where(np.isnan(found), mean, found)
+        costs = np.array(
+            [prices["model"].of(input_count, other) for input_count, other in zip(read, written, strict=True)]
+        )
+    mean: Any = np.nanmean(costs) if np.isfinite(costs).any() else 0.0
+    return np.where(np.isnan(costs), mean, costs)

@@ -52,14 +52,15 @@ def calibrate_methods(
         )
     if len(results.ids) < count_least_answers(wrong_at_most, error / len(confident)):
         raise make_too_few_error(results, wrong_at_most, error / len(confident))
-    made = [calibrate_method(results, name, wrong_at_most, error / len(confident)) for name in confident]
-    return sorted(made, key=lambda one: -(one.threshold.answered if one.threshold else 0))
+    calibrated = [calibrate_method(results, name, wrong_at_most, error / len(confident)) for name in confident]
+    return sorted(calibrated, key=lambda calibration: -(calibration.threshold.answered if calibration.threshold else 0))
 
 
 def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: float) -> SetupError:
-    least, asked = count_least_answers(wrong_at_most, error), format_count(len(results.ids), "question")
+    least, asked_count = count_least_answers(wrong_at_most, error), format_count(len(results.ids), "question")
     return SetupError(
-        f"{asked} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {least} answers even if none is "
+        f"{asked_count} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {least} answers even if "
+        f"none is "
         "wrong; ask more questions, or promise less with --wrong-at-most."
     )
 
@@ -69,65 +70,69 @@ def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float
     abstentions.
     """
     sure, score = results.numbers(method, "confidence"), results.numbers(method, results.measure)
-    said = np.isfinite(sure) & np.isfinite(score) & (results.numbers(method, "unknown") != 1)
+    is_answered = np.isfinite(sure) & np.isfinite(score) & (results.numbers(method, "unknown") != 1)
     of = int(results.asked(method).sum())
-    found = find_threshold(sure[said], score[said] < 1, of, wrong_at_most, error)
-    if isinstance(found, Threshold):
-        return CalibratedMethod(method, found, None, int(said.sum()))
-    return CalibratedMethod(method, None, found.needed, int(said.sum()))
+    threshold = find_threshold(sure[is_answered], score[is_answered] < 1, of, wrong_at_most, error)
+    if isinstance(threshold, Threshold):
+        return CalibratedMethod(method, threshold, None, int(is_answered.sum()))
+    return CalibratedMethod(method, None, threshold.needed, int(is_answered.sum()))
 
 
 def describe_file(
-    results: RecordedResults, made: CalibratedMethod, wrong_at_most: float, error: float
+    results: RecordedResults, calibrated: CalibratedMethod, wrong_at_most: float, error: float
 ) -> dict[str, Any]:
     """The content of the file: the promise, its evidence, and the method and settings that it holds for."""
-    if made.threshold is None:
-        raise SetupError(describe_no_threshold(made, wrong_at_most, len(results.ids)))
-    found = made.threshold
-    settings = {name: value for name, value in results.settings(made.method).items() if name not in LEFT_OUT}
+    if calibrated.threshold is None:
+        raise SetupError(describe_no_threshold(calibrated, wrong_at_most, len(results.ids)))
+    threshold = calibrated.threshold
+    settings = {name: value for name, value in results.settings(calibrated.method).items() if name not in LEFT_OUT}
     return {
         "kind": "quorum calibration",
-        "method": settings.pop("method", made.method),
-        "answer_from": found.value,
+        "method": settings.pop("method", calibrated.method),
+        "answer_from": threshold.value,
         "wrong_at_most": wrong_at_most,
         "confidence": round(1 - error, 12),
-        "answered": found.answered,
-        "wrong": found.wrong,
-        "questions": found.of,
+        "answered": threshold.answered,
+        "wrong": threshold.wrong,
+        "questions": threshold.of,
         "measure": results.measure,
         "data": dict(results.data),
         "settings": settings,
     }
 
 
-def write_calibration(path: Path, made: dict[str, Any]) -> None:
+def write_calibration(path: Path, content: dict[str, Any]) -> None:
     """Write the whole file at once. Raises `SetupError` if it cannot be written."""
     if not path.parent.is_dir():
         raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another with --out.")
-    write_json(path, made)
+    write_json(path, content)
 
 
-def describe_promise(made: CalibratedMethod, wrong_at_most: float, confidence: float) -> str:
+def describe_promise(calibrated: CalibratedMethod, wrong_at_most: float, confidence: float) -> str:
     """'post_fusion: answer where the confidence is 0.6 or more. ... At most 5% of the answers are wrong ...'."""
-    found = made.threshold
-    if found is None:
+    threshold = calibrated.threshold
+    if threshold is None:
         raise ValueError("no threshold")
     return (
-        f"{made.method}: answer where the confidence is {found.value:g} or more. That was {found.answered} of "
-        f"{found.of} questions ({found.answered / found.of:.0%}), {found.wrong} of them wrong. On questions like "
+        f"{calibrated.method}: answer where the confidence is {threshold.value:g} or more. That was "
+        f"{threshold.answered} of "
+        f"{threshold.of} questions ({threshold.answered / threshold.of:.0%}), {threshold.wrong} of them wrong. On "
+        f"questions like "
         f"these, at most {100 * wrong_at_most:g}% of the answers are wrong, with confidence {confidence:g}."
     )
 
 
-def describe_no_threshold(made: CalibratedMethod, wrong_at_most: float, questions: int) -> str:
+def describe_no_threshold(calibrated: CalibratedMethod, wrong_at_most: float, questions: int) -> str:
     """Explain why no threshold can be promised, and what would help."""
     share = f"{100 * wrong_at_most:g}% wrong at most"
-    if made.needed is None:
+    if calibrated.needed is None:
         return (
-            f"{made.method} cannot promise {share}: even its surest answers are wrong more often, and more questions "
+            f"{calibrated.method} cannot promise {share}: even its surest answers are wrong more often, and more "
+            f"questions "
             "would not help; promise less with --wrong-at-most, or take another method."
         )
     return (
-        f"{made.method} cannot promise {share} from {format_count(questions, 'question')}; about {made.needed:,} would "
+        f"{calibrated.method} cannot promise {share} from {format_count(questions, 'question')}; about "
+        f"{calibrated.needed:,} would "
         "do, or promise less with --wrong-at-most."
     )

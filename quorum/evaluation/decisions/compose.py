@@ -114,11 +114,13 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
         on, design_cascades(recorded.at(designs)), terms.lose_at_most, terms.error, terms.wrong_cost
     )
     score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
-    best = max(range(len(recorded.methods)), key=lambda one: (score[one], -cost[one]))
-    passed = [one for one in tried if one.passed]
-    accepted = [one for one in passed if average_cost(recorded, one.candidate.cascade) < cost[best]]
+    best = max(range(len(recorded.methods)), key=lambda place: (score[place], -cost[place]))
+    passed = [certificate for certificate in tried if certificate.passed]
+    accepted = [
+        certificate for certificate in passed if average_cost(recorded, certificate.candidate.cascade) < cost[best]
+    ]
     single: Cascade = (Stage(recorded.methods[best], None),)
-    chosen = min(accepted, key=lambda one: average_cost(recorded, one.candidate.cascade), default=None)
+    chosen = min(accepted, key=lambda certificate: average_cost(recorded, certificate.candidate.cascade), default=None)
     cascade = chosen.candidate.cascade if chosen else single
     replayed = replay_cascade(recorded, cascade)
     return ComposeResult(
@@ -146,48 +148,48 @@ def estimate_questions_needed(on: RecordedAnswers, tried: Sequence[Certificate],
     if not tried:
         return None
     cascade, margin = tried[-1].candidate.cascade, terms.lose_at_most / (1 + terms.wrong_cost)
-    found = [
-        estimate_questions_to_certify(one, margin, terms.error)
-        for one in compute_losses(on, cascade, terms.wrong_cost).values()
+    estimates = [
+        estimate_questions_to_certify(certificate, margin, terms.error)
+        for certificate in compute_losses(on, cascade, terms.wrong_cost).values()
     ]
-    known = [one for one in found if one is not None]
-    if len(known) < len(found) or not known:
+    known = [questions for questions in estimates if questions is not None]
+    if len(known) < len(estimates) or not known:
         return None
     return max(
         -(-max(known) * DESIGN_SHARE // (DESIGN_SHARE - 1)), on.questions * DESIGN_SHARE // (DESIGN_SHARE - 1) + 1
     )
 
 
-def make_composed_file(results: RecordedResults, made: ComposeResult, terms: Guarantee) -> dict[str, Any]:
+def make_composed_file(results: RecordedResults, composed: ComposeResult, terms: Guarantee) -> dict[str, Any]:
     """The content of composed.json: the stages with their settings, the certificate, and the data behind it."""
-    found = made.certificate
+    certified = composed.certificate
     certificate = None
-    if found is not None:
+    if certified is not None:
         certificate = {
             "lose_at_most": terms.lose_at_most,
             "confidence": round(1 - terms.error, 12),
-            "p": round(found.p, ROUNDED_DIGITS),
-            "against": found.against,
-            "loss": round(found.loss, ROUNDED_DIGITS),
-            "questions": made.certifying,
+            "p": round(certified.p, ROUNDED_DIGITS),
+            "against": certified.against,
+            "loss": round(certified.loss, ROUNDED_DIGITS),
+            "questions": composed.certifying,
             "seed": terms.seed,
             "wrong_cost": terms.wrong_cost,
             "measure": results.measure,
         }
     return {
         "kind": FILE_KIND,
-        "stages": [describe_stage(results, stage) for stage in made.cascade],
+        "stages": [describe_stage(results, stage) for stage in composed.cascade],
         "certificate": certificate,
         "expected": {
-            "score": round(made.score, ROUNDED_DIGITS),
-            terms.unit: round(made.cost, ROUNDED_DIGITS),
-            "reached": {name: round(share, ROUNDED_DIGITS) for name, share in made.shares.items()},
-            "best": made.best,
-            "best_score": round(made.best_score, ROUNDED_DIGITS),
-            f"best_{terms.unit}": round(made.best_cost, ROUNDED_DIGITS),
+            "score": round(composed.score, ROUNDED_DIGITS),
+            terms.unit: round(composed.cost, ROUNDED_DIGITS),
+            "reached": {name: round(share, ROUNDED_DIGITS) for name, share in composed.shares.items()},
+            "best": composed.best,
+            "best_score": round(composed.best_score, ROUNDED_DIGITS),
+            f"best_{terms.unit}": round(composed.best_cost, ROUNDED_DIGITS),
         },
-        "questions": made.questions,
-        "questions_needed": made.needed,
+        "questions": composed.questions,
+        "questions_needed": composed.needed,
         "data": dict(results.data),
         "collection": describe_collection(results),
     }
@@ -208,6 +210,7 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
         raise SetupError(f"{stage.method} was given chosen passages in this experiment, so that it cannot be composed.")
     method = settings.pop("method", stage.method)
     accept = None if stage.accept is None else {"test": stage.accept.test, "at_least": stage.accept.at_least}
+    system = settings.pop("system", None)
     versions = {**results.config.get("prompts", {}), **(settings.get("prompts") or {})}
     sent = list_prompts(results, stage.method) or set(BUILT_IN)
     return {
@@ -216,61 +219,63 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
         "accept": accept,
         "settings": settings,
         "prompts": {name: versions[name] for name in sorted(sent) if name in versions},
+        **({} if system is None else {"system": system}),
     }
 
 
 def list_prompts(results: RecordedResults, method: str) -> set[str]:
     """The prompts that the method sent in these results; empty if the results have no details."""
-    found: set[str] = set()
+    prompts: set[str] = set()
     with LineIndex(results.folder / "details.jsonl") as details:
         for id_ in results.ids:
             line = details.get(method, id_)
-            found |= set(line["usage"]) if line is not None else set()
-    return found
+            prompts |= set(line["usage"]) if line is not None else set()
+    return prompts
 
 
-def write_composed(path: Path, made: Mapping[str, Any]) -> None:
+def write_composed(path: Path, content: Mapping[str, Any]) -> None:
     """Write the whole file at once. Raises `SetupError` if it cannot be written."""
     if not path.parent.is_dir():
         raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another with --out.")
-    write_json(path, made)
+    write_json(path, content)
 
 
-def describe_composed(made: ComposeResult, terms: Guarantee) -> list[str]:
+def describe_composed(composed: ComposeResult, terms: Guarantee) -> list[str]:
     """What was found, in sentences."""
-    if made.certificate is None:
-        return describe_single_method(made, terms)
+    if composed.certificate is None:
+        return describe_single_method(composed, terms)
     steps = [
-        f"{stage.method} ({stage.accept.words()}; asked {format_percent(made.shares[stage.method], 0)})"
+        f"{stage.method} ({stage.accept.words()}; asked {format_percent(composed.shares[stage.method], 0)})"
         if stage.accept
-        else f"{stage.method} (asked {format_percent(made.shares[stage.method], 0)})"
-        for stage in made.cascade
+        else f"{stage.method} (asked {format_percent(composed.shares[stage.method], 0)})"
+        for stage in composed.cascade
     ]
-    change = 100 * (made.score - made.best_score)
+    change = 100 * (composed.score - composed.best_score)
     return [
         f"Ask {', else '.join(steps)}.",
-        f"It takes {format_cost(made.cost, terms.unit)} a question, {format_percent(made.saved, 0)} less than "
-        f"{made.best} ({format_cost(made.best_cost, terms.unit)}), and scored {change:+.1f} points against it.",
+        f"It takes {format_cost(composed.cost, terms.unit)} a question, {format_percent(composed.saved, 0)} less than "
+        f"{composed.best} ({format_cost(composed.best_cost, terms.unit)}), and scored {change:+.1f} points against it.",
         f"On questions like these it loses at most {100 * terms.lose_at_most:g} points to the best single method, with "
-        f"confidence {1 - terms.error:g} (p = {made.certificate.p:.3f} over {made.certifying:,} questions that did not "
+        f"confidence {1 - terms.error:g} (p = {composed.certificate.p:.3f} over {composed.certifying:,} questions "
+        f"that did not "
         "design it).",
     ]
 
 
-def describe_single_method(made: ComposeResult, terms: Guarantee) -> list[str]:
+def describe_single_method(composed: ComposeResult, terms: Guarantee) -> list[str]:
     """The words when no cascade is certified: the best single method, and what would help."""
     lost = f"{100 * terms.lose_at_most:g} points"
-    if not made.tried or made.tried[0].passed:
-        return [f"No cascade is cheaper than {made.best}, the best single method: ask {made.best}."]
+    if not composed.tried or composed.tried[0].passed:
+        return [f"No cascade is cheaper than {composed.best}, the best single method: ask {composed.best}."]
     would = (
-        f"about {made.needed:,} questions would do"
-        if made.needed
+        f"about {composed.needed:,} questions would do"
+        if composed.needed
         else "more questions would hardly help, a larger --lose-at-most might"
     )
     return [
-        f"No cascade can be certified to lose {lost} at most from {made.certifying:,} questions; {would}.",
-        f"Ask {made.best}, the best single method ({format_percent(made.best_score)}, "
-        f"{format_cost(made.best_cost, terms.unit)} a question).",
+        f"No cascade can be certified to lose {lost} at most from {composed.certifying:,} questions; {would}.",
+        f"Ask {composed.best}, the best single method ({format_percent(composed.best_score)}, "
+        f"{format_cost(composed.best_cost, terms.unit)} a question).",
     ]
 
 

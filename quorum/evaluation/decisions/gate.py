@@ -8,11 +8,11 @@ import numpy as np
 
 from quorum.algorithms.cascades import average_by_group
 from quorum.algorithms.paired import (
-    better_p_value,
+    compute_better_p_value,
+    compute_margin_p_value,
+    compute_paired_interval,
     count_fewest_questions,
     estimate_questions_to_certify,
-    margin_p_value,
-    paired_interval,
 )
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
@@ -68,9 +68,9 @@ def decide_gate(
     if not 1e-6 <= margin < 1:
         raise SetupError(f"--margin {margin:g} does not fit; give the loss that would matter, such as 0.03.")
     check_comparable(baseline, new)
-    one, other = choose_method(baseline, methods[0]), choose_method(new, methods[1])
-    old_low, old_high = align_worth(baseline, one, baseline.ids, wrong_cost)
-    new_low, new_high = align_worth(new, other, baseline.ids, wrong_cost)
+    baseline_method, new_method = choose_method(baseline, methods[0]), choose_method(new, methods[1])
+    old_low, old_high = align_worth(baseline, baseline_method, baseline.ids, wrong_cost)
+    new_low, new_high = align_worth(new, new_method, baseline.ids, wrong_cost)
     scale = 1 + wrong_cost
     most = average_by_group((old_high - new_low) / scale, baseline.group)
     least = average_by_group((old_low - new_high) / scale, baseline.group)
@@ -80,15 +80,15 @@ def decide_gate(
             f"{format_count(len(most), 'question')} are too few for a margin of {margin:g}: {fewest} are the least "
             "that can show it; ask more questions, or allow a larger margin."
         )
-    p_pass, p_fail = margin_p_value(most, margin / scale), better_p_value(least)
+    p_pass, p_fail = compute_margin_p_value(most, margin / scale), compute_better_p_value(least)
     verdict: Verdict = "pass" if p_pass <= error else "fail" if p_fail <= error else "cannot tell"
     seen = (most + least) / 2
-    low, high = paired_interval(seen)
+    low, high = compute_paired_interval(seen)
     needed = None if verdict != "cannot tell" else estimate_questions_needed(seen, margin / scale, error)
     return Gate(
         verdict=verdict,
-        baseline=one,
-        new=other,
+        baseline=baseline_method,
+        new=new_method,
         measure=baseline.measure,
         margin=margin,
         wrong_cost=wrong_cost,
@@ -104,8 +104,11 @@ def decide_gate(
 
 def estimate_questions_needed(losses: np.ndarray, margin: float, error: float) -> int | None:
     """About how many questions would reach the nearer verdict, if the true loss were the observed one."""
-    found = [estimate_questions_to_certify(losses, margin, error), estimate_questions_to_certify(-losses, 0.0, error)]
-    needed = [one for one in found if one is not None]
+    estimates = [
+        estimate_questions_to_certify(losses, margin, error),
+        estimate_questions_to_certify(-losses, 0.0, error),
+    ]
+    needed = [questions for questions in estimates if questions is not None]
     return max(min(needed), len(losses) + 1) if needed else None
 
 

@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.registry import is_binary
 from quorum.evaluation.run.read_rows import is_of, read_rows
 from quorum.evaluation.run.results import read_config
-from quorum.evaluation.run.tasks import measures_of
+from quorum.evaluation.run.tasks import list_measures
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -41,8 +41,8 @@ class RecordedResults:
 
     def numbers(self, method: str, name: str) -> Floats:
         """One number of every row of a method, by question; NaN if it is null or there is no answer."""
-        found = (self.rows.get((method, id_)) or {} for id_ in self.ids)
-        values: list[Any] = [row.get(name) for row in found]
+        rows = (self.rows.get((method, id_)) or {} for id_ in self.ids)
+        values: list[Any] = [row.get(name) for row in rows]
         return np.array([math.nan if value is None else float(value) for value in values])
 
     def asked(self, method: str) -> Flags:
@@ -90,8 +90,8 @@ class RecordedResults:
 
     def settings(self, method: str) -> Mapping[str, Any]:
         """The method and its settings, as config.json describes them."""
-        found: Mapping[str, Any] = self.config.get("methods", {}).get(method, {})
-        return found
+        method_settings: Mapping[str, Any] = self.config.get("methods", {}).get(method, {})
+        return method_settings
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -121,7 +121,9 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     judged = read_verdicts(folder)
     if judged:
         rows = {key: {**row, "judged": judged.get(key)} for key, row in rows.items()}
-    chosen = measure or ("judged" if judged else measures_of({row.get("task") or "short" for row in rows.values()})[0])
+    chosen = measure or (
+        "judged" if judged else list_measures({row.get("task") or "short" for row in rows.values()})[0]
+    )
     if all(row.get(chosen) is None for row in rows.values()):
         raise SetupError(f"The results in {folder} have no measure {chosen!r}; name one of results.jsonl.")
     if any(row.get(chosen) is not None and not is_of(row[chosen], float) for row in rows.values()):

@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from quorum.datasets.records import Record
-from quorum.evaluation.compare.figures import mean_costs
+from quorum.evaluation.compare.figures import compute_mean_costs
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap
 from quorum.evaluation.run.columns import Column
@@ -132,7 +132,7 @@ def given_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
 
 def cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
     """EM, tokens and dollars of each column, by the prices of the models that replied (SuRe, table 10)."""
-    costs = mean_costs(scores.plan, scores.by_column)
+    costs = compute_mean_costs(scores.plan, scores.by_column)
     rows: list[dict[str, Any]] = []
     for name in (column.name for column in columns):
         own, cost = scores.by_column[name], costs[name]

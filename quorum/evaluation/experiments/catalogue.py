@@ -1,5 +1,6 @@
 """The papers' tables and figures by name: one file NAME.toml each, in the folder of this module."""
 
+from difflib import get_close_matches
 from pathlib import Path
 
 from quorum.core.errors import SetupError
@@ -27,15 +28,14 @@ EXPERIMENTS = {one.name: one for one in sorted(EXPERIMENTS.values(), key=order_o
 
 
 def experiment_of(name: str) -> Experiment:
-    """The experiment of that name or alias, or a `SetupError` that lists them.
+    """The experiment of that name or alias; `SetupError`, with the names that are like it, if there is none.
 
     >>> experiment_of("rerank").name
     'sure-table-4'
     """
     found = EXPERIMENTS.get(name) or ALIASES.get(name)
     if found is None:
-        raise SetupError(
-            f"There is no experiment {name!r}; the experiments are: {', '.join(EXPERIMENTS)}; "
-            f"other names for some of them: {', '.join(sorted(ALIASES))}."
-        )
+        close = get_close_matches(name, [*EXPERIMENTS, *ALIASES], n=3)
+        guess = f"did you mean {' or '.join(close)}?" if close else "quorum experiment lists them."
+        raise SetupError(f"There is no experiment {name!r}; {guess}")
     return found

@@ -152,6 +152,23 @@ def describe_left_out(experiment: Experiment, verifier: str | None) -> list[str]
     return lines
 
 
+def describe_passages(experiment: Experiment, context: Context, *, searching: bool) -> list[str]:
+    """What it means for the experiment that nothing is searched: the questions bring their passages.
+
+    >>> describe_passages(Experiment("x", "SuRe", "table 2", "", ("base",), searching=True), Context(), searching=False)
+    ['nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions']
+    """
+    if searching:
+        return []
+    if experiment.searching:
+        return [
+            "nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions"
+        ]
+    if "retriever" in experiment.settings:
+        return [f"the questions bring their passages, {context.retriever} does not search for them"]
+    return []
+
+
 def add_settings(base: Column, variant: str, context: Context) -> Column:
     """The run with further settings, which override its own; the place of gold passages becomes part of its name."""
     settings = parse_settings(variant.split(";"))

@@ -1,27 +1,81 @@
-"""MAUVE (Pillutla et al. 2021), which compares the answers of a column with the gold ones by a language model's view of
-both. It needs the extra `mauve`, which brings PyTorch, and loads a model.
+"""MAUVE (Pillutla et al. 2021): how alike a column's answers and the gold ones are, as a language model sees both sets.
+
+It needs the extra `mauve`: the authors' package, PyTorch, and GPT-2 large (3 GB), which is fetched on first use.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.experiment import Experiment
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from quorum.evaluation.metrics.corpus_measures import CorpusMeasure
 
-
-def mauve_measure(experiment: Experiment) -> "Mapping[str, CorpusMeasure]":
-    """{"mauve": function} if the paper reports it and the extra is installed; else nothing."""
-    wanted = "mauve" in experiment.measures and find_spec("mauve") is not None
-    return {"mauve": compute_mauve} if wanted else {}
+MODEL = "gpt2-large"  # the authors' choice
+TOKENS = 1024  # of a text, at most; what GPT-2 reads
+PACKAGES = ("mauve", "torch", "transformers")
 
 
-def compute_mauve(answers: list[str], golds: list[list[str]]) -> float:
-    """MAUVE of the answers against the first gold answer of each question, in 0..100 as the papers state it."""
+def describe_missing_mauve(experiment: Experiment) -> list[str]:
+    """Why MAUVE is left out of an experiment whose paper reports it; nothing if it can be computed. Loads the model."""
+    if "mauve" not in experiment.measures:
+        return []
+    if any(find_spec(package) is None for package in PACKAGES):
+        return ["MAUVE is left out: pip install 'quorum-rag[mauve]' lets it run"]
+    try:
+        load_featurizer(MODEL)
+    except SetupError:
+        return [f"MAUVE is left out: its language model {MODEL} is not on this machine and cannot be fetched"]
+    return []
+
+
+def mauve_measure(experiment: Experiment, *, missing: bool) -> "Mapping[str, CorpusMeasure]":
+    """{"mauve": function} if the paper reports it and nothing is missing; else nothing."""
+    return {"mauve": compute_mauve} if "mauve" in experiment.measures and not missing else {}
+
+
+def compute_mauve(answers: Sequence[str], golds: Sequence[Sequence[str]], model: str = MODEL) -> float:
+    """MAUVE of the answers against the first gold answer of each question, in 0..100 as the papers state it.
+
+    Empty answers are passed over. It compares distributions: below a few hundred answers the figure says little.
+    model: a name or folder of a causal language model, for example "gpt2".
+    """
     import mauve
 
-    pairs = [(answer, accepted[0]) for answer, accepted in zip(answers, golds, strict=True) if accepted]
-    found = mauve.compute_mauve(p_text=[one for one, _ in pairs], q_text=[one for _, one in pairs], verbose=False)
+    said = [answer for answer in answers if answer]
+    right = [accepted[0] for accepted in golds if accepted and accepted[0]]
+    if not said or not right:
+        return 0.0
+    found = mauve.compute_mauve(p_features=embed_texts(said, model), q_features=embed_texts(right, model))
     return 100 * float(found.mauve)
+
+
+def embed_texts(texts: Sequence[str], name: str) -> "NDArray[np.float32]":
+    """(texts, hidden): the model's last state at the last token of each text."""
+    import numpy as np
+    import torch
+
+    model, tokenizer = load_featurizer(name)
+    states = []
+    with torch.inference_mode():
+        for text in texts:
+            ids = tokenizer(text, return_tensors="pt", truncation=True, max_length=TOKENS).input_ids.to(model.device)
+            states.append(
+                model(input_ids=ids, output_hidden_states=True).hidden_states[-1][0, -1].float().cpu().numpy()
+            )
+    return np.stack(states)
+
+
+@lru_cache(maxsize=1)
+def load_featurizer(name: str) -> tuple[Any, Any]:
+    """The model and its tokenizer. Raises `SetupError` if they can neither be found nor fetched."""
+    from quorum.models.pretrained import load_base
+
+    model, tokenizer = load_base(name, half=False)
+    return model.eval(), tokenizer

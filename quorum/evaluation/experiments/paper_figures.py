@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from quorum.core.errors import SetupError
 from quorum.core.text import normalize
 from quorum.evaluation.experiments.analyses import Panel
 from quorum.evaluation.experiments.experiment import Experiment, PaperFigures
@@ -67,12 +68,17 @@ def choose_figures(
     experiment: Experiment, data: str | None, model: str, wanted: str | None = None
 ) -> list[PaperFigures]:
     """The blocks of figures to show: those that hold all words of `wanted`; else those of this data set and, if the
-    paper ran this model, of this model, otherwise of its first model.
+    paper ran this model, of this model, otherwise of its first model. Raises `SetupError` if none holds these words.
     """
     blocks = list(experiment.figures)
     if wanted:
         words = normalize(wanted.replace(",", " ")).split()
-        return [one for one in blocks if all(word in normalize(f"{one.data} {one.model}") for word in words)]
+        chosen = [one for one in blocks if all(word in normalize(f"{one.data} {one.model}") for word in words)]
+        if not chosen:
+            every = "; ".join(dict.fromkeys(f"{one.data} {one.model}".rstrip() for one in blocks))
+            has = f"it has: {every}" if every else "it has none"
+            raise SetupError(f"{experiment.name} has no figures of the paper for {wanted!r}; {has}.")
+        return chosen
     same = [one for one in blocks if one.data.rstrip("*") == data]
     blocks = same or blocks
     ours = [one for one in blocks if model and model.rpartition(":")[2] in one.model]

@@ -131,5 +131,7 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
         rows.append({"summaries of": name, "preferred": share, "characters": sum(lengths) // max(1, len(lengths))})
     rows.append({"summaries of": "neither", "preferred": bootstrap([o == "tie" for o in scored]) if scored else None})
     missing = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("unscored", "failed") if kind in outcomes)
-    title = f"{len(pairs)} questions that both have right" + (f", {missing}" if missing else "")
+    title = f"{len(pairs)} question{'' if len(pairs) == 1 else 's'} that both have right" + (
+        f", {missing}" if missing else ""
+    )
     return Panel(title=title, rows=rows)

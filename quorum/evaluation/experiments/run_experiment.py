@@ -27,15 +27,16 @@ from quorum.evaluation.experiments.experiment_columns import (
     apply_settings,
     describe_changes,
     describe_left_out,
+    describe_passages,
     group_columns,
     parse_variants,
 )
 from quorum.evaluation.experiments.human_preference import people_panels
-from quorum.evaluation.experiments.mauve import mauve_measure
+from quorum.evaluation.experiments.mauve import describe_missing_mauve, mauve_measure
 from quorum.evaluation.experiments.paper_figures import choose_figures, name_data, paper_panels
 from quorum.evaluation.experiments.quick import make_quick
 from quorum.evaluation.run.columns import Column, group_names, parse_methods
-from quorum.evaluation.run.dataset import DataSet, file_hash, read_data
+from quorum.evaluation.run.dataset import DataSet, hash_file, read_data
 from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
@@ -89,6 +90,8 @@ async def run_experiment(
     chosen = choices or Choices()
     experiment, options, changes = prepare(experiment, options, chosen)
     check_needs(experiment, options, chosen)
+    missing = await asyncio.to_thread(describe_missing_mauve, experiment)
+    options = replace(options, measures={**options.measures, **mauve_measure(experiment, missing=bool(missing))})
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     with tempfile.TemporaryDirectory() as folder:
         columns = await asyncio.to_thread(experiment_columns, experiment, dataset, options, chosen, Path(folder))
@@ -104,7 +107,7 @@ async def run_experiment(
     panels += await asyncio.to_thread(compare_with_paper, experiment, scores, compared, chosen)
     if panels:
         write_json(scores.folder / "analysis.json", panels)
-    return Outcome(scores, panels, changes)
+    return Outcome(scores, panels, [*changes, *missing])
 
 
 def prepare(experiment: Experiment, options: Options, choices: Choices) -> tuple[Experiment, Options, list[str]]:
@@ -112,6 +115,7 @@ def prepare(experiment: Experiment, options: Options, choices: Choices) -> tuple
     context = apply_settings(experiment, options.context, choices.stated)
     changes = describe_changes(experiment, context)
     changes += describe_left_out(experiment, choices.verifier)
+    changes += describe_passages(experiment, context, searching=is_searching(options))
     if options.methods:
         changes.append(f"methods {options.methods}")
     context = replace(context, shorten="off", structured="off")  # the papers' calls and replies
@@ -154,12 +158,15 @@ def experiment_options(experiment: Experiment, options: Options, choices: Choice
         unless=CLOSED if drops_known(experiment, choices) else None,
         judge=None if "preference" in experiment.analyses else choices.judge,
         details="cost" in experiment.analyses,
-        measures={**options.measures, **mauve_measure(experiment)},
     )
 
 
 def check_needs(experiment: Experiment, options: Options, choices: Choices) -> None:
-    """Raises `SetupError` if a choice is missing, or if gold passages are named but no column places them."""
+    """Raises `SetupError` if a choice is missing or fits nothing, or if gold passages are named but no column places
+    them.
+    """
+    if choices.beside:
+        choose_figures(experiment, None, "", choices.beside)
     for name in experiment.needs:
         if not getattr(choices, name) and not (name == "filters" and choices.variants):
             raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED[name]}.")
@@ -229,7 +236,7 @@ def describe(experiment: Experiment, options: Options, choices: Choices) -> dict
     if drops_known(experiment, choices):
         about["drops_known"] = True
     if options.gold_from is not None:
-        about["gold_from"] = {"file": options.gold_from.name, "sha256": file_hash(options.gold_from)}
+        about["gold_from"] = {"file": options.gold_from.name, "sha256": hash_file(options.gold_from)}
     return {"experiment": about}
 
 

@@ -1,15 +1,13 @@
-"""The user's own measures over all answers of a method at once, such as MAUVE.
+"""The user's own measures over all answers of a method at once.
 
-MAUVE (Pillutla et al. 2021) compares the distribution of a method's answers with that of the gold ones, and needs a
-large language model for it; so it is not part of Quorum. With `pip install mauve-text` and a file mauve_score.py in the
-working directory,
+Such a measure is a function of (answers, golds), where golds has a list of accepted answers for each answer. With a
+file wording.py in the working directory,
 
-    import mauve
+    def words(answers, golds):
+        return sum(len(answer.split()) for answer in answers) / len(answers)
 
-    def score(answers, golds):
-        return mauve.compute_mauve(p_text=answers, q_text=[one[0] for one in golds]).mauve
-
-`quorum eval ... --measure mauve=mauve_score:score` writes it to summary.json as "mauve" and shows it in a table.
+`quorum eval ... --measure words=wording:words` writes it to summary.json as "words" and shows it in a table. MAUVE is
+`quorum.evaluation.experiments.mauve:compute_mauve`.
 """
 
 import json

@@ -7,7 +7,7 @@ name gold articles (KILT), every passage of such an article is a gold one, and a
 
 from collections.abc import Iterable, Sequence
 
-from quorum.algorithms.filco_measures import unigram_precision
+from quorum.algorithms.filco_measures import compute_unigram_precision
 from quorum.core import text
 from quorum.core.state import Passage, Result
 from quorum.evaluation.metrics.answers import Reference
@@ -158,4 +158,4 @@ def context_precision(outputs: Result, reference_outputs: Reference) -> float | 
     words, golds = " ".join(one["text"] for one in outputs.get("passages") or []), reference_outputs["answers"]
     if not golds or not (text.normalize(words) or outputs.get("retrieved")):
         return None
-    return unigram_precision(words, golds)
+    return compute_unigram_precision(words, golds)

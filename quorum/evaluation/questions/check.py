@@ -73,7 +73,7 @@ class EarlierQuestions:
     def has(self, question: str) -> bool:
         """Whether it was asked in the same words, or in nearly the same: Jaccard's measure of 0.8 or more."""
         mine = find_words(question)
-        near = (len(mine & one) >= SAME_QUESTION_SHARE * len(mine | one) for one in self.words)
+        near = (len(mine & words) >= SAME_QUESTION_SHARE * len(mine | words) for words in self.words)
         return normalize(question) in self.exact or any(near)
 
 
@@ -81,7 +81,7 @@ def find_words(question: str) -> frozenset[str]:
     return frozenset(tokenize_query(question))
 
 
-def find_fault_in_text(draft: Draft, asked: EarlierQuestions) -> str | None:
+def find_fault_in_text(draft: Draft, earlier: EarlierQuestions) -> str | None:
     """The fault that the text alone shows, without a model call. A question without one is added to the earlier
     questions.
     """
@@ -90,9 +90,9 @@ def find_fault_in_text(draft: Draft, asked: EarlierQuestions) -> str | None:
         return "speaks_of_passage"
     if answerable and (fault := find_fault_of_answer(draft)):
         return fault
-    if asked.has(draft.question):
+    if earlier.has(draft.question):
         return "duplicate"
-    asked.add(draft.question)
+    earlier.add(draft.question)
     return None
 
 
@@ -104,8 +104,8 @@ def find_fault_of_answer(draft: Draft) -> str | None:
         return "yes_no"
     if len(normalize(draft.answers[0]).split()) > MOST_WORDS:
         return "long"
-    told = draft.draw.kind == "single" and contains_answer(draft.question, draft.answers[:1])
-    return "given_away" if told else None
+    gives_answer_away = draft.draw.kind == "single" and contains_answer(draft.question, draft.answers[:1])
+    return "given_away" if gives_answer_away else None
 
 
 def get_verifier(context: Context) -> Any:
@@ -140,14 +140,17 @@ class Check:
         """The question must be answered from its passages, but not from memory, nor from one of two passages."""
         if not self.is_right(draft, await self.read(draft, "passages", draft.draw.passages, config)):
             return "unsupported"
-        alone = draft.draw.passages if draft.draw.kind == "two" else ()
+        single_passages = draft.draw.passages if draft.draw.kind == "two" else ()
         memory, *single = await asyncio.gather(
             self.read(draft, "memory", (), config),
-            *(self.read(draft, f"passage {n}", (one,), config) for n, one in enumerate(alone, start=1)),
+            *(
+                self.read(draft, f"passage {n}", (passage,), config)
+                for n, passage in enumerate(single_passages, start=1)
+            ),
         )
         if self.is_right(draft, memory):
             return "known"
-        return "one_enough" if any(self.is_right(draft, one) for one in single) else None
+        return "one_enough" if any(self.is_right(draft, answer) for answer in single) else None
 
     async def find_unanswerable_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """The answer must be unknown both from its passage and from the passages retrieved for it."""
@@ -166,8 +169,8 @@ class Check:
         draft.read[what] = "unknown" if result["unknown"] else result["answer"]
         return None if result["unknown"] else result["answer"]
 
-    def is_right(self, draft: Draft, said: str | None) -> bool:
+    def is_right(self, draft: Draft, answer: str | None) -> bool:
         """Whether the answer equals an accepted one, or its token F1 reaches the threshold."""
-        if said is None:
+        if answer is None:
             return False
-        return bool(exact_match(said, draft.answers)) or f1(said, draft.answers) >= self.threshold
+        return bool(exact_match(answer, draft.answers)) or f1(answer, draft.answers) >= self.threshold

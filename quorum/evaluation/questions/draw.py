@@ -41,7 +41,7 @@ def read_mix(text: str) -> dict[Kind, float]:
     mix: dict[Kind, float] = {}
     for item in filter(str.strip, text.split(",")):
         name, _, number = (part.strip() for part in item.partition("="))
-        kind = next((one for one in QUESTION_KINDS if one == name), None)
+        kind = next((known for known in QUESTION_KINDS if known == name), None)
         share = float(number) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", number) else None
         if kind is None or share is None or kind in mix:
             raise SetupError(
@@ -58,10 +58,10 @@ def read_mix(text: str) -> dict[Kind, float]:
 def split_by_mix(n: int, mix: Mapping[Kind, float]) -> dict[Kind, int]:
     """How many of `n` questions are of each kind: whole numbers by the largest remainders, which add up to n."""
     exact = {kind: n * mix.get(kind, 0) / sum(mix.values()) for kind in QUESTION_KINDS}
-    found = {kind: int(share) for kind, share in exact.items()}
-    for kind in sorted(QUESTION_KINDS, key=lambda kind: found[kind] - exact[kind])[: n - sum(found.values())]:
-        found[kind] += 1
-    return found
+    counts = {kind: int(share) for kind, share in exact.items()}
+    for kind in sorted(QUESTION_KINDS, key=lambda kind: counts[kind] - exact[kind])[: n - sum(counts.values())]:
+        counts[kind] += 1
+    return counts
 
 
 def select_long_passages(passages: Sequence[Passage], words: int) -> list[Passage]:
@@ -120,12 +120,12 @@ class DrawQueue:
         for kind, count in missing.items():
             if not self.left[kind]:
                 self.ended[kind] = "tries"
-            asked = min(count, self.left[kind], DRAFTS_PER_SAVE - len(taken))
-            found = list(islice(self.streams[kind], asked))
-            self.left[kind] -= len(found)
-            if len(found) < asked:
+            wanted = min(count, self.left[kind], DRAFTS_PER_SAVE - len(taken))
+            draws = list(islice(self.streams[kind], wanted))
+            self.left[kind] -= len(draws)
+            if len(draws) < wanted:
                 self.ended[kind] = "corpus"
-            taken += found
+            taken += draws
         return taken
 
 
@@ -137,15 +137,15 @@ def find_partner(
     names (or its script has no capitals), the nearest neighbour.
     """
     names, best = find_names(passage), list[tuple[bool, int, int]]()
-    for rank, one in enumerate(neighbours):
-        shared = names & find_names(one)
-        if one["id"] in allowed and one["text"] != passage["text"] and (shared or not names):
-            same = bool(one["title"]) and one["title"] == passage["title"]
+    for rank, neighbour in enumerate(neighbours):
+        shared = names & find_names(neighbour)
+        if neighbour["id"] in allowed and neighbour["text"] != passage["text"] and (shared or not names):
+            same = bool(neighbour["title"]) and neighbour["title"] == passage["title"]
             best.append((same, min((spread.get(name, 1) for name in shared), default=0), rank))
     if not best:
         return None
-    found = neighbours[min(best)[2]]
-    return Passage(id=found["id"], title=found["title"], text=found["text"])
+    partner = neighbours[min(best)[2]]
+    return Passage(id=partner["id"], title=partner["title"], text=partner["text"])
 
 
 def find_names(passage: Passage) -> set[str]:

@@ -53,13 +53,13 @@ class QuestionFile:
 
     def count_kept(self) -> dict[Kind, int]:
         """The questions to keep, by kind."""
-        found = Counter(get_kind(line) for line in self.lines if str(line.get("id")) in self.wanted)
-        return {kind: found[kind] for kind in QUESTION_KINDS}
+        counts = Counter(get_kind(line) for line in self.lines if str(line.get("id")) in self.wanted)
+        return {kind: counts[kind] for kind in QUESTION_KINDS}
 
     def count_tried(self) -> dict[Kind, int]:
         """All questions, by kind."""
-        found = Counter(map(get_kind, self.lines))
-        return {kind: found[kind] for kind in QUESTION_KINDS}
+        counts = Counter(map(get_kind, self.lines))
+        return {kind: counts[kind] for kind in QUESTION_KINDS}
 
     def check(self, passages: Sequence[Passage], corpus: str) -> None:
         """Check that every earlier question is about passages of this corpus as it is now."""
@@ -111,13 +111,15 @@ def make_line(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
     reviewer needs.
     """
     draw = draft.draw
-    evidence = [{"passage": one["id"], "title": one["title"], "text": one["text"]} for one in draw.passages]
+    evidence = [
+        {"passage": passage["id"], "title": passage["title"], "text": passage["text"]} for passage in draw.passages
+    ]
     return {
         "keep": draft.fault is None,
         "id": draw.id,
         "question": draft.question,
         "answers": draft.answers,
-        "gold": [] if draw.kind == "unanswerable" else [one["id"] for one in draw.passages],
+        "gold": [] if draw.kind == "unanswerable" else [passage["id"] for passage in draw.passages],
         "passages": [],
         "source": "quorum questions",
         "meta": {"kind": draw.kind, "why": draft.fault, "read": draft.read, "evidence": evidence, **about},
@@ -126,15 +128,15 @@ def make_line(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
 
 def get_kind(line: Mapping[str, Any]) -> Kind | None:
     """The kind of a question that we wrote, however a reviewer has edited its line."""
-    said = get_meta(line).get("kind")
-    return next((kind for kind in QUESTION_KINDS if kind == said), None)
+    named_kind = get_meta(line).get("kind")
+    return next((kind for kind in QUESTION_KINDS if kind == named_kind), None)
 
 
 def list_evidence(line: Mapping[str, Any]) -> list[str]:
     """The ids of the passages that a question was written about."""
     shown = get_meta(line).get("evidence")
     listed = shown if isinstance(shown, list) else []
-    return [str(one.get("passage")) for one in listed if isinstance(one, dict)]
+    return [str(item.get("passage")) for item in listed if isinstance(item, dict)]
 
 
 def get_meta(line: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -56,7 +56,7 @@ class DraftWriter:
         """One question; one call."""
         draft = Draft(draw)
         try:
-            asked = await ask(
+            replies = await ask(
                 get_prompt_name(draw.kind),
                 Runtime(context=self.context),
                 parse=add_malformed_flag(parse_written_question),
@@ -67,14 +67,14 @@ class DraftWriter:
         except CallError as failure:
             draft.fault, draft.error = "failed", str(failure)
             return draft
-        found = asked.values[0]
-        if len(asked.shown) < len(draw.passages):
+        written = replies.values[0]
+        if len(replies.shown) < len(draw.passages):
             draft.fault = "too_long"
-        elif found.value is None:
-            draft.fault = "unread" if found.malformed else "declined"
+        elif written.value is None:
+            draft.fault = "unread" if written.malformed else "declined"
         else:
-            draft.question = found.value.question
-            draft.answers = found.value.answers if draw.kind != "unanswerable" else []
+            draft.question = written.value.question
+            draft.answers = written.value.answers if draw.kind != "unanswerable" else []
         return draft
 
     async def judge(self, draft: Draft, config: RunnableConfig) -> None:

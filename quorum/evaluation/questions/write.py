@@ -32,10 +32,10 @@ from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.source import (
     Progress,
     Source,
-    collection_name,
-    corpus_hash,
     fill_collection,
+    hash_corpus,
     ignore_progress,
+    make_collection_name,
 )
 from quorum.models.chat import chat_model_async
 from quorum.nodes.describe_settings import get_class_name
@@ -123,22 +123,25 @@ async def plan(
     await check_writer(context)
     file = await asyncio.to_thread(QuestionFile, out)
     context = await search_corpus(corpus, collection, context, progress)
-    every = await asyncio.to_thread(read_collection, context)
-    passages = select_long_passages(every, options.words)
+    passages_of_collection = await asyncio.to_thread(read_collection, context)
+    passages = select_long_passages(passages_of_collection, options.words)
     name = corpus or f"the collection {collection!r}"
     if not passages:
         raise SetupError(
             f"{name} holds no passage of {options.words} words or more; give more text, or take shorter passages with "
             "--min-words."
         )
-    file.check(every, name)
+    file.check(passages_of_collection, name)
     wanted = split_by_mix(options.n, options.mix)
     expected = count_missing(wanted, file.count_kept())
-    made = estimate(expected, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency)
+    expected_cost = estimate(expected, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency)
     check_limit(
-        made.cost, options.max_cost, given=" even if every draft is kept", instead="ask for fewer questions with --n"
+        expected_cost.cost,
+        options.max_cost,
+        given=" even if every draft is kept",
+        instead="ask for fewer questions with --n",
     )
-    return Plan(context, options, passages, file, made)
+    return Plan(context, options, passages, file, expected_cost)
 
 
 async def check_writer(context: Context) -> None:
@@ -164,18 +167,18 @@ async def search_corpus(corpus: str | None, collection: str | None, context: Con
         )
     if corpus is None:
         return replace(context, collection=str(collection))
-    source = await asyncio.to_thread(source_of, corpus)
-    name = await asyncio.to_thread(collection_name, source, context)
+    source = await asyncio.to_thread(describe_source, corpus)
+    name = await asyncio.to_thread(make_collection_name, source, context)
     context = replace(context, collection=name)
     await fill_collection(source, None, context, progress)
     return context
 
 
-def source_of(corpus: str) -> Source:
+def describe_source(corpus: str) -> Source:
     """The corpus as an evaluation's source, so that both share its collection. Blocks."""
     if not Path(corpus).exists():
         raise SetupError(f"There is no corpus {corpus}; give a folder of documents, or a .jsonl or .jsonl.gz file.")
-    return Source(corpus, None, corpus_hash(Path(corpus)))
+    return Source(corpus, None, hash_corpus(Path(corpus)))
 
 
 def read_collection(context: Context) -> list[Passage]:
@@ -208,9 +211,9 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
     return WrittenQuestions(file.path, wanted, file.count_kept(), before, written, faults, short, error, spent)
 
 
-def count_missing(wanted: Mapping[Kind, int], kept: Mapping[Kind, int]) -> dict[Kind, int]:
+def count_missing(wanted: Mapping[Kind, int], kept_counts: Mapping[Kind, int]) -> dict[Kind, int]:
     """How many questions are still missing, by kind."""
-    return {kind: wanted[kind] - kept[kind] for kind in QUESTION_KINDS if wanted[kind] > kept[kind]}
+    return {kind: wanted[kind] - kept_counts[kind] for kind in QUESTION_KINDS if wanted[kind] > kept_counts[kind]}
 
 
 def is_written(draft: Draft, options: Options) -> bool:

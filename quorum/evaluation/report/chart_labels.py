@@ -49,19 +49,19 @@ def place_labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -
     numbers = {name: str(number) for number, name in enumerate(places, 1)}
     named = [name for name in first if name in places]
     others = [name for name in places if name not in named]
-    made: list[Label] = []
+    labels: list[Label] = []
     for name in [*named, *others]:
         texts = [(name, False)] if name in named or len(places) <= MOST_NAMED_POINTS else []
         tried = (
-            one
+            place
             for text, number in [*texts, (numbers[name], True)]
-            for one in list_positions(text, number, places[name])
+            for place in list_positions(text, number, places[name])
         )
-        found = next((one for one in tried if is_free(one.box, area, taken)), None)
-        if found is not None:
-            made.append(found)
-            taken.append(found.box)
-    return made
+        label = next((candidate for candidate in tried if is_free(candidate.box, area, taken)), None)
+        if label is not None:
+            labels.append(label)
+            taken.append(label.box)
+    return labels
 
 
 def list_positions(text: str, number: bool, point: Place) -> Iterator[Label]:
@@ -85,16 +85,16 @@ def is_free(box: Box, area: Box, taken: Sequence[Box]) -> bool:
     return inside and not any(boxes_overlap(box, other) for other in taken)
 
 
-def boxes_overlap(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def boxes_overlap(box: Box, other: Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
-def draw_leader(one: Label) -> str:
+def draw_leader(label: Label) -> str:
     """The line from a point to a label that is not beside it."""
-    (x, y), top = one.point, one.y - 4
-    return f'<line class="leader" x1="{x:.1f}" y1="{y:.1f}" x2="{one.x:.1f}" y2="{top:.1f}"/>' if one.far else ""
+    (x, y), top = label.point, label.y - 4
+    return f'<line class="leader" x1="{x:.1f}" y1="{y:.1f}" x2="{label.x:.1f}" y2="{top:.1f}"/>' if label.far else ""
 
 
-def draw_label(one: Label) -> str:
-    kind = NUMBER_CLASS if one.number else 'class="name"'
-    return f'<text {kind} x="{one.x:.1f}" y="{one.y:.1f}" text-anchor="{one.anchor}">{escape(one.text)}</text>'
+def draw_label(label: Label) -> str:
+    kind = NUMBER_CLASS if label.number else 'class="name"'
+    return f'<text {kind} x="{label.x:.1f}" y="{label.y:.1f}" text-anchor="{label.anchor}">{escape(label.text)}</text>'

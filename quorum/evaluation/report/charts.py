@@ -47,7 +47,7 @@ class Axis:
     log: bool = False
 
     def at(self, value: float) -> float:
-        low, high, here = (math.log10(one) if self.log else one for one in (self.low, self.high, value))
+        low, high, here = (math.log10(number) if self.log else number for number in (self.low, self.high, value))
         return self.start + (self.end - self.start) * (here - low) / (high - low)
 
 
@@ -67,38 +67,40 @@ def draw_quality_against_cost(
     """A point for each method with its 95% interval; the Pareto front as a line. first: the methods whose names matter
     most; the front's names come next. A method whose name has no room is numbered by its place among the methods.
     """
-    shown = [one for one in figures if one.n]
+    shown = [figure for figure in figures if figure.n]
     if not shown:
         return ""
-    x = make_cost_axis([one.of(unit) or 0.0 for one in shown], frame)
-    y = make_share_axis([end for one in shown for end in (one.low, one.high)], frame)
-    places = {one.name: (x.at(one.of(unit) or 0.0), y.at(one.quality)) for one in shown}
+    x = make_cost_axis([figure.of(unit) or 0.0 for figure in shown], frame)
+    y = make_share_axis([end for figure in shown for end in (figure.low, figure.high)], frame)
+    places = {figure.name: (x.at(figure.of(unit) or 0.0), y.at(figure.quality)) for figure in shown}
     steps = [places[name] for name in front if name in places]
-    said = format_dollars if unit == "cost" else lambda value: f"{value:,.0f}"
-    parts = [draw_grid(frame, x, y, said, f"{'cost' if unit == 'cost' else 'tokens'} a question", f"{measure}, %")]
+    format_cost = format_dollars if unit == "cost" else lambda value: f"{value:,.0f}"
+    parts = [
+        draw_grid(frame, x, y, format_cost, f"{'cost' if unit == 'cost' else 'tokens'} a question", f"{measure}, %")
+    ]
     if len(steps) > 1:
         parts.append(f'<polyline class="front" points="{format_points(steps)}"/>')
-    made = place_labels(places, list(dict.fromkeys([*first, *front])), frame.area)
+    labels = place_labels(places, list(dict.fromkeys([*first, *front])), frame.area)
     parts.append('<text class="told hint" x="8" y="14">Point at a method, or tap it, for its numbers.</text>')
-    parts += [draw_leader(one) for one in made]
-    for number, one in enumerate(figures):
-        if one.n:
-            parts.append(draw_marker(one, number, places[one.name], y, one.name in front))
-    parts += [draw_label(one) for one in made]
+    parts += [draw_leader(label) for label in labels]
+    for number, figure in enumerate(figures):
+        if figure.n:
+            parts.append(draw_marker(figure, number, places[figure.name], y, figure.name in front))
+    parts += [draw_label(label) for label in labels]
     return wrap_svg(frame, "Quality against cost, a point for each method", parts)
 
 
 def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[str], frame: Frame = WIDE_FRAME) -> str:
     """A curve for each method: the share that is wrong among the surest answers."""
     x = Axis(0, 1, frame.left, frame.width - frame.right)
-    y = make_share_axis([0.0, *(r for one in calibrations.values() for r in one.risk)], frame)
+    y = make_share_axis([0.0, *(r for calibration in calibrations.values() for r in calibration.risk)], frame)
     parts = [
         draw_grid(
             frame, x, y, lambda value: f"{100 * value:.0f}", "questions answered, the surest first, %", "wrong, %"
         )
     ]
-    for name, found in calibrations.items():
-        line = [(x.at(c), y.at(r)) for c, r in zip(found.coverage, found.risk, strict=True)]
+    for name, calibration in calibrations.items():
+        line = [(x.at(c), y.at(r)) for c, r in zip(calibration.coverage, calibration.risk, strict=True)]
         ends = "".join(f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="3.5"/>' for a, b in (line[0], line[-1]))
         parts.append(
             f'<g class="line {get_colour_class(names.index(name))}" data-method="{names.index(name)}">'
@@ -108,19 +110,20 @@ def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[
     return wrap_svg(frame, "The share of wrong answers among the surest, by coverage", parts)
 
 
-def draw_marker(one: Figures, number: int, place: tuple[float, float], y: Axis, best: bool) -> str:
+def draw_marker(figure: Figures, number: int, place: tuple[float, float], y: Axis, best: bool) -> str:
     """A point and its interval. On hover or focus, the plot shows its name and numbers above."""
     left, top = place
-    low, high = y.at(one.low), y.at(one.high)
-    price = f", {format_dollars(one.cost)}" if one.cost else ""
-    said = f"{100 * one.quality:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}], {one.tokens:,.0f} tokens{price}"
+    low, high = y.at(figure.low), y.at(figure.high)
+    price = f", {format_dollars(figure.cost)}" if figure.cost else ""
+    score = f"{100 * figure.quality:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
+    description = f"{score}, {figure.tokens:,.0f} tokens{price}"
     return (
         f'<g class="here {get_colour_class(number)}" tabindex="0" role="img" '
-        f'aria-label="{escape(f"{one.name}: {said}")}">'
+        f'aria-label="{escape(f"{figure.name}: {description}")}">'
         f'<line class="interval" x1="{left:.1f}" x2="{left:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>'
         f'<circle class="{"point best" if best else "point"}" cx="{left:.1f}" cy="{top:.1f}" r="6"/>'
-        f'<text class="told" x="8" y="14"><tspan class="who">{escape(one.name)}</tspan>'
-        f'<tspan x="8" dy="16">{escape(said)}</tspan></text></g>'
+        f'<text class="told" x="8" y="14"><tspan class="who">{escape(figure.name)}</tspan>'
+        f'<tspan x="8" dy="16">{escape(description)}</tspan></text></g>'
     )
 
 
@@ -145,8 +148,8 @@ def choose_ticks(axis: Axis, most: int = 7) -> list[float]:
     if axis.log:
         powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
         digits = (1, 2, 5) if most > 4 else (1,)
-        every = [digit * 10.0**power for power in powers for digit in digits]
-        return [one for one in every if axis.low <= one <= axis.high]
+        candidates = [digit * 10.0**power for power in powers for digit in digits]
+        return [tick for tick in candidates if axis.low <= tick <= axis.high]
     rough = (axis.high - axis.low) / most
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= rough * 0.999)
@@ -154,25 +157,25 @@ def choose_ticks(axis: Axis, most: int = 7) -> list[float]:
     return [number * step for number in range(first, math.floor(axis.high / step + 1e-9) + 1)]
 
 
-def label_ticks(axis: Axis, said: Callable[[float], str], ends: float) -> list[tuple[float, str]]:
+def label_ticks(axis: Axis, format_value: Callable[[float], str], ends: float) -> list[tuple[float, str]]:
     """The numbers below an axis and their positions: as many as fit without touching, none beyond `ends`."""
     for most in (7, 4, 3, 2):
-        made = [(axis.at(one), said(one)) for one in choose_ticks(axis, most)]
-        wide = [(place - DIGIT_WIDTH * len(text) / 2, place + DIGIT_WIDTH * len(text) / 2) for place, text in made]
+        labels = [(axis.at(tick), format_value(tick)) for tick in choose_ticks(axis, most)]
+        wide = [(place - DIGIT_WIDTH * len(text) / 2, place + DIGIT_WIDTH * len(text) / 2) for place, text in labels]
         if all(left[1] + 8 <= right[0] for left, right in pairwise(wide)):
             break
-    return [one for one, (_, right) in zip(made, wide, strict=True) if right <= ends]
+    return [label for label, (_, right) in zip(labels, wide, strict=True) if right <= ends]
 
 
-def draw_grid(frame: Frame, x: Axis, y: Axis, said: Callable[[float], str], below: str, beside: str) -> str:
+def draw_grid(frame: Frame, x: Axis, y: Axis, format_value: Callable[[float], str], below: str, beside: str) -> str:
     """Grid lines, numbers and titles of both axes."""
     left, end, base = frame.left, frame.width - frame.right, frame.height - frame.bottom
     parts = [f'<rect class="frame" x="{left}" y="{frame.top}" width="{end - left}" height="{base - frame.top}"/>']
-    for one in choose_ticks(y):
-        place = y.at(one)
+    for tick in choose_ticks(y):
+        place = y.at(tick)
         parts.append(f'<line class="grid" x1="{left}" x2="{end}" y1="{place:.1f}" y2="{place:.1f}"/>')
-        parts.append(f'<text class="tick" x="{left - 8}" y="{place + 4:.1f}" text-anchor="end">{100 * one:.0f}</text>')
-    for place, text in label_ticks(x, said, frame.width):
+        parts.append(f'<text class="tick" x="{left - 8}" y="{place + 4:.1f}" text-anchor="end">{100 * tick:.0f}</text>')
+    for place, text in label_ticks(x, format_value, frame.width):
         parts.append(f'<text class="tick" x="{place:.1f}" y="{base + 18}" text-anchor="middle">{text}</text>')
     parts.append(
         f'<text class="axis" x="{(left + end) / 2}" y="{frame.height - 8}" text-anchor="middle">{below}</text>'

@@ -68,7 +68,7 @@ def write_body(decision: "Decision") -> str:
 def write_opening(decision: "Decision") -> str:
     """The recommendation in words, before anything else."""
     first = decision.recommendation.sentences[0]
-    words = "".join(f"<li>{escape(one)}</li>" for one in list_sentences(decision))
+    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in list_sentences(decision))
     about = escape(" · ".join(list_facts(decision)))
     return (
         "<header><h1>Quorum: which method is worth its cost</h1>"
@@ -78,9 +78,9 @@ def write_opening(decision: "Decision") -> str:
 
 
 def write_cost_section(decision: "Decision") -> str:
-    made = decision.recommendation
-    unit = "dollars" if made.unit == "cost" else "tokens (in and out)"
-    measure = made.measure_name
+    recommendation = decision.recommendation
+    unit = "dollars" if recommendation.unit == "cost" else "tokens (in and out)"
+    measure = recommendation.measure_name
     note = (
         f"{measure[0].upper()}{measure[1:]} with its 95% interval, against {unit} for a question. Filled: on the front."
     )
@@ -92,31 +92,37 @@ def write_cost_section(decision: "Decision") -> str:
 
 def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
     """The chart; below it a key to the numbers, if not all names fit into the chart."""
-    made = decision.recommendation
-    first = [name for name in (made.best, find_baseline(decision), made.cheapest) if name is not None]
-    chart = draw_quality_against_cost(decision.figures, made.front, made.unit, made.measure_name, first, frame)
+    recommendation = decision.recommendation
+    first = [
+        name for name in (recommendation.best, find_baseline(decision), recommendation.cheapest) if name is not None
+    ]
+    chart = draw_quality_against_cost(
+        decision.figures, recommendation.front, recommendation.unit, recommendation.measure_name, first, frame
+    )
     if NUMBER_CLASS not in chart:
         return chart
-    kinds = [(one.name, get_colour_class(number)) for number, one in enumerate(decision.figures) if one.n]
+    kinds = [(figure.name, get_colour_class(number)) for number, figure in enumerate(decision.figures) if figure.n]
     names = "".join(f'<li class="{kind}">{escape(name)}</li>' for name, kind in kinds)
     return f'{chart}<ol class="names">{names}</ol>'
 
 
 def find_baseline(decision: "Decision") -> str | None:
     """The method that the others of the first group are compared with."""
-    return next((one["baseline"] for one in decision.scores.comparisons), None)
+    return next((comparison["baseline"] for comparison in decision.scores.comparisons), None)
 
 
 def write_table(decision: "Decision") -> str:
     """One row for each method; columns that are empty for every method are left out."""
-    rows = [make_table_row(decision, one) for one in decision.figures]
-    kept = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
-    head = "".join(f'<th scope="col">{title}</th>' for title in kept)
-    made = decision.recommendation
-    mark = "recommended" if made.equals else "best"
+    rows = [make_table_row(decision, figure) for figure in decision.figures]
+    shown_titles = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
+    head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
+    recommendation = decision.recommendation
+    mark = "recommended" if recommendation.equals else "best"
     lines = "".join(
-        write_table_line([row[title] for title in kept], mark=mark if one.name == made.cheapest else "")
-        for one, row in zip(decision.figures, rows, strict=True)
+        write_table_line(
+            [row[title] for title in shown_titles], mark=mark if figure.name == recommendation.cheapest else ""
+        )
+        for figure, row in zip(decision.figures, rows, strict=True)
     )
     return (
         '<section><h2>All methods</h2><div class="scroll"><table class="methods">'
@@ -130,23 +136,23 @@ def write_table_line(cells: Sequence[str], *, mark: str) -> str:
     return f"<tr{chosen}><td{behind}>{cells[0]}</td>{''.join(f'<td>{cell}</td>' for cell in cells[1:])}</tr>"
 
 
-def make_table_row(decision: "Decision", one: Figures) -> dict[str, str]:
+def make_table_row(decision: "Decision", figure: Figures) -> dict[str, str]:
     """The cells of a method by the titles of their columns."""
-    summary = decision.scores.summary[one.name]
+    summary = decision.scores.summary[figure.name]
     return {
-        "method": escape(one.name),
+        "method": escape(figure.name),
         "questions": f"{summary['n']:,}",
-        **({"worth": describe_worth(one)} if decision.recommendation.wrong_cost else {}),
+        **({"worth": describe_worth(figure)} if decision.recommendation.wrong_cost else {}),
         **{TITLE_OF_MEASURE[name]: format_interval(summary, name) for name in decision.scores.measures},
         **{escape(name): format_number(summary.get(name), 3) for name in list_added_measures(decision.scores.summary)},
         **({"contains": format_share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
-        "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, one.name)),
-        "right": format_share(one.right) if one.n else "–",
-        "wrong": format_share(one.wrong) if one.n else "–",
+        "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, figure.name)),
+        "right": format_share(figure.right) if figure.n else "–",
+        "wrong": format_share(figure.wrong) if figure.n else "–",
         "unknown": format_share(summary["unknown"]),
-        "cost": "–" if one.cost is None else format_dollars(one.cost),
-        "calls": f"{one.calls:.1f}",
-        "tokens": f"{one.tokens:,.0f}",
+        "cost": "–" if figure.cost is None else format_dollars(figure.cost),
+        "calls": f"{figure.calls:.1f}",
+        "tokens": f"{figure.tokens:,.0f}",
         "median&nbsp;s": format_number(summary["seconds_p50"], 2),
         "95%&nbsp;s": format_number(summary["seconds_p95"], 2),
         "failed": f"{summary['errors']:,}",
@@ -164,10 +170,10 @@ def format_interval(summary: Mapping[str, Any], name: str) -> str:
     return f'{100 * summary[name]:.1f} <span class="ends">{100 * low:.1f}–{100 * high:.1f}</span>'
 
 
-def describe_worth(one: Figures) -> str:
+def describe_worth(figure: Figures) -> str:
     """The mean worth with its interval, in hundredths of a right answer."""
-    ends = f"{100 * one.low:.1f} to {100 * one.high:.1f}"
-    return f'{100 * one.quality:.1f} <span class="ends">{ends}</span>' if one.n else "–"
+    ends = f"{100 * figure.low:.1f} to {100 * figure.high:.1f}"
+    return f'{100 * figure.quality:.1f} <span class="ends">{ends}</span>' if figure.n else "–"
 
 
 def format_share(value: float | None) -> str:
@@ -185,9 +191,9 @@ def write_race_section(decision: "Decision") -> str:
         return ""
     head = "".join(f'<th scope="col">{title}</th>' for title in ("method", "asked", TITLE_OF_MEASURE[race.measure], ""))
     rows = "".join(
-        f"<tr><td>{escape(one.method)}</td><td>{one.asked:,} of {race.questions:,}</td>"
-        f"<td>{describe_standing(one)}</td><td>{'dropped' if one.dropped else 'in it to the end'}</td></tr>"
-        for one in sort_standings(race.standings.values())
+        f"<tr><td>{escape(standing.method)}</td><td>{standing.asked:,} of {race.questions:,}</td>"
+        f"<td>{describe_standing(standing)}</td><td>{'dropped' if standing.dropped else 'in it to the end'}</td></tr>"
+        for standing in sort_standings(race.standings.values())
     )
     note = "The questions that each method was asked; the intervals hold at every moment of the race."
     return (
@@ -202,8 +208,8 @@ def write_bar_section(decision: "Decision") -> str:
     panels = {"Right, wrong, unknown": f"{SHARES_KEY}{draw_share_bars(decision.figures)}"}
     if any(share for _, share in lost):
         panels["Right answers outvoted, %"] = draw_single_bars(lost, 1, 100.0)
-    panels["Calls for a question"] = draw_single_bars([(one.name, one.calls) for one in decision.figures], 1)
-    panels["Tokens for a question"] = draw_single_bars([(one.name, one.tokens) for one in decision.figures], 0)
+    panels["Calls for a question"] = draw_single_bars([(figure.name, figure.calls) for figure in decision.figures], 1)
+    panels["Tokens for a question"] = draw_single_bars([(figure.name, figure.tokens) for figure in decision.figures], 0)
     boxes = "".join(f"<div><h3>{title}</h3>{inside}</div>" for title, inside in panels.items())
     return f'<section><h2>What comes of it, and what it takes</h2><div class="bars">{boxes}</div></section>'
 
@@ -212,49 +218,50 @@ def draw_share_bars(figures: Iterable[Figures]) -> str:
     """For each method a bar of its right, wrong and unknown answers."""
     return "".join(
         draw_bar(
-            one.name,
-            f'<i class="right" style="--v:{100 * one.right:.2f}"></i>'
-            f'<i class="second" style="--v:{100 * one.wrong:.2f}"></i>'
-            f'<i class="first" style="--v:{100 * one.unknown:.2f}"></i>',
-            f"{100 * one.right:.0f} / {100 * one.wrong:.0f} / {100 * one.unknown:.0f}%",
+            figure.name,
+            f'<i class="right" style="--v:{100 * figure.right:.2f}"></i>'
+            f'<i class="second" style="--v:{100 * figure.wrong:.2f}"></i>'
+            f'<i class="first" style="--v:{100 * figure.unknown:.2f}"></i>',
+            f"{100 * figure.right:.0f} / {100 * figure.wrong:.0f} / {100 * figure.unknown:.0f}%",
         )
-        for one in figures
-        if one.n
+        for figure in figures
+        if figure.n
     )
 
 
-def draw_single_bars(values: Sequence[tuple[str, float]], digits: int, whole: float | None = None) -> str:
-    """A bar for each value; the full width is `whole`, by default the largest value."""
-    most = whole or max((value for _, value in values), default=0.0) or 1.0
+def draw_single_bars(values: Sequence[tuple[str, float]], digits: int, full_value: float | None = None) -> str:
+    """A bar for each value; the full width is `full_value`, by default the largest value."""
+    most = full_value or max((value for _, value in values), default=0.0) or 1.0
     return "".join(
         draw_bar(name, f'<i style="--v:{100 * value / most:.2f}"></i>', f"{value:,.{digits}f}")
         for name, value in values
     )
 
 
-def draw_bar(name: str, inside: str, said: str) -> str:
-    return f'<div class="bar"><span>{escape(name)}</span><span class="track">{inside}</span><span>{said}</span></div>'
+def draw_bar(name: str, inside: str, label: str) -> str:
+    return f'<div class="bar"><span>{escape(name)}</span><span class="track">{inside}</span><span>{label}</span></div>'
 
 
 def write_confidence_section(decision: "Decision") -> str:
     """Risk against coverage, for the methods that state a confidence."""
-    found, names = decision.calibrations, [one.name for one in decision.figures]
-    if not found:
+    calibrations, names = decision.calibrations, [figure.name for figure in decision.figures]
+    if not calibrations:
         note = "None of these methods states a confidence; methods that vote or weigh candidates do."
         return f'<section><h2>Confidence</h2><p class="note">{note}</p></section>'
     key = "".join(
         f'<span class="{get_colour_class(number)}" data-method="{number}"><i></i>{escape(name)}</span>'
-        for name, number in ((name, names.index(name)) for name in found)
+        for name, number in ((name, names.index(name)) for name in calibrations)
     )
     charts = "".join(
-        f'<div class="{kind}">{draw_risk_coverage(found, names, frame)}</div>' for kind, frame in FRAMES.items()
+        f'<div class="{kind}">{draw_risk_coverage(calibrations, names, frame)}</div>' for kind, frame in FRAMES.items()
     )
     titles = ("method", "answers with a confidence", "wrong", "AURC", "chance", "perfect order", "ECE")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{one.n:,} of {one.of:,}</td><td>{format_share(one.chance)}</td>"
-        f"<td>{one.area:.3f}</td><td>{one.chance:.3f}</td><td>{one.best:.3f}</td><td>{one.ece:.3f}</td></tr>"
-        for name, one in found.items()
+        f"<tr><td>{escape(name)}</td><td>{calibration.n:,} of "
+        f"{calibration.of:,}</td><td>{format_share(calibration.chance)}</td>"
+        f"<td>{calibration.area:.3f}</td><td>{calibration.chance:.3f}</td><td>{calibration.best:.3f}</td><td>{calibration.ece:.3f}</td></tr>"
+        for name, calibration in calibrations.items()
     )
     return (
         '<section><h2>Does it know when it is right?</h2><p class="note">The share of wrong answers if a method '
@@ -273,7 +280,7 @@ def write_spending_section(decision: "Decision") -> str:
         describe_seconds(decision),
         *describe_judging(decision),
     ]
-    items = "".join(f"<li>{escape(one)}</li>" for one in sentences if one)
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences if sentence)
     return f'<section><h2>What this comparison took</h2><ul class="words">{items}</ul></section>'
 
 

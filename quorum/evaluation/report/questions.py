@@ -69,8 +69,11 @@ def collect_details(
             continue
         detail = details.get(method, id_) or {}
         shown = [
-            passages.setdefault((one["id"], one["title"], one["text"], describe_place(one)), len(passages))
-            for one in detail.get("passages") or []
+            passages.setdefault(
+                (passage["id"], passage["title"], passage["text"], describe_place(passage)),
+                len(passages),
+            )
+            for passage in detail.get("passages") or []
         ]
         answers.append(
             {name: row.get(name) for name in ROW_KEYS}
@@ -85,8 +88,8 @@ def collect_details(
 def collect_scores(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:
     """The answer's score in each measure that it has, and the judge's verdict."""
     marks = {name: row[name] for name in SCORE_KEYS if row.get(name) is not None}
-    said = None if verdict is None else verdict["judged"]
-    return marks if said is None else marks | {"judged": said}
+    judged = None if verdict is None else verdict["judged"]
+    return marks if judged is None else marks | {"judged": judged}
 
 
 def pack_details(
@@ -96,13 +99,13 @@ def pack_details(
     methods: Sequence[str],
     verdicts: LineIndex | None = None,
 ) -> Iterator[str]:
-    """The details of questions in chunks of CHUNK: JSON, gzip, then base64, which contains no markup."""
+    """The details of questions in chunks of QUESTIONS_PER_CHUNK: JSON, gzip, then base64, which contains no markup."""
     for start in range(0, len(ids), QUESTIONS_PER_CHUNK):
-        found = [
+        chunk = [
             collect_details(id_, results, details, methods, verdicts)
             for id_ in ids[start : start + QUESTIONS_PER_CHUNK]
         ]
-        packed = gzip.compress(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
+        packed = gzip.compress(json.dumps(chunk, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
         yield base64.b64encode(packed).decode()
 
 

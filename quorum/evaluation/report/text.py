@@ -43,7 +43,7 @@ def list_facts(decision: "Decision") -> list[str]:
 
 def describe_not_compared(decision: "Decision") -> list[str]:
     """Which methods of 'all' are not in the comparison, and why."""
-    return [f"Compared {one}" for one in describe_left_out(decision.left_out)]
+    return [f"Compared {sentence}" for sentence in describe_left_out(decision.left_out)]
 
 
 def list_sentences(decision: "Decision") -> list[str]:
@@ -56,13 +56,17 @@ def list_sentences(decision: "Decision") -> list[str]:
 
 def format_p_against_best(decision: "Decision", name: str) -> str:
     """'0.012 *': the corrected p of the deciding measure, starred below 0.05; a dash for the best itself."""
-    made = decision.recommendation
-    found = made.comparison["methods"].get(name, {}).get(made.measure) if made.comparison else None
-    if found is None:
+    recommendation = decision.recommendation
+    difference = (
+        recommendation.comparison["methods"].get(name, {}).get(recommendation.measure)
+        if recommendation.comparison
+        else None
+    )
+    if difference is None:
         return "–"
-    if found["test"] == "race":
+    if difference["test"] == "race":
         return "dropped"
-    p = found["p_holm"]
+    p = difference["p_holm"]
     return f"{'< 0.001' if p < 0.001 else f'{p:.3f}'}{' *' if p < ALPHA else ''}"
 
 
@@ -114,17 +118,19 @@ def describe_judging(decision: "Decision") -> list[str]:
 
 def describe_savings(decision: "Decision") -> str:
     """The savings from sharing: the calls and searches that methods would make alone, and those really made."""
-    alone = sum(float(scores.known("calls").sum()) for scores in decision.scores.by_column.values())
-    made = sum(used["calls"] for used in decision.spent["models"].values())
+    calls_alone = sum(float(scores.known("calls").sum()) for scores in decision.scores.by_column.values())
+    calls_made = sum(used["calls"] for used in decision.spent["models"].values())
     spent = decision.spent
-    if not alone:
+    if not calls_alone:
         return ""
-    calls = f"Alone, the methods would have made {alone:,.0f} calls; {made:,} were made"
-    kept = (
-        f", {format_percent(max(0.0, 1 - made / alone), 0)} saved by shared and stored replies" if made < alone else ""
+    calls = f"Alone, the methods would have made {calls_alone:,.0f} calls; {calls_made:,} were made"
+    saved_words = (
+        f", {format_percent(max(0.0, 1 - calls_made / calls_alone), 0)} saved by shared and stored replies"
+        if calls_made < calls_alone
+        else ""
     )
     searches = f"; of {spent['searches']:,} searches {spent['searched']:,} were made" if spent["searches"] else ""
-    return f"{calls}{kept}{searches}."
+    return f"{calls}{saved_words}{searches}."
 
 
 def write_markdown(decision: "Decision") -> str:
@@ -138,7 +144,7 @@ def write_markdown(decision: "Decision") -> str:
         f"**{escape_markdown(first)}**",
         "",
     ]
-    lines += [f"- {escape_markdown(one)}" for one in list_sentences(decision)]
+    lines += [f"- {escape_markdown(sentence)}" for sentence in list_sentences(decision)]
     lines += ["", "## All methods", "", *write_methods_table(decision), ""]
     lines += ["## Right, wrong, unknown", "", *write_share_bars(decision), ""]
     if decision.scores.race is not None:
@@ -153,8 +159,9 @@ def write_markdown(decision: "Decision") -> str:
             "| --- | --: | --: | --: | --: |",
         ]
         lines += [
-            f"| {escape_markdown(name)} | {one.n:,} of {one.of:,} | {one.area:.3f} | {one.chance:.3f} | {one.ece:.3f} |"
-            for name, one in decision.calibrations.items()
+            f"| {escape_markdown(name)} | {sentence.n:,} of {sentence.of:,} | {sentence.area:.3f} | "
+            f"{sentence.chance:.3f} | {sentence.ece:.3f} |"
+            for name, sentence in decision.calibrations.items()
         ]
         lines.append("")
     lines += ["## What this comparison took", ""]
@@ -164,7 +171,7 @@ def write_markdown(decision: "Decision") -> str:
         describe_seconds(decision),
         *describe_judging(decision),
     )
-    lines += [f"- {escape_markdown(one)}" for one in took if one]
+    lines += [f"- {escape_markdown(sentence)}" for sentence in took if sentence]
     return "\n".join(lines) + "\n"
 
 
@@ -172,11 +179,11 @@ def write_share_bars(decision: "Decision") -> Iterator[str]:
     """For each method its shares and a bar: right answers full, wrong ones hatched, unknown ones empty."""
     yield "| method | right, % | wrong, % | unknown, % | right ███ wrong ▒▒▒ unknown ░░░ |"
     yield "| --- | --: | --: | --: | --- |"
-    for one in decision.figures:
-        if one.n:
-            shares = (one.right, one.wrong, one.unknown)
+    for figure in decision.figures:
+        if figure.n:
+            shares = (figure.right, figure.wrong, figure.unknown)
             cells = " | ".join(f"{100 * share:.1f}" for share in shares)
-            yield f"| {escape_markdown(one.name)} | {cells} | {draw_bar(shares)} |"
+            yield f"| {escape_markdown(figure.name)} | {cells} | {draw_bar(shares)} |"
 
 
 def draw_bar(shares: Sequence[float], width: int = BAR_WIDTH) -> str:
@@ -193,14 +200,21 @@ def write_race_table(race: "RaceResult") -> Iterator[str]:
     """The methods of a race, with intervals that hold at every moment."""
     yield f"| method | questions asked | {NAME_OF_MEASURE[race.measure]}, % | |"
     yield "| --- | --: | --: | --- |"
-    for one in sort_standings(race.standings.values()):
-        asked, state = f"{one.asked:,} of {race.questions:,}", "dropped" if one.dropped else "in it to the end"
-        yield f"| {escape_markdown(one.method)} | {asked} | {describe_standing(one)} | {state} |"
+    for standing in sort_standings(race.standings.values()):
+        asked_words, state = (
+            f"{standing.asked:,} of {race.questions:,}",
+            "dropped" if standing.dropped else "in it to the end",
+        )
+        yield f"| {escape_markdown(standing.method)} | {asked_words} | {describe_standing(standing)} | {state} |"
 
 
-def describe_standing(one: "Standing") -> str:
+def describe_standing(standing: "Standing") -> str:
     """'61.1 [33.6, 85.3]': the mean of the deciding measure in percent, with its interval."""
-    return "-" if one.mean is None else f"{100 * one.mean:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]"
+    return (
+        "-"
+        if standing.mean is None
+        else f"{100 * standing.mean:.1f} [{100 * standing.low:.1f}, {100 * standing.high:.1f}]"
+    )
 
 
 def write_methods_table(decision: "Decision") -> Iterator[str]:
@@ -223,28 +237,28 @@ def write_methods_table(decision: "Decision") -> Iterator[str]:
     )
     yield f"| method | {' | '.join(titles)} |"
     yield "| --- |" + " --: |" * len(titles)
-    for one in decision.figures:
-        row = decision.scores.summary[one.name]
-        quality = f"{100 * one.quality:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" if one.n else "-"
-        cost = "-" if one.cost is None else format_dollars(one.cost)
+    for figure in decision.figures:
+        row = decision.scores.summary[figure.name]
+        quality = f"{100 * figure.quality:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]" if figure.n else "-"
+        cost = "-" if figure.cost is None else format_dollars(figure.cost)
         held, *shares = (
             f"{100 * value:.1f}" if (value := row.get(name)) is not None else "-"
             for name in ("contains", "unknown", "not_majority")
         )
         times = (f"{value:.2f}" if (value := row[name]) is not None else "-" for name in ("seconds_p50", "seconds_p95"))
         cells = [
-            escape_markdown(one.name),
+            escape_markdown(figure.name),
             quality,
             *([format_judged(row)] if judged else []),
             *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in added),
             *([held] if "em" in decision.scores.measures else []),
-            escape_markdown(format_p_against_best(decision, one.name)),
+            escape_markdown(format_p_against_best(decision, figure.name)),
             *shares,
             cost,
-            f"{one.calls:.1f}",
-            f"{one.tokens:,.0f}",
+            f"{figure.calls:.1f}",
+            f"{figure.tokens:,.0f}",
             *times,
-            f"{one.errors:,}",
+            f"{figure.errors:,}",
         ]
         yield f"| {' | '.join(cells)} |"
 
@@ -252,7 +266,7 @@ def write_methods_table(decision: "Decision") -> Iterator[str]:
 def format_judged(row: Mapping[str, float | int | None]) -> str:
     """'71.0 [62.0, 80.0]', over the answers for which the judge's reply was readable."""
     ends = [row.get(name) for name in ("judged", "judged_low", "judged_high")]
-    mean, low, high = (None if one is None else f"{100 * one:.1f}" for one in ends)
+    mean, low, high = (None if share is None else f"{100 * share:.1f}" for share in ends)
     return "-" if mean is None else f"{mean} [{low}, {high}]"
 
 

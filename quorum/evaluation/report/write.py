@@ -41,7 +41,7 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
     the questions and one chunk of details.
     """
     folder = decision.scores.folder
-    methods = [one.name for one in decision.figures]
+    methods = [figure.name for figure in decision.figures]
     results, details = open_results(folder)
     judged = "judged" in decision.scores.measures
     with results, details, LineIndex(folder / "judged.jsonl") if judged else nullcontext() as verdicts:
@@ -66,7 +66,9 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
         write_questions_csv(folder / "questions.csv", ids, methods, results)
     with open_private_text(folder / "report.md") as file:
         file.write(write_markdown(decision))
-    write_methods_csv(folder / "report.csv", decision.scores.summary, {one.name: one.cost for one in decision.figures})
+    write_methods_csv(
+        folder / "report.csv", decision.scores.summary, {figure.name: figure.cost for figure in decision.figures}
+    )
     return folder / "report.html"
 
 

@@ -11,16 +11,16 @@ from langchain_core.runnables import RunnableConfig
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError
-from quorum.core.labels import NOT_ENOUGH_INFO
+from quorum.core.labels import LABELS, NOT_ENOUGH_INFO
 from quorum.core.state import Passage, Result, is_either, merge_malformed, merge_usage
 from quorum.datasets.records import Record
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.details import Detail, Details, detail_of
-from quorum.evaluation.run.gold_placement import gold_rank, place_gold
+from quorum.evaluation.run.details import Detail, Details, make_detail
+from quorum.evaluation.run.gold_placement import find_gold_rank, place_gold
 from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.rows import make_answered_row, make_failed_row
 from quorum.evaluation.run.spending import Spending, StoredCalls
-from quorum.evaluation.run.tasks import get_stated_task, labels_of
+from quorum.evaluation.run.tasks import get_stated_task, list_labels
 from quorum.evaluation.watch import SEARCH_SECONDS, Watch
 from quorum.graphs import answer
 from quorum.prompts import BUILT_IN, load_overrides
@@ -31,13 +31,15 @@ TWO_WAY = ("answer_label", "answer_candidates_label")  # prompts with a variant 
 @dataclass(frozen=True)
 class Questioner:
     """How questions are asked. given: every question brings its passages; task: the task of all questions; usual_task:
-    the task of questions that do not state one; keep: further keys of the result to keep in the rows.
+    the task of questions that do not state one; keep: further keys of the result to keep in the rows; labels: those of
+    claims that do not state theirs.
     """
 
     given: bool
     task: str | None = None
     usual_task: str = "short"
     keep: Sequence[str] = ()
+    labels: Sequence[str] = LABELS
 
     def task_of(self, record: Record) -> str:
         """The task of a question, as a value of `Context.answer_type`."""
@@ -49,7 +51,7 @@ class Questioner:
         stored = StoredCalls()
         SEARCH_SECONDS.set(None if watch is None else watch.search_seconds)
         config: RunnableConfig = {"callbacks": [spent, stored] if watch is None else [spent, stored, watch]}
-        context = ask_for_labels(column.context_for(self.task_of(record)), record)
+        context = ask_for_labels(column.context_for(self.task_of(record)), list_labels(record) or self.labels)
         try:
             result = await answer_question(record, column, context, given=self.given, config=config)
         except CallError as failure:
@@ -57,20 +59,19 @@ class Questioner:
             return make_failed_row(record, column.name, context.answer_type, str(failure), seconds=seconds)
         seconds = time.perf_counter() - started if watch is None else watch.seconds_alone()
         if details is not None and watch is not None:
-            details.append(detail_of(record["id"], column.name, result, watch))
+            details.append(make_detail(record["id"], column.name, result, watch))
         row = partial(make_answered_row, pool=column.counts_votes, seconds=seconds, stored=stored.count, keep=self.keep)
         return await asyncio.to_thread(row, record, column.name, context.answer_type, result)
 
 
-def ask_for_labels(context: Context, record: Record) -> Context:
-    """The context with prompts for two labels, where the data know no NOT ENOUGH INFO (KILT's FEVER). The user's own
+def ask_for_labels(context: Context, labels: Sequence[str]) -> Context:
+    """The context with prompts for two labels, where the data know no NOT ENOUGH INFO (as KILT's FEVER). The user's own
     prompts stay.
     """
-    labels = labels_of(record)
-    if context.answer_type != "label" or not labels or NOT_ENOUGH_INFO in labels:
+    if context.answer_type != "label" or NOT_ENOUGH_INFO in labels:
         return context
-    own = load_overrides(context.prompts)
-    return replace(context, prompts={**{name: BUILT_IN[f"{name}.two_way"] for name in TWO_WAY}, **own})
+    overrides = load_overrides(context.prompts)
+    return replace(context, prompts={**{name: BUILT_IN[f"{name}.two_way"] for name in TWO_WAY}, **overrides})
 
 
 async def answer_question(
@@ -87,30 +88,30 @@ async def answer_question(
         return await answer(question, method, context, given=passages, gold_answers=golds, config=config)
     from quorum.graphs.parts.retrieval import RetrievalInput, retrieval
 
-    asked = RetrievalInput(question=question, provided=passages)
-    found: Any = await retrieval.ainvoke(cast(Any, asked), config, context=context)
+    retrieval_input = RetrievalInput(question=question, provided=passages)
+    retrieved: Any = await retrieval.ainvoke(cast(Any, retrieval_input), config, context=context)
     result = await answer(
         question,
         method,
         replace(context, reranker=None),
-        given=select_passages_to_read(found["passages"], record, column, context) or None,
+        given=select_passages_to_read(retrieved["passages"], record, column, context) or None,
         gold_answers=golds,
         config=config,
     )
-    result["retrieved"] = [passage["id"] for passage in found["passages"]]
-    result["usage"] = merge_usage(found.get("usage"), result.get("usage"))
-    result["malformed"] = merge_malformed(found.get("malformed"), result.get("malformed"))
-    result["verbose"] = merge_malformed(found.get("verbose"), result.get("verbose"))
-    result["not_greedy"] = is_either(found.get("not_greedy"), result.get("not_greedy"))
-    result["dropped"] = (found.get("dropped") or 0) + (result.get("dropped") or 0)
+    result["retrieved"] = [passage["id"] for passage in retrieved["passages"]]
+    result["usage"] = merge_usage(retrieved.get("usage"), result.get("usage"))
+    result["malformed"] = merge_malformed(retrieved.get("malformed"), result.get("malformed"))
+    result["verbose"] = merge_malformed(retrieved.get("verbose"), result.get("verbose"))
+    result["not_greedy"] = is_either(retrieved.get("not_greedy"), result.get("not_greedy"))
+    result["dropped"] = (retrieved.get("dropped") or 0) + (result.get("dropped") or 0)
     if column.gold is not None:
-        rank = gold_rank(found["passages"], record, context.answer_type)
+        rank = find_gold_rank(retrieved["passages"], record, context.answer_type)
         return cast(Result, {**result, "gold_rank": rank})
     return result
 
 
-def select_passages_to_read(found: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
+def select_passages_to_read(passages: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
     """The retrieved passages that the method gets, in the order in which it gets them."""
     if column.gold is not None:
-        found = place_gold(found, record, context.answer_type, context, column.gold)
-    return found[: column.top]
+        passages = place_gold(passages, record, context.answer_type, context, column.gold)
+    return passages[: column.top]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 from quorum.core.composed_file import ComposedStage, is_composed_name
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import Price, Prices, model_of
+from quorum.evaluation.compare.prices import Price, Prices, find_model
 from quorum.evaluation.run.options import Options
 from quorum.graphs import all_methods, method_of
+from quorum.models.systems import EXAMPLE, PROMPT
 from quorum.nodes.ask_stage import find_model_spec
 
 if TYPE_CHECKING:
@@ -64,25 +65,31 @@ class Column:
 
     def context_for(self, task: str) -> Context:
         """The context with the task as its answer type, unless the column or its context sets an answer type."""
-        own = "answer_type" in self.settings or self.context.answer_type != "short"
-        return self.context if own or task == "short" else replace(self.context, answer_type=cast(Any, task))
+        has_answer_type = "answer_type" in self.settings or self.context.answer_type != "short"
+        return (
+            self.context if has_answer_type or task == "short" else replace(self.context, answer_type=cast(Any, task))
+        )
 
     def price_of(self, prompt: str) -> Price | None:
         """The price of the model that a prompt is sent to; None if it has none. If the stages of a cascade send it to
         several models, the highest price.
         """
         prices = self.prices or Prices()
-        found = [prices.of(model_of(prompt, one)) for one in self.contexts_that_send(prompt)]
-        known = [one for one in found if one is not None]
-        return max(known, key=lambda one: one.input + one.output) if len(known) == len(found) else None
+        prices_of_prompt = [prices.of(find_model(prompt, context)) for context in self.contexts_that_send(prompt)]
+        known = [price for price in prices_of_prompt if price is not None]
+        return max(known, key=lambda price: price.input + price.output) if len(known) == len(prices_of_prompt) else None
 
     def cost_of(self, usage: "Mapping[str, Usage]") -> float | None:
         """Dollars for the calls of one answer, by prompt name; None if a price is missing. Cached input gets no
         discount: a method that runs alone would not find it in the cache.
         """
-        found = [(self.price_of(prompt), one) for prompt, one in usage.items()]
-        costs = [price.of(one["input_tokens"], one["output_tokens"]) for price, one in found if price is not None]
-        return sum(costs) if len(costs) == len(found) else None
+        priced_counts = [(self.price_of(prompt), counts) for prompt, counts in usage.items()]
+        costs = [
+            price.of(counts["input_tokens"], counts["output_tokens"])
+            for price, counts in priced_counts
+            if price is not None
+        ]
+        return sum(costs) if len(costs) == len(priced_counts) else None
 
     def contexts_that_send(self, prompt: str) -> list[Context]:
         """The column's context; of a cascade, one for each stage that sends the prompt, with the stage's models."""
@@ -91,14 +98,17 @@ class Column:
         composed = None if self.own is None else get_composed(self.own)
         if composed is None:
             return [self.priced_context]
-        stages = composed.stages
-        senders = [stage for stage in stages if prompt in stage.prompts] or stages
+        stages, priced = composed.stages, getattr(self.own, "priced_as_by_stage", {})
+        senders = [one for one in stages if prompt in one.prompts or (prompt == PROMPT and one.name in priced)]
+        senders = senders or list(stages)
         return [self.context_of_stage(stage) for stage in senders]
 
     def context_of_stage(self, stage: ComposedStage) -> Context:
         """The context with the models that a stage of a cascade was measured with."""
         models = {name: find_model_spec(stage.settings.get(name)) for name in ("model", "verifier")}
         named: dict[str, Any] = {name: spec for name, spec in models.items() if isinstance(spec, str)}
+        if system := getattr(self.own, "priced_as_by_stage", {}).get(stage.name):
+            named["model"] = system
         return replace(self.context, **named)
 
     @property
@@ -133,7 +143,7 @@ def make_named_columns(options: Options, context: Context) -> Iterator[Column]:
     """The columns that `options` names, one after the other; each kind of column has its line here."""
     methods, systems = split_systems(options.methods)
     if methods or not (options.graphs or systems):
-        yield from parse_methods(methods, context)
+        yield from parse_methods(methods, context, systems)
     yield from (make_column(make_system_graph(name, spec), {}, context) for name, spec in systems.items())
     yield from (make_column(graph, {}, context) for graph in options.graphs)
 
@@ -146,13 +156,13 @@ def split_systems(methods: str) -> tuple[str, dict[str, str]]:
     """
     names, systems = [], dict[str, str]()
     for item in OUTSIDE_BRACKETS.split(methods):
-        found = SYSTEM_ITEM.fullmatch(item)
-        if found is None:
+        match = SYSTEM_ITEM.fullmatch(item)
+        if match is None:
             names.append(item)
-        elif found["name"] in systems:
-            raise SetupError(f"The system {found['name']!r} is named twice; give each a name of its own.")
+        elif match["name"] in systems:
+            raise SetupError(f"The system {match['name']!r} is named twice; give each a name of its own.")
         else:
-            systems[found["name"]] = found["spec"]
+            systems[match["name"]] = match["spec"]
     return ",".join(names), systems
 
 
@@ -163,13 +173,26 @@ def make_system_graph(name: str, spec: str) -> Any:
     return own_system_graph(name, spec)
 
 
-def parse_methods(text: str, context: Context) -> list[Column]:
-    """The columns named in `text` ('all' is every method), their settings over those of `context`.
+def read_systems(texts: Sequence[str]) -> dict[str, str]:
+    """The specs of NAME=SPEC texts by name. Raises `SetupError` for a text that is none.
+
+    >>> read_systems(["mine=http://localhost:8000/v1#llama"])
+    {'mine': 'http://localhost:8000/v1#llama'}
+    """
+    rest, systems = split_systems(",".join(texts))
+    if rest:
+        raise SetupError(f"The system {rest.split(',')[0]!r} cannot be read; write for example {EXAMPLE}.")
+    return systems
+
+
+def parse_methods(text: str, context: Context, systems: Mapping[str, str] | None = None) -> list[Column]:
+    """The columns named in `text` ('all' is every method), their settings over those of `context`. systems: the specs
+    of those that are stages of composed methods.
 
     >>> [column.context.k for column in parse_methods("concat,sure[k=10]", Context(k=3))]
     [3, 10]
     """
-    found: list[Column] = []
+    columns: list[Column] = []
     position = 0
     while position < len(text):
         item = METHOD_ITEM.match(text, position)
@@ -180,12 +203,13 @@ def parse_methods(text: str, context: Context) -> list[Column]:
             )
         position = item.end()
         settings = parse_settings((item["settings"] or "").split(";"))
-        names = list(all_methods()) if item["method"] == "all" else [method_of(item["method"]).name]
-        found += [replace(make_column(name, settings, context), chosen=item["method"] != "all") for name in names]
-    if not found:
+        chosen = item["method"] != "all"
+        names = [method_of(item["method"]).name] if chosen else list(all_methods())
+        columns += [replace(make_column(name, settings, context, systems), chosen=chosen) for name in names]
+    if not columns:
         raise SetupError(f"No method is named; give 'all' or some of: {', '.join(all_methods())}.")
-    check_names(found)
-    return found
+    check_names(columns)
+    return columns
 
 
 def check_names(columns: Sequence[Column]) -> None:
@@ -209,21 +233,23 @@ def parse_settings(items: list[str]) -> dict[str, str]:
     return settings
 
 
-def make_column(method: "str | Graph", settings: Mapping[str, str], context: Context) -> Column:
+def make_column(
+    method: "str | Graph", settings: Mapping[str, str], context: Context, systems: Mapping[str, str] | None = None
+) -> Column:
     """The column of a method, by its name, or of a compiled graph of your own, under the name that it was compiled
     with; `settings` override those of `context`.
     """
     if isinstance(method, str) and is_composed_name(method):
         from quorum.graphs.composed import composed_graph, use_measured_model
 
-        method = composed_graph(method)
+        method = composed_graph(method, systems)
         context = use_measured_model(method, context)
     if hasattr(method, "priced_as"):  # a system asks no model of the context's
         context = replace(context, model="embedded", verifier=None, context_filter=None, reranker=None)
-    own, known = (None, method) if isinstance(method, str) else (method, get_graph_name(method))
+    own_graph, known = (None, method) if isinstance(method, str) else (method, get_graph_name(method))
     typed = {key: parse_setting(key, value) for key, value in settings.items()}
     name = f"{known}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else known
-    return Column(name=name, method=known, settings=dict(settings), context=replace(context, **typed), own=own)
+    return Column(name=name, method=known, settings=dict(settings), context=replace(context, **typed), own=own_graph)
 
 
 def get_graph_name(graph: "Graph") -> str:

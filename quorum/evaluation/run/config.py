@@ -26,7 +26,7 @@ def make_config(
     """
     left_out = RUN_SETTINGS | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
     return {
-        "quorum": quorum_version(),
+        "quorum": find_quorum_version(),
         "data": {
             "file": dataset.path.name,
             "sha256": dataset.sha256,
@@ -40,7 +40,8 @@ def make_config(
         "methods": {
             column.name: {
                 "method": column.method,
-                **({"graph": short_hash(describe_graph(column.own))} if column.own is not None else {}),
+                **({"graph": compute_short_hash(describe_graph(column.own))} if column.own is not None else {}),
+                **({"system": system} if (system := getattr(column.own, "spec_hash", None)) else {}),
                 **describe_settings(column.context, left_out),
                 **({"top": column.top} if column.top else {}),
                 **({"gold": column.gold} if column.gold else {}),
@@ -56,7 +57,9 @@ def describe_graph(graph: Any) -> str:
     for node in graph.builder.nodes.values():
         nested = hasattr(node.runnable, "builder")
         parts.append(describe_graph(node.runnable) if nested else get_source_code(node.runnable))
-    parts += [get_source_code(one.path) for branches in graph.builder.branches.values() for one in branches.values()]
+    parts += [
+        get_source_code(branch.path) for branches in graph.builder.branches.values() for branch in branches.values()
+    ]
     return "\n".join(parts)
 
 
@@ -68,11 +71,11 @@ def get_source_code(runnable: Any) -> str:
         return ""
 
 
-def short_hash(value: Any) -> str:
+def compute_short_hash(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def quorum_version() -> str:
+def find_quorum_version() -> str:
     try:
         return metadata.version("quorum-rag")
     except metadata.PackageNotFoundError:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from quorum.core.errors import SetupError
 from quorum.core.files import open_regular
+from quorum.core.labels import LABELS
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
-from quorum.evaluation.run.tasks import get_stated_task, group_of, guess_task, task_of_all
+from quorum.evaluation.run.tasks import find_common_task, get_stated_task, guess_task, infer_labels, read_group
 
 LOG = logging.getLogger("quorum")
 MOST_NAMED_RECORDS = 5  # how many skipped records are named
@@ -24,11 +25,11 @@ MOST_NAMED_RECORDS = 5  # how many skipped records are named
 class DataSet:
     """A valid data set: `count` questions, of which `given` bring their own passages.
 
-    task: of the questions that do not state one. most: the largest number of passages that a question brings. skipped:
-    broken records that were skipped on request. without: ids of questions that are not asked. golds: gold passages for
-    questions that do not bring them; the questions' records then carry these. seed: the questions come in a random
-    order that it draws; None: in the file's order. by_group: in that order the questions of one group (see `group_of`)
-    stay together.
+    task: of the questions that do not state one. labels: of the claims that do not state theirs. most: the largest
+    number of passages that a question brings. skipped: broken records that were skipped on request. without: ids of
+    questions that are not asked. golds: gold passages for questions that do not bring them; the questions' records then
+    carry these. seed: the questions come in a random order that it draws; None: in the file's order. by_group: in that
+    order the questions of one group (`read_group`) stay together.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class DataSet:
     golds: Mapping[str, list[Passage]] = field(default_factory=dict)
     seed: int | None = None
     by_group: bool = False
+    labels: tuple[str, ...] = LABELS
 
     def questions(self) -> Iterator[Record]:
         """Read the questions one at a time: memory does not grow with the data, unless they come in a random order."""
@@ -72,7 +74,7 @@ def group_records(records: Sequence[Record], *, by_group: bool) -> list[list[Rec
     """The records of each group, in their order; without `by_group`, or without a group, each record alone."""
     units: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        name = group_of(record) if by_group else None
+        name = read_group(record) if by_group else None
         units.setdefault(("question", record["id"]) if name is None else ("group", name), []).append(record)
     return list(units.values())
 
@@ -83,7 +85,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     """
     if limit is not None and limit < 1:
         raise SetupError(f"A limit of {limit} questions does not fit; give a number from 1 on, or none for all.")
-    count = given = most = 0
+    count = given = most = claims = 0
     kinds: set[str] = set()
     left_out: list[str] = []
     bad: list[str] = []
@@ -91,18 +93,26 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         count += 1
         given += bool(record["passages"])
         most = max(most, len(record["passages"]))
+        guessed = guess_task(record["answers"])
+        claims += guessed == "label" and bool(record["answers"])
         if get_stated_task(record) is None and record["answers"]:
-            kinds.add(guess_task(record["answers"]))
+            kinds.add(guessed)
     if not count:
         but = f" but {len(left_out)} with keep: false" if left_out else ""
         but += f" but {len(bad)} that cannot be read (the first: {bad[0].rstrip('.')})" if bad else ""
         raise SetupError(f"{path} holds no questions{but}; expected JSON lines of id, question and answers.")
-    sha256 = file_hash(path)
+    sha256 = hash_file(path)
     if left_out:
         warn_left_out(path, sha256, len(left_out))
     if bad:
         warn_skipped(path, sha256, len(bad), tuple(bad[:MOST_NAMED_RECORDS]))
-    return DataSet(path, limit, sha256, count, given, task_of_all(kinds), most, skip_bad, len(bad))
+    labels = find_labels(path) if claims else LABELS
+    return DataSet(path, limit, sha256, count, given, find_common_task(kinds), most, skip_bad, len(bad), labels=labels)
+
+
+def find_labels(path: Path) -> tuple[str, ...]:
+    """The labels of the claims in a whole file, of which a limit may leave only some."""
+    return infer_labels(record["answers"] for record in read_questions(path, bad=[]))
 
 
 def read_valid_records(path: Path, *, bad: list[str] | None, left_out: list[str] | None = None) -> Iterator[Record]:
@@ -144,7 +154,7 @@ def warn_left_out(path: Path, sha256: str, count: int) -> None:
     LOG.warning("%s: %d question%s left out, marked keep: false.", path, count, "" if count == 1 else "s")
 
 
-def file_hash(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The sha256 of a file's bytes."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

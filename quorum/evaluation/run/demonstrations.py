@@ -19,21 +19,21 @@ def draw_shots(
     The pool holds JSON lines of question and answer, or of question and answers; the first answer is used. Questions of
     the data set are left out. Raises `SetupError` if too few remain. A smaller set is the beginning of a larger one.
     """
-    asked = {normalize(record["question"]) for record in dataset.questions()}
-    found = [pair for pair in read_examples(pool) if normalize(pair["question"]) not in asked]
-    if len(found) < max(shots):
+    asked_questions = {normalize(record["question"]) for record in dataset.questions()}
+    pairs = [pair for pair in read_examples(pool) if normalize(pair["question"]) not in asked_questions]
+    if len(pairs) < max(shots):
         raise SetupError(
-            f"{pool} has {len(found)} examples that are not questions of the data set; give a file with {max(shots)} "
+            f"{pool} has {len(pairs)} examples that are not questions of the data set; give a file with {max(shots)} "
             "or more."
         )
-    made = []
+    written_shots = []
     for size in shots:
         for draw in range(draws):
             file = folder / f"shots-{size}-{draw}.jsonl"
-            drawn = random.Random(draw).sample(found, max(shots))[:size]
+            drawn = random.Random(draw).sample(pairs, max(shots))[:size]
             file.write_text("".join(json.dumps(pair) + "\n" for pair in drawn), encoding="utf-8")
-            made.append((f"shots={size};draw={draw}", str(file)))
-    return made
+            written_shots.append((f"shots={size};draw={draw}", str(file)))
+    return written_shots
 
 
 def read_examples(pool: Path) -> Iterator[dict[str, str]]:

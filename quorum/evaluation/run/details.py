@@ -42,22 +42,22 @@ class Detail(TypedDict):
     calls: list[Call]
 
 
-def detail_of(id_: str, method: str, result: Result, watch: Watch) -> Detail:
+def make_detail(id_: str, method: str, result: Result, watch: Watch) -> Detail:
     """The line for one answer."""
-    found: dict[str, Any] = {name: result.get(name) for name in COPIED_KEYS}
-    made: Any = {
+    detail: dict[str, Any] = {name: result.get(name) for name in COPIED_KEYS}
+    calls: Any = {
         "id": id_,
         "method": method,
-        **found,
+        **detail,
         "evidence": result.get("evidence") or [],
         "passages": result.get("passages") or [],
         "usage": result.get("usage") or {},
-        "malformed": {name: one["count"] for name, one in (result.get("malformed") or {}).items()},
-        "verbose": {name: one["count"] for name, one in (result.get("verbose") or {}).items()},
+        "malformed": {name: node["count"] for name, node in (result.get("malformed") or {}).items()},
+        "verbose": {name: node["count"] for name, node in (result.get("verbose") or {}).items()},
         "steps": watch.steps,
         "calls": watch.calls,
     }
-    return cast(Detail, made)
+    return cast(Detail, calls)
 
 
 class Details:
@@ -95,7 +95,7 @@ class LineIndex:
         self.file = path.open("rb") if path.exists() else None
         place = 0
         for line in self.file or ():
-            key = key_of(line)
+            key = read_key(line)
             if key is not None:
                 self.places[key] = place
             place += len(line)
@@ -122,11 +122,11 @@ class LineIndex:
             self.file.close()
 
 
-def key_of(line: bytes) -> tuple[str, str] | None:
+def read_key(line: bytes) -> tuple[str, str] | None:
     """(method, id) of a line; None for a line that is not ours."""
     try:
-        found = parse_json(line)
-        key = found["method"], found["id"]
+        value = parse_json(line)
+        key = value["method"], value["id"]
         return key if all(isinstance(part, str) for part in key) else None
     except (ValueError, KeyError, TypeError):
         return None

@@ -55,10 +55,10 @@ async def drop_ineligible(
         reason = None if column.chosen else await find_objection(column, records)
         if reason is not None:
             left_out[column.name] = reason
-    kept = [replace(column, chosen=True) for column in columns if column.name not in left_out]
-    if not kept:
+    eligible = [replace(column, chosen=True) for column in columns if column.name not in left_out]
+    if not eligible:
         raise SetupError(next(iter(left_out.values())))
-    return kept, left_out
+    return eligible, left_out
 
 
 def describe_left_out(left_out: Mapping[str, str]) -> list[str]:
@@ -71,10 +71,10 @@ def describe_left_out(left_out: Mapping[str, str]) -> list[str]:
 
 def list_first_of_each_task(dataset: DataSet, task: str | None) -> dict[str, Record]:
     """The first question of each task."""
-    found: dict[str, Record] = {}
+    first_records: dict[str, Record] = {}
     for record in dataset.questions():
-        found.setdefault(task or dataset.task_of(record), record)
-    return found
+        first_records.setdefault(task or dataset.task_of(record), record)
+    return first_records
 
 
 async def find_objection(column: Column, records: dict[str, Record]) -> str | None:

@@ -58,14 +58,14 @@ class AnswerWriter:
         answered_by: dict[str, list[str]] = {}
         for name, id_ in self.recorder.results.done | self.failed:
             answered_by.setdefault(id_, []).append(name)
-        left = {id_: [name for name in names if name not in found] for id_, found in answered_by.items()}
+        left = {id_: [name for name in names if name not in answered] for id_, answered in answered_by.items()}
         finished = frozenset(id_ for id_, missing in left.items() if not missing)
         started = {id_: missing for id_, missing in left.items() if missing}
         return RemainingQuestions(self.asking.dataset.questions, names, finished, started)
 
     def find_dropped(self) -> frozenset[str]:
         """The methods that a race has dropped."""
-        return frozenset(one.name for one in self.asking.columns if not self.asking.is_asked(one.name))
+        return frozenset(column.name for column in self.asking.columns if not self.asking.is_asked(column.name))
 
     def make_lost_rows(self, questioner: Questioner) -> Iterator[Row]:
         """Error rows for the questions that no worker survived."""
@@ -88,16 +88,16 @@ async def ask_on_ray(asking: Round, recorder: Recorder, questioner: Questioner, 
     writer = AnswerWriter(replace(asking, dataset=replace(dataset, path=dataset.path.resolve())), recorder)
     with connect_cluster(*find_needed_files(columns)):
         pool = size_worker_pool(columns, concurrency, count_cores())
-        runs = [share_concurrency(one, pool.workers) for one in columns]
+        runs = [share_concurrency(column, pool.workers) for column in columns]
         job = Job(runs, questioner, recorder.details is not None, racing=asking.race is not None)
         check_picklable(job)
         with start_services(job.folder) as shared:
             dropped: frozenset[str] = frozenset()
-            for one in (pool, replace(pool, at_once=1, tries=TRIES_ALONE)):
+            for worker_pool in (pool, replace(pool, at_once=1, tries=TRIES_ALONE)):
                 remaining = writer.find_remaining()
                 if next(iter(remaining()), None) is None:
                     return
-                async for answers in iterate_on_thread(lambda: map_items(remaining, Asker, (job, shared), one)):  # noqa: B023
+                async for answers in iterate_on_thread(lambda: map_items(remaining, Asker, (job, shared), worker_pool)):  # noqa: B023
                     writer.write_answers(answers)
                     if dropped != (dropped := writer.find_dropped()):
                         shared.set_dropped.remote(dropped)
@@ -109,15 +109,15 @@ def find_needed_files(runs: Sequence[Column]) -> list[str]:
     """The files and folders that workers read."""
     from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever
 
-    found: list[str] = []
+    files: list[str] = []
     for run in runs:
         context = run.context
         retriever = getattr(context.retriever, "inner", None)
         for part in (retriever, *(getattr(retriever, name, None) for name in ("dense", "lexical"))):
             if isinstance(part, BM25Retriever | ChromaRetriever) and "://" not in str(part.store):
-                found.append(str(part.store))
-        found += [path for path in (context.examples, context.prompts) if isinstance(path, str)]
-    return list(dict.fromkeys(found))
+                files.append(str(part.store))
+        files += [path for path in (context.examples, context.prompts) if isinstance(path, str)]
+    return list(dict.fromkeys(files))
 
 
 def size_worker_pool(runs: Sequence[Column], concurrency: int, cores: int) -> WorkerPool:

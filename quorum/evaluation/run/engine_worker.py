@@ -128,8 +128,8 @@ class SharedJournal:
     path: str
 
     async def get(self, key: str) -> Reply | None:
-        found: Reply | None = await self.services.get.remote(self.path, key)
-        return found
+        reply: Reply | None = await self.services.get.remote(self.path, key)
+        return reply
 
     async def put(self, key: str, record: Reply) -> None:
         await self.services.put.remote(self.path, key, record)
@@ -175,8 +175,8 @@ class Asker:
                 get_encoder()
 
     def __call__(self, question: Question) -> Answers:
-        found: Answers = self.run_on_loop(self.ask(*question))
-        return found
+        answers: Answers = self.run_on_loop(self.ask(*question))
+        return answers
 
     def run_on_loop(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()

@@ -36,18 +36,18 @@ def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[
     return [passage for passage in passages if contains_answer(passage["text"], record["answers"])]
 
 
-def gold_of(record: Record, task: str) -> list[Passage]:
+def get_gold(record: Record, task: str) -> list[Passage]:
     """The gold passages of a question whose texts are available: its own, or fetched from a corpus."""
     return select_gold([*record["passages"], *record.get("gold_passages", [])], record, task)
 
 
-def gold_rank(found: Sequence[Passage], record: Record, task: str) -> int | None:
+def find_gold_rank(passages: Sequence[Passage], record: Record, task: str) -> int | None:
     """The rank of the first gold passage among those found, from 1."""
-    gold = select_gold(found, record, task)
-    return found.index(gold[0]) + 1 if gold else None
+    gold = select_gold(passages, record, task)
+    return passages.index(gold[0]) + 1 if gold else None
 
 
-def place_gold(found: Sequence[Passage], record: Record, task: str, context: Context, how: str) -> list[Passage]:
+def place_gold(passages: Sequence[Passage], record: Record, task: str, context: Context, how: str) -> list[Passage]:
     """The passages found, at most k, with gold passages among them. If none was found, the first gold passage replaces
     the one at rank k. If none is known, the passages stay unchanged.
 
@@ -55,17 +55,17 @@ def place_gold(found: Sequence[Passage], record: Record, task: str, context: Con
     "retrieved": it stays at rank k, behind the passages found; "top", "bottom": all gold passages before, or after, the
     others.
     """
-    gold = select_gold(found, record, task)
+    gold = select_gold(passages, record, task)
     if not gold:
-        gold = gold_of(record, task)[:1]
-        rest = list(found[: context.k - 1 if gold else context.k])
+        gold = get_gold(record, task)[:1]
+        rest = list(passages[: context.k - 1 if gold else context.k])
         place = len(rest)
         if how == "inserted":
             place = random.Random(f"{context.seed}:{record['id']}").randrange(len(rest) + 1)
-        found = [*rest[:place], *gold, *rest[place:]]
+        passages = [*rest[:place], *gold, *rest[place:]]
     if how in ("inserted", "retrieved"):
-        return list(found)
-    others = [passage for passage in found if passage not in gold]
+        return list(passages)
+    others = [passage for passage in passages if passage not in gold]
     return [*gold, *others] if how == "top" else [*others, *gold]
 
 
@@ -78,7 +78,7 @@ async def add_gold(
     The columns must have the collections that they search. task: what every question asks for; None: what the data say.
     """
     tasks = {record["id"]: task or dataset.task_of(record) for record in dataset.questions()}
-    missing = [record for record in dataset.questions() if not gold_of(record, tasks[record["id"]])]
+    missing = [record for record in dataset.questions() if not get_gold(record, tasks[record["id"]])]
     wanted = {id_ for record in missing for id_ in record["gold"]}
     texts = await asyncio.to_thread(find_texts, wanted, columns[0].context if searching else None, extra)
     golds = {record["id"]: [texts[id_] for id_ in record["gold"] if id_ in texts] for record in missing}
@@ -97,14 +97,14 @@ async def add_gold(
 
 def find_texts(wanted: set[str], context: Context | None, extra: Path | None) -> Mapping[str, Passage]:
     """The passages of these ids in the context's collection and in a file. Blocks."""
-    found: dict[str, Passage] = {}
+    texts: dict[str, Passage] = {}
     if wanted and context is not None:
         from quorum.retrievers.collections import list_passages
 
-        found |= {passage["id"]: passage for passage in list_passages(context) if passage["id"] in wanted}
+        texts |= {passage["id"]: passage for passage in list_passages(context) if passage["id"] in wanted}
     if extra is not None:
-        found |= {passage["id"]: passage for passage in read_passages(extra) if passage["id"] in wanted}
-    return found
+        texts |= {passage["id"]: passage for passage in read_passages(extra) if passage["id"] in wanted}
+    return texts
 
 
 async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], column: Column) -> dict[str, list[Passage]]:
@@ -120,5 +120,5 @@ async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], colum
         async with slots:
             return select_gold(await search(record["question"], deep[0].context), record, tasks[record["id"]])[:1]
 
-    found = await asyncio.gather(*(first(record) for record in records))
-    return {record["id"]: passages for record, passages in zip(records, found, strict=True)}
+    ranks = await asyncio.gather(*(first(record) for record in records))
+    return {record["id"]: passages for record, passages in zip(records, ranks, strict=True)}

@@ -16,7 +16,7 @@ from quorum.evaluation.compare.spending_limit import LimitedSpending
 from quorum.evaluation.metrics.judge import Judge, check_judge, make_judge
 from quorum.evaluation.run.columns import Column, check_names, group_names
 from quorum.evaluation.run.columns import list_columns as columns_of
-from quorum.evaluation.run.config import make_config, short_hash
+from quorum.evaluation.run.config import compute_short_hash, make_config
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
 from quorum.evaluation.run.options import Options
@@ -32,7 +32,7 @@ from quorum.evaluation.run.source import (
 )
 from quorum.evaluation.run.warm_up import warm_up
 from quorum.models.chat import chat_model_async
-from quorum.models.context_filters import context_filter
+from quorum.models.context_filters import get_context_filter
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     source = await asyncio.to_thread(find_passage_source, dataset, options)
     for column in named:
         await check_models(column.context)
-    kept, left_out = await drop_ineligible(named, dataset, options.task)
+    eligible, left_out = await drop_ineligible(named, dataset, options.task)
     if options.baseline in left_out:
         reason = left_out[options.baseline]
         raise SetupError(f"The baseline {options.baseline!r} does not serve these questions: {reason}")
     prices = Prices(options.prices)
-    placed = await asyncio.to_thread(name_collections, source, [replace(one, prices=prices) for one in kept])
+    placed = await asyncio.to_thread(name_collections, source, [replace(column, prices=prices) for column in eligible])
     config = await asyncio.to_thread(make_config, dataset, placed, source.describe(), describe_options(options))
-    folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{short_hash(config)}"
+    folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{compute_short_hash(config)}"
     return Plan(options, dataset, source, placed, config, folder, left_out, judge)
 
 
@@ -110,7 +110,7 @@ async def check_models(context: Context) -> None:
     if context.context_filter is not None:
         writer = get_filter_model(context)
         if writer is None:
-            await asyncio.to_thread(context_filter, context.context_filter)
+            await asyncio.to_thread(get_context_filter, context.context_filter)
         else:
             await chat_model_async(writer, context)
 
@@ -127,7 +127,7 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
         columns = share_retrieval(columns)
     await warm_up(columns, searching=plan.source.retrieves)
     spending = LimitedSpending(prices)
-    found = await estimate(
+    estimated = await estimate(
         plan.dataset,
         columns,
         given=not plan.source.retrieves,
@@ -136,8 +136,8 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
         progress=progress,
     )
     priced = plan.judge is None or prices.of(options.judge) is not None
-    cost = found.cost if priced else None
+    cost = estimated.cost if priced else None
     if options.race is not None and cost is not None:  # it costs less than the estimate, and ends at the limit
-        return replace(plan, estimate=found, rehearsed=spending.models, indexed=True)
+        return replace(plan, estimate=estimated, rehearsed=spending.models, indexed=True)
     check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, fewer methods")
-    return replace(plan, estimate=found, rehearsed=spending.models, indexed=True)
+    return replace(plan, estimate=estimated, rehearsed=spending.models, indexed=True)

@@ -29,7 +29,7 @@ from quorum.evaluation.run.race_result import (
     take_units,
 )
 from quorum.evaluation.run.results import Results, Row
-from quorum.evaluation.run.tasks import measures_of
+from quorum.evaluation.run.tasks import list_measures
 
 MOST_AHEAD = 2  # a question may be asked when at most this many times the concurrency wait to be settled before it
 
@@ -144,9 +144,9 @@ class RunningRace:
         """The least and the most that each method's answers to these questions are worth, on average."""
         bounds = np.zeros((2, len(self.names)))
         for id_ in unit:
-            found = {name: self.values[name, id_] for name in self.live}
-            if all(one is not None for one in found.values()):
-                bounds += np.array([found.get(name) or (0.0, 0.0) for name in self.names]).T
+            values = {name: self.values[name, id_] for name in self.live}
+            if all(value is not None for value in values.values()):
+                bounds += np.array([values.get(name) or (0.0, 0.0) for name in self.names]).T
         low, high = bounds / len(unit)
         return low, high
 
@@ -160,20 +160,20 @@ class RunningRace:
 
     def make_standing(self, name: str) -> Standing:
         """Where a method stands."""
-        asked = self.asked.get(name, self.settled)
+        asked_count = self.asked.get(name, self.settled)
         low, high, scores = [], [], []
-        seen = take_units(self.units, asked)
+        seen = take_units(self.units, asked_count)
         for unit in seen:
-            found = [self.scores[name, id_] for id_ in unit if self.values.get((name, id_)) is not None]
-            scores += [one for one in found if one is not None]
-            if found:
-                low.append(float(np.mean([one or 0.0 for one in found])))
-                high.append(float(np.mean([1.0 if one is None else one for one in found])))
+            unit_scores = [self.scores[name, id_] for id_ in unit if self.values.get((name, id_)) is not None]
+            scores += [score for score in unit_scores if score is not None]
+            if unit_scores:
+                low.append(float(np.mean([score or 0.0 for score in unit_scores])))
+                high.append(float(np.mean([1.0 if score is None else score for score in unit_scores])))
         least, most = compute_share_bounds(
             low, high, count_population(self.mode, len(self.units) - len(seen) + len(low))
         )
         mean = round(math.fsum(scores) / len(scores), 6) if scores else None
-        return Standing(name, asked, mean, least, most, name not in self.live)
+        return Standing(name, asked_count, mean, least, most, name not in self.live)
 
     def list_standings(self) -> list[Standing]:
         """Where every method stands, as `sort_standings` orders them."""
@@ -185,9 +185,9 @@ class RunningRace:
         return RaceResult(self.mode, RACE_ERROR, SEED, self.measure, self.units, self.settled, standings)
 
 
-def deciding_measure(columns: Sequence[Column], tasks: Sequence[str]) -> str:
+def choose_deciding_measure(columns: Sequence[Column], tasks: Sequence[str]) -> str:
     """The measure that decides between these columns on questions of these tasks."""
-    return measures_of({column.context_for(task).answer_type for column in columns for task in tasks})[0]
+    return list_measures({column.context_for(task).answer_type for column in columns for task in tasks})[0]
 
 
 def start_race(
@@ -205,7 +205,7 @@ def start_race(
     records: list[Record] = list(dataset.questions())
     tasks = sorted({task or dataset.task_of(record) for record in records})
     units = tuple(tuple(record["id"] for record in unit) for unit in group_records(records, by_group=dataset.by_group))
-    measure = deciding_measure(columns, tasks)
+    measure = choose_deciding_measure(columns, tasks)
     names = [column.name for column in columns]
     race = RunningRace(
         names, units, mode=mode, measure=measure, wrong_cost=wrong_cost, challengers=challengers, watch=watch

@@ -55,37 +55,41 @@ class RaceResult:
     @property
     def survivors(self) -> list[str]:
         """The methods that are still in the race."""
-        return [name for name, one in self.standings.items() if not one.dropped]
+        return [name for name, standing in self.standings.items() if not standing.dropped]
 
     @property
     def dropped(self) -> list[Standing]:
         """The methods that are out, the first to go before the others."""
-        return sorted((one for one in self.standings.values() if one.dropped), key=lambda one: one.asked)
+        return sorted(
+            (standing for standing in self.standings.values() if standing.dropped), key=lambda standing: standing.asked
+        )
 
     @property
     def saved(self) -> float:
         """The share of the full run's answers that the race did without."""
-        asked = sum(one.asked for one in self.standings.values())
-        return 1 - asked / max(1, self.settled * len(self.standings))
+        asked_count = sum(standing.asked for standing in self.standings.values())
+        return 1 - asked_count / max(1, self.settled * len(self.standings))
 
     def is_dropped(self, name: str) -> bool:
         return name in self.standings and self.standings[name].dropped
 
-    def anytime_interval(self, values: Mapping[str, float], asked: int) -> tuple[float, float]:
-        """The interval for a mean in [-1, 1] after the first `asked` questions that holds whenever the race stops.
+    def anytime_interval(self, values: Mapping[str, float], asked_count: int) -> tuple[float, float]:
+        """The interval for a mean in [-1, 1] after `asked_count` questions; it holds whenever the race stops.
 
         values: by question; those that have none are left out.
         """
-        seen = take_units(self.units, asked)
-        means = [np.mean(found) for unit in seen if (found := [values[id_] for id_ in unit if id_ in values])]
+        seen = take_units(self.units, asked_count)
+        means = [
+            np.mean(unit_values) for unit in seen if (unit_values := [values[id_] for id_ in unit if id_ in values])
+        ]
         return compute_interval(means, population=count_population(self.mode, len(self.units) - len(seen) + len(means)))
 
     def to_json(self) -> dict[str, Any]:
         """For race.json."""
         rows = [
-            {"method": one.method, "asked": one.asked, "of": self.questions, "dropped": one.dropped}
-            | {"mean": one.mean, "low": round(one.low, 6), "high": round(one.high, 6)}
-            for one in self.standings.values()
+            {"method": standing.method, "asked": standing.asked, "of": self.questions, "dropped": standing.dropped}
+            | {"mean": standing.mean, "low": round(standing.low, 6), "high": round(standing.high, 6)}
+            for standing in self.standings.values()
         ]
         about = {"mode": self.mode, "error": self.error, "seed": self.seed, "measure": self.measure}
         counts = {"questions": self.questions, "settled": self.settled, "finished": self.finished}
@@ -94,18 +98,18 @@ class RaceResult:
 
 def sort_standings(standings: Iterable[Standing]) -> list[Standing]:
     """Those that are still in the race first, then those that went last; the best before the others."""
-    return sorted(standings, key=lambda one: (one.dropped, -one.asked, -(one.mean or 0.0)))
+    return sorted(standings, key=lambda standing: (standing.dropped, -standing.asked, -(standing.mean or 0.0)))
 
 
-def take_units(units: Units, asked: int) -> list[tuple[str, ...]]:
-    """The units of the first `asked` questions."""
-    found: list[tuple[str, ...]] = []
+def take_units(units: Units, asked_count: int) -> list[tuple[str, ...]]:
+    """The units of the first `asked_count` questions."""
+    taken: list[tuple[str, ...]] = []
     for unit in units:
-        if asked <= 0:
+        if asked_count <= 0:
             break
-        found.append(unit)
-        asked -= len(unit)
-    return found
+        taken.append(unit)
+        asked_count -= len(unit)
+    return taken
 
 
 def count_population(mode: Mode, units: int) -> int | None:

@@ -131,8 +131,8 @@ class ColumnScores:
 
     def judge(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
         """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, null unscored. counts: for the summary."""
-        found = (verdicts.get(id_) for id_ in self.ids)
-        self.values["judged"] = array("d", (math.nan if one is None else one for one in found))
+        judged = (verdicts.get(id_) for id_ in self.ids)
+        self.values["judged"] = array("d", (math.nan if verdict is None else verdict for verdict in judged))
         self.counts = dict(counts)
 
     def add_worth(self, measure: str, wrong_cost: float) -> None:
@@ -144,14 +144,14 @@ class ColumnScores:
     def known(self, name: str) -> Floats:
         """The values of a measure, for the questions that have it."""
         values: Floats = np.array(self.values[name])
-        found: Floats = values[~np.isnan(values)]
-        return found
+        known_values: Floats = values[~np.isnan(values)]
+        return known_values
 
     def own_seconds(self) -> Floats:
         """The seconds of the answers whose calls were all made for them."""
         seconds, stored = np.array(self.values["seconds"]), np.array(self.stored, dtype=np.bool_)
-        found: Floats = seconds[~stored & ~np.isnan(seconds)]
-        return found
+        measured: Floats = seconds[~stored & ~np.isnan(seconds)]
+        return measured
 
     def summary(self) -> dict[str, float | int | None]:
         """Means over the questions that have a measure (null: none has), intervals of some, and counts. The seconds are
@@ -160,12 +160,12 @@ class ColumnScores:
         values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
         metrics, compared = list_metrics(), list_compared_measures()
         for name in (*measure_names(), *(["judged"] if "judged" in self.values else [])):
-            found = self.known(name)
-            if name in metrics and metrics[name].counts_all and len(found):
-                found = np.nan_to_num(np.array(self.values[name]))
-            values[name] = round(math.fsum(found) / len(found), 6) if len(found) else None
+            known_values = self.known(name)
+            if name in metrics and metrics[name].counts_all and len(known_values):
+                known_values = np.nan_to_num(np.array(self.values[name]))
+            values[name] = round(math.fsum(known_values) / len(known_values), 6) if len(known_values) else None
             if name in compared:
-                interval = bootstrap(found)[1:] if len(found) else (None, None)
+                interval = bootstrap(known_values)[1:] if len(known_values) else (None, None)
                 ends = zip(("low", "high"), interval, strict=True)
                 values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
         seconds = self.own_seconds()
@@ -310,7 +310,7 @@ def list_differences(before: Any, now: Any, name: str = "") -> list[str]:
         pairs = [
             (f"{name}.{key}".lstrip("."), before.get(key, ABSENT_VALUE), now.get(key, ABSENT_VALUE)) for key in keys
         ]
-        return [line for path, one, other in pairs for line in list_differences(one, other, path)]
+        return [line for path, left, right in pairs for line in list_differences(left, right, path)]
     return [] if before == now else [f"{name} was {format_value(before)}, now {format_value(now)}"]
 
 

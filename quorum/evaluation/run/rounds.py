@@ -52,7 +52,7 @@ class Recorder:
         self.tell()
 
 
-def rounds(
+def split_into_rounds(
     columns: Sequence[Column], dataset: DataSet, results: Results, race: RunningRace | None = None
 ) -> Iterator[Round]:
     """The rounds of an evaluation. Each begins when the one before it is answered, and may look at its results.

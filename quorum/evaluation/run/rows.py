@@ -8,7 +8,7 @@ from quorum.datasets.records import Record
 from quorum.evaluation.metrics.answers import Reference
 from quorum.evaluation.metrics.registry import list_metrics, list_plugin_metrics, score_result
 from quorum.evaluation.run.results import Row
-from quorum.evaluation.run.tasks import articles_of, group_of, groups_of
+from quorum.evaluation.run.tasks import list_articles, read_group, read_groups
 
 
 def make_answered_row(
@@ -25,8 +25,8 @@ def make_answered_row(
     """The line for a question that was answered. pool: whether all answers in the vote are known; stored: how many
     calls the journal, or an equal call of another method, had already answered.
     """
-    reference = Reference(answers=record["answers"], gold=record["gold"], groups=groups_of(record), task=task)
-    if articles := articles_of(record):
+    reference = Reference(answers=record["answers"], gold=record["gold"], groups=read_groups(record), task=task)
+    if articles := list_articles(record):
         reference["articles"] = articles
     scores = score_result(result, reference)
     for measure in ("not_majority", "gold_in_pool"):
@@ -34,7 +34,7 @@ def make_answered_row(
     if not pool and result.get("candidates") is None:
         scores["oracle"] = scores["oracle_f1"] = None
     usage = list((result.get("usage") or {}).values())
-    made: dict[str, Any] = {
+    row: dict[str, Any] = {
         "id": record["id"],
         "method": name,
         "question": record["question"],
@@ -48,11 +48,11 @@ def make_answered_row(
         "unsupported": result.get("unsupported"),
         "passages": [passage["id"] for passage in result.get("passages") or []],
         "retrieved": result.get("retrieved"),
-        "calls": sum(one["calls"] for one in usage),
-        "input_tokens": sum(one["input_tokens"] for one in usage),
-        "output_tokens": sum(one["output_tokens"] for one in usage),
-        "malformed": sum(one["count"] for one in (result.get("malformed") or {}).values()),
-        "verbose": sum(one["count"] for one in (result.get("verbose") or {}).values()),
+        "calls": sum(counts["calls"] for counts in usage),
+        "input_tokens": sum(counts["input_tokens"] for counts in usage),
+        "output_tokens": sum(counts["output_tokens"] for counts in usage),
+        "malformed": sum(node["count"] for node in (result.get("malformed") or {}).values()),
+        "verbose": sum(node["count"] for node in (result.get("verbose") or {}).values()),
         "not_greedy": bool(result.get("not_greedy")),
         "dropped": result.get("dropped") or 0,
         "seconds": round(seconds, 4),
@@ -60,12 +60,12 @@ def make_answered_row(
         "error": None,
         **describe_group(record),
     }
-    return order_keys(made | {key: result.get(key) for key in keep})
+    return order_keys(row | {key: result.get(key) for key in keep})
 
 
 def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds: float) -> Row:
     """The line for a question whose calls failed: no measures, so that it is never counted as a wrong answer."""
-    nothing = (
+    empty_keys = (
         "answer",
         *list_metrics(),
         "confidence",
@@ -75,12 +75,12 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
         "input_tokens",
         "output_tokens",
     )
-    made: dict[str, Any] = {
+    row: dict[str, Any] = {
         "id": record["id"],
         "method": name,
         "question": record["question"],
         "task": task,
-        **dict.fromkeys((*nothing, "malformed", "verbose", "not_greedy", "dropped")),
+        **dict.fromkeys((*empty_keys, "malformed", "verbose", "not_greedy", "dropped")),
         "gold": record["answers"],
         "evidence": [],
         "unsupported": None,
@@ -90,12 +90,12 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
         "error": error,
         **describe_group(record),
     }
-    return order_keys(made)
+    return order_keys(row)
 
 
 def describe_group(record: Record) -> dict[str, str]:
     """The group of the question, if the data name one."""
-    name = group_of(record)
+    name = read_group(record)
     return {} if name is None else {"group": name}
 
 

@@ -22,7 +22,7 @@ from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race import RunningRace, Watch, start_race
 from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import Results, write_config
-from quorum.evaluation.run.rounds import Recorder, Round, rounds
+from quorum.evaluation.run.rounds import Recorder, Round, split_into_rounds
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import Progress, fill_collections, ignore_progress
 from quorum.evaluation.run.spending import LimitReachedError, Spending
@@ -55,16 +55,18 @@ async def run(
     """
     spent = spending or Spending()
     write_config(plan.folder, dict(plan.config))
-    with Results(plan.folder / "results.jsonl", [one.name for one in plan.columns], plan.options.unless) as results:
+    with Results(
+        plan.folder / "results.jsonl", [column.name for column in plan.columns], plan.options.unless
+    ) as results:
         before, dataset = len(results.done), plan.dataset
         race = await start_planned_race(plan, results, watch)
         if race is not None:
             if not race.finished:
                 with suppress(LimitReachedError):  # the survivors are what it found
                     await ask_all(plan, results, spent, progress, race)
-            asked, ended = len(results.done) - before, await asyncio.to_thread(race.make_result)
+            asked_count, ended = len(results.done) - before, await asyncio.to_thread(race.make_result)
             results.recount(race.is_counted)
-            return Rows(plan, results, asked, spent, race=ended)
+            return Rows(plan, results, asked_count, spent, race=ended)
         if before < dataset.count * len(plan.columns):
             dataset = await ask_all(plan, results, spent, progress)
     return Rows(plan, results, len(results.done) - before, spent, plan.dataset.count - dataset.count)
@@ -94,11 +96,13 @@ async def ask_all(
     if race is not None:
         columns = order_by_cost(plan, columns)
     options, given = plan.options, not plan.source.retrieves
-    questioner = Questioner(given, options.task, dataset.task, tuple(options.keep))
+    questioner = Questioner(given, options.task, dataset.task, tuple(options.keep), dataset.labels)
     with Details(plan.folder / "details.jsonl") if plan.options.details else nullcontext() as details:
-        for one in rounds(columns, dataset, results, race):
-            recorder = Recorder(results, details, spent, partial(report_progress, progress, results, one), race)
-            await ask_round(one, recorder, questioner, plan)
+        for round_of_questions in split_into_rounds(columns, dataset, results, race):
+            recorder = Recorder(
+                results, details, spent, partial(report_progress, progress, results, round_of_questions), race
+            )
+            await ask_round(round_of_questions, recorder, questioner, plan)
     return dataset
 
 
@@ -108,11 +112,11 @@ def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
     if plan.estimate is None or not limited:
         return columns
     expected = plan.estimate.methods
-    free = all(not one.cost for one in expected.values())
+    free = all(not method_estimate.cost for method_estimate in expected.values())
 
     def cost(column: Column) -> float:
-        one = expected[column.name]
-        return one.input_tokens + one.output_tokens if free else one.cost or 0.0
+        method_estimate = expected[column.name]
+        return method_estimate.input_tokens + method_estimate.output_tokens if free else method_estimate.cost or 0.0
 
     return sorted(columns, key=cost)
 
@@ -131,33 +135,36 @@ async def prepare(plan: Plan, progress: Progress) -> tuple[Sequence[Column], Dat
     return columns, dataset
 
 
-async def ask_round(one: Round, recorder: Recorder, questioner: Questioner, plan: Plan) -> None:
+async def ask_round(round_of_questions: Round, recorder: Recorder, questioner: Questioner, plan: Plan) -> None:
     """One round, by the engine of the plan's options."""
     concurrency = plan.options.concurrency
     if plan.options.engine == "ray":
         from quorum.evaluation.run.engine_ray import ask_on_ray
 
-        await ask_on_ray(one, recorder, questioner, concurrency)
+        await ask_on_ray(round_of_questions, recorder, questioner, concurrency)
         return
-    questions = one.dataset.questions()
+    questions = round_of_questions.dataset.questions()
 
     async def work() -> None:
         for record in questions:
-            await one.wait_for_turn(record, concurrency)
-            for column in one.columns:
-                if one.is_asked(column.name) and (column.name, record["id"]) not in recorder.results.done:
+            await round_of_questions.wait_for_turn(record, concurrency)
+            for column in round_of_questions.columns:
+                if (
+                    round_of_questions.is_asked(column.name)
+                    and (column.name, record["id"]) not in recorder.results.done
+                ):
                     recorder.add(await questioner.ask(record, column, recorder.spent, recorder.details))
 
     await run_workers(concurrency, work)
 
 
-def report_progress(progress: Progress, results: Results, one: Round) -> None:
+def report_progress(progress: Progress, results: Results, round_of_questions: Round) -> None:
     """Say how many answers of this round's columns there are; in a race, how many questions are settled."""
-    if one.race is not None:
-        progress("ask", one.race.settled, one.race.questions)
+    if round_of_questions.race is not None:
+        progress("ask", round_of_questions.race.settled, round_of_questions.race.questions)
         return
-    done = sum(len(results.scores[column.name].ids) for column in one.columns)
-    progress("ask", done, len(one.columns) * one.dataset.count)
+    done = sum(len(results.scores[column.name].ids) for column in round_of_questions.columns)
+    progress("ask", done, len(round_of_questions.columns) * round_of_questions.dataset.count)
 
 
 @contextmanager

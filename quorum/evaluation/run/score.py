@@ -16,7 +16,7 @@ from quorum.evaluation.run.results import ColumnScores, Summary, write_json
 from quorum.evaluation.run.run_plan import Rows
 from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.evaluation.run.spending import Spending
-from quorum.evaluation.run.tasks import measures_of
+from quorum.evaluation.run.tasks import list_measures
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,16 @@ class Scores:
     def measures(self) -> tuple[str, ...]:
         """The measures that decide, the first before the others: what the tasks call for, then a judge's word."""
         tasks = {task for scores in self.by_column.values() for task in scores.tasks}
-        measures = measures_of(tasks or {"short"})
-        if tasks == {"long"} and not any(len(one.known("str_em")) for one in self.by_column.values()):
+        measures = list_measures(tasks or {"short"})
+        if tasks == {"long"} and not any(
+            len(column_scores.known("str_em")) for column_scores in self.by_column.values()
+        ):
             measures = ("f1", "rouge_l")  # long answers without short ones in them, such as ELI5's
-        return (*measures, "judged") if any("judged" in one.values for one in self.by_column.values()) else measures
+        return (
+            (*measures, "judged")
+            if any("judged" in column_scores.values for column_scores in self.by_column.values())
+            else measures
+        )
 
 
 async def score(rows: Rows, progress: Progress = ignore_progress) -> Scores:
@@ -77,7 +83,7 @@ async def score(rows: Rows, progress: Progress = ignore_progress) -> Scores:
     )
 
 
-def anytime_intervals(scores: ColumnScores, race: RaceResult, asked: int) -> dict[str, float | None]:
+def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_count: int) -> dict[str, float | None]:
     """The ends of the intervals of a method that was dropped: they hold although the answers decided when it stopped.
     None for a measure beyond 0 and 1.
     """
@@ -87,7 +93,7 @@ def anytime_intervals(scores: ColumnScores, race: RaceResult, asked: int) -> dic
         known = {id_: 2 * value - 1 for id_, value in values.items() if not math.isnan(value)}
         low, high = None, None
         if known and all(-1 <= value <= 1 for value in known.values()):
-            low, high = (round((1 + end) / 2, 6) for end in race.anytime_interval(known, asked))
+            low, high = (round((1 + end) / 2, 6) for end in race.anytime_interval(known, asked_count))
         ends |= {f"{name}_low": low, f"{name}_high": high}
     return ends
 
@@ -101,7 +107,9 @@ def write_summaries(rows: Rows) -> tuple[Summary, list[Comparison]]:
             summary[column][name] = value
     if rows.race is not None:
         for standing in rows.race.dropped:
-            summary[standing.method] |= anytime_intervals(results.scores[standing.method], rows.race, standing.asked)
+            summary[standing.method] |= compute_anytime_intervals(
+                results.scores[standing.method], rows.race, standing.asked
+            )
         write_json(plan.folder / "race.json", rows.race.to_json())
     comparisons = compare_groups(results.scores, plan.groups, plan.options.baseline, rows.race)
     write_json(plan.folder / "summary.json", summary)

@@ -38,8 +38,8 @@ class CachingRetriever(BaseRetriever):
             if task.done() and self._kept.get(query) is task:
                 del self._kept[query]
             raise
-        if (found := SEARCH_SECONDS.get()) is not None:
-            found[query] = seconds
+        if (search_seconds := SEARCH_SECONDS.get()) is not None:
+            search_seconds[query] = seconds
         return list(documents)
 
     async def search(self, query: str) -> tuple[list[Document], float]:

@@ -14,8 +14,8 @@ from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_passages
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.config import short_hash
-from quorum.evaluation.run.dataset import DataSet, file_hash
+from quorum.evaluation.run.config import compute_short_hash
+from quorum.evaluation.run.dataset import DataSet, hash_file
 from quorum.evaluation.run.options import Options
 from quorum.models import embedding_name
 
@@ -81,7 +81,7 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
             f"There is no corpus {corpus}; give a folder of documents, a .jsonl or .jsonl.gz file, or the word 'pool'."
         )
     pooled = dataset.sha256 if corpus == POOL_SOURCE else None
-    sha256 = pooled or (corpus_hash(Path(corpus)) if corpus is not None else None)
+    sha256 = pooled or (hash_corpus(Path(corpus)) if corpus is not None else None)
     revision = None if collection is None else find_revision(collection, options.context)
     return Source(corpus, collection, sha256, dataset.skip_bad, revision)
 
@@ -109,33 +109,35 @@ def check_given(dataset: DataSet, options: Options) -> None:
         )
 
 
-def corpus_hash(corpus: Path) -> str:
+def hash_corpus(corpus: Path) -> str:
     """The sha256 of a file's bytes, or of the names and bytes of all files in a folder."""
     if corpus.is_file():
-        return file_hash(corpus)
+        return hash_file(corpus)
     from quorum.documents.find_files import find_files, resolve_path
 
     root = resolve_path(corpus)
     files, _ = find_files([root])
-    return short_hash([(str(path.relative_to(root)), file_hash(path)) for path in files if path.is_relative_to(root)])
+    return compute_short_hash(
+        [(str(path.relative_to(root)), hash_file(path)) for path in files if path.is_relative_to(root)]
+    )
 
 
 def name_collections(source: Source, columns: Sequence[Column]) -> list[Column]:
     """The columns, each with the collection that it searches. Nothing is indexed yet."""
     if not source.retrieves:
         return list(columns)
-    names = (collection_name(source, column.context) for column in columns)
+    names = (make_collection_name(source, column.context) for column in columns)
     return [
         replace(column, context=replace(column.context, collection=name))
         for column, name in zip(columns, names, strict=True)
     ]
 
 
-def collection_name(source: Source, context: Context) -> str:
+def make_collection_name(source: Source, context: Context) -> str:
     """The collection of a source; that of a corpus follows from its files and the embeddings."""
     if source.collection is not None:
         return source.collection
-    return f"corpus-{short_hash([source.sha256, embedding_name(context.embeddings)])}"
+    return f"corpus-{compute_short_hash([source.sha256, embedding_name(context.embeddings)])}"
 
 
 async def fill_collections(source: Source, dataset: DataSet, columns: Sequence[Column], progress: Progress) -> None:
@@ -214,5 +216,5 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
 
 def pool_passages(data: Path, bad: list[str] | None = None) -> list[Passage]:
     """The passages of all questions, each once."""
-    every = (passage for record in read_questions(data, bad=bad) for passage in record["passages"])
-    return list({(passage["id"], passage["title"], passage["text"]): passage for passage in every}.values())
+    passages = (passage for record in read_questions(data, bad=bad) for passage in record["passages"])
+    return list({(passage["id"], passage["title"], passage["text"]): passage for passage in passages}.values())

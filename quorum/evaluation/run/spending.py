@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.callbacks import is_stored, message_of, usage_of
+from quorum.evaluation.callbacks import is_stored, read_message, read_usage
 from quorum.evaluation.run.shared_retrieval import CachingRetriever
 
 COUNTS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
@@ -60,9 +60,9 @@ class Spending(ModelHandler):
         self.calls = self.input_tokens = self.output_tokens = 0
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        if message_of(response) is None or is_stored(response):
+        if read_message(response) is None or is_stored(response):
             return
-        usage = usage_of(response)
+        usage = read_usage(response)
         self.calls += 1
         self.input_tokens += usage.get("input_tokens", 0)
         self.output_tokens += usage.get("output_tokens", 0)
@@ -95,7 +95,7 @@ class ModelSpending(Spending):
     ) -> None:
         about = metadata or {}
         if not about.get("stored"):
-            self.asking[run_id] = model_name(about)
+            self.asking[run_id] = read_model_name(about)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         before = self.calls
@@ -103,15 +103,15 @@ class ModelSpending(Spending):
         model = self.asking.pop(run_id, "")
         if self.calls == before or not model:
             return
-        usage = usage_of(response)
+        usage = read_usage(response)
         cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
         used = (1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cached)
         self.add(model, dict(zip(COUNTS, used, strict=True)))
 
     def add(self, model: str, used: Mapping[str, int]) -> None:
         """Add calls of a model made now."""
-        old = self.models.get(model, dict.fromkeys(COUNTS, 0))
-        self.models[model] = {name: old[name] + used[name] for name in COUNTS}
+        counts_before = self.models.get(model, dict.fromkeys(COUNTS, 0))
+        self.models[model] = {name: counts_before[name] + used[name] for name in COUNTS}
 
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -139,7 +139,7 @@ class ModelSpending(Spending):
         )
 
 
-def model_name(about: Mapping[str, Any]) -> str:
+def read_model_name(about: Mapping[str, Any]) -> str:
     """The model of a call as it is written in settings, from LangChain's description of it."""
     provider, name = about.get("ls_provider") or "", about.get("ls_model_name") or ""
     if provider == "embeddedreader":

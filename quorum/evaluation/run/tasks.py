@@ -5,12 +5,15 @@ from typing import get_args, get_type_hints
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.labels import LABELS as ALL_LABELS
+from quorum.core.labels import NOT_ENOUGH_INFO, REFUTES, SUPPORTS
 from quorum.core.text import normalize
 from quorum.datasets.records import Record
 
 TASKS: tuple[str, ...] = get_args(get_type_hints(Context)["answer_type"])
 YES_NO = {"yes", "no"}
 FEVER_LABELS = {"supports", "refutes", "not enough info"}
+CLAIMS = 20  # a file of fewer claims may lack a label by chance
 
 MEASURES_OF_TASK = {
     "yes_no": ("accuracy",),
@@ -20,7 +23,7 @@ MEASURES_OF_TASK = {
 }
 
 
-def measures_of(tasks: Iterable[str]) -> tuple[str, ...]:
+def list_measures(tasks: Iterable[str]) -> tuple[str, ...]:
     """The deciding measures for a data set with these tasks: EM and F1, unless all tasks need another measure."""
     wanted = {MEASURES_OF_TASK.get(task, ("em", "f1")) for task in tasks}
     return wanted.pop() if len(wanted) == 1 else ("em", "f1")
@@ -28,14 +31,14 @@ def measures_of(tasks: Iterable[str]) -> tuple[str, ...]:
 
 def guess_task(answers: Sequence[str]) -> str:
     """The task of a question with these accepted answers: yes_no, label or short."""
-    said = {normalize(answer) for answer in answers}
-    return "yes_no" if said <= YES_NO else "label" if said <= FEVER_LABELS else "short"
+    normalized_answers = {normalize(answer) for answer in answers}
+    return "yes_no" if normalized_answers <= YES_NO else "label" if normalized_answers <= FEVER_LABELS else "short"
 
 
-def task_of_all(kinds: Iterable[str]) -> str:
+def find_common_task(kinds: Iterable[str]) -> str:
     """The task of a data set: what all of its questions look like, else short."""
-    found = set(kinds)
-    return found.pop() if len(found) == 1 else "short"
+    tasks = set(kinds)
+    return tasks.pop() if len(tasks) == 1 else "short"
 
 
 def get_stated_task(record: Record) -> str | None:
@@ -49,16 +52,16 @@ def get_stated_task(record: Record) -> str | None:
     return stated
 
 
-def group_of(record: Record) -> str | None:
+def read_group(record: Record) -> str | None:
     """The document or conversation that a question belongs to: `meta.group`, else `meta.conversation` or
     `meta.document`; None if the data name none.
     """
     meta = record.get("meta") or {}
     named = (meta.get(name) for name in ("group", "conversation", "document"))
-    return next((str(one) for one in named if isinstance(one, str | int) and str(one).strip()), None)
+    return next((str(name) for name in named if isinstance(name, str | int) and str(name).strip()), None)
 
 
-def groups_of(record: Record) -> list[list[str]]:
+def read_groups(record: Record) -> list[list[str]]:
     """`meta.short_answers`: the short answers of each part of a long answer (ASQA); any value but a list is none."""
     groups = (record.get("meta") or {}).get("short_answers")
     if not isinstance(groups, list):
@@ -66,13 +69,34 @@ def groups_of(record: Record) -> list[list[str]]:
     return [[str(answer) for answer in group] for group in groups if isinstance(group, list) and group]
 
 
-def labels_of(record: Record) -> list[str]:
+def list_labels(record: Record) -> list[str]:
     """`meta.labels`: the labels that a claim may have, where they are not all three; empty if the data do not say."""
     labels = (record.get("meta") or {}).get("labels")
     return [str(label) for label in labels] if isinstance(labels, list) else []
 
 
-def articles_of(record: Record) -> list[list[str]]:
+def infer_labels(answers: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The labels that the claims of a file have, by their gold answers; questions that are no claims are passed over.
+
+    SUPPORTS and REFUTES, if both occur among at least `CLAIMS` claims and nothing else does; else all three.
+
+    >>> infer_labels([["SUPPORTS"], ["REFUTES"]] * 10)
+    ('SUPPORTS', 'REFUTES')
+    """
+    found: set[str] = set()
+    count = 0
+    for one in answers:
+        said = {normalize(answer) for answer in one}
+        if not said or not said <= FEVER_LABELS:
+            continue
+        if said & {normalize(NOT_ENOUGH_INFO)}:
+            return ALL_LABELS
+        found |= said
+        count += 1
+    return (SUPPORTS, REFUTES) if count >= CLAIMS and len(found) == 2 else ALL_LABELS
+
+
+def list_articles(record: Record) -> list[list[str]]:
     """`meta.gold_articles`: the names (id, title) of each article that supports the answer (KILT)."""
     articles = (record.get("meta") or {}).get("gold_articles")
     if not isinstance(articles, list):

@@ -16,14 +16,14 @@ from quorum.evaluation.run.results import ColumnScores, Row
 
 def scores(em: dict[str, float | None], **more: dict[str, float | None]) -> ColumnScores:
     """The scores of one method by question; F1 is as EM unless given; a question whose EM is null failed."""
-    made = ColumnScores()
+    column_scores = ColumnScores()
     measures = {"f1": em, **more}
     for id_, value in em.items():
         row: Any = Row(id=id_, method="x", em=value, malformed=0, seconds=1.0)
         row |= {"error": "no reply" if value is None else None, "unknown": False, "calls": 1, "input_tokens": 1200}
         row |= {"output_tokens": 12, "context_tokens": 640} | {name: of[id_] for name, of in measures.items()}
-        made.add(row)
-    return made
+        column_scores.add(row)
+    return column_scores
 
 
 def make_scores(share: float, seed: int, count: int = 200) -> dict[str, float | None]:
@@ -37,46 +37,46 @@ def test_only_questions_that_all_answered_are_compared() -> None:
         "b": scores({"4": 1, "3": 0, "2": 0, "1": None}),
         "c": scores({"1": 0, "2": 1, "3": 1, "4": 1}),
     }
-    found = compare(methods, ["a", "b", "c"], "a")
-    assert (found["baseline"], found["n"], found["left_out"]) == ("a", 2, 2)
-    assert found["methods"]["b"]["em"]["difference"] == -0.5
-    assert found["methods"]["c"]["em"]["difference"] == 0.5
+    comparison = compare(methods, ["a", "b", "c"], "a")
+    assert (comparison["baseline"], comparison["n"], comparison["left_out"]) == ("a", 2, 2)
+    assert comparison["methods"]["b"]["em"]["difference"] == -0.5
+    assert comparison["methods"]["c"]["em"]["difference"] == 0.5
     assert compare(methods, ["a", "c"], "c")["n"] == 3
 
 
 def test_the_tests_are_those_of_the_statistics_and_p_is_adjusted() -> None:
     methods = {"a": scores(make_scores(0.3, 1)), "b": scores(make_scores(0.5, 2)), "c": scores(make_scores(0.33, 3))}
-    found = compare(methods, ["a", "b", "c"], "a")
+    comparison = compare(methods, ["a", "b", "c"], "a")
     ids = sorted(methods["a"].ids)
     b, a = methods["b"].of("em", ids), methods["a"].of("em", ids)
-    em, f1 = found["methods"]["b"]["em"], found["methods"]["b"]["f1"]
+    em, f1 = comparison["methods"]["b"]["em"], comparison["methods"]["b"]["f1"]
     assert (em["test"], f1["test"]) == ("mcnemar", "sign flip")
     assert em["p"] == pytest.approx(mcnemar(b, a), abs=1e-6)
     assert f1["p"] == pytest.approx(sign_flip(b - a), abs=1e-6)
     assert em["p_holm"] == pytest.approx(2 * em["p"], abs=1e-5)  # the smaller of two
     assert (em["difference"], em["low"], em["high"]) == pytest.approx(bootstrap(b - a), abs=1e-6)
     assert em["questions_needed"] is not None
-    assert found["methods"]["c"]["em"]["p_holm"] == found["methods"]["c"]["em"]["p"]
+    assert comparison["methods"]["c"]["em"]["p_holm"] == comparison["methods"]["c"]["em"]["p"]
 
 
 def test_a_measure_is_compared_where_it_is_defined() -> None:
     nothing: dict[str, float | None] = {"1": None, "2": None}
     a = scores({"1": 1, "2": 0}, rouge_l={"1": 0.5, "2": None}, str_em=nothing)
     b = scores({"1": 1, "2": 1}, rouge_l={"1": 0.75, "2": 0.1}, str_em={"1": 1, "2": 1})
-    found = compare({"a": a, "b": b}, ["a", "b"], "a")["methods"]["b"]
-    assert found["rouge_l"]["difference"] == 0.25
-    assert set(found) == {"em", "f1", "rouge_l"}
+    comparison = compare({"a": a, "b": b}, ["a", "b"], "a")["methods"]["b"]
+    assert comparison["rouge_l"]["difference"] == 0.25
+    assert set(comparison) == {"em", "f1", "rouge_l"}
 
 
-def test_nothing_in_common_is_no_difference() -> None:
-    found = compare({"a": scores({"1": 1}), "b": scores({"1": None})}, ["a", "b"], "a")
-    assert found == Comparison(baseline="a", n=0, left_out=1, methods={"b": {}})
+def test_without_common_questions_there_is_no_difference() -> None:
+    comparison = compare({"a": scores({"1": 1}), "b": scores({"1": None})}, ["a", "b"], "a")
+    assert comparison == Comparison(baseline="a", n=0, left_out=1, methods={"b": {}})
 
 
 def test_groups_are_compared_with_their_first_or_with_the_baseline() -> None:
     methods = {name: scores(make_scores(0.4, seed, 10)) for seed, name in enumerate("abcd")}
-    found = compare_groups(methods, [["a", "b"], ["c", "d"]], "b")
-    assert [(one["baseline"], list(one["methods"])) for one in found] == [("b", ["a"]), ("c", ["d"])]
+    comparison = compare_groups(methods, [["a", "b"], ["c", "d"]], "b")
+    assert [(one["baseline"], list(one["methods"])) for one in comparison] == [("b", ["a"]), ("c", ["d"])]
     assert compare_groups(methods, [["a"], ["b"]]) == []
     with pytest.raises(SetupError, match="none of the methods; name one of: a, b"):
         check_baseline([["a", "b"]], "z")

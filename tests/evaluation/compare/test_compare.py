@@ -48,7 +48,7 @@ async def make_estimate(corpus: str, data: Path, **options: Any) -> Estimate:
     return planned.estimate
 
 
-async def test_a_comparison_from_the_estimate_to_the_report(
+async def test_a_comparison_runs_from_estimate_to_report(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
@@ -80,19 +80,19 @@ async def test_a_comparison_from_the_estimate_to_the_report(
 
 
 async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Path, openai_server: OpenAIServer) -> None:
-    found = (await make_estimate(corpus, data, methods="filco")).methods["filco"]
-    assert (found.calls, found.least, found.most, openai_server.requests) == (2, 2, 3, [])
+    estimated = (await make_estimate(corpus, data, methods="filco")).methods["filco"]
+    assert (estimated.calls, estimated.least, estimated.most, openai_server.requests) == (2, 2, 3, [])
 
 
-async def test_the_same_again_asks_nothing_and_remembers_what_was_spent(
+async def test_a_repeated_comparison_asks_nothing_and_keeps_its_spending(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
     chosen = {"methods": "concat,post_fusion", "prices": prices, "limit": 3}
     _, first = await run_comparison(corpus, data, **chosen)
-    asked = len(openai_server.requests)
+    request_count = len(openai_server.requests)
     _, second = await run_comparison(corpus, data, **chosen)
-    assert (second.scores.asked, len(openai_server.requests)) == (0, asked)
+    assert (second.scores.asked, len(openai_server.requests)) == (0, request_count)
     assert second.spent == first.spent
     assert second.recommendation.sentences == first.recommendation.sentences
 
@@ -132,27 +132,27 @@ def test_details_hold_the_path_and_the_replies(
 ) -> None:
     openai_server.reply(reply_as_reader)
     settings = ["--set", "k=2", "--set", "retriever=bm25", "--models", "openai:test", "--set", f"journal={data}.sqlite"]
-    ran = quorum("compare", corpus, str(data), "--methods", COMPARED_METHODS, *settings, "--out", "out", "--limit", "2")
-    assert ran.code == 0, ran.err
-    assert ran.out.startswith("Too few questions to choose; the cheapest of the equals is ")
-    assert "right, %" in ran.out
-    assert "In all 2 questions: about" in ran.err
-    assert "no price known" in ran.err
+    run = quorum("compare", corpus, str(data), "--methods", COMPARED_METHODS, *settings, "--out", "out", "--limit", "2")
+    assert run.code == 0, run.err
+    assert run.out.startswith("Too few questions to choose; the cheapest of the equals is ")
+    assert "right, %" in run.out
+    assert "In all 2 questions: about" in run.err
+    assert "no price known" in run.err
     details = [json.loads(line) for line in Path("out/details.jsonl").read_text().splitlines()]
-    found = next(one for one in details if (one["method"], one["id"]) == ("concat_pf", "q1"))
-    top = [step["node"] for step in found["steps"] if step["within"] is None]
+    result = next(one for one in details if (one["method"], one["id"]) == ("concat_pf", "q1"))
+    top = [step["node"] for step in result["steps"] if step["within"] is None]
     assert top == ["begin", "retrieve", "concat_answer", "unknown_check", "passage_answer", "passage_answer", "vote"]
-    assert sorted(call["reply"] for call in found["calls"]) == ["person 1", "unknown", "unknown"]
-    assert all(found["steps"][call["step"]]["node"].endswith("answer") for call in found["calls"])
-    assert any(call["stored"] for call in found["calls"])  # concat and post_fusion had asked the same
-    assert found["usage"]["answer"]["calls"] == 3
+    assert sorted(call["reply"] for call in result["calls"]) == ["person 1", "unknown", "unknown"]
+    assert all(result["steps"][call["step"]]["node"].endswith("answer") for call in result["calls"])
+    assert any(call["stored"] for call in result["calls"])  # concat and post_fusion had asked the same
+    assert result["usage"]["answer"]["calls"] == 3
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
     slow = next(row for row in rows if (row["method"], row["id"]) == ("concat_pf", "q1"))
-    longest = max(call["seconds"] for call in found["calls"] if call["name"] != "answer")
-    assert slow["seconds"] >= found["calls"][0]["seconds"] + longest - 1e-3  # as if it had run alone
+    longest = max(call["seconds"] for call in result["calls"] if call["name"] != "answer")
+    assert slow["seconds"] >= result["calls"][0]["seconds"] + longest - 1e-3  # as if it had run alone
 
 
-def test_a_folder_is_a_corpus_and_what_cannot_be_read_is_named(
+def test_a_folder_is_a_corpus_and_unreadable_files_are_named(
     data: Path, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = data.parent / "documents"
@@ -175,9 +175,9 @@ def test_a_folder_is_a_corpus_and_what_cannot_be_read_is_named(
         "--out",
         "out",
     )
-    ran = quorum("compare", str(folder), str(data), *options)
-    assert ran.code == 0, ran.err
-    assert ran.out.startswith("post_fusion is the only method: exact match 100.0%")
+    run = quorum("compare", str(folder), str(data), *options)
+    assert run.code == 0, run.err
+    assert run.out.startswith("post_fusion is the only method: exact match 100.0%")
     assert "picture.png: files of type '.png' are not read" in caplog.text
     (folder / "0.md").write_text("# Thing 0\n\nNobody found thing number 0.\n")
     changed = quorum("compare", str(folder), str(data), *options)
@@ -185,17 +185,17 @@ def test_a_folder_is_a_corpus_and_what_cannot_be_read_is_named(
 
 
 def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
-    ran = quorum(
+    run = quorum(
         "compare", corpus, str(data), "--models", "openai:test", "--k", "1,2", "--dry-run", "--methods", "concat"
     )
-    assert (ran.code, ran.err, openai_server.requests) == (0, "", [])
-    assert "concat[k=1]" in ran.out
-    assert "In all 6 questions: about 12 calls" in ran.out
+    assert (run.code, run.err, openai_server.requests) == (0, "", [])
+    assert "concat[k=1]" in run.out
+    assert "In all 6 questions: about 12 calls" in run.out
     assert not Path("results").exists()
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--budget", "calls"], "cannot be read; write calls=3"),
         (["--max-cost", "-1"], "give dollars, from 0 on"),
@@ -205,16 +205,16 @@ def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAISe
     ],
 )
 def test_impossible_options_are_refused_in_one_sentence(
-    options: list[str], said: str, corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum
+    options: list[str], message: str, corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    ran = quorum("compare", corpus, str(data), "--models", "openai:test", *options)
-    assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert said in ran.err
+    run = quorum("compare", corpus, str(data), "--models", "openai:test", *options)
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert message in run.err
 
 
-def test_a_corpus_that_is_not_there(data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
-    ran = quorum("compare", "nowhere", str(data), "--models", "openai:test")
-    assert (ran.code, "There is no corpus nowhere; give a folder" in ran.err) == (2, True)
+def test_a_missing_corpus_is_refused(data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
+    run = quorum("compare", "nowhere", str(data), "--models", "openai:test")
+    assert (run.code, "There is no corpus nowhere; give a folder" in run.err) == (2, True)
 
 
 def test_methods_are_crossed_with_settings_of_several_values() -> None:
@@ -234,7 +234,7 @@ def test_methods_are_crossed_with_settings_of_several_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "given", "found"),
+    ("method", "given", "bounds"),
     [
         ("concat", {"samples": 3}, (3, 3)),
         ("concat_pf", {"k": 4}, (1, 5)),
@@ -248,9 +248,9 @@ def test_methods_are_crossed_with_settings_of_several_values() -> None:
     ],
 )
 def test_the_bounds_of_calls_come_from_the_shape(
-    method: str, given: dict[str, Any], found: tuple[float, float]
+    method: str, given: dict[str, Any], bounds: tuple[float, float]
 ) -> None:
-    assert call_bounds(parse_methods(method, Context(**given))[0]) == found
+    assert call_bounds(parse_methods(method, Context(**given))[0]) == bounds
 
 
 def test_every_method_has_bounds() -> None:
@@ -265,10 +265,10 @@ def test_limits_in_a_minute_set_the_estimate_seconds() -> None:
 
 
 def test_prices_are_found_and_applied(tmp_path: Path) -> None:
-    found = Prices()
-    assert found.of("openai:gpt-4o-mini") == found.of("openai:gpt-4o-mini-2024-07-18") == Price(0.15, 0.60, 0.075)
-    assert found.of("openai:somebody/model") is None
-    assert found.of("embedded") == Price(0, 0, 0)
+    result = Prices()
+    assert result.of("openai:gpt-4o-mini") == result.of("openai:gpt-4o-mini-2024-07-18") == Price(0.15, 0.60, 0.075)
+    assert result.of("openai:somebody/model") is None
+    assert result.of("embedded") == Price(0, 0, 0)
     assert Price(1, 10, 0.5).of(1_000_000, 100_000, 500_000) == 0.5 + 0.25 + 1
     table = tmp_path / "own.json"
     table.write_text('{"openai:gpt-4o-mini": {"input": 9, "output": 9}}')
@@ -280,8 +280,8 @@ def test_prices_are_found_and_applied(tmp_path: Path) -> None:
         "validity": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
     }
     hybrid = Context(model="openai:gpt-4o-mini", verifier="openai:gpt-4o")
-    assert found.cost(hybrid, usage) == 0.15 + 2.50
-    assert found.cost(Context(model="openai:x"), usage) is None
+    assert result.cost(hybrid, usage) == 0.15 + 2.50
+    assert result.cost(Context(model="openai:x"), usage) is None
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_prices_are_found_and_applied(tmp_path: Path) -> None:
         '["a:b"]\ninput = 1\noutput = 1\nout = 2',
     ],
 )
-def test_a_broken_price_table_is_one_sentence(tmp_path: Path, text: str) -> None:
+def test_a_broken_price_table_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
     table = tmp_path / "prices.toml"
     table.write_text(text)
     with pytest.raises(SetupError, match="expected a table of models"):
@@ -307,15 +307,15 @@ def test_ask_withholds_an_answer_that_is_not_sure_enough(
     passages = tmp_path / "passages.jsonl"
     passages.write_text("".join(json.dumps(line) + "\n" for line in lines))
     openai_server.reply(lambda request: "1880" if "was 1880" in request.text else "1881")
-    asked = ("ask", "When?", "--passages", str(passages), "--model", "openai:test", "--abstain-below")
-    withheld = quorum(*asked, "0.6", "--method", "post_fusion")
+    command = ("ask", "When?", "--passages", str(passages), "--model", "openai:test", "--abstain-below")
+    withheld = quorum(*command, "0.6", "--method", "post_fusion")
     assert withheld.out.splitlines()[0] == "unknown"
     assert "'1880' was withheld: confidence 0.50 is below 0.6" in withheld.err
-    assert quorum(*asked, "0.5", "--method", "post_fusion").out.splitlines()[0] == "1880"
-    assert "stated no confidence" in quorum(*asked, "0.5", "--method", "concat_pf").err
-    refused = quorum(*asked, "0.5", "--method", "concat")
+    assert quorum(*command, "0.5", "--method", "post_fusion").out.splitlines()[0] == "1880"
+    assert "stated no confidence" in quorum(*command, "0.5", "--method", "concat_pf").err
+    refused = quorum(*command, "0.5", "--method", "concat")
     assert (refused.code, "sample its answer (concat with --set samples=5" in refused.err) == (2, True)
-    assert "give a confidence from 0 to 1" in quorum(*asked, "7", "--method", "post_fusion").err
+    assert "give a confidence from 0 to 1" in quorum(*command, "7", "--method", "post_fusion").err
 
 
 async def test_a_search_that_methods_share_counts_for_each_of_them(

@@ -42,9 +42,9 @@ async def test_the_questions_own_passages_are_a_corpus(
     assert planned.estimate.methods["concat"].calls == 1
     assert (decision.spent["searches"], decision.spent["searched"]) == ((12, 6) if corpus == "pool" else (0, 0))
     assert (folder / "report.html").exists()
-    asked = len(openai_server.requests)
+    request_count = len(openai_server.requests)
     _, again = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")
-    assert (again.scores.asked, len(openai_server.requests)) == (0, asked)
+    assert (again.scores.asked, len(openai_server.requests)) == (0, request_count)
 
 
 def test_given_passages_must_be_there_and_need_no_retriever(
@@ -70,8 +70,8 @@ def test_all_leaves_out_methods_that_cannot_serve_the_questions(
     }
     with data_with_passages.open("a", encoding="utf-8") as file:
         file.write(json.dumps(claim | {"passages": [{"id": "x", "title": "", "text": "It was found."}]}) + "\n")
-    asked = ("compare", "given", str(data_with_passages), "--dry-run", "--models", "openai:test", "--methods")
-    every = quorum(*asked, "all")
+    command = ("compare", "given", str(data_with_passages), "--dry-run", "--models", "openai:test", "--methods")
+    every = quorum(*command, "all")
     assert every.code == 0, every.err
     assert "without react: The prompt 'react' does not serve answer_type='label'." in every.err
     table = every.out.split("In all")[0]
@@ -79,31 +79,31 @@ def test_all_leaves_out_methods_that_cannot_serve_the_questions(
         "concat ",
         "post_fusion ",
     ]
-    named = quorum(*asked, "concat,react")
+    named = quorum(*command, "concat,react")
     assert (named.code, "react " in named.out, named.err) == (0, True, "")
     embedded = quorum("compare", "given", str(data_with_passages), "--dry-run", "--methods", "all[k=1]")
     assert (embedded.code, "The embedded reader cannot check claims" in embedded.err) == (2, True)
     assert openai_server.requests == []
 
 
-def test_an_evaluation_by_all_methods_goes_on_without_those(
+def test_an_evaluation_by_all_methods_leaves_out_unsuitable_ones(
     data_with_passages: Path, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = data_with_passages.read_text("utf-8").splitlines()
     claims = [json.loads(line) | {"answers": ["REFUTES"], "meta": {"answer_type": "label"}} for line in lines[:2]]
     data_with_passages.write_text("".join(json.dumps(claim) + "\n" for claim in claims), "utf-8")
     openai_server.reply("REFUTES")
-    asked = ("eval", str(data_with_passages), "--model", "openai:test", "--out", "out", "--methods")
-    every = quorum(*asked, "all")
+    command = ("eval", str(data_with_passages), "--model", "openai:test", "--out", "out", "--methods")
+    every = quorum(*command, "all")
     assert every.code == 0, every.err
     assert "without react: The prompt 'react' does not serve answer_type='label'." in caplog.messages
     rows = json.loads((Path("out") / "summary.json").read_text("utf-8"))
     assert ("concat" in rows, "post_fusion" in rows, "react" in rows) == (True, True, False)
-    again = quorum(*asked, "all")
+    again = quorum(*command, "all")
     assert (again.code, "made 0 calls now" in again.err) == (0, True)
     named = quorum(
         "eval", str(data_with_passages), "--model", "openai:test", "--out", "named", "--methods", "concat,react"
     )
     assert (named.code, "'react' does not serve" in named.err) == (2, True)
-    against = quorum(*asked, "all", "--baseline", "react")
+    against = quorum(*command, "all", "--baseline", "react")
     assert (against.code, "The baseline 'react' does not serve these questions: The prompt" in against.err) == (2, True)

@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.figures import figures_of, shared_questions
+from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
 from quorum.evaluation.compare.recommend import (
     Figures,
     Recommendation,
+    find_pareto_front,
     format_dollars,
     join_first_names,
     join_names,
-    pareto_front,
     read_budget,
     recommend,
 )
@@ -25,56 +25,66 @@ from quorum.evaluation.run.results import ColumnScores, Row
 
 def scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed: int = 0) -> ColumnScores:
     """A method that is right on that share of the questions."""
-    made, draw = ColumnScores(), np.random.default_rng(seed)
+    column_scores, draw = ColumnScores(), np.random.default_rng(seed)
     for number in range(count):
         em = float(draw.random() < share)
         row: Any = Row(id=f"q{number}", method="x", em=em, f1=em, malformed=0, seconds=0.5 * calls, error=None)
         row |= {"calls": calls, "input_tokens": 100 * calls, "output_tokens": calls, "unknown": False}
-        made.add(row | ({"error": "no reply"} if number < failed else {}))
-    return made
+        column_scores.add(row | ({"error": "no reply"} if number < failed else {}))
+    return column_scores
 
 
 def make_recommendation(
     budget: dict[str, float] | None = None, **methods: ColumnScores
 ) -> tuple[Recommendation, list[Figures]]:
-    common = shared_questions(methods)
-    figures = [figures_of(name, one, "em", None, common) for name, one in methods.items()]
+    common = find_shared_questions(methods)
+    figures = [compute_figures(name, one, "em", None, common) for name, one in methods.items()]
     return recommend(figures, methods, "em", budget or {}), figures
 
 
 def test_the_best_is_named_first_with_what_it_takes() -> None:
-    found, _ = make_recommendation(good=scores(0.7, 1, calls=5), poor=scores(0.3, 2))
-    assert (found.best, found.equals, found.cheapest, found.front) == ("good", [], "good", ["poor", "good"])
-    assert found.sentences[0].startswith("good is best: exact match 7")
-    assert "over 400 questions, for 5.0 calls, 505 tokens, 2.50 s (p95) a question" in found.sentences[0]
-    assert found.sentences[1] == "Every other method is worse by more than chance would make it (p < 0.05, corrected)."
+    recommendation, _ = make_recommendation(good=scores(0.7, 1, calls=5), poor=scores(0.3, 2))
+    assert (recommendation.best, recommendation.equals, recommendation.cheapest, recommendation.front) == (
+        "good",
+        [],
+        "good",
+        ["poor", "good"],
+    )
+    assert recommendation.sentences[0].startswith("good is best: exact match 7")
+    assert "over 400 questions, for 5.0 calls, 505 tokens, 2.50 s (p95) a question" in recommendation.sentences[0]
+    assert (
+        recommendation.sentences[1]
+        == "Every other method is worse by more than chance would make it (p < 0.05, corrected)."
+    )
 
 
 def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -> None:
-    found, _ = make_recommendation(
+    recommendation, _ = make_recommendation(
         dear=scores(0.55, 1, calls=5, count=60), cheap=scores(0.5, 4, count=60), poor=scores(0.1, 3, count=60)
     )
-    assert (found.best, found.equals, found.cheapest) == ("dear", ["cheap"], "cheap")
+    assert (recommendation.best, recommendation.equals, recommendation.cheapest) == ("dear", ["cheap"], "cheap")
     first = "Too few questions to choose; the cheapest of the equals is cheap: exact match "
-    assert found.sentences[0].startswith(first)
-    assert found.sentences[1].startswith("The highest mean has dear: ")
-    assert "cannot tell it from cheap (" in found.sentences[1]
-    assert "questions would tell)" in found.sentences[1]
-    assert found.sentences[2] == "cheap takes 20% of its tokens."
-    assert found.sentences[3].startswith("Worse by more than chance: poor (-")
-    assert found.sentences[3].endswith("points, p < 0.001).")
+    assert recommendation.sentences[0].startswith(first)
+    assert recommendation.sentences[1].startswith("The highest mean has dear: ")
+    assert "cannot tell it from cheap (" in recommendation.sentences[1]
+    assert "questions would tell)" in recommendation.sentences[1]
+    assert recommendation.sentences[2] == "cheap takes 20% of its tokens."
+    assert recommendation.sentences[3].startswith("Worse by more than chance: poor (-")
+    assert recommendation.sentences[3].endswith("points, p < 0.001).")
 
 
 def test_the_nearest_of_many_not_significantly_worse_methods_are_named() -> None:
     shares = {f"m{number:02}": scores(0.5 + number / 400, 1, count=60) for number in range(12)}
-    found, figures = make_recommendation(**shares)
-    assert len(found.equals) == 11
-    told = found.sentences[1].partition("tell it from")[2]
-    named = re.findall(r"m\d\d", told)
+    recommendation, figures = make_recommendation(**shares)
+    assert len(recommendation.equals) == 11
+    words = recommendation.sentences[1].partition("tell it from")[2]
+    named = re.findall(r"m\d\d", words)
     quality = {one.name: one.quality for one in figures}
     assert len(named) == 4
-    assert min(quality[name] for name in named) >= max(quality[name] for name in found.equals if name not in named)
-    assert told.endswith(" and 7 more (see the table).")
+    assert min(quality[name] for name in named) >= max(
+        quality[name] for name in recommendation.equals if name not in named
+    )
+    assert words.endswith(" and 7 more (see the table).")
 
 
 def test_a_few_are_all_listed() -> None:
@@ -83,17 +93,17 @@ def test_a_few_are_all_listed() -> None:
 
 
 def test_equal_methods_the_cheaper_one_is_best() -> None:
-    found, _ = make_recommendation(dear=scores(0.5, 1, calls=5), cheap=scores(0.5, 1))
-    assert (found.best, found.equals) == ("cheap", ["dear"])
-    assert "dear (no difference)" in found.sentences[1]
+    recommendation, _ = make_recommendation(dear=scores(0.5, 1, calls=5), cheap=scores(0.5, 1))
+    assert (recommendation.best, recommendation.equals) == ("cheap", ["dear"])
+    assert "dear (no difference)" in recommendation.sentences[1]
 
 
 def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None:
     methods = {"good": scores(0.7, 1, calls=5), "poor": scores(0.3, 2), "middle": scores(0.4, 5, calls=2)}
-    found, _ = make_recommendation({"calls": 2}, **methods)
-    assert found.best == "middle"
-    assert "middle is best within 2 calls a question" in found.sentences[0]
-    assert any(one.startswith("Without the limit good would be ahead: 7") for one in found.sentences)
+    recommendation, _ = make_recommendation({"calls": 2}, **methods)
+    assert recommendation.best == "middle"
+    assert "middle is best within 2 calls a question" in recommendation.sentences[0]
+    assert any(one.startswith("Without the limit good would be ahead: 7") for one in recommendation.sentences)
     one, _ = make_recommendation({"calls": 1, "tokens": 101}, **methods)
     assert one.best == "poor"
     assert "No other method keeps within the limit." in one.sentences
@@ -104,27 +114,29 @@ def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None
 
 
 def test_a_limit_on_cost_needs_prices() -> None:
-    found, _ = make_recommendation({"cost": 1.0}, some=scores(0.5, 1))
-    assert found.best is None
-    assert "give its price with --prices FILE" in found.sentences[1]
+    recommendation, _ = make_recommendation({"cost": 1.0}, some=scores(0.5, 1))
+    assert recommendation.best is None
+    assert "give its price with --prices FILE" in recommendation.sentences[1]
 
 
-def test_answers_that_failed_are_told_apart_and_left_out_for_all() -> None:
-    found, figures = make_recommendation(one=scores(0.5, 1, failed=100), other=scores(0.5, 1))
+def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
+    recommendation, figures = make_recommendation(one=scores(0.5, 1, failed=100), other=scores(0.5, 1))
     assert [(one.n, one.errors) for one in figures] == [(300, 100), (300, 0)]
     assert figures[0].quality == figures[1].quality
-    assert found.sentences[-1].startswith("Answers that failed count neither as right nor as wrong: 100 of one;")
+    assert recommendation.sentences[-1].startswith(
+        "Answers that failed count neither as right nor as wrong: 100 of one;"
+    )
 
 
 def test_no_answers_at_all() -> None:
-    found, _ = make_recommendation(one=scores(0.5, 1, count=5, failed=5))
-    assert (found.best, found.sentences[0]) == (None, "No method answered any question.")
+    recommendation, _ = make_recommendation(one=scores(0.5, 1, count=5, failed=5))
+    assert (recommendation.best, recommendation.sentences[0]) == (None, "No method answered any question.")
 
 
-def test_a_single_method_is_best_of_itself() -> None:
-    found, _ = make_recommendation(only=scores(0.5, 1))
-    assert (found.best, len(found.sentences)) == ("only", 1)
-    assert found.sentences[0].startswith("only is the only method: exact match ")
+def test_a_single_method_is_the_best() -> None:
+    recommendation, _ = make_recommendation(only=scores(0.5, 1))
+    assert (recommendation.best, len(recommendation.sentences)) == ("only", 1)
+    assert recommendation.sentences[0].startswith("only is the only method: exact match ")
 
 
 @pytest.mark.parametrize(
@@ -136,19 +148,19 @@ def test_a_budget_is_read(text: str | None, budget: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize("text", ["calls", "calls=", "calls=-1", "calls=nan", "money=3", "seconds=inf", "=2"])
-def test_any_other_budget_is_refused(text: str) -> None:
+def test_an_unreadable_budget_is_refused(text: str) -> None:
     with pytest.raises(SetupError, match="cannot be read; write calls=3"):
         read_budget(text)
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1, max_size=8))
-def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]]) -> None:
+def test_the_pareto_front_is_not_dominated(pairs: list[tuple[int, int]]) -> None:
     figures = [
         Figures(str(number), 1, 0, quality / 5, 0, 0, 1, tokens, None, 1)
         for number, (tokens, quality) in enumerate(pairs)
     ]
-    kept = pareto_front(figures, "tokens")
+    front = find_pareto_front(figures, "tokens")
 
     def beaten(one: Figures) -> bool:
         return any(
@@ -159,8 +171,8 @@ def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]]) -> None:
         )
 
     best = {(one.tokens, one.quality) for one in figures if not beaten(one)}
-    assert {(one.tokens, one.quality) for one in figures if one.name in kept} == best
-    assert len(kept) == len(best)
+    assert {(one.tokens, one.quality) for one in figures if one.name in front} == best
+    assert len(front) == len(best)
 
 
 def test_dollars_and_lists_in_words() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from report_folder import make_decision
 
-from quorum.algorithms.paired import tango_interval
-from quorum.evaluation.compare.baseline import interval_of
+from quorum.algorithms.paired import compute_tango_interval
+from quorum.evaluation.compare.baseline import compute_interval
 from quorum.evaluation.metrics.statistics import bootstrap
 
 
@@ -22,14 +22,14 @@ def test_the_cross_fitted_score_stands_beside_the_one_that_chose(tmp_path: Path)
     assert decision.recommendation.sentences[-1].startswith("Answers that failed")
 
 
-def test_few_questions_choose_nothing_twice(tmp_path: Path) -> None:
+def test_few_questions_give_no_cross_fitted_score(tmp_path: Path) -> None:
     sentences = make_decision(tmp_path / "out", 12).recommendation.sentences
     assert not any(one.startswith("Chosen on one half") for one in sentences)
 
 
 def test_a_difference_on_few_questions_has_an_interval_that_holds_there() -> None:
     few = np.array([1.0] * 6 + [-1.0] * 2 + [0.0] * 40)
-    assert interval_of(few)[1:] == tango_interval(6, 2, 48)
-    assert interval_of(few).mean == pytest.approx(4 / 48)
+    assert compute_interval(few)[1:] == compute_tango_interval(6, 2, 48)
+    assert compute_interval(few).mean == pytest.approx(4 / 48)
     many = np.tile(few, 3)
-    assert interval_of(many) == bootstrap(many)
+    assert compute_interval(many) == bootstrap(many)

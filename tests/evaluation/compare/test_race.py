@@ -75,10 +75,10 @@ def read_outcome(folder: Path) -> dict[str, Any]:
     """What a comparison wrote about its race, without the time that it took."""
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     untimed = {name: {key: one for key, one in row.items() if "second" not in key} for name, row in summary.items()}
-    found = json.loads((folder / "recommendation.json").read_text(encoding="utf-8"))
-    found["words"] = [re.sub(r", [\d.]+ s \(p95\)", "", one) for one in found["words"]]
+    content = json.loads((folder / "recommendation.json").read_text(encoding="utf-8"))
+    content["words"] = [re.sub(r", [\d.]+ s \(p95\)", "", one) for one in content["words"]]
     comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
-    return {"summary": untimed, "recommendation": found, "comparison": comparison}
+    return {"summary": untimed, "recommendation": content, "comparison": comparison}
 
 
 async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_server: OpenAIServer) -> None:
@@ -89,9 +89,9 @@ async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_se
     assert (result.survivors, [one.method for one in result.dropped]) == (["concat[k=3]"], ["concat", "concat[k=2]"])
     first, second = (one.asked for one in result.dropped)
     assert first < second < QUESTIONS
-    asked = Counter(row["method"] for row in read_rows(decision.scores.folder))
-    assert asked["concat[k=3]"] == QUESTIONS
-    assert first <= asked["concat"] <= first + 3 * 4  # those asked ahead of the decision
+    asked_counts = Counter(row["method"] for row in read_rows(decision.scores.folder))
+    assert asked_counts["concat[k=3]"] == QUESTIONS
+    assert first <= asked_counts["concat"] <= first + 3 * 4  # those asked ahead of the decision
     assert decision.scores.summary["concat"]["n"] == first
     assert decision.recommendation.best == "concat[k=3]"
     words = decision.recommendation.sentences
@@ -101,8 +101,8 @@ async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_se
     page = (decision.scores.folder / "report.html").read_text(encoding="utf-8")
     text = (decision.scores.folder / "report.md").read_text(encoding="utf-8")
     assert all("Who was dropped when" in one and f"{first} of {QUESTIONS}" in one for one in (page, text))
-    found = json.loads((decision.scores.folder / "race.json").read_text(encoding="utf-8"))
-    assert (found["seed"], found["mode"], found["survivors"]) == (0, "questions", ["concat[k=3]"])
+    content = json.loads((decision.scores.folder / "race.json").read_text(encoding="utf-8"))
+    assert (content["seed"], content["mode"], content["survivors"]) == (0, "questions", ["concat[k=3]"])
     config = json.loads((decision.scores.folder / "config.json").read_text(encoding="utf-8"))
     assert config["race"] == {"mode": "questions", "error": 0.05, "seed": 0}
 
@@ -136,7 +136,7 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     assert raced.recommendation.equals == ["concat[k=2]"]
 
 
-async def test_cut_off_anywhere_it_ends_like_a_race_that_was_not(data: Path, openai_server: OpenAIServer) -> None:
+async def test_an_interrupted_race_ends_like_an_uninterrupted_one(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     whole = (await race(data, "whole", concurrency=3)).scores.folder
     lines = (whole / "results.jsonl").read_bytes()
@@ -147,9 +147,9 @@ async def test_cut_off_anywhere_it_ends_like_a_race_that_was_not(data: Path, ope
         again = await race(data, folder.name, concurrency=3)
         assert again.scores.asked > 0 or place == len(lines) - 1
         assert read_outcome(folder) == read_outcome(whole)
-    asked = len(openai_server.requests)
+    request_count = len(openai_server.requests)
     finished = await race(data, "whole", concurrency=3)
-    assert (finished.scores.asked, len(openai_server.requests)) == (0, asked)
+    assert (finished.scores.asked, len(openai_server.requests)) == (0, request_count)
 
 
 async def test_a_failed_call_counts_as_the_worst_until_asked_again(data: Path, openai_server: OpenAIServer) -> None:
@@ -213,10 +213,10 @@ async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, 
     """
 
     def costly(request: Request) -> Response:
-        made = reader(request)
+        reply = reader(request)
         if request.text.count("Passage ") == 3:
-            made.usage["prompt_tokens"] = 100_000
-        return made
+            reply.usage["prompt_tokens"] = 100_000
+        return reply
 
     openai_server.reply(costly)
     decision = await race(data, budget={"tokens": 2000}, concurrency=2)
@@ -234,7 +234,7 @@ async def test_models_and_k_are_columns_of_a_race(data: Path, openai_server: Ope
     assert (result.survivors, len(result.dropped)) == (["concat[model=openai:good]"], 1)
 
 
-async def test_another_column_is_another_race(data: Path, openai_server: OpenAIServer) -> None:
+async def test_a_changed_column_starts_another_race(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     await race(data, limit=10)
     with pytest.raises(
@@ -261,7 +261,7 @@ async def test_questions_of_one_document_are_bet_on_as_one(tmp_path: Path, opena
         assert len({int(id_[1:]) % 10 for id_ in unit}) == 1
 
 
-def test_on_the_command_line_with_lines_of_json(data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
+def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
     openai_server.reply(reader)
     settings = ["--models", "openai:test", "--set", "k=1", "--set", "journal=off", "--concurrency", "4"]
     command = ["compare", "given", str(data), "--methods", METHODS, *settings, "--race", "questions"]
@@ -269,9 +269,9 @@ def test_on_the_command_line_with_lines_of_json(data: Path, openai_server: OpenA
     assert plain.code == 0, plain.err
     assert re.search(r"quorum: the race dropped concat after \d+ of 60 questions\.", plain.err)
     assert "The race after 60 of 60 questions" in plain.out
-    ran = quorum(*command, "--out", "json", "--json")
-    assert ran.code == 0, ran.err
-    lines = [json.loads(line) for line in ran.out.splitlines()]
+    run = quorum(*command, "--out", "json", "--json")
+    assert run.code == 0, run.err
+    lines = [json.loads(line) for line in run.out.splitlines()]
     assert [one["event"] for one in lines] == ["race"] * (len(lines) - 1) + ["result"]
     assert (lines[-2]["settled"], lines[-1]["best"]) == (60, "concat[k=3]")
     assert [one["method"] for one in lines[-2]["methods"] if not one["dropped"]] == ["concat[k=3]"]

@@ -10,7 +10,7 @@ from report_folder import make_decision
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import compare
-from quorum.evaluation.compare.figures import figures_of, shared_questions
+from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
 from quorum.evaluation.compare.recommend import recommend
 from quorum.evaluation.compare.wrong_cost import choose_at_costs, count_shares, describe_choices
 from quorum.evaluation.metrics.registry import WORTH
@@ -21,7 +21,7 @@ from quorum.evaluation.run.results import ColumnScores, Row
 
 def answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> ColumnScores:
     """A method with so many answers of each kind."""
-    made = ColumnScores()
+    column_scores = ColumnScores()
     count = right + wrong + unknown
     for place in range(count):
         number = place * 37 % count  # the kinds of answers come in no order
@@ -29,36 +29,36 @@ def answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> Column
         row: Any = Row(
             id=f"q{place:04}", method="x", em=em, f1=em, malformed=0, seconds=0.5, error=None, unknown=silent
         )
-        made.add(row | {"calls": calls, "input_tokens": 100 * calls, "output_tokens": calls})
-    return made
+        column_scores.add(row | {"calls": calls, "input_tokens": 100 * calls, "output_tokens": calls})
+    return column_scores
 
 
 def test_shares_sum_to_one_and_unknown_that_is_right_counts_as_right() -> None:
-    found = count_shares(answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
-    assert (found.right, found.wrong, found.unknown) == pytest.approx((0.5, 0.3, 0.2))
+    result = count_shares(answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
+    assert (result.right, result.wrong, result.unknown) == pytest.approx((0.5, 0.3, 0.2))
     silent = answers(0, 0, 10)
     silent.values["em"][3] = 1.0  # the data have no answer
-    found = count_shares(silent, "em", silent.ids)
-    assert (found.right, found.wrong, found.unknown) == pytest.approx((0.1, 0.0, 0.9))
+    result = count_shares(silent, "em", silent.ids)
+    assert (result.right, result.wrong, result.unknown) == pytest.approx((0.1, 0.0, 0.9))
 
 
 def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
     methods = {"bold": answers(60, 40, 0), "cautious": answers(50, 5, 45)}
-    ids = shared_questions(methods)
+    ids = find_shared_questions(methods)
     choices = choose_at_costs(methods, "em", {"bold": 1, "cautious": 1}, ids)
     assert [one.best for one in choices] == ["bold", "cautious"]
     assert (choices[0].least, choices[1].most) == (0.0, 10.0)
     assert choices[1].least == 0.3  # 60 - 40 c < 50 - 5 c from c = 2/7 on
     for one in methods.values():
         one.add_worth("em", 1.0)
-    figures = [figures_of(name, one, WORTH, None, ids, None, "em") for name, one in methods.items()]
+    figures = [compute_figures(name, one, WORTH, None, ids, None, "em") for name, one in methods.items()]
     assert [one.quality for one in figures] == pytest.approx([0.2, 0.45])
-    found = recommend(figures, methods, WORTH, {}, None, 1.0)
-    assert found.best == "cautious"
-    assert "worth (1 for a right answer, -1 for a wrong one) 45.0%" in found.sentences[0]
+    recommendation = recommend(figures, methods, WORTH, {}, None, 1.0)
+    assert recommendation.best == "cautious"
+    assert "worth (1 for a right answer, -1 for a wrong one) 45.0%" in recommendation.sentences[0]
 
 
-def test_the_sentence_names_where_it_turns_or_says_that_it_stays() -> None:
+def test_the_sentence_names_the_cost_at_which_the_choice_changes() -> None:
     methods = {"bold": answers(700, 300, 0), "cautious": answers(600, 0, 400)}
     words = describe_choices(choose_at_costs(methods, "em", {"bold": 1, "cautious": 1}, methods["bold"].ids))
     assert words is not None
@@ -73,9 +73,9 @@ def test_on_few_questions_the_interval_of_a_worth_holds_too() -> None:
     methods = {"bold": answers(30, 20, 0), "cautious": answers(25, 0, 25)}
     for one in methods.values():
         one.add_worth("em", 3.0)
-    found = compare(methods, ["bold", "cautious"], "bold")["methods"]["cautious"][WORTH]
-    assert found["difference"] == pytest.approx(25 / 50 - (30 - 60) / 50)
-    assert -4 <= found["low"] <= found["difference"] <= found["high"] <= 4
+    comparison = compare(methods, ["bold", "cautious"], "bold")["methods"]["cautious"][WORTH]
+    assert comparison["difference"] == pytest.approx(25 / 50 - (30 - 60) / 50)
+    assert -4 <= comparison["low"] <= comparison["difference"] <= comparison["high"] <= 4
 
 
 def test_a_race_bets_on_the_worth() -> None:
@@ -94,13 +94,13 @@ def test_a_race_bets_on_the_worth() -> None:
     assert dropped == [[], ["bold"]]
 
 
-def test_the_report_shows_the_shares_and_the_costs_at_which_it_turns(tmp_path: Path) -> None:
+def test_the_report_shows_shares_and_turning_costs(tmp_path: Path) -> None:
     decision = make_decision(tmp_path / "out", 60)
-    found = json.loads((tmp_path / "out" / "recommendation.json").read_text())
-    assert found["wrong_cost"] == 0
-    assert found["at_wrong_costs"][0]["least"] == 0.0
-    assert found["at_wrong_costs"][-1]["most"] == 10.0
-    assert any("whatever a wrong answer costs" in one or "turns with" in one for one in found["words"])
+    content = json.loads((tmp_path / "out" / "recommendation.json").read_text())
+    assert content["wrong_cost"] == 0
+    assert content["at_wrong_costs"][0]["least"] == 0.0
+    assert content["at_wrong_costs"][-1]["most"] == 10.0
+    assert any("whatever a wrong answer costs" in one or "turns with" in one for one in content["words"])
     for one in decision.figures:
         assert one.right + one.wrong + one.unknown == pytest.approx(1.0)
         assert one.right == pytest.approx(one.quality)
@@ -113,8 +113,8 @@ def test_a_cost_below_zero_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_worth_of_an_answer_without_a_score_is_not_known() -> None:
-    made = answers(1, 1, 1)
-    made.values["em"][0] = np.nan
-    made.add_worth("em", 2.0)
-    assert np.isnan(made.values[WORTH][0])
-    assert list(made.values[WORTH])[1:] == [-2.0, 0.0]
+    column_scores = answers(1, 1, 1)
+    column_scores.values["em"][0] = np.nan
+    column_scores.add_worth("em", 2.0)
+    assert np.isnan(column_scores.values[WORTH][0])
+    assert list(column_scores.values[WORTH])[1:] == [-2.0, 0.0]

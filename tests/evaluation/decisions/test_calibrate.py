@@ -27,16 +27,16 @@ def results(tmp_path: Path, openai_server: OpenAIServer) -> Path:
     return write_results(tmp_path / "out", {"concat": 0.5, "post_fusion": 0.6, "sure": 0.6})
 
 
-def test_the_surest_answers_are_promised_and_the_file_says_for_whom(results: Path) -> None:
+def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(results: Path) -> None:
     read = read_results(results)
-    made = calibrate_methods(read, 0.1, 0.05, "post_fusion")
-    assert [one.method for one in made] == ["post_fusion"]
-    found = made[0].threshold
-    assert found is not None
-    assert 0.5 < found.value <= 0.7  # from 0.7 on nothing is wrong
-    assert found.of == 240
-    written = describe_file(read, made[0], 0.1, 0.05)
-    assert (written["method"], written["answer_from"], written["confidence"]) == ("post_fusion", found.value, 0.95)
+    calibrated = calibrate_methods(read, 0.1, 0.05, "post_fusion")
+    assert [one.method for one in calibrated] == ["post_fusion"]
+    result = calibrated[0].threshold
+    assert result is not None
+    assert 0.5 < result.value <= 0.7  # from 0.7 on nothing is wrong
+    assert result.of == 240
+    written = describe_file(read, calibrated[0], 0.1, 0.05)
+    assert (written["method"], written["answer_from"], written["confidence"]) == ("post_fusion", result.value, 0.95)
     assert written["settings"]["k"] == 2
     assert "answer_type" not in written["settings"]
 
@@ -69,46 +69,46 @@ def test_several_methods_share_the_error(results: Path) -> None:
 def test_impossible_promises_are_refused_in_one_sentence(
     quorum: Quorum, results: Path, arguments: list[str], message: str
 ) -> None:
-    ran = quorum("calibrate", str(results), *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert message in ran.err
-    assert ran.err.count("\n") == 1
+    run = quorum("calibrate", str(results), *arguments)
+    assert (run.code, run.out) == (2, "")
+    assert message in run.err
+    assert run.err.count("\n") == 1
     assert not (results / "calibration.json").exists()
 
 
 def test_a_method_that_is_too_often_wrong_promises_nothing(quorum: Quorum, tmp_path: Path) -> None:
     folder = write_results(tmp_path / "bad", {"sure": 0.05}, unknown=0.0)
-    ran = quorum("calibrate", str(folder), "--wrong-at-most", "2%", "--confidence", "0.9")
-    assert ran.code == 2
-    assert "sure cannot promise 2% wrong at most" in ran.err
+    run = quorum("calibrate", str(folder), "--wrong-at-most", "2%", "--confidence", "0.9")
+    assert run.code == 2
+    assert "sure cannot promise 2% wrong at most" in run.err
 
 
 def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     quorum: Quorum, results: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    ran = quorum("calibrate", str(results), "--wrong-at-most", "10%", "--method", "post_fusion")
-    assert ran.code == 0
-    assert "at most 10% of the answers are wrong" in " ".join(ran.out.split())
+    run = quorum("calibrate", str(results), "--wrong-at-most", "10%", "--method", "post_fusion")
+    assert run.code == 0
+    assert "at most 10% of the answers are wrong" in " ".join(run.out.split())
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     passages = tmp_path / "passages.jsonl"
     passages.write_text("".join(json.dumps(one) + "\n" for one in GIVEN_PASSAGES), encoding="utf-8")
     file = str(results / "calibration.json")
     command = ["ask", "Which colour?", "--passages", str(passages), "--model", "openai:test", "--set", "journal=off"]
-    asked = [*command, "--k", "2", "--method", "post_fusion", "--calibration", file]
-    ran = quorum(*asked, "--json")
-    found = json.loads(ran.out)
-    assert (ran.code, found["answer"], found["unknown"], found["evidence"]) == (0, "unknown", True, [])
-    assert found["suppressed"]["answer"] == "red"
-    assert found["suppressed"]["confidence"] == 0.5
-    assert "the answer 'red' was withheld: confidence 0.50" in ran.err
+    ask_command = [*command, "--k", "2", "--method", "post_fusion", "--calibration", file]
+    run = quorum(*ask_command, "--json")
+    content = json.loads(run.out)
+    assert (run.code, content["answer"], content["unknown"], content["evidence"]) == (0, "unknown", True, [])
+    assert content["suppressed"]["answer"] == "red"
+    assert content["suppressed"]["confidence"] == 0.5
+    assert "the answer 'red' was withheld: confidence 0.50" in run.err
     openai_server.reply("red")
-    assert json.loads(quorum(*asked, "--json").out)["answer"] == "red"
+    assert json.loads(quorum(*ask_command, "--json").out)["answer"] == "red"
     wrong = quorum(*command, "--k", "2", "--method", "concat", "--calibration", file)
     assert (wrong.code, wrong.err.count("\n")) == (2, 1)
     assert "was made for post_fusion, not for concat" in wrong.err
     other = quorum(*command, "--k", "3", "--method", "post_fusion", "--calibration", file)
     assert "was made with k=2, and it is 3 now" in other.err
-    both = quorum(*asked, "--abstain-below", "0.5")
+    both = quorum(*ask_command, "--abstain-below", "0.5")
     assert both.code == 2
     assert "Both --abstain-below and a calibration" in both.err
 
@@ -116,8 +116,8 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
 async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_server: OpenAIServer) -> None:
     read = read_results(results)
     file = results / "calibration.json"
-    made = calibrate_methods(read, 0.1, 0.05, "post_fusion")[0]
-    file.write_text(json.dumps(describe_file(read, made, 0.1, 0.05)), encoding="utf-8")
+    calibrated = calibrate_methods(read, 0.1, 0.05, "post_fusion")[0]
+    file.write_text(json.dumps(describe_file(read, calibrated, 0.1, 0.05)), encoding="utf-8")
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     context = Context(**CONTEXT, calibration=str(file))
     question = {"question": "Which colour?", "given": GIVEN_PASSAGES}

@@ -22,13 +22,13 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:
-    made = compose(read_results(results), Guarantee(lose_at_most=0.08))
-    assert made.certificate is not None
-    assert made.certificate.p <= 0.1
-    assert made.best == "sure"
-    assert made.saved > 0.2
-    assert made.cascade[-1].accept is None
-    assert made.shares[made.cascade[0].method] == 1.0
+    composed = compose(read_results(results), Guarantee(lose_at_most=0.08))
+    assert composed.certificate is not None
+    assert composed.certificate.p <= 0.1
+    assert composed.best == "sure"
+    assert composed.saved > 0.2
+    assert composed.cascade[-1].accept is None
+    assert composed.shares[composed.cascade[0].method] == 1.0
 
 
 def test_calls_that_methods_share_are_paid_once(results: Path) -> None:
@@ -42,10 +42,10 @@ def test_calls_that_methods_share_are_paid_once(results: Path) -> None:
 
 
 def test_the_command_writes_a_method(quorum: Quorum, results: Path) -> None:
-    ran = quorum("compose", str(results), "--lose-at-most", "0.08", "--cost", "calls")
-    assert ran.code == 0
-    assert ran.out.startswith("Ask ")
-    assert "with confidence 0.9" in ran.out
+    run = quorum("compose", str(results), "--lose-at-most", "0.08", "--cost", "calls")
+    assert run.code == 0
+    assert run.out.startswith("Ask ")
+    assert "with confidence 0.9" in run.out
     composed = read_composed(str(results / "composed.json"))
     assert len(composed.stages) in (2, 3)
     assert composed.certificate is not None
@@ -61,10 +61,10 @@ def test_the_command_writes_a_method(quorum: Quorum, results: Path) -> None:
 
 def test_without_a_certificate_the_single_method_is_used(quorum: Quorum, tmp_path: Path) -> None:
     folder = write_results(tmp_path / "out", {"concat": 0.6, "sure": 0.65}, questions=150, unknown=0.0, agree=0.8)
-    ran = quorum("compose", str(folder))
-    assert ran.code == 0
-    assert "No cascade can be certified to lose 3 points at most" in ran.out
-    assert "Ask sure, the best single method" in ran.out
+    run = quorum("compose", str(folder))
+    assert run.code == 0
+    assert "No cascade can be certified to lose 3 points at most" in run.out
+    assert "Ask sure, the best single method" in run.out
     composed = read_composed(str(folder / "composed.json"))
     assert [stage.method for stage in composed.stages] == ["sure"]
     assert composed.certificate is None
@@ -83,9 +83,9 @@ def test_without_a_certificate_the_single_method_is_used(quorum: Quorum, tmp_pat
 def test_impossible_compositions_are_refused_in_one_sentence(
     quorum: Quorum, results: Path, arguments: list[str], message: str
 ) -> None:
-    ran = quorum("compose", str(results), *arguments)
-    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert message in ran.err
+    run = quorum("compose", str(results), *arguments)
+    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
+    assert message in run.err
 
 
 def test_a_method_that_was_not_asked_everything_is_left_out(results: Path) -> None:

@@ -9,62 +9,62 @@ from quorum_command import Quorum
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Path:
+def baseline(tmp_path: Path) -> Path:
     return write_results(tmp_path / "old", {"concat": 0.6}, seed=1, questions=300)
 
 
 @pytest.mark.parametrize(("share", "code", "word"), [(0.75, 0, "Pass"), (0.3, 1, "Fail"), (0.57, 3, "Cannot tell")])
 def test_a_gate_passes_fails_or_is_undecided(
-    quorum: Quorum, old: Path, tmp_path: Path, share: float, code: int, word: str
+    quorum: Quorum, baseline: Path, tmp_path: Path, share: float, code: int, word: str
 ) -> None:
     new = write_results(tmp_path / "new", {"sure": share}, seed=1, questions=300, agree=0.9)
-    ran = quorum("gate", str(old), str(new), "--margin", "0.03")
-    assert (ran.code, ran.err) == (code, "")
-    assert ran.out.startswith(word)
-    assert "over 300 questions" in ran.out
-    ran = quorum("gate", str(old), str(new), "--margin", "0.03", "--json")
-    found = json.loads(ran.out)
-    assert (ran.code, found["new"], found["baseline"], found["n"]) == (code, "sure", "concat", 300)
-    assert (found["needed"] is not None) == (code == 3)
-    assert found["low"] <= found["loss"] <= found["high"]
+    run = quorum("gate", str(baseline), str(new), "--margin", "0.03")
+    assert (run.code, run.err) == (code, "")
+    assert run.out.startswith(word)
+    assert "over 300 questions" in run.out
+    run = quorum("gate", str(baseline), str(new), "--margin", "0.03", "--json")
+    content = json.loads(run.out)
+    assert (run.code, content["new"], content["baseline"], content["n"]) == (code, "sure", "concat", 300)
+    assert (content["needed"] is not None) == (code == 3)
+    assert content["low"] <= content["loss"] <= content["high"]
 
 
 def test_one_of_several_methods_is_chosen_by_its_name_after_the_folder(
-    quorum: Quorum, old: Path, tmp_path: Path
+    quorum: Quorum, baseline: Path, tmp_path: Path
 ) -> None:
     new = write_results(tmp_path / "new", {"concat": 0.6, "sure": 0.8}, questions=300)
-    refused = quorum("gate", str(old), str(new), "--margin", "0.05")
+    refused = quorum("gate", str(baseline), str(new), "--margin", "0.05")
     assert refused.code == 2
     assert f"name one as {new}:METHOD." in refused.err
-    assert quorum("gate", str(old), f"{new}:sure", "--margin", "0.05").code == 0
+    assert quorum("gate", str(baseline), f"{new}:sure", "--margin", "0.05").code == 0
 
 
-def test_a_wrong_answer_may_cost_more_than_an_unknown_one(quorum: Quorum, old: Path, tmp_path: Path) -> None:
+def test_a_wrong_answer_may_cost_more_than_an_unknown_one(quorum: Quorum, baseline: Path, tmp_path: Path) -> None:
     new = write_results(tmp_path / "new", {"sure": 0.6}, seed=1, questions=300, unknown=0.0, agree=1.0)
-    assert quorum("gate", str(old), str(new), "--margin", "0.15").code == 0
-    assert quorum("gate", str(old), str(new), "--margin", "0.15", "--wrong-cost", "2").code == 1
+    assert quorum("gate", str(baseline), str(new), "--margin", "0.15").code == 0
+    assert quorum("gate", str(baseline), str(new), "--margin", "0.15", "--wrong-cost", "2").code == 1
 
 
-def test_other_data_and_too_few_questions_are_refused(quorum: Quorum, old: Path, tmp_path: Path) -> None:
+def test_different_data_and_too_few_questions_are_refused(quorum: Quorum, baseline: Path, tmp_path: Path) -> None:
     other = write_results(tmp_path / "other", {"concat": 0.6}, questions=300, source={"passages": "corpus"})
     few = write_results(tmp_path / "few", {"concat": 0.6}, questions=40)
     for arguments, message in (
-        ([str(old), str(other), "--margin", "0.03"], "are results of different data"),
+        ([str(baseline), str(other), "--margin", "0.03"], "are results of different data"),
         ([str(few), str(few), "--margin", "0.03"], "40 questions are too few for a margin of 0.03: 100 are the least"),
-        ([str(old), str(old), "--margin", "0"], "--margin 0 does not fit"),
-        ([str(old), str(tmp_path), "--margin", "0.03"], "holds no results"),
-        ([str(old), str(old), "--margin", "0.03", "--wrong-cost", "-1"], "--wrong-cost -1 does not fit"),
+        ([str(baseline), str(baseline), "--margin", "0"], "--margin 0 does not fit"),
+        ([str(baseline), str(tmp_path), "--margin", "0.03"], "holds no results"),
+        ([str(baseline), str(baseline), "--margin", "0.03", "--wrong-cost", "-1"], "--wrong-cost -1 does not fit"),
     ):
-        ran = quorum("gate", *arguments)
-        assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-        assert message in ran.err
+        run = quorum("gate", *arguments)
+        assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
+        assert message in run.err
 
 
-def test_failed_answers_count_against_the_claimed_verdict(quorum: Quorum, old: Path, tmp_path: Path) -> None:
+def test_failed_answers_count_against_the_claimed_verdict(quorum: Quorum, baseline: Path, tmp_path: Path) -> None:
     new = write_results(tmp_path / "new", {"sure": 0.75}, seed=1, questions=300, agree=0.9)
     file = new / "results.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     for row in rows[:90]:
         row.update(em=None, f1=None, unknown=None, answer=None, error="The model failed.")
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert quorum("gate", str(old), str(new), "--margin", "0.03").code == 3
+    assert quorum("gate", str(baseline), str(new), "--margin", "0.03").code == 3

@@ -108,7 +108,7 @@ def pool(path: Path, count: int) -> Path:
     return path
 
 
-def test_demonstrations_are_drawn_the_same_again_and_never_from_the_questions(data: Path, tmp_path: Path) -> None:
+def test_drawing_demonstrations_is_reproducible_and_avoids_the_questions(data: Path, tmp_path: Path) -> None:
     drawn = []
     for folder in (tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
@@ -244,9 +244,15 @@ def test_an_experiment_from_the_command_line(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("rerankk",), "There is no experiment 'rerankk'; the experiments are: post-fusion-table-1,"),
+        (("rerankk",), "There is no experiment 'rerankk'; did you mean rerank?"),
+        (("nothing",), "There is no experiment 'nothing'; quorum experiment lists them."),
         (("rerank",), "needs data; write for example: quorum experiment rerank questions.jsonl"),
         (("rerank", "missing.jsonl"), "missing.jsonl"),
+        (
+            ("rerank", "missing.jsonl", "--beside", "Latin"),
+            "has no figures of the paper for 'Latin'; it has: NQ*; WebQ*;",
+        ),
+        (("queries", "missing.jsonl", "--beside", "NQ"), "has no figures of the paper for 'NQ'; it has: HotpotQA."),
     ],
 )
 def test_a_mistake_gets_one_sentence(
@@ -255,3 +261,26 @@ def test_a_mistake_gets_one_sentence(
     code, out, err = quorum("experiment", *args)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+def test_one_experiment_as_json(quorum: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, _ = quorum("experiment", "few_shot", "--json")
+    found = json.loads(out)
+    assert (code, found["name"], found["aliases"]) == (0, "sure-table-9", ["few_shot"])
+    assert found["figures"][0]["values"]["base"] == [29.4, 41.7]
+
+
+def test_a_run_as_json_says_what_the_screen_says(
+    quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(reader)
+    command = ("experiment", "sure-table-2", str(data), "--methods", "base", "--model", "openai:test", "--out", "o")
+    code, out, _ = quorum(*command, "--json")
+    found = json.loads(out)
+    assert (code, found["source"], found["summary"]["base"]["em"]) == (0, "SuRe, table 2", 1)
+    nothing = (
+        "nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions"
+    )
+    assert found["changes"] == [nothing, "methods base"]
+    assert found["analysis"] == json.loads(Path("o/analysis.json").read_text())
+    assert nothing in " ".join(quorum(*command)[1].split())

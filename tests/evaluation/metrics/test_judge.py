@@ -115,7 +115,7 @@ async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, op
     assert json.loads((report.folder / "judge.json").read_text())["judge"]
 
 
-async def test_its_calls_are_told_apart(data: Path, openai_server: OpenAIServer) -> None:
+async def test_the_judges_calls_are_counted_separately(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_model)
     report = await run(data)
     assert report.judge_spent is not None
@@ -143,7 +143,7 @@ async def test_the_judge_can_be_named_later_and_goes_on(data: Path, openai_serve
     assert (other.summary["concat"]["judged"], len(list_judge_requests(openai_server)) - before) == (0.2, 2)
 
 
-async def test_another_answer_in_the_place_of_a_judged_one_is_judged(data: Path, openai_server: OpenAIServer) -> None:
+async def test_a_changed_answer_is_judged_again(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_model)
     report = await run(data)
     (report.folder / "results.jsonl").unlink()
@@ -225,9 +225,7 @@ async def test_the_limit_on_cost_is_one_for_the_judge_too(
     assert len(list_judge_requests(openai_server)) == 1
 
 
-async def test_a_judge_without_a_price_has_no_limit_to_keep(
-    data: Path, openai_server: OpenAIServer, tmp_path: Path
-) -> None:
+async def test_a_judge_without_a_price_is_not_limited(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n')
     options = make_options(data, methods="concat", judge="openai:judge", prices=prices, max_cost=5)
@@ -236,7 +234,7 @@ async def test_a_judge_without_a_price_has_no_limit_to_keep(
     assert openai_server.requests == []
 
 
-async def test_the_judge_goes_by_none_of_a_methods_own_settings(
+async def test_the_judge_ignores_the_methods_own_settings(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     openai_server.reply(reply_by_model)

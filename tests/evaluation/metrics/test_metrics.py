@@ -61,7 +61,7 @@ def test_an_answer_is_wrong_where_the_data_have_none() -> None:
     assert (scores["em"], scores["f1"], scores["unknown"]) == (0, 0, False)
 
 
-def test_the_words_of_a_refusal_earn_nothing() -> None:
+def test_the_words_of_a_refusal_score_zero() -> None:
     refusal = result("The context does not mention the tower", unknown=True)
     assert score(refusal, ["tower"])["f1"] == 0
 
@@ -172,7 +172,7 @@ def test_a_summary_overlaps_with_its_own_candidate() -> None:
     assert overlap_own(made, reference) is None
 
 
-def test_one_candidate_has_no_other() -> None:
+def test_a_single_candidate_has_no_other_to_overlap() -> None:
     made = result("Paris")
     made["candidates"], made["summaries"] = ["Paris"], ["It stands in Paris."]
     assert overlap_other(made) is None
@@ -218,7 +218,7 @@ def test_the_words_of_a_refusal_contain_nothing() -> None:
     assert (contains(outputs, Reference(answers=["who"])), contains(outputs, Reference(answers=[]))) == (0.0, 1.0)
 
 
-def test_sentences_that_exact_match_counts_as_wrong_are_told() -> None:
+def test_sentences_that_exact_match_counts_as_wrong_are_reported() -> None:
     wordy = {"em": 0.05, "contains": 0.4}
     words = describe_wordy_answers({"concat": wordy, "sure": {"em": 0.3, "contains": 0.4}, "cot": {"em": None}}) or ""
     assert words.startswith("concat: 40.0% of the answers contain a gold answer, 5.0% equal one. ")

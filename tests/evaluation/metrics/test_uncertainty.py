@@ -16,7 +16,7 @@ from quorum.graphs import METHODS, answer
 NAN = float("nan")
 
 
-def test_a_curve_by_hand() -> None:
+def test_a_risk_coverage_curve_computed_by_hand() -> None:
     found = compute_calibration([0.9, 0.8, 0.6, 0.4], [1, 0, 1, 0], of=5)
     assert found is not None
     assert (found.n, found.of) == (4, 5)
@@ -112,7 +112,7 @@ async def test_only_methods_that_state_a_confidence_may_abstain_by_it(method: st
 
 
 @pytest.mark.parametrize("method", ["post_fusion", "concat_pf", "rerank", "replug"])
-def test_a_staged_vote_states_none(method: str) -> None:
+def test_a_staged_vote_states_no_confidence(method: str) -> None:
     assert has_confidence(method, Context())
     with pytest.raises(SetupError, match="set vote=all"):
         check_confidence(method, Context(vote="staged"))

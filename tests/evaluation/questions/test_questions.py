@@ -47,11 +47,11 @@ def lines() -> list[dict[str, Any]]:
     return [json.loads(line) for line in OUTPUT_FILE.read_text(encoding="utf-8").splitlines()]
 
 
-async def test_all_three_kinds_with_gold_and_what_wrote_them(store: str, openai_server: OpenAIServer) -> None:
+async def test_all_three_kinds_have_gold_passages_and_their_writer(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_writer())
-    made = await make(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
-    assert (made.kept, made.drafts, made.faults.total()) == ({"single": 6, "two": 2, "unanswerable": 2}, 10, 0)
-    assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == made.spent.calls
+    written = await make(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
+    assert (written.kept, written.drafts, written.faults.total()) == ({"single": 6, "two": 2, "unanswerable": 2}, 10, 0)
+    assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == written.spent.calls
     by_kind = {kind: [line for line in lines() if line["meta"]["kind"] == kind] for kind in QUESTION_KINDS}
     single, two, open_ = by_kind["single"][0], by_kind["two"][0], by_kind["unanswerable"][0]
     number = single["gold"][0][1:]
@@ -76,12 +76,12 @@ async def test_all_three_kinds_with_gold_and_what_wrote_them(store: str, openai_
 
 async def test_the_seed_decides_what_is_asked(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_writer())
-    found = []
+    collected = []
     for seed in (0, 0, 1):
         OUTPUT_FILE.unlink(missing_ok=True)
         await make(store, Options(n=5, mix=SINGLE_ONLY), seed=seed)
-        found.append(OUTPUT_FILE.read_text())
-    assert found[0] == found[1] != found[2]
+        collected.append(OUTPUT_FILE.read_text())
+    assert collected[0] == collected[1] != collected[2]
     assert len({line["gold"][0][1:] for line in lines()}) > 1
 
 
@@ -139,36 +139,36 @@ async def test_faults_of_questions_are_found_and_counted(
     kind: Any, fault: str, say: Say, store: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(make_writer(say))
-    made = await make(store, Options(n=8, mix={kind: 1}, every=True))
-    assert made.faults[fault] >= 2
-    assert made.drafts == sum(made.kept.values()) + made.faults.total()
+    written = await make(store, Options(n=8, mix={kind: 1}, every=True))
+    assert written.faults[fault] >= 2
+    assert written.drafts == sum(written.kept.values()) + written.faults.total()
     rejected = [line for line in lines() if not line["keep"]] if OUTPUT_FILE.exists() else []
     assert {line["meta"]["why"] for line in rejected} >= (set() if fault in ("declined", "unread") else {fault})
     assert all(line["question"] for line in rejected)
-    assert made.ended == {kind: "corpus"}
+    assert written.ended == {kind: "corpus"}
 
 
-async def test_a_sound_question_needs_no_second_look(store: str, openai_server: OpenAIServer) -> None:
+async def test_a_sound_question_needs_no_review(store: str, openai_server: OpenAIServer) -> None:
     """Rejected on its face, a question is checked by no call."""
     openai_server.reply(
         make_writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None)
     )
-    made = await make(store, Options(n=2, mix=SINGLE_ONLY))
-    assert (made.faults["yes_no"], len(openai_server.chats()), made.ended) == (8, 8, {"single": "tries"})
+    written = await make(store, Options(n=2, mix=SINGLE_ONLY))
+    assert (written.faults["yes_no"], len(openai_server.chats()), written.ended) == (8, 8, {"single": "tries"})
 
 
 async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_writer())
     await make(store, Options(n=2, mix=SINGLE_ONLY), verifier="openai:judge")
-    asked = [(request.body["model"], request.text.startswith("You write")) for request in openai_server.chats()]
-    assert set(asked) == {("test", True), ("judge", False)}
+    sent_texts = [(request.body["model"], request.text.startswith("You write")) for request in openai_server.chats()]
+    assert set(sent_texts) == {("test", True), ("judge", False)}
     assert {line["meta"]["verifier"] for line in lines()} == {"openai:judge"}
 
 
 async def test_the_embedded_reader_may_check(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_writer())
-    made = await make(store, Options(n=1, mix=SINGLE_ONLY), verifier="embedded")
-    assert made.drafts == len(openai_server.chats())
+    written = await make(store, Options(n=1, mix=SINGLE_ONLY), verifier="embedded")
+    assert written.drafts == len(openai_server.chats())
 
 
 async def test_thinking_is_no_part_of_a_question(store: str, openai_server: OpenAIServer) -> None:
@@ -187,9 +187,9 @@ async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, op
     again = await make(store, Options(n=3, mix=SINGLE_ONLY))
     assert lines()[:3] == edited
     assert (len(lines()), again.before, again.kept["single"]) == (4, 2, 3)
-    asked = len(openai_server.chats())
+    request_count = len(openai_server.chats())
     done = await make(store, Options(n=3, mix=SINGLE_ONLY))
-    assert (done.drafts, len(openai_server.chats())) == (0, asked)
+    assert (done.drafts, len(openai_server.chats())) == (0, request_count)
 
 
 async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
@@ -197,22 +197,24 @@ async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
 ) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1\noutput = 1\n')
-    said = make_writer()
-    openai_server.reply(lambda request: Response(said(request), usage={"prompt_tokens": 9000, "completion_tokens": 1}))
+    writer = make_writer()
+    openai_server.reply(
+        lambda request: Response(writer(request), usage={"prompt_tokens": 9000, "completion_tokens": 1})
+    )
     options = Options(n=3, mix=SINGLE_ONLY, concurrency=1, prices=prices, max_cost=0.03)
     with pytest.raises(SetupError, match=r"the limit is \$0\.03"):
         await make(store, options, journal="journal.sqlite")
     first = len(openai_server.chats())
-    made = await make(store, Options(n=3, mix=SINGLE_ONLY), journal="journal.sqlite")
-    assert (first, made.kept["single"], made.spent.calls) == (4, 3, 9 - first)
+    written = await make(store, Options(n=3, mix=SINGLE_ONLY), journal="journal.sqlite")
+    assert (first, written.kept["single"], written.spent.calls) == (4, 3, 9 - first)
 
 
 async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
     sound = make_writer()
     openai_server.reply(lambda request: make_error(400, "no") if "Which mason" in request.text else sound(request))
-    made = await make(store, Options(n=8, mix=SINGLE_ONLY, every=True), journal="journal.sqlite")
-    assert (made.kept["single"], made.faults["failed"], len(lines())) == (4, 4, 4)
-    assert "400: no" in str(made.error)
+    written = await make(store, Options(n=8, mix=SINGLE_ONLY, every=True), journal="journal.sqlite")
+    assert (written.kept["single"], written.faults["failed"], len(lines())) == (4, 4, 4)
+    assert "400: no" in str(written.error)
     openai_server.reply(sound)
     again = await make(store, Options(n=8, mix=SINGLE_ONLY), journal="journal.sqlite")
     assert (again.kept["single"], again.spent.calls) == (8, 4 * 2)
@@ -229,21 +231,21 @@ def command(quorum: Quorum, *args: str) -> CommandOutcome:
     return quorum("questions", *args, "--retriever", "bm25", "--k", "3", "--set", "attempts=1")
 
 
-def test_the_command_and_an_evaluation_of_what_it_wrote(
+def test_the_command_writes_questions_that_an_evaluation_reads(
     corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_server.reply(make_writer(spoil_even_things("answer_base_closed", "Orm{n} Ida{n}")))
-    ran = command(quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all")
-    assert ran.code == 0, ran.err
-    words = ran.out.splitlines()
+    run = command(quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all")
+    assert run.code == 0, run.err
+    words = run.out.splitlines()
     assert words[0].endswith(" answered without it.")
     assert "5 kept: " in words[0]
     assert words[1] == "questions.jsonl: 5 questions to keep (4 single, 1 unanswerable)."
-    assert ran.err.startswith("To write 5 questions: 15 calls, about ")
+    assert run.err.startswith("To write 5 questions: 15 calls, about ")
     rejected = [line for line in lines() if not line["keep"]]
     assert {line["meta"]["why"] for line in rejected} == {"known"}
     openai_server.reply(make_writer())
-    asked = (
+    eval_command = (
         "eval",
         str(OUTPUT_FILE),
         "--methods",
@@ -254,8 +256,8 @@ def test_the_command_and_an_evaluation_of_what_it_wrote(
         "openai:test",
         "--retriever",
     )
-    ran = quorum(*asked, "bm25", "--out", "out")
-    assert ran.code == 0, ran.err
+    run = quorum(*eval_command, "bm25", "--out", "out")
+    assert run.code == 0, run.err
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
     assert {row["id"] for row in rows} == {line["id"] for line in lines() if line["keep"]}
     assert [row["em"] for row in rows] == [1.0] * 5
@@ -265,20 +267,20 @@ def test_the_command_and_an_evaluation_of_what_it_wrote(
 
 def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
     openai_server.reply(make_writer())
-    ran = command(quorum, corpus, "--model", "openai:test", "--n", "9", "--mix", "single=1")
-    assert ran.out.splitlines()[2:] == ["8 of 9 single: the corpus has no more passages for them."]
+    run = command(quorum, corpus, "--model", "openai:test", "--n", "9", "--mix", "single=1")
+    assert run.out.splitlines()[2:] == ["8 of 9 single: the corpus has no more passages for them."]
     openai_server.reply("Question: none")
-    ran = command(quorum, corpus, "--model", "openai:test", "--n", "2", "--mix", "two=1", "--out", "other.jsonl")
-    assert (ran.code, Path("other.jsonl").exists()) == (1, False)
-    assert "0 kept: 4 where there was nothing to ask for." in ran.out
+    run = command(quorum, corpus, "--model", "openai:test", "--n", "2", "--mix", "two=1", "--out", "other.jsonl")
+    assert (run.code, Path("other.jsonl").exists()) == (1, False)
+    assert "0 kept: 4 where there was nothing to ask for." in run.out
 
 
 def test_a_collection_and_a_dry_run(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
     assert quorum("index", corpus, "--collection", "towers").code == 0
-    ran = command(quorum, "--collection", "towers", "--model", "openai:test", "--dry-run")
-    assert (ran.code, ran.err, openai_server.requests, OUTPUT_FILE.exists()) == (0, "", [], False)
-    assert ran.out.startswith("To write 100 questions: 330 calls, about ")
-    assert ran.out.endswith(" if every draft is kept; 1,320 calls at the most.\n")
+    run = command(quorum, "--collection", "towers", "--model", "openai:test", "--dry-run")
+    assert (run.code, run.err, openai_server.requests, OUTPUT_FILE.exists()) == (0, "", [], False)
+    assert run.out.startswith("To write 100 questions: 330 calls, about ")
+    assert run.out.endswith(" if every draft is kept; 1,320 calls at the most.\n")
 
 
 SHORT_OF = [
@@ -300,13 +302,13 @@ SHORT_OF = [
 ]
 
 
-@pytest.mark.parametrize(("options", "said"), SHORT_OF)
+@pytest.mark.parametrize(("options", "message"), SHORT_OF)
 def test_impossible_options_are_refused_in_one_sentence(
-    options: list[str], said: str, corpus: str, openai_server: OpenAIServer, quorum: Quorum
+    options: list[str], message: str, corpus: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    ran = command(quorum, corpus, *options)
-    assert (ran.code, ran.err.count("\n"), openai_server.chats()) == (2, 1, []), ran.err
-    assert said in ran.err
+    run = command(quorum, corpus, *options)
+    assert (run.code, run.err.count("\n"), openai_server.chats()) == (2, 1, []), run.err
+    assert message in run.err
 
 
 def test_a_corpus_that_is_not_there_or_not_named(openai_server: OpenAIServer, quorum: Quorum) -> None:
@@ -317,7 +319,7 @@ def test_a_corpus_that_is_not_there_or_not_named(openai_server: OpenAIServer, qu
 @pytest.mark.parametrize(
     "meta", ['{"kind": ["single"]}', '{"kind": "single", "evidence": 5}', '{"evidence": [{"passage": ["p"]}]}', "{}"]
 )
-def test_a_line_whose_meta_a_hand_has_changed_is_read(meta: str) -> None:
+def test_a_line_with_edited_meta_is_read(meta: str) -> None:
     OUTPUT_FILE.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"], "meta": ' + meta + "}\n")
     file = QuestionFile(OUTPUT_FILE)
     file.check([], "the corpus")
@@ -347,8 +349,8 @@ def test_questions_of_another_corpus_are_not_mixed_in(
     assert command(quorum, corpus, "--model", "openai:test", "--n", "1", "--mix", "single=1").code == 0
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps({"id": "x", "text": "word " * 30}))
-    ran = command(quorum, str(other), "--model", "openai:test", "--n", "1")
-    assert (ran.code, "does not hold; give another file with --out" in ran.err) == (2, True)
+    run = command(quorum, str(other), "--model", "openai:test", "--n", "1")
+    assert (run.code, "does not hold; give another file with --out" in run.err) == (2, True)
     OUTPUT_FILE.write_text('{"question": "who", "answer": ["x"]}\n')
     assert "data of another format" in command(quorum, corpus, "--model", "openai:test").err
     OUTPUT_FILE.write_text('{"id": "broken"\n')

@@ -58,16 +58,16 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def elements(page: Path) -> Elements:
-    found = Elements()
-    found.feed(page.read_text(encoding="utf-8"))
-    return found
+    parsed = Elements()
+    parsed.feed(page.read_text(encoding="utf-8"))
+    return parsed
 
 
 def test_no_text_becomes_markup_and_nothing_is_loaded(page: Path) -> None:
-    found = elements(page)
-    assert "img" not in found.tags
-    assert (found.handlers, found.addresses) == ([], [])
-    kinds = [attributes.get("type") for attributes, _ in found.scripts]
+    parsed = elements(page)
+    assert "img" not in parsed.tags
+    assert (parsed.handlers, parsed.addresses) == ([], [])
+    kinds = [attributes.get("type") for attributes, _ in parsed.scripts]
     assert kinds == ["application/json", *["text/plain"] * 3, None]
     assert "://" not in re.sub(r"<script type.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
@@ -100,7 +100,7 @@ def test_the_page_holds_every_question_with_all_that_it_shows(page: Path) -> Non
     assert opened["passages"][0][2][evidence["start"] : evidence["end"]] == "answer 27"
 
 
-def test_marks_of_the_index(page: Path) -> None:
+def test_answers_in_the_index_have_their_marks(page: Path) -> None:
     rows = json.loads(elements(page).scripts[0][1])["rows"]
     results = [json.loads(line) for line in (page.parent / "results.jsonl").read_text().splitlines()]
     for result in results:
@@ -109,7 +109,7 @@ def test_marks_of_the_index(page: Path) -> None:
         assert (mark, score) == (wanted, None if result["error"] else result["em"])
 
 
-def test_the_recommendation_comes_first_and_the_errors_are_told(page: Path) -> None:
+def test_the_recommendation_comes_first_and_errors_are_reported(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text.index(f'class="verdict">{TOO_FEW}') < text.index("<svg")
     assert "Answers that failed count neither as right nor as wrong" in text
@@ -134,7 +134,7 @@ def test_markdown_and_csv(page: Path) -> None:
     assert questions[0]["gold"] == "answer 0 | an answer 0"
 
 
-def test_the_report_of_a_budget_that_nothing_keeps(tmp_path: Path) -> None:
+def test_the_report_of_a_budget_that_no_method_keeps(tmp_path: Path) -> None:
     page = write_report(make_decision(tmp_path, 12, budget={"calls": 0.5}))
     assert "No method keeps within 0.5 calls a question." in page.read_text(encoding="utf-8")
 
@@ -145,9 +145,9 @@ def test_methods_that_do_not_serve_the_questions_are_named_with_the_reason(tmp_p
     plan = replace(decision.scores.plan, left_out={"react": reason, "self_ask": reason})
     decision = replace(decision, scores=replace(decision.scores, plan=plan))
     page = write_report(decision)
-    told = "Compared without react, self_ask: The method 'react' gives no long answers."
-    assert told in unescape(page.read_text(encoding="utf-8"))
-    assert escape_markdown(told) in (tmp_path / "report.md").read_text(encoding="utf-8")
+    words = "Compared without react, self_ask: The method 'react' gives no long answers."
+    assert words in unescape(page.read_text(encoding="utf-8"))
+    assert escape_markdown(words) in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def test_the_same_comparison_makes_the_same_page(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_the_same_comparison_makes_the_same_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\t=1"])
-def test_a_spreadsheet_runs_nothing(text: str) -> None:
+def test_a_spreadsheet_executes_no_formula(text: str) -> None:
     assert escape_cell(text) == f"'{text}"
     assert escape_cell("1889") == "1889"
     assert escape_cell(-1.5) == -1.5
@@ -164,17 +164,17 @@ def test_a_spreadsheet_runs_nothing(text: str) -> None:
 
 def test_texts_in_markdown_and_scripts() -> None:
     assert escape_markdown("a_b *c* <d> [e](f) | `g`\n\nh") == r"a\_b \*c\* &lt;d&gt; \[e\](f) \| \`g\` h"
-    found: Any = ["</script><!--", "\u2028 &", "\ud800"]
-    text = escape_script_json(found)
+    result: Any = ["</script><!--", "\u2028 &", "\ud800"]
+    text = escape_script_json(result)
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == ["</script><!--", "\u2028 &", "?"]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 2600), (0.31, 0.44), (0, 1e-6)])
 def test_ticks_are_round_and_few(low: float, high: float) -> None:
-    found = choose_ticks(Axis(low, high, 0, 100))
-    assert 3 <= len(found) <= 8
-    assert all(low - 1e-12 <= one <= high + 1e-12 for one in found)
+    ticks = choose_ticks(Axis(low, high, 0, 100))
+    assert 3 <= len(ticks) <= 8
+    assert all(low - 1e-12 <= one <= high + 1e-12 for one in ticks)
 
 
 def test_a_wide_range_of_costs_is_logarithmic() -> None:

@@ -57,15 +57,15 @@ def passages(report: Scores) -> dict[str, list[str]]:
 async def test_a_corpus_is_indexed_once_and_searched_once_for_a_question(
     data: Path, corpus: Path, openai_server: OpenAIServer
 ) -> None:
-    told: list[tuple[str, int, int | None]] = []
-    report = await run(data, "out", corpus=str(corpus), progress=lambda *step: told.append(step))
-    assert all(river in found and len(found) == 2 for river, found in passages(report).items())
-    assert ("index", 4, 4) in told
+    events: list[tuple[str, int, int | None]] = []
+    report = await run(data, "out", corpus=str(corpus), progress=lambda *step: events.append(step))
+    assert all(river in result and len(result) == 2 for river, result in passages(report).items())
+    assert ("index", 4, 4) in events
     embedded = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS_PATH]
     queries = [texts for texts in embedded if len(texts) == 1]
     assert len(queries) == len(TOWN_OF_RIVER)  # both methods share what was found
     again = await run(data, "again", methods="concat[retriever=bm25]", corpus=str(corpus))
-    assert all(river == found[0] for river, found in passages(again).items())
+    assert all(river == result[0] for river, result in passages(again).items())
     assert len(list_collections()) == 1
     assert sum(request.path == EMBEDDINGS_PATH for request in openai_server.requests) == len(embedded)  # not again
     assert json.loads((again.folder / "config.json").read_text())["source"]["corpus"] == "corpus.jsonl"
@@ -73,17 +73,17 @@ async def test_a_corpus_is_indexed_once_and_searched_once_for_a_question(
 
 async def test_the_pool_holds_the_passages_of_all_questions(data: Path, openai_server: OpenAIServer) -> None:
     report = await run(data, "out", corpus="pool", limit=2)
-    assert all(river in found for river, found in passages(report).items())
+    assert all(river in result for river, result in passages(report).items())
 
 
 async def test_a_named_collection_is_searched_instead_of_the_given_passages(
     data: Path, corpus: Path, openai_server: OpenAIServer
 ) -> None:
     given = await run(data, "given", corpus=None)
-    assert all(river not in found for river, found in passages(given).items())
+    assert all(river not in result for river, result in passages(given).items())
     await run(data, "corpus", corpus=str(corpus))
     report = await run(data, "out", collection=list_collections()[0])
-    assert all(river in found for river, found in passages(report).items())
+    assert all(river in result for river, result in passages(report).items())
 
 
 async def test_a_changed_corpus_is_another_collection(data: Path, corpus: Path, openai_server: OpenAIServer) -> None:
@@ -103,7 +103,7 @@ async def test_a_changed_corpus_is_another_collection(data: Path, corpus: Path, 
         ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n', "cannot be indexed whole"),
     ],
 )
-async def test_a_broken_corpus_stops_everything(
+async def test_a_broken_corpus_stops_the_run(
     data: Path, corpus: Path, openai_server: OpenAIServer, text: str, message: str
 ) -> None:
     corpus.write_text(text, encoding="utf-8")

@@ -15,8 +15,8 @@ def row(id_: str, method: str = "concat", **given: Any) -> Row:
     """An answered row; `error` makes it a failed one."""
     measures = {"em": 1.0, "f1": 1.0, "unknown": False, "not_majority": None, "gold_in_pool": None, "calls": 1}
     counts = {"input_tokens": 10, "output_tokens": 2, "malformed": 0, "error": None}
-    made: Any = {"id": id_, "method": method, **measures, **counts, **given}
-    return made
+    row_values: Any = {"id": id_, "method": method, **measures, **counts, **given}
+    return row_values
 
 
 def test_means_are_over_the_answered_and_counts_over_all(tmp_path: Path) -> None:
@@ -53,9 +53,9 @@ def test_seconds_are_of_answers_whose_calls_were_made_for_them(tmp_path: Path) -
         results.append(row("1", seconds=1, stored=0))
         results.append(row("2", seconds=9, stored=1))
         results.append(row("1", "concat_pf", seconds=9, stored=2))
-        found = results.summary()
-    assert (found["concat"]["seconds_p50"], found["concat"]["seconds_without"]) == (1, 1)
-    assert (found["concat_pf"]["seconds_p50"], found["concat_pf"]["seconds_without"]) == (None, 1)
+        summary = results.summary()
+    assert (summary["concat"]["seconds_p50"], summary["concat"]["seconds_without"]) == (1, 1)
+    assert (summary["concat_pf"]["seconds_p50"], summary["concat_pf"]["seconds_without"]) == (None, 1)
 
 
 def test_questions_without_a_vote_count_as_not_lost(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_line_that_is_no_result_is_named(tmp_path: Path, line: str) -> None:
         Results(path, ["concat"])
 
 
-def test_another_configuration_names_what_differs(tmp_path: Path) -> None:
+def test_a_changed_configuration_names_the_difference(tmp_path: Path) -> None:
     write_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 5}}})
     (tmp_path / "results.jsonl").write_text("{}\n", encoding="utf-8")
     write_config(tmp_path, {"methods": {"concat": {"k": 5}}, "data": {"limit": 5}})
@@ -128,7 +128,7 @@ def test_a_run_that_stopped_before_its_first_result_can_be_corrected(tmp_path: P
 
 
 @pytest.mark.parametrize("files", [{"config.json": "{"}, {"results.jsonl": ""}])
-def test_a_folder_that_is_no_evaluation_is_left_alone(tmp_path: Path, files: dict[str, str]) -> None:
+def test_a_folder_that_is_no_evaluation_is_not_touched(tmp_path: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(SetupError, match="--out"):
@@ -163,7 +163,7 @@ def test_a_limit_starts_at_one(tmp_path: Path, limit: int) -> None:
         read_data(tmp_path / "data.jsonl", limit)
 
 
-def test_a_limit_reads_no_further(tmp_path: Path) -> None:
+def test_a_limit_stops_reading(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text(json.dumps(QUESTION) + "\nbroken\n", encoding="utf-8")
     data = read_data(path, 1)

@@ -69,10 +69,10 @@ async def run(
     return await evaluate(Options(data=data, out=data.parent / out, **given), runs, progress=progress)
 
 
-async def test_the_folder_says_what_was_asked_and_what_came_of_it(data: Path, openai_server: OpenAIServer) -> None:
+async def test_the_folder_holds_configuration_and_results(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
-    told: list[tuple[str, int, int | None]] = []
-    report = await run(data, progress=lambda *step: told.append(step))
+    events: list[tuple[str, int, int | None]] = []
+    report = await run(data, progress=lambda *step: events.append(step))
     assert report.summary["concat"] == json.loads((report.folder / "summary.json").read_text())["concat"]
     concat = report.summary["concat"]
     assert (concat["n"], concat["em"], concat["f1"], concat["unknown"]) == (6, 0.333333, 0.333333, 1)
@@ -81,7 +81,7 @@ async def test_the_folder_says_what_was_asked_and_what_came_of_it(data: Path, op
     assert (fallback["em"], fallback["unknown"], fallback["calls"]) == (1, 0.333333, 3)
     assert (fallback["gold_in_pool"], fallback["not_majority"]) == (0.666667, 0)
     assert report.asked == 12
-    assert told[-1] == ("ask", 12, 12)
+    assert events[-1] == ("ask", 12, 12)
     row = next(row for row in rows(report.folder) if row["id"] == "q1" and row["method"] == "concat_pf")
     assert list(row) == [key for key in Row.__annotations__ if key not in ("rationale", "gold_rank", "group")]
     known = {key: value for key, value in row.items() if value is not None}
@@ -102,13 +102,13 @@ async def test_the_folder_says_what_was_asked_and_what_came_of_it(data: Path, op
     assert config["methods"]["concat"]["model"]["model"] == "test"
 
 
-async def test_the_same_again_asks_nothing(data: Path, openai_server: OpenAIServer) -> None:
+async def test_a_repeated_evaluation_asks_nothing(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     first = await run(data)
-    asked = len(openai_server.requests)
+    request_count = len(openai_server.requests)
     second = await run(data)
-    assert (second.summary, second.asked, len(openai_server.requests)) == (first.summary, 0, asked)
-    assert (first.spent.calls, second.spent.calls) == (asked, 0)
+    assert (second.summary, second.asked, len(openai_server.requests)) == (first.summary, 0, request_count)
+    assert (first.spent.calls, second.spent.calls) == (request_count, 0)
 
 
 async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path, openai_server: OpenAIServer) -> None:
@@ -154,7 +154,7 @@ async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIS
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"methods": "concat"}, "methods.concat_pf was there, now absent"),
         ({"methods": "concat,concat_pf[k=1]"}, r"concat_pf\[k=1\] was absent"),
@@ -162,11 +162,11 @@ async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIS
     ],
 )
 async def test_another_configuration_needs_another_folder(
-    data: Path, openai_server: OpenAIServer, changed: dict[str, Any], said: str
+    data: Path, openai_server: OpenAIServer, changed: dict[str, Any], message: str
 ) -> None:
     openai_server.reply(reader)
     await run(data)
-    with pytest.raises(SetupError, match=said):
+    with pytest.raises(SetupError, match=message):
         await run(data, **changed)
 
 
@@ -195,7 +195,7 @@ async def test_a_folder_is_for_one_evaluation_at_a_time(data: Path, openai_serve
         await run(data)
 
 
-async def test_cancelled_in_the_middle_nothing_is_half_written(data: Path, openai_server: OpenAIServer) -> None:
+async def test_a_cancelled_evaluation_leaves_no_half_written_row(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: Response(reader(request), hold="number 3?" in request.text))
     task = asyncio.create_task(run(data, "concat", concurrency=1))
     await asyncio.to_thread(openai_server.wait_for, 4)
@@ -210,8 +210,8 @@ async def test_cancelled_in_the_middle_nothing_is_half_written(data: Path, opena
 
 def summary(folder: Path) -> dict[str, dict[str, Any]]:
     """All but the time it took."""
-    found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return {name: {key: row[key] for key in row if not key.startswith("seconds")} for name, row in found.items()}
+    content = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return {name: {key: row[key] for key in row if not key.startswith("seconds")} for name, row in content.items()}
 
 
 def command(data: Path, out: Path) -> list[str]:
@@ -242,7 +242,7 @@ def environment() -> dict[str, str]:
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.long
-def test_stopped_and_run_again_it_ends_with_the_same_summary(
+def test_a_continued_evaluation_has_the_same_summary(
     data: Path, tmp_path: Path, openai_server: OpenAIServer, stop: signal.Signals
 ) -> None:
     openai_server.reply(lambda request: Response(reader(request), hold="number 4?" in request.text))
@@ -252,9 +252,9 @@ def test_stopped_and_run_again_it_ends_with_the_same_summary(
     )
     openai_server.wait_for(10)
     process.send_signal(stop)
-    _, said = process.communicate()
+    _, output = process.communicate()
     assert process.returncode == (130 if stop == signal.SIGINT else -stop)
-    assert "Traceback" not in said
+    assert "Traceback" not in output
     assert not (stopped / "summary.json").exists()
     before = Counter((row["id"], row["method"]) for row in rows(stopped))
     assert 0 < len(before) < 18
@@ -283,8 +283,8 @@ def test_all_takes_settings_too() -> None:
 def settings_of(data: Path, methods: str, **given: Any) -> dict[str, Any]:
     """What config.json says of the only method, over given passages."""
     runs = parse_methods(methods, Context(**CONTEXT | given))
-    found = make_config(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
-    return dict(next(iter(found.values())))
+    dataset = make_config(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
+    return dict(next(iter(dataset.values())))
 
 
 def test_given_passages_are_weighed_and_ordered_by_the_embeddings(data: Path) -> None:
@@ -293,16 +293,16 @@ def test_given_passages_are_weighed_and_ordered_by_the_embeddings(data: Path) ->
     assert settings_of(data, "replug", retriever="bm25") == settings_of(data, "replug", retriever="chroma")
 
 
-def test_a_filter_that_was_trained_again_is_another_configuration(data: Path, tmp_path: Path) -> None:
-    made = tmp_path / "filter"
-    made.mkdir()
-    seen = []
+def test_a_retrained_filter_is_another_configuration(data: Path, tmp_path: Path) -> None:
+    folder_path = tmp_path / "filter"
+    folder_path.mkdir()
+    observed = []
     for text in ("first", "second"):
-        (made / "sentences.json").write_text(text)
-        (made / "config.json").write_text(text)
-        kinds = (f"embedded:{made}", f"transformers:{made}", f"llm:transformers:{made}")
-        seen.append([settings_of(data, "filco", context_filter=kind)["context_filter"] for kind in kinds])
-    assert all(before != after for before, after in zip(*seen, strict=True))
+        (folder_path / "sentences.json").write_text(text)
+        (folder_path / "config.json").write_text(text)
+        kinds = (f"embedded:{folder_path}", f"transformers:{folder_path}", f"llm:transformers:{folder_path}")
+        observed.append([settings_of(data, "filco", context_filter=kind)["context_filter"] for kind in kinds])
+    assert all(before != after for before, after in zip(*observed, strict=True))
     assert settings_of(data, "filco", context_filter="llm:openai:ft:own")["context_filter"]["model"] == "ft:own"
     assert [settings_of(data, "filco", context_filter=kind)["context_filter"] for kind in (None, "llm", "odd")] == [
         *(None, "llm", "odd")

@@ -15,7 +15,7 @@ from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.tasks import groups_of, guess_task, measures_of, task_of_all
+from quorum.evaluation.run.tasks import find_common_task, guess_task, list_measures, read_groups
 
 CONTEXT = Context(model="openai:test", attempts=1)
 PASSAGE = {"id": "a", "title": "Tower", "text": "The tower stands in Paris."}
@@ -45,10 +45,10 @@ def test_the_task_is_guessed_from_the_answers(answers: list[str], task: str) -> 
     assert guess_task(answers) == task
 
 
-def test_a_data_set_is_what_all_its_answers_are() -> None:
-    assert task_of_all(["yes_no", "yes_no"]) == "yes_no"
-    assert task_of_all(["yes_no", "short"]) == "short"
-    assert task_of_all([]) == "short"
+def test_the_task_of_a_data_set_fits_all_its_answers() -> None:
+    assert find_common_task(["yes_no", "yes_no"]) == "yes_no"
+    assert find_common_task(["yes_no", "short"]) == "short"
+    assert find_common_task([]) == "short"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_data_set_is_what_all_its_answers_are() -> None:
     ],
 )
 def test_each_task_has_its_measures(tasks: list[str], measures: tuple[str, ...]) -> None:
-    assert measures_of(tasks) == measures
+    assert list_measures(tasks) == measures
 
 
 def test_questions_without_an_answer_say_nothing_of_the_task(tmp_path: Path) -> None:
@@ -72,16 +72,16 @@ def test_questions_without_an_answer_say_nothing_of_the_task(tmp_path: Path) -> 
 
 
 def test_the_answer_type_in_the_data_overrides_the_guess(tmp_path: Path) -> None:
-    said = {
+    typed_record = {
         "answers": ["A long answer."],
         "meta": {"answer_type": "long", "short_answers": [["a", "b"], "no list", []]},
     }
-    found = read_data(write(tmp_path / "d.jsonl", {"answers": ["yes"]}, said))
-    assert [found.task_of(record) for record in found.questions()] == ["yes_no", "long"]
-    assert [groups_of(record) for record in found.questions()] == [[], [["a", "b"]]]
+    dataset = read_data(write(tmp_path / "d.jsonl", {"answers": ["yes"]}, typed_record))
+    assert [dataset.task_of(record) for record in dataset.questions()] == ["yes_no", "long"]
+    assert [read_groups(record) for record in dataset.questions()] == [[], [["a", "b"]]]
 
 
-def test_a_task_that_there_is_not(tmp_path: Path) -> None:
+def test_an_unknown_task_is_refused(tmp_path: Path) -> None:
     data = write(tmp_path / "d.jsonl", {"answers": ["yes"], "meta": {"answer_type": "poem"}})
     with pytest.raises(SetupError, match="'poem'; write one of short, yes_no, label, dialogue, long"):
         read_data(data)
@@ -122,7 +122,7 @@ async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_ser
     openai_server.reply("Paris")
     data = write(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]})
     report, rows = await run(data)
-    old = (
+    old_keys = (
         "id",
         "method",
         "question",
@@ -136,8 +136,8 @@ async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_ser
         "seconds",
         "error",
     )
-    kept = "".join(json.dumps({key: row[key] for key in old}) + "\n" for row in rows)
-    (report.folder / "results.jsonl").write_text(kept, encoding="utf-8")
+    lines = "".join(json.dumps({key: row[key] for key in old_keys}) + "\n" for row in rows)
+    (report.folder / "results.jsonl").write_text(lines, encoding="utf-8")
     again, _ = await run(data)
     assert again.asked == 0
     assert again.summary["concat"]["em"] == 0.5
@@ -175,6 +175,6 @@ async def test_a_measure_of_the_users_own(
         ("words=json:__name__", "is not a function"),
     ],
 )
-def test_a_measure_that_cannot_be_had(item: str, message: str) -> None:
+def test_an_unavailable_measure_is_refused(item: str, message: str) -> None:
     with pytest.raises(SetupError, match=message):
         read_measures([item])

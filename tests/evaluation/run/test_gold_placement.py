@@ -17,7 +17,7 @@ from quorum.datasets.records import Record
 from quorum.evaluation.experiments.catalogue import experiment_of
 from quorum.evaluation.experiments.experiment_columns import group_columns
 from quorum.evaluation.run.dataset import read_data
-from quorum.evaluation.run.gold_placement import gold_of, gold_rank, place_gold, select_gold
+from quorum.evaluation.run.gold_placement import find_gold_rank, get_gold, place_gold, select_gold
 
 CONTEXT = Context(model="openai:test", attempts=1)
 
@@ -27,30 +27,33 @@ def passages(*ids: str) -> list[Passage]:
     return [Passage(id=id_, title="", text="It is Basel." if id_[0] == "g" else "Nothing.") for id_ in ids]
 
 
-def record(own: list[Passage], gold: tuple[str, ...] = (), **more: Any) -> Record:
-    made: Any = {
+def record(own_passages: list[Passage], gold: tuple[str, ...] = (), **more: Any) -> Record:
+    row_values: Any = {
         "id": "q",
         "question": "Which town?",
         "answers": ["Basel"],
-        "passages": own,
+        "passages": own_passages,
         "gold": list(gold),
         **more,
     }
-    return made
+    return row_values
 
 
-def ids(found: list[Passage]) -> list[str]:
-    return [passage["id"] for passage in found]
+def ids(passages_found: list[Passage]) -> list[str]:
+    return [passage["id"] for passage in passages_found]
 
 
-def test_gold_is_what_the_data_list_else_what_holds_an_answer() -> None:
-    found = passages("a", "g", "b", "g2")
-    assert ids(select_gold(found, record([], ("b",)), "short")) == ["b"]
-    assert ids(select_gold(found, record([]), "short")) == ["g", "g2"]
-    assert select_gold(found, record([]), "yes_no") == []
-    assert select_gold(found, record([], ("elsewhere",)), "short") == []
-    assert ids(gold_of(record(found[:1], ("x",), gold_passages=passages("x")), "short")) == ["x"]
-    assert (gold_rank(found, record([]), "short"), gold_rank(found[:1], record([]), "short")) == (2, None)
+def test_gold_passages_are_listed_or_contain_an_answer() -> None:
+    retrieved = passages("a", "g", "b", "g2")
+    assert ids(select_gold(retrieved, record([], ("b",)), "short")) == ["b"]
+    assert ids(select_gold(retrieved, record([]), "short")) == ["g", "g2"]
+    assert select_gold(retrieved, record([]), "yes_no") == []
+    assert select_gold(retrieved, record([], ("elsewhere",)), "short") == []
+    assert ids(get_gold(record(retrieved[:1], ("x",), gold_passages=passages("x")), "short")) == ["x"]
+    assert (find_gold_rank(retrieved, record([]), "short"), find_gold_rank(retrieved[:1], record([]), "short")) == (
+        2,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,7 +64,7 @@ def test_gold_is_what_the_data_list_else_what_holds_an_answer() -> None:
         ("bottom", ["a", "b", "g"], ["a", "b", "g"]),
     ],
 )
-def test_gold_is_put_where_it_is_wanted(how: str, gold_at_4: list[str], gold_at_2: list[str]) -> None:
+def test_gold_passages_are_put_at_the_chosen_rank(how: str, gold_at_4: list[str], gold_at_2: list[str]) -> None:
     """One that was not found takes the place of the passage at rank k."""
     context = Context(k=3)
     late, early = passages("a", "b", "c", "g"), passages("a", "g", "b", "c")
@@ -70,36 +73,36 @@ def test_gold_is_put_where_it_is_wanted(how: str, gold_at_4: list[str], gold_at_
 
 
 def test_all_gold_passages_that_were_found_move_together() -> None:
-    found, asked = passages("a", "g", "b", "g2"), record([], ("g", "g2"))
-    assert ids(place_gold(found, asked, "short", Context(), "top")) == ["g", "g2", "a", "b"]
-    assert ids(place_gold(found, asked, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
-    assert place_gold(found, asked, "short", Context(), "inserted") == found
+    retrieved, asked_record = passages("a", "g", "b", "g2"), record([], ("g", "g2"))
+    assert ids(place_gold(retrieved, asked_record, "short", Context(), "top")) == ["g", "g2", "a", "b"]
+    assert ids(place_gold(retrieved, asked_record, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
+    assert place_gold(retrieved, asked_record, "short", Context(), "inserted") == retrieved
 
 
 @given(st.integers(1, 8), st.integers(0, 50), st.text(max_size=4), st.sampled_from(["inserted", "top", "bottom"]))
 @settings(deadline=None, max_examples=50)
 def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str, how: str) -> None:
-    own = passages(*"abcdefgh"[:6], "x")
-    asked: Any = {**record(own, ("x",)), "id": id_}
-    made = place_gold(own[:6][:k], asked, "short", Context(k=k, seed=seed), how)
-    assert made == place_gold(own[:6][:k], asked, "short", Context(k=k, seed=seed), how)
-    assert len(made) == min(k, 7)
-    assert "x" in ids(made)
-    assert [one for one in ids(made) if one != "x"] == ids(own)[: len(made) - 1]
+    own_passages = passages(*"abcdefgh"[:6], "x")
+    inputs: Any = {**record(own_passages, ("x",)), "id": id_}
+    placed = place_gold(own_passages[:6][:k], inputs, "short", Context(k=k, seed=seed), how)
+    assert placed == place_gold(own_passages[:6][:k], inputs, "short", Context(k=k, seed=seed), how)
+    assert len(placed) == min(k, 7)
+    assert "x" in ids(placed)
+    assert [one for one in ids(placed) if one != "x"] == ids(own_passages)[: len(placed) - 1]
 
 
 @pytest.mark.parametrize("how", ["inserted", "retrieved", "top", "bottom"])
-def test_without_a_gold_passage_all_stay_as_they_were_found(how: str) -> None:
-    found = passages("g", "a", "b")  # their words do not answer a yes/no question
-    assert place_gold(found, record([]), "yes_no", Context(k=3), how) == found
+def test_without_a_gold_passage_the_ranking_is_unchanged(how: str) -> None:
+    retrieved = passages("g", "a", "b")  # their words do not answer a yes/no question
+    assert place_gold(retrieved, record([]), "yes_no", Context(k=3), how) == retrieved
 
 
 def test_the_drawn_ranks_are_spread() -> None:
-    own = passages("a", "b", "c", "g")
+    own_passages = passages("a", "b", "c", "g")
     ranks = set()
     for number in range(40):
-        asked: Any = {**record(own, ("g",)), "id": f"q{number}"}
-        ranks.add(ids(place_gold(own[:3], asked, "short", Context(k=3), "inserted")).index("g"))
+        inputs: Any = {**record(own_passages, ("g",)), "id": f"q{number}"}
+        ranks.add(ids(place_gold(own_passages[:3], inputs, "short", Context(k=3), "inserted")).index("g"))
     assert ranks == {0, 1, 2}
 
 
@@ -112,9 +115,9 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
 def data(tmp_path: Path) -> Path:
     """Three questions: gold listed at rank 1, an answer at rank 3 that nobody lists, and none at all."""
     lines: list[dict[str, Any]] = []
-    for number, own in enumerate((("g", "a", "b"), ("a", "b", "g"), ("a", "b", "c"))):
+    for number, own_ids in enumerate((("g", "a", "b"), ("a", "b", "g"), ("a", "b", "c"))):
         gold = ["g"] if number == 0 else []
-        lines.append({"question": f"Which town is {number}?", "answers": ["Basel"], "passages": passages(*own)})
+        lines.append({"question": f"Which town is {number}?", "answers": ["Basel"], "passages": passages(*own_ids)})
         lines[-1] |= {"id": f"q{number}", "gold": gold}
     return write(tmp_path / "towns.jsonl", lines)
 
@@ -149,7 +152,9 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     assert (again.asked, again.left_out, same) == (0, 1, panels)
 
 
-async def test_gold_is_inserted_where_it_was_not_found(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
+async def test_gold_passages_that_were_not_retrieved_are_inserted(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
     openai_server.reply(lambda request: "Basel" if "Basel" in request.text.rsplit("Passages", 1)[-1] else "unknown")
     report, _ = await run_experiment_over(
         experiment_of("gold_insertion"), data, CONTEXT, {"methods": "concat[k=2]"}, out=tmp_path / "out"
@@ -212,7 +217,7 @@ async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server
         ("gold_position", {"gold_from": Path("missing.jsonl")}, "no file missing.jsonl; give passages"),
     ],
 )
-async def test_a_file_of_gold_passages_that_does_not_fit(
+async def test_a_file_of_other_gold_passages_is_refused(
     data: Path, name: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):
@@ -220,9 +225,9 @@ async def test_a_file_of_gold_passages_that_does_not_fit(
 
 
 def test_positions_are_compared_for_each_number_of_passages() -> None:
-    found = [[run.name for run in group] for group in group_columns(experiment_of("gold_position"), CONTEXT)]
-    assert found[0] == ["concat[k=5;gold=retrieved]", "concat[k=5;gold=top]", "concat[k=5;gold=bottom]"]
-    assert [group[0] for group in found] == [f"concat[k={k};gold=retrieved]" for k in (5, 10, 20)]
+    collected = [[run.name for run in group] for group in group_columns(experiment_of("gold_position"), CONTEXT)]
+    assert collected[0] == ["concat[k=5;gold=retrieved]", "concat[k=5;gold=top]", "concat[k=5;gold=bottom]"]
+    assert [group[0] for group in collected] == [f"concat[k={k};gold=retrieved]" for k in (5, 10, 20)]
     insertion = [[run.name for run in group] for group in group_columns(experiment_of("gold_insertion"), CONTEXT)]
     assert (insertion[0][0], insertion[1][0], len(insertion[0])) == ("concat", "concat[gold=inserted]", 6)
 
@@ -251,7 +256,7 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     assert json.loads((report.folder / "analysis.json").read_text())[0] == panels[0]
 
 
-async def test_a_question_on_which_the_model_alone_failed_waits(
+async def test_a_question_that_failed_closed_book_is_asked_later(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     openai_server.reply(lambda request: make_error(400, "no") if "town is 0" in request.text else "Vienna")
@@ -273,9 +278,7 @@ async def test_the_embedded_reader_knows_nothing(data: Path, tmp_path: Path) -> 
     assert (report.known, report.summary["concat"]["n"]) == (0, 3)
 
 
-async def test_other_experiments_drop_what_is_known_if_wished(
-    data: Path, openai_server: OpenAIServer, tmp_path: Path
-) -> None:
+async def test_known_questions_are_dropped_on_request(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
     openai_server.reply("Basel")
     options = {"methods": "concat[k=2]", "drop_known": True}
     report, panels = await run_experiment_over(
@@ -288,8 +291,8 @@ async def test_other_experiments_drop_what_is_known_if_wished(
 
 async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Path) -> None:
     experiment = experiment_of("sweep_passages")
-    found = group_columns(experiment, CONTEXT, methods="base", most=15)
-    assert [run.name for run in found[0]] == ["base[k=5]", "base[k=10]", "base[k=20]"]
+    result = group_columns(experiment, CONTEXT, methods="base", most=15)
+    assert [run.name for run in result[0]] == ["base[k=5]", "base[k=10]", "base[k=20]"]
     assert len(group_columns(experiment, CONTEXT, most=60)[0]) == len(group_columns(experiment, CONTEXT)[0]) == 6
     assert read_data(data).most == 3
     report, panels = await run_experiment_over(experiment, data, Context(), {"methods": "base"}, out=tmp_path / "out")

@@ -150,8 +150,8 @@ def test_a_race_killed_at_six_random_points_ends_the_same(
     assert commands.number() == 0
     for name in ("summary.json", "comparison.json", "recommendation.json", "race.json"):
         assert remove_times(read(tmp_path / "stopped" / name)) == remove_times(read(tmp_path / "whole" / name)), name
-    found = read(tmp_path / "whole" / "race.json")
-    assert (found["survivors"], found["finished"]) == (["post_fusion"], True)
+    result = read(tmp_path / "whole" / "race.json")
+    assert (result["survivors"], result["finished"]) == (["post_fusion"], True)
     lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
     assert set(answered.values()) == {1}

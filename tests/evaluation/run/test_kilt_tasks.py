@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from openai_server import OpenAIServer
 
 from quorum.core.context import Context
@@ -30,9 +31,9 @@ async def test_a_claim_with_two_labels_is_asked_for_two(tmp_path: Path, openai_s
     provenance = [{"wikipedia_id": "77", "title": "Vell", "start_paragraph_id": 2}]
     claim = {"id": "f", "input": "Vell has no tower.", "output": [{"answer": "REFUTES", "provenance": provenance}]}
     _, row = await run(tmp_path, "fever.jsonl", claim)
-    asked = openai_server.chats()[-1].text
-    assert "REFUTES" in asked
-    assert "NOT ENOUGH INFO" not in asked
+    sent_texts = openai_server.chats()[-1].text
+    assert "REFUTES" in sent_texts
+    assert "NOT ENOUGH INFO" not in sent_texts
     assert (row["accuracy"], row["recall"], row["precision"]) == (1, 1, 1)  # by the title of its article
     assert (row["supported"], row["answer_on_top"]) == (True, True)
 
@@ -47,6 +48,25 @@ async def test_three_labels_and_prompts_of_ones_own_stay(tmp_path: Path, openai_
     two = {"id": "f", "input": "Vell has no tower.", "output": [{"answer": "REFUTES"}]}
     await run(tmp_path / "own", "fever.jsonl", two, own)
     assert openai_server.chats()[-1].text.endswith("mine")
+
+
+@pytest.mark.parametrize(
+    ("labels", "two"), [("SR" * 10, True), ("SR" * 10 + "N", False), ("S" * 20, False), ("SR", False)]
+)
+async def test_claims_that_nowhere_lack_evidence_have_two_labels(
+    labels: str, two: bool, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply("SUPPORTS")
+    names = {"S": "SUPPORTS", "R": "REFUTES", "N": "NOT ENOUGH INFO"}
+    lines = [
+        {"id": str(n), "question": f"Claim {n}.", "answers": [names[one]], "passages": PASSAGES}
+        for n, one in enumerate(labels)
+    ]
+    data = tmp_path / "claims.jsonl"
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    context = Context(model="openai:test", attempts=1)
+    await evaluate(Options(data=data, limit=1, methods="concat", context=context, out=tmp_path / "out"))
+    assert ("NOT ENOUGH INFO" not in openai_server.chats()[-1].text) == two  # by all claims, although one is asked
 
 
 async def test_long_answers_without_short_ones_are_measured_by_f1(tmp_path: Path, openai_server: OpenAIServer) -> None:

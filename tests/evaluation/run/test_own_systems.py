@@ -34,8 +34,8 @@ def test_a_served_system_is_a_column_with_its_cost(quorum: Quorum, data: Path, o
     openai_server.reply(lambda request: "Ada Korn" if "Who" in request.text else "I don't know.")
     Path("prices.json").write_text(json.dumps({"openai:their-model": {"input": 1, "output": 1}}))
     spec = f"concat,mine={openai_server.url}#their-model"
-    ran = quorum("compare", "given", data, "--methods", spec, "--out", "out", "--prices", "prices.json")
-    assert (ran.code, "mine" in ran.out) == (0, True)
+    run = quorum("compare", "given", data, "--methods", spec, "--out", "out", "--prices", "prices.json")
+    assert (run.code, "mine" in run.out) == (0, True)
     rows = read_rows("out")
     assert [(rows[q]["em"], rows[q]["unknown"]) for q, _ in QUESTIONS] == [(1.0, False), (0.0, True)]
     assert rows[QUESTIONS[0][0]]["calls"] == 1
@@ -69,23 +69,23 @@ def test_systems_take_part_in_a_race(quorum: Quorum, openai_server: OpenAIServer
     openai_server.reply("someone else")
     systems = f"mine=python:my_race_module:answer,served={openai_server.url}#their-model"
     command = ("compare", "given", "questions.jsonl", "--methods", f"concat,{systems}", "--race", "questions")
-    ran = quorum(*command, "--out", "out")
-    assert ran.code == 0, ran.err
+    run = quorum(*command, "--out", "out")
+    assert run.code == 0, run.err
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
-    asked = {method: sum(row["method"] == method for row in rows) for method in ("concat", "mine", "served")}
-    assert asked["mine"] == count > max(asked["served"], asked["concat"])
+    asked_counts = {method: sum(row["method"] == method for row in rows) for method in ("concat", "mine", "served")}
+    assert asked_counts["mine"] == count > max(asked_counts["served"], asked_counts["concat"])
     assert json.loads(Path("out/recommendation.json").read_text())["best"] == "mine"
     before = len(openai_server.chats())
     assert quorum(*command, "--out", "out").code == 0
     assert len(openai_server.chats()) == before
 
 
-def test_a_folder_is_continued_with_the_same_system_alone(
+def test_a_folder_is_continued_only_with_the_same_system(
     quorum: Quorum, data: Path, openai_server: OpenAIServer
 ) -> None:
     assert quorum("eval", data, "--methods", f"mine={openai_server.url}#m", "--out", "out").code == 0
-    ran = quorum("eval", data, "--methods", f"mine={openai_server.url}#other", "--out", "out")
-    assert (ran.code, "configuration" in ran.err) == (2, True)
+    run = quorum("eval", data, "--methods", f"mine={openai_server.url}#other", "--out", "out")
+    assert (run.code, "configuration" in run.err) == (2, True)
 
 
 def test_names_and_settings_around_a_system() -> None:
@@ -105,7 +105,7 @@ def test_models_and_k_are_not_crossed_with_a_system(tmp_path: Path) -> None:
     assert unknown.cost_of(usage) is None
 
 
-def test_a_name_of_ours_is_refused(tmp_path: Path) -> None:
+def test_a_system_may_not_have_the_name_of_a_method(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="'sure'; give it another name"):
         list_columns(Options(data=tmp_path, methods="sure=python:json:dumps", context=Context()))
 

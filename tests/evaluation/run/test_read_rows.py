@@ -71,7 +71,7 @@ def test_a_device_is_no_results_file(tmp_path: Path) -> None:
         {},
     ],
 )
-def test_details_that_no_evaluation_wrote_are_one_sentence(details: dict[str, Any], tmp_path: Path) -> None:
+def test_foreign_details_are_refused_in_one_sentence(details: dict[str, Any], tmp_path: Path) -> None:
     folder = write_results(tmp_path, line_of())
     (folder / "details.jsonl").write_text(json.dumps({"method": "concat", "id": "1", **details}) + "\n")
     with pytest.raises(SetupError, match=r"details\.jsonl has a line that no evaluation wrote"):

@@ -18,8 +18,8 @@ PASSAGE = {"id": "p", "title": "Rhine", "text": "The Rhine flows through Basel."
 
 
 def question(id_: str, **more: Any) -> str:
-    asked = {"id": id_, "question": "Which town lies on the Rhine?", "answers": ["Basel"], "passages": [PASSAGE]}
-    return json.dumps(asked | more)
+    record = {"id": id_, "question": "Which town lies on the Rhine?", "answers": ["Basel"], "passages": [PASSAGE]}
+    return json.dumps(record | more)
 
 
 @pytest.fixture
@@ -35,13 +35,13 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def test_sound_questions_are_read_and_the_others_counted(data: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_good_records_are_read_and_bad_ones_counted(data: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "quorum"):
-        found = read_data(data, skip_bad=True)
+        dataset = read_data(data, skip_bad=True)
         again = read_data(data, skip_bad=True)
-    assert (found.count, found.skipped, found.given) == (3, 6, 3)
-    assert found == again
-    assert [record["id"] for record in found.questions()] == ["a", "e", "f"]
+    assert (dataset.count, dataset.skipped, dataset.given) == (3, 6, 3)
+    assert dataset == again
+    assert [record["id"] for record in dataset.questions()] == ["a", "e", "f"]
     assert [record["id"] for record in read_data(data, 2, skip_bad=True).questions()] == ["a", "e"]
     assert [one.getMessage() for one in caplog.records][:6] == [
         f"skipped {data}, line 2: not JSON (Expecting property name enclosed in double quotes); expected one object a "
@@ -59,7 +59,7 @@ def test_without_skip_bad_the_first_bad_record_stops_the_run(data: Path) -> None
         read_data(data)
 
 
-def test_nothing_but_broken_records(tmp_path: Path) -> None:
+def test_a_file_of_broken_records_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text("{broken\n", encoding="utf-8")
     with pytest.raises(
@@ -68,7 +68,7 @@ def test_nothing_but_broken_records(tmp_path: Path) -> None:
         read_data(path, skip_bad=True)
 
 
-def test_a_pool_goes_without_them(data: Path) -> None:
+def test_a_pool_leaves_out_bad_records(data: Path) -> None:
     source = find_passage_source(read_data(data, skip_bad=True), Options(data=data, corpus="pool"))
     assert source.skip_bad
     assert pool_passages(data, []) == [PASSAGE]
@@ -95,7 +95,7 @@ def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]
         ("compare", "given", "{data}", "--methods", "concat", "--out", "o"),
     ],
 )
-def test_every_command_that_measures_passes_them_over(
+def test_every_measuring_command_skips_bad_records(
     quorum: Callable[..., tuple[int, str]], data: Path, command: tuple[str, ...]
 ) -> None:
     args = [part.format(data=data) for part in command]

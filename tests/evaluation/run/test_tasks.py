@@ -85,8 +85,8 @@ REPLIES = [
 
 @pytest.mark.parametrize(("reply", "label"), REPLIES)
 def test_labels_are_read(reply: str, label: str) -> None:
-    found = parse_label(reply)
-    assert (found.value, found.malformed) == (label, False)
+    parsed = parse_label(reply)
+    assert (parsed.value, parsed.malformed) == (label, False)
 
 
 @pytest.mark.parametrize(
@@ -97,16 +97,16 @@ def test_labels_are_read(reply: str, label: str) -> None:
     ],
 )
 def test_no_label_or_two_are_malformed(reply: str) -> None:
-    found = parse_label(reply)
-    assert (found.value, found.malformed) == (UNKNOWN, True)
+    parsed = parse_label(reply)
+    assert (parsed.value, parsed.malformed) == (UNKNOWN, True)
 
 
 @given(st.text(max_size=120))
 @settings(max_examples=100)
 def test_any_reply_is_a_label_or_unknown(reply: str) -> None:
-    found = parse_label(reply)
-    assert found.value in (*LABELS, UNKNOWN)
-    assert found.malformed == (found.value == UNKNOWN)
+    parsed = parse_label(reply)
+    assert parsed.value in (*LABELS, UNKNOWN)
+    assert parsed.malformed == (parsed.value == UNKNOWN)
 
 
 @given(st.sampled_from(LABELS), st.sampled_from(["{}", "**{}**", "Label: {}", '"{}"', "{}.", " {}\n", "`{}`", "# {}"]))
@@ -149,7 +149,7 @@ def test_long_answers_are_read(reply: str, text: str) -> None:
     assert (parse_long_answer(reply).value, parse_long_answer(reply).malformed) == (text, False)
 
 
-def test_nothing_said_is_malformed() -> None:
+def test_an_empty_reply_is_malformed() -> None:
     for parse in (parse_turn, parse_long_answer):
         for reply in ("", " \n", "```\n```"):
             assert (parse(reply).value, parse(reply).malformed) == (UNKNOWN, True)
@@ -159,9 +159,9 @@ def test_nothing_said_is_malformed() -> None:
 @settings(max_examples=100)
 def test_any_reply_is_on_one_line(reply: str) -> None:
     for parse in (parse_turn, parse_long_answer):
-        found = parse(reply).value
-        assert found == " ".join(found.split())
-        assert found
+        parsed = parse(reply).value
+        assert parsed == " ".join(parsed.split())
+        assert parsed
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
@@ -178,7 +178,7 @@ async def asked(method: str, model: ScriptedModel, kind: str, **more: Any) -> An
 
 
 @pytest.mark.parametrize(
-    ("kind", "reply", "said"),
+    ("kind", "reply", "answer_text"),
     [
         ("label", "The claim is supported.", "SUPPORTS"),
         ("yes_no", "Yes, it was.", "yes"),
@@ -186,12 +186,12 @@ async def asked(method: str, model: ScriptedModel, kind: str, **more: Any) -> An
         ("long", "It was begun.\nIt was finished.", "It was begun. It was finished."),
     ],
 )
-async def test_the_answer_type_chooses_prompt_and_parser(kind: str, reply: str, said: str) -> None:
+async def test_the_answer_type_chooses_prompt_and_parser(kind: str, reply: str, answer_text: str) -> None:
     model = ScriptedModel().on(f"answer_{kind}", lambda _: reply).on(f"answer_candidates_{kind}", lambda _: reply)
     for method, calls in (("concat", 1), ("post_fusion", 3), ("concat_pf", 1), ("pf_concat", 4)):
         model.history.clear()
         result = await asked(method, model, kind)
-        assert (result["answer"], result["unknown"], len(model.history)) == (said, False, calls)
+        assert (result["answer"], result["unknown"], len(model.history)) == (answer_text, False, calls)
         assert result["malformed"] == {}
 
 
@@ -206,8 +206,8 @@ async def test_not_enough_info_is_an_answer_and_has_a_vote() -> None:
     result = await asked("post_fusion", votes, "label")
     assert (result["answer"], result["unknown"]) == (NOT_ENOUGH_INFO, False)
     assert result["confidence"] == pytest.approx(2 / 3)
-    assert [found["passage"] for found in result["evidence"]] == ["p1", "p3"]
-    assert all(found["start"] is None for found in result["evidence"])
+    assert [evidence["passage"] for evidence in result["evidence"]] == ["p1", "p3"]
+    assert all(evidence["start"] is None for evidence in result["evidence"])
 
 
 async def test_samples_agree_on_labels() -> None:

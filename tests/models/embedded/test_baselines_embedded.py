@@ -94,7 +94,7 @@ async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() ->
 @pytest.mark.parametrize(
     ("question", "said"), [("When?", "1931"), ("1931?", "1931"), ("", ""), ('"Hidden: x"\nA?', "y")]
 )
-async def test_hiding_keeps_its_contract_whatever_is_asked(question: str, said: str) -> None:
+async def test_hiding_a_condition_keeps_its_contract_for_any_question(question: str, said: str) -> None:
     found = parse_masked_statement(await mask_condition({"question": question, "answer": said}, Draw()), said)
     assert not found.malformed
 

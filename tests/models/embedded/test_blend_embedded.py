@@ -40,7 +40,7 @@ async def test_its_judgement_and_its_choice_agree() -> None:
     assert parse_passage_ids(await reply("judge_and_choose"), 3).value == [2]
 
 
-async def test_it_knows_nothing_by_heart() -> None:
+async def test_the_embedded_reader_has_no_memorised_answers() -> None:
     assert await reply("internal") == "Unknown"
     assert await reply("direct_from_memory", demonstrations="") == "Unknown"
     assert (await reply("reason_from_memory", demonstrations="")).endswith("So the answer is Unknown.")

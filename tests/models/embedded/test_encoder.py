@@ -102,7 +102,7 @@ async def test_embeddings_on_the_event_loop() -> None:
     assert await model.aembed_documents(["a river", "b"]) == model.embed_documents(["a river", "b"])
 
 
-def test_an_embedding_does_not_depend_on_its_company() -> None:
+def test_an_embedding_does_not_depend_on_its_batch() -> None:
     some = texts(20)
     alone = np.concatenate([get_encoder().embed([text]) for text in some])
     for more in (0, 1, 16):

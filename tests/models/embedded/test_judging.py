@@ -43,7 +43,7 @@ async def test_the_helpful_sentence_gets_the_highest_probability() -> None:
     assert chances[1] >= await get_filter_threshold() > max(chances[3:])
 
 
-async def test_a_passage_is_judged_the_same_in_any_company() -> None:
+async def test_the_judgement_of_a_passage_does_not_depend_on_its_batch() -> None:
     alone = [await score_sentences(QUESTION, [passage]) for passage in PASSAGES]
     assert await score_sentences(QUESTION, PASSAGES) == [own for found in alone for own in found]
     at_once = await asyncio.gather(*(score_sentences(QUESTION, [passage]) for passage in PASSAGES))

@@ -260,19 +260,19 @@ async def test_unserved_prompts_are_refused(sent: HumanMessage, named: str) -> N
 
 
 @pytest.mark.parametrize("prompt", sorted(REFUSED))
-async def test_claims_are_left_to_others(prompt: str) -> None:
+async def test_claims_are_refused(prompt: str) -> None:
     with pytest.raises(SetupError, match=r"cannot check claims .* for example --model openai:"):
         await reply(prompt)
 
 
 @pytest.mark.parametrize("prompt", sorted(JUDGED))
-async def test_answers_are_judged_by_others(prompt: str) -> None:
+async def test_judging_answers_is_refused(prompt: str) -> None:
     with pytest.raises(SetupError, match=r"cannot judge answers: it finds text.* for example --judge openai:"):
         await reply(prompt)
 
 
 @pytest.mark.parametrize("prompt", sorted(WRITTEN))
-async def test_questions_are_written_by_others(prompt: str) -> None:
+async def test_writing_questions_is_refused(prompt: str) -> None:
     with pytest.raises(SetupError, match=r"cannot write questions: it finds text.* for example --model openai:"):
         await reply(prompt)
 
@@ -285,7 +285,7 @@ async def test_synchronous_inside_a_running_loop() -> None:
     assert "Rohrau" in EmbeddedReader().invoke([message("answer", BORN, PASSAGES)]).text
 
 
-def test_a_closed_loop_is_let_go() -> None:
+def test_a_closed_event_loop_is_released() -> None:
     async def once() -> weakref.ref[asyncio.AbstractEventLoop]:
         await reply("answer")
         return weakref.ref(asyncio.get_running_loop())
@@ -413,7 +413,7 @@ async def test_an_unreadable_passage_does_not_affect_other_reads() -> None:
     assert "Rohrau" in good.reading.spans[0].text
 
 
-async def test_a_reading_is_the_same_whoever_reads_beside_it() -> None:
+async def test_concurrent_reads_do_not_change_a_reading() -> None:
     alone = await batching.read_passages(BORN, PASSAGES)
     forget()
     readings = await asyncio.gather(

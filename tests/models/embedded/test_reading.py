@@ -110,7 +110,7 @@ def corpus(*names: str) -> list[Passage]:
         ("Who led the first expedition to reach the South Pole?", ["roald-amundsen"], "Amundsen"),
     ],
 )
-def test_it_really_reads(question: str, names: list[str], answer: str) -> None:
+def test_the_reader_finds_answers_in_text_it_has_not_seen(question: str, names: list[str], answer: str) -> None:
     passages = corpus(*names)
     reading = read(question, *passages).reading
     assert contains_answer(reading.spans[0].text, [answer])
@@ -185,7 +185,7 @@ def test_a_very_long_question_leaves_room_for_passages() -> None:
     assert done.reading.spans
 
 
-def test_a_reading_does_not_depend_on_its_company() -> None:
+def test_a_reading_does_not_depend_on_its_batch() -> None:
     passages = corpus("joseph-haydn", "tea")
     jobs = [
         Job(f"Who {word}?", passages[n : n + 1 + n % 3])

@@ -28,13 +28,13 @@ async def test_names_are_added_to_a_question_that_refers_back(question: str, fou
     assert await stand_alone({"history": HISTORY, "question": question}, Draw()) == found
 
 
-async def test_names_of_the_last_turns_alone_count() -> None:
+async def test_only_names_of_the_last_turns_count() -> None:
     history = "User: Who was Ada Korn?\nAssistant: Nobody\n" + f"{HISTORY}\n{HISTORY}"
     assert "Korn" not in await stand_alone({"history": history, "question": "Why?"}, Draw())
 
 
 @given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
-async def test_its_reply_keeps_the_contract(question: str, asked: str, said: str) -> None:
+async def test_the_rewritten_question_keeps_its_contract(question: str, asked: str, said: str) -> None:
     line = " ".join(question.split())
     reply = await stand_alone({"history": f"User: {asked}\nAssistant: {said}", "question": question}, Draw())
     assert reply.startswith(line)

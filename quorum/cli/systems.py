@@ -1,0 +1,32 @@
+"""Systems of somebody's own on the command line: --system NAME=SPEC."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from quorum.core.errors import SetupError
+
+if TYPE_CHECKING:
+    from quorum.graphs.catalogue import Method
+
+Systems: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--system", metavar="NAME=SPEC", help="A system of your own that a composed method asks."),
+]
+
+
+def find_method(name: str, systems: Sequence[str] | None) -> "Method":
+    """The method of that name, or the one in a file with the systems that it asks."""
+    from quorum.core.composed_file import is_composed_name
+    from quorum.graphs import method_of
+
+    if not systems:
+        return method_of(name)
+    from quorum.evaluation.run.columns import read_systems
+    from quorum.graphs.composed import make_composed_method
+
+    found = read_systems(systems)
+    if not is_composed_name(name):
+        raise SetupError(f"--system {next(iter(found))} is for a composed method; give its file with --method.")
+    return make_composed_method(name, found)

@@ -1,0 +1,16 @@
+"""What a node changed in the state, as plain values."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def unwrap_update(update: Mapping[str, Any]) -> dict[str, Any]:
+    """The update, each value without the `Overwrite` by which it replaces what was there.
+
+    >>> from langgraph.types import Overwrite
+    >>> unwrap_update({"votes": Overwrite([]), "answer": "Paris"})
+    {'votes': [], 'answer': 'Paris'}
+    """
+    from langgraph.types import Overwrite
+
+    return {name: value.value if isinstance(value, Overwrite) else value for name, value in update.items()}

@@ -1,0 +1,80 @@
+"""The methods that a server offers: the catalogue's, and the cascades in the files that its owner named."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorum.core.composed_file import ComposedCascade, is_composed_name, read_composed
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.core.state import Usage
+from quorum.evaluation.compare.prices import Prices
+from quorum.graphs.catalogue import Method, all_methods
+
+if TYPE_CHECKING:
+    from quorum.evaluation.run.columns import Column
+
+NAME = re.compile(r"[A-Za-z][\w.-]{0,63}")
+
+
+@dataclass(frozen=True)
+class ServedCascade:
+    """A cascade under the name that clients use. about: what it does and costs; graph: read when the server starts."""
+
+    about: Method
+    graph: Any
+
+    @property
+    def composed(self) -> ComposedCascade:
+        composed: ComposedCascade = self.graph.composed
+        return composed
+
+    def make_column(self, context: Context, prices: Prices) -> "Column":
+        """The cascade as a column of an evaluation, which knows what its calls cost."""
+        from quorum.evaluation.run.columns import Column
+
+        return Column(self.about.name, self.about.name, {}, context, own=self.graph, prices=prices)
+
+    def cost(self, context: Context, usage: Mapping[str, Usage], prices: Prices) -> float | None:
+        """Dollars for the calls of one answer; None if a price is missing."""
+        return self.make_column(context, prices).cost_of(usage)
+
+
+def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Context) -> dict[str, ServedCascade]:
+    """The cascades of FILE or NAME=FILE texts, by name: without one, the name of the file.
+
+    Raises `SetupError` for a name that does not fit or is taken, a file that holds none, and one that was measured with
+    other settings than the server has.
+    """
+    found: dict[str, ServedCascade] = {}
+    for text in files:
+        given, equals, file = text.partition("=")
+        if not equals:
+            given, file = Path(text).stem, text
+        name = given.strip()
+        if not is_composed_name(file):
+            raise SetupError(f"--composed {text!r} names no .json file; give one that quorum compose wrote.")
+        if not NAME.fullmatch(name) or name in all_methods() or name in found:
+            raise SetupError(f"--composed {text!r} has no free name of its own; write --composed NAME={file}.")
+        found[name] = make_cascade(name, file, systems)
+        check_settings(found[name], base)
+    return found
+
+
+def make_cascade(name: str, file: str, systems: Mapping[str, str]) -> ServedCascade:
+    """The cascade in a file. Its messages call it by its name: clients do not learn where the file lies."""
+    from quorum.graphs.composed import build_graph, make_composed_method
+
+    composed = replace(read_composed(file), file=name)
+    return ServedCascade(replace(make_composed_method(file, systems), name=name), build_graph(composed, systems))
+
+
+def check_settings(cascade: ServedCascade, base: Context) -> None:
+    """Raise `SetupError` if a stage was measured with other settings, or on other passages of the collection."""
+    from quorum.nodes.ask_stage import check_collection, make_stage_context
+
+    for stage in cascade.composed.stages:
+        make_stage_context(base, cascade.composed, stage)
+    check_collection(cascade.composed, base)

@@ -1,0 +1,137 @@
+"""Cascades that the server's owner named are methods for clients; no client and no file names the systems in them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from api_server import Serve
+from openai_server import OpenAIServer, Request
+from quorum_command import Quorum
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.prices import Prices
+from quorum.graphs.own_system import own_system_graph
+from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
+from quorum.serving.serve import Options, make_service
+
+QUESTION = "When was the Lumen Tower finished?"
+GIVEN = {"id": "1", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931."}
+MODULE = "def answer(question):\n    return 'unknown' if 'finished' in question else 'Ada Korn'\n"
+OTHER = "python:my_served_module:other"
+
+
+@pytest.fixture
+def system() -> str:
+    """The spec of a system that does not know when something was finished."""
+    Path("my_served_module.py").write_text(MODULE + "\n\nother = answer\n")
+    return "python:my_served_module:answer"
+
+
+def write_cascade(system: str, name: str = "cascade.json") -> str:
+    """A file: the system `mine`; if unknown, concat by the loopback model."""
+    left_out = RUN_SETTINGS | {"retriever", "collection"}
+    own, ours = (describe_settings(Context(model=model), left_out) for model in ("embedded", "openai:test"))
+    spec_hash = own_system_graph("mine", system).spec_hash
+    first = {"name": "mine", "method": "mine", "accept": {"test": "known"}, "settings": own, "system": spec_hash}
+    last = {"name": "concat", "method": "concat", "accept": None, "settings": ours}
+    Path(name).write_text(json.dumps({"kind": "quorum composed", "stages": [first, last], "certificate": None}))
+    return name
+
+
+def test_a_cascade_is_a_model_that_asks_the_owners_system(
+    system: str, serve: Serve, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply("1931")
+    api = serve(model="embedded", composed=(f"cheap={write_cascade(system)}",), systems={"mine": system})
+    listed = {one["id"]: one["description"] for one in api.get("/v1/models").json()["data"]}
+    assert listed["cheap@towers"] == listed["cheap"] == "A cascade: mine (accepted: known), else concat."
+    known, unknown = (api.ask(question, model="cheap").quorum for question in ("Who built it?", QUESTION))
+    assert (known["answer"], list(known["usage"])) == ("Ada Korn", ["system"])
+    assert (unknown["answer"], set(unknown["usage"])) == ("1931", {"system", "answer"})
+    streamed = list(api.ask(QUESTION, model="cheap", stream=True))
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in streamed).startswith("1931")
+    assert 'quorum_questions_total{method="cheap",outcome="answered"} 3' in api.get("/metrics").text
+
+
+def test_a_client_does_not_change_what_was_measured(system: str, serve: Serve) -> None:
+    api = serve(model="embedded", composed=(f"cheap={write_cascade(system)}",), systems={"mine": system})
+    with pytest.raises(openai.BadRequestError, match="cheap was made for mine with k=5, and it is 7 now"):
+        api.ask(model="cheap", extra_body={"quorum": {"k": 7}})
+    for name in ("cascade.json", "./cascade.json", "mine", f"mine={system}", "cheap@private"):
+        with pytest.raises(openai.NotFoundError):
+            api.ask(model=name)
+
+
+@pytest.mark.parametrize(
+    ("composed", "systems", "said"),
+    [
+        ("cascade.json", {}, "cascade asks the system 'mine', and no file may say where that is"),
+        ("cascade.json", {"mine": OTHER}, "was measured with another system 'mine'"),
+        ("concat=cascade.json", None, "no free name of its own"),
+        ("a@b=cascade.json", None, "no free name of its own"),
+        ("none.json", None, "cannot be read"),
+        ("cascade", None, "names no .json file"),
+    ],
+)
+def test_a_cascade_that_cannot_be_served_is_told_at_the_start(
+    composed: str, systems: dict[str, str] | None, said: str, system: str
+) -> None:
+    write_cascade(system)
+    options = Options(composed=(composed,), systems={"mine": system} if systems is None else systems)
+    with pytest.raises(SetupError, match=said):
+        make_service(Context(), options, Prices())
+
+
+def test_other_settings_and_unknown_prices_are_told_at_the_start(system: str) -> None:
+    named: dict[str, Any] = {"composed": (write_cascade(system),), "systems": {"mine": system}}
+    with pytest.raises(SetupError, match="cascade was made for mine with k=5, and it is 9 now"):
+        make_service(Context(k=9), Options(**named), Prices())
+    with pytest.raises(SetupError, match="'openai:mine', which mine in cascade asks, has no price"):
+        make_service(Context(), Options(**named, dollars_per_day=1), Prices())
+
+
+def test_each_stage_has_the_price_of_its_own_model(system: str, openai_server: OpenAIServer) -> None:
+    Path("prices.json").write_text(
+        json.dumps({"openai:mine": {"input": 9, "output": 9}, "openai:test": {"input": 1e6, "output": 0}})
+    )
+    named: dict[str, Any] = {"composed": (write_cascade(system),), "systems": {"mine": system}}
+    prices = Prices(Path("prices.json"))
+    cascade = make_service(Context(), Options(**named, dollars_per_day=1), prices).permissions.cascades["cascade"]
+    used: Any = {"calls": 1, "input_tokens": 2, "output_tokens": 0, "cached_tokens": 0}
+    assert cascade.cost(Context(), {"answer": used}, prices) == pytest.approx(2)
+    assert cascade.cost(Context(), {"system": used | {"input_tokens": 1_000_000}}, prices) == pytest.approx(9)
+
+
+def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, openai_server: OpenAIServer) -> None:
+    def reply(request: Request) -> str:
+        return "1931"
+
+    openai_server.reply(reply)
+    Path("passages.jsonl").write_text(json.dumps(GIVEN) + "\n")
+    file = write_cascade(system)
+    command = ("ask", QUESTION, "--method", file, "--passages", "passages.jsonl")
+    ran = quorum(*command, "--system", f"mine={system}", "--json", "--trace")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["answer"] == "1931"
+    assert "Error in" not in ran.err
+    missing, other = quorum(*command), quorum(*command, "--system", f"mine={OTHER}")
+    assert (missing.code, other.code) == (2, 2)
+    assert "give it: --system mine=SPEC" in missing.err
+    assert "another system 'mine'" in other.err
+    wrong = quorum("ask", QUESTION, "--system", f"mine={system}")
+    assert (wrong.code, "is for a composed method" in wrong.err) == (2, True)
+
+
+def test_a_comparison_names_the_system_beside_the_cascade(
+    system: str, quorum: Quorum, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply("1931")
+    record = {"id": "1", "question": QUESTION, "answers": ["1931"], "passages": [GIVEN]}
+    Path("questions.jsonl").write_text(json.dumps(record) + "\n")
+    ran = quorum("eval", "questions.jsonl", "--methods", f"{write_cascade(system)},mine={system}", "--out", "results")
+    assert ran.code == 0, ran.err
+    rows = [json.loads(line) for line in Path("results/results.jsonl").read_text().splitlines()]
+    assert [(row["method"].partition("-")[0], row["em"]) for row in rows] == [("cascade", 1.0), ("mine", 0.0)]
