@@ -31,6 +31,7 @@ class LimitedSpending(ModelSpending):
     """
 
     raise_error = True  # a refused call ends the run
+    run_inline = False  # LangChain would leave the other handlers' coroutines behind
 
     def __init__(
         self,
