@@ -153,6 +153,13 @@ async def make_line(record: Record, recipe: Recipe, scorer: LogProbabilities | N
     stated = recipe.answer_type or (record.get("meta") or {}).get("answer_type")
     answer_type = str(stated or infer_answer_type(answers))
     measure = choose_measure(answers, answer_type) if recipe.measure == "auto" else recipe.measure
+    if answers and measure == "cxmi" and scorer is None:
+        kind = infer_answer_type(answers) if answer_type == "short" else answer_type
+        raise SetupError(
+            f"Question {record['id']!r} (answer type {kind}) takes the measure cxmi, which needs a model that gives "
+            "log-probabilities; add --scorer transformers:PATH or --scorer completions:MODEL, or name another measure "
+            "for all, such as --measure strinc."
+        )
     chosen = []
     if answers:
         chosen = await choose_silver(

@@ -120,7 +120,9 @@ def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
     out = tmp_path / "silver.jsonl"
     make_statistics(write(tmp_path / "data.jsonl", told), out, Recipe(measure="auto"), scorer=Asking())
     assert [line["measure"] for line in read_silver(out)] == ["strinc", "lexical", "cxmi"]
-    with pytest.raises(SetupError, match="cxmi needs a model that gives log-probabilities"):
+    with pytest.raises(
+        SetupError, match=r"measure cxmi, which needs a model that gives log-probabilities; add --scorer"
+    ):
         make_statistics(write(tmp_path / "data.jsonl", told), out, Recipe(measure="auto"))
 
 

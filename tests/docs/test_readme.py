@@ -120,3 +120,12 @@ def test_the_values_of_the_example_are_the_defaults(monkeypatch: pytest.MonkeyPa
     ):
         monkeypatch.setenv(name, value)
     assert Context() == plain
+
+
+def test_every_test_that_the_docs_name_is_there() -> None:
+    """docs/methods.md says which test holds each departure from a paper."""
+    code = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("*.py")))
+    for file in DOC_PAGES:
+        text = file.read_text(encoding="utf-8")
+        assert [name for name in re.findall(r"`(test_\w+)`", text) if f"def {name}(" not in code] == [], file.name
+        assert [path for path in re.findall(r"`(tests/[\w/.]+)`", text) if not (ROOT / path).exists()] == [], file.name

@@ -5,8 +5,7 @@ from typing import get_args, get_type_hints
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.labels import LABELS as ALL_LABELS
-from quorum.core.labels import NOT_ENOUGH_INFO, REFUTES, SUPPORTS
+from quorum.core.labels import LABELS, NOT_ENOUGH_INFO, REFUTES, SUPPORTS
 from quorum.core.text import normalize
 from quorum.datasets.records import Record
 
@@ -90,10 +89,10 @@ def infer_labels(answers: Iterable[Sequence[str]]) -> tuple[str, ...]:
         if not said or not said <= FEVER_LABELS:
             continue
         if said & {normalize(NOT_ENOUGH_INFO)}:
-            return ALL_LABELS
+            return LABELS
         found |= said
         count += 1
-    return (SUPPORTS, REFUTES) if count >= CLAIMS and len(found) == 2 else ALL_LABELS
+    return (SUPPORTS, REFUTES) if count >= CLAIMS and len(found) == 2 else LABELS
 
 
 def list_articles(record: Record) -> list[list[str]]:
