@@ -1,11 +1,12 @@
-"""Intervals, gates and honest scores on draws from recorded answers, whose truth is the full matrix."""
+"""Intervals, gates, calibrations and honest scores on draws from recorded answers, whose truth is the full matrix."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from benchmarks.decisions_recorded import Matrix
 from benchmarks.decisions_replay import QUESTIONS
+from quorum.algorithms.abstention import Threshold, find_threshold
 from quorum.algorithms.betting import compute_interval
 from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.algorithms.paired import compute_better_p_value, compute_margin_p_value, compute_paired_interval
@@ -46,6 +47,36 @@ def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float
         else:
             verdicts["cannot tell"] += 1
     return {name: count / draws for name, count in verdicts.items()}
+
+
+def judge_calibrations(
+    matrix: Matrix, draws: int, limits: Sequence[float], seed: int = 6
+) -> dict[float, dict[str, float]]:
+    """For each share of wrong answers that is promised: how often a threshold is given to a random method on QUESTIONS
+    draws, how often its promise holds in the full matrix, and the share of questions that are then answered.
+    """
+    draw, judged = np.random.default_rng(seed), {}
+    arrays = {name: matrix.arrays[name].astype(np.float64) for name in ("right", "unknown", "confidence")}
+    stating = np.flatnonzero(np.isfinite(arrays["confidence"]).any(axis=1))
+    for limit in limits:
+        promises: list[tuple[bool, float]] = []  # of the thresholds given: kept, share answered
+        for _ in range(draws):
+            method = draw.choice(stating)
+            right, unknown, confidence = (table[method] for table in arrays.values())
+            drawn = draw.integers(len(right), size=QUESTIONS)
+            known = (unknown == 0) & np.isfinite(confidence)
+            shown = drawn[known[drawn]]
+            found = find_threshold(confidence[shown], right[shown] == 0, QUESTIONS, limit, ERROR)
+            if isinstance(found, Threshold):
+                answered = known & (confidence >= found.value - SLACK)
+                promises.append((bool((right[answered] == 0).mean() <= limit), float(answered.mean())))
+        kept, answered_share = np.array(promises).T if promises else np.array([[1.0], [0.0]])
+        judged[limit] = {
+            "given": len(promises) / draws,
+            "kept": 1 - float((kept == 0).sum()) / draws,
+            "answered": float(answered_share.mean()),
+        }
+    return judged
 
 
 def judge_scores(matrix: Matrix, draws: int, questions: int, seed: int = 5) -> dict[str, float]:

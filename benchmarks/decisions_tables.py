@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.decisions_intervals import MARGIN, cover_differences, judge_gates, judge_scores
+from benchmarks.decisions_intervals import MARGIN, cover_differences, judge_calibrations, judge_gates, judge_scores
 from benchmarks.decisions_recorded import Matrix
 from benchmarks.decisions_replay import (
     CASCADE_ERROR,
@@ -23,8 +23,10 @@ from benchmarks.decisions_replay import (
 from quorum.algorithms.race import RACE_ERROR
 
 MARGINS = (0.05, 0.08)
+WRONG_AT_MOST = (0.5, 0.7)
 SHOWN = "runs saved / calls saved / all best lost, %"
 CASCADES_SHOWN = "certified / calls saved / promise kept, %"
+CALIBRATIONS_SHOWN = "given / promise kept / questions answered, %"
 FEW = 50  # questions, for intervals and scores
 SHIFTED_DRAWS = 10  # a shifted case is replayed this many times less often
 Found = Mapping[str, Mapping[str, Mapping[str, float]]]  # set -> rule -> figure
@@ -44,6 +46,7 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
             "cascades": start(replay_cascades, draws, MARGINS),
             "intervals": start(cover_differences, orders, FEW),
             "gates": start(judge_gates, orders),
+            "calibrations": start(judge_calibrations, orders, WRONG_AT_MOST),
             "scores": start(judge_scores, draws, FEW),
         }
         scripted = pool.submit(replay_scripted, orders)
@@ -57,6 +60,11 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
             ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS}: {CASCADES_SHOWN}", print_cascades),
             ("intervals", f"95% intervals of a difference on {FEW} questions: coverage, %", print_shares),
             ("gates", f"Gates of two random methods on {QUESTIONS} questions, margin {MARGIN:g}, %", print_shares),
+            (
+                "calibrations",
+                f"Calibrated on {QUESTIONS} questions, {orders:,} draws: {CALIBRATIONS_SHOWN}",
+                print_limits,
+            ),
             ("scores", f"The winner of {FEW} questions: its score less its true score, points", print_points),
         ):
             found[name] = {one: job.result() for one, job in jobs[name].items()}
@@ -66,6 +74,8 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
     verdict = judge_targets(
         [found["recorded"], found["drawn"]], found["future"], found["cascades"], found["intervals"], orders, draws
     )
+    kept = [one[limit]["kept"] for one in found["calibrations"].values() for limit in WRONG_AT_MOST]
+    verdict["calibrations keep their promise"] = all(1 - one <= most_errors(RACE_ERROR, orders) for one in kept)
     print(json.dumps({"benchmark": "decisions", **verdict}))
 
 
@@ -112,6 +122,17 @@ def print_cascades(title: str, found: Mapping[str, Mapping[float, Mapping[str, f
         for margin in MARGINS
     ]
     print_table(title, ["cascade", *found], rows)
+
+
+def print_limits(title: str, found: Mapping[str, Mapping[float, Mapping[str, float]]]) -> None:
+    rows = [
+        [
+            f"{limit:.0%} of the answers wrong at most",
+            *(" / ".join(percent(value) for value in one[limit].values()) for one in found.values()),
+        ]
+        for limit in WRONG_AT_MOST
+    ]
+    print_table(title, ["calibration", *found], rows)
 
 
 def print_shares(title: str, found: Mapping[str, Mapping[str, float]]) -> None:
