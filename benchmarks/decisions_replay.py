@@ -9,14 +9,9 @@ from numpy.typing import NDArray
 
 from benchmarks.decisions_recorded import Matrix
 from benchmarks.decisions_rules import RULES, Dropped
-from quorum.algorithms.cascades import (
-    Cascade,
-    RecordedAnswers,
-    certify_cascades,
-    design_cascades,
-    replay_cascade,
-    split_questions,
-)
+from quorum.algorithms.cascade_certificates import certify_cascades
+from quorum.algorithms.cascade_design import design_cascades, split_questions
+from quorum.algorithms.cascades import Cascade, RecordedAnswers, replay_cascade
 from quorum.algorithms.race import run_race
 
 Floats = NDArray[np.float64]

@@ -18,10 +18,9 @@ from typing import Any
 from quorum.algorithms.binomial import clopper_pearson_upper
 from quorum.api.documents import index
 from quorum.core.context import Context
-from quorum.core.state import ShownResult
 from quorum.core.text import normalize
+from quorum.evaluation.support import ShownResult, add_support
 from quorum.graphs import DEFAULT, answer
-from quorum.nodes.support import add_support
 
 FOLDER = Path(__file__).parent.parent / "data" / "own_documents"
 

@@ -48,14 +48,14 @@ GROUPS = (
         "Plain dicts, which JSON can hold.",
         """
         >>> import quorum
-        >>> found = quorum.answer_sync("Who wrote the Zen of Python?", "post_fusion", quorum.Context(k=2))
-        >>> found["answer"], found["unknown"], [vote["unknown"] for vote in found["votes"]]
+        >>> result = quorum.answer_sync("Who wrote the Zen of Python?", "post_fusion", quorum.Context(k=2))
+        >>> result["answer"], result["unknown"], [vote["unknown"] for vote in result["votes"]]
         ('Tim Peters', False, [True, False])
-        >>> first = found["evidence"][0]
-        >>> text = next(passage["text"] for passage in found["passages"] if passage["id"] == first["passage"])
+        >>> first = result["evidence"][0]
+        >>> text = next(passage["text"] for passage in result["passages"] if passage["id"] == first["passage"])
         >>> text[first["start"] : first["end"]]
         'Tim Peters'
-        >>> found["usage"]["answer"]["calls"], found["malformed"]
+        >>> result["usage"]["answer"]["calls"], result["malformed"]
         (2, {})
         """,
     ),
@@ -73,10 +73,10 @@ GROUPS = (
         >>> import quorum
         >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn."}]
         >>> record = {"question": "Who built the lighthouse?", "answers": ["Ada Korn"], "passages": passages}
-        >>> found = quorum.evaluate([record], "concat,post_fusion", out="shown")
-        >>> str(found).splitlines()[0].split()[:3]
+        >>> evaluation = quorum.evaluate([record], "concat,post_fusion", out="shown")
+        >>> str(evaluation).splitlines()[0].split()[:3]
         ['method', 'n', 'EM']
-        >>> sorted(found.differences[0])[:4]
+        >>> sorted(evaluation.differences[0])[:4]
         ['baseline', 'difference', 'high', 'low']
         """,
     ),
@@ -206,12 +206,12 @@ def list_fields(value: Any) -> list[str]:
     if value is quorum.Context:
         return []
     if is_typeddict(value):
-        found = {name: format_type(kind) for name, kind in value.__annotations__.items()}
+        kinds = {name: format_type(kind) for name, kind in value.__annotations__.items()}
     elif is_dataclass(value):
-        found = {one.name: format_type(one.type) for one in fields(value)}
+        kinds = {part.name: format_type(part.type) for part in fields(value)}
     else:
         return []
-    return [f"| `{name}` | {format_field_type(kind)} |" for name, kind in found.items()]
+    return [f"| `{name}` | {format_field_type(kind)} |" for name, kind in kinds.items()]
 
 
 def format_field_type(kind: str) -> str:

@@ -80,8 +80,8 @@ def answer_sync(
 
     >>> import quorum
     >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
-    >>> found = quorum.answer_sync("Who built the lighthouse?", given=passages)
-    >>> found["answer"], found["evidence"]
+    >>> result = quorum.answer_sync("Who built the lighthouse?", given=passages)
+    >>> result["answer"], result["evidence"]
     ('Ada Korn', [{'passage': '1', 'start': 44, 'end': 52}])
     """
     from quorum.core.sync import run_sync

@@ -5,7 +5,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk
 
 from quorum.core.thinking import remove_thinking
-from quorum.core.visible_text import VisibleText, may_open_silently
+from quorum.core.visible_text import VisibleText, may_open_silently, remember_silent_opening
+
+BEGINS_ANEW = "begins_anew"  # in a piece's metadata: what came of this message before was a thought, and was shown
 
 
 class VisibleMessages:
@@ -21,20 +23,25 @@ class VisibleMessages:
         if not isinstance(item, tuple) or not item:
             return item
         if len(item) == 2 and isinstance(item[0], AIMessage) and isinstance(item[1], dict):
-            return (self.clean_message(item[0], str(item[1].get("ls_model_name") or "")), item[1])
+            return self.clean_message(item[0], item[1])
         return (*item[:-1], self.clean(item[-1]))
 
-    def clean_message(self, message: AIMessage, model: str) -> AIMessage:
-        """A copy of the message with its visible text; the message itself if it has no other."""
+    def clean_message(self, message: AIMessage, about: dict[str, Any]) -> tuple[AIMessage, dict[str, Any]]:
+        """A copy of the message with its visible text, or the message itself if it has no other; its metadata."""
         if not isinstance(message.content, str):
-            return message
+            return message, about
         if not isinstance(message, AIMessageChunk):
             visible = remove_thinking(message.content)
             is_changed = visible != message.content.strip()
-            return message.model_copy(update={"content": visible}) if is_changed else message
+            return message.model_copy(update={"content": visible}) if is_changed else message, about
+        model = str(about.get("ls_model_name") or "")
         reply = self.replies.setdefault(str(message.id), VisibleText(may_open_silently(model)))
         is_last = message.chunk_position == "last"
         visible = reply.add(message.content, is_last=is_last)
+        if reply.opens_silently:
+            remember_silent_opening(model)
+        if reply.shows_thought:
+            about = {**about, BEGINS_ANEW: True}
         if is_last:
             del self.replies[str(message.id)]
-        return message if visible == message.content else message.model_copy(update={"content": visible})
+        return message if visible == message.content else message.model_copy(update={"content": visible}), about

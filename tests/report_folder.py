@@ -14,7 +14,8 @@ from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import Plan
-from quorum.evaluation.run.results import Results, write_json
+from quorum.evaluation.run.result_files import write_json
+from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.source import Source
 from quorum.evaluation.run.spending import Spending

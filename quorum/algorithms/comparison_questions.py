@@ -98,8 +98,8 @@ class Comparison:
 def parse_comparison(question: str) -> Comparison | None:
     """The two options and what is compared; None for any other question.
 
-    >>> found = parse_comparison("Who was born first, Ada Lovelace or Mary Somerville?")
-    >>> found.first, found.second, found.kind, found.wish
+    >>> comparison = parse_comparison("Who was born first, Ada Lovelace or Mary Somerville?")
+    >>> comparison.first, comparison.second, comparison.kind, comparison.wish
     ('Ada Lovelace', 'Mary Somerville', 'date', 'least')
     >>> parse_comparison("Who built the tower?") is None
     True

@@ -124,8 +124,8 @@ def compare(
     ...     {"question": "Who built the lighthouse?", "answers": ["Ada Korn"], "passages": passages},
     ...     {"question": "When was it built?", "answers": ["1874"], "passages": passages},
     ... ]
-    >>> found = quorum.compare("given", records, methods=["concat", "sure"], out="comparison")
-    >>> found.best, found.report.name
+    >>> comparison = quorum.compare("given", records, methods=["concat", "sure"], out="comparison")
+    >>> comparison.best, comparison.report.name
     ('concat', 'report.html')
     """
     return run_sync(

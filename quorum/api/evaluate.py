@@ -99,10 +99,10 @@ def evaluate(
     ...     {"question": "Who built the lighthouse?", "answers": ["Ada Korn"], "passages": passages},
     ...     {"question": "When was it built?", "answers": ["1874"], "passages": passages},
     ... ]
-    >>> found = quorum.evaluate(records, "concat,post_fusion", out="results")
-    >>> [(row["method"], row["em"], row["calls"]) for row in found.table]
+    >>> evaluation = quorum.evaluate(records, "concat,post_fusion", out="results")
+    >>> [(row["method"], row["em"], row["calls"]) for row in evaluation.table]
     [('concat', 1.0, 1.0), ('post_fusion', 1.0, 1.0)]
-    >>> found.rows[0]["answer"]
+    >>> evaluation.rows[0]["answer"]
     'Ada Korn'
     """
     return run_sync(

@@ -38,7 +38,7 @@ class AnswerText(Event):
     """The next piece of the answer. All pieces together are the answer of the result.
 
     A long answer and a dialogue's come as they are written, a short one and a vote's when it stands. replaces: what
-    came before does not stand, and this is the whole answer.
+    came before does not stand, and the answer begins with this piece.
     """
 
     text: str
@@ -56,36 +56,52 @@ class AnswerReader:
     """Reads the answer in the messages that a graph streams. shown: its text so far."""
 
     def __init__(self, question: str) -> None:
-        self.question, self.shown = question, ""
+        self.question, self.shown, self.visible, self.is_withdrawn = question, "", "", False
         self.replies: dict[str, str] = {}
         self.next_length = 0  # a reply is read again at this length: reading it after each piece takes quadratic time
 
-    def read(self, message: Any, about: Mapping[str, Any]) -> str:
-        """What a piece of a message adds to the answer: empty unless the call writes the answer."""
+    def read(self, message: Any, about: Mapping[str, Any]) -> AnswerText | None:
+        """What a piece of a message adds to the answer: nothing unless the call writes the answer."""
         from quorum.core.json_text import replace_half_characters
         from quorum.core.visible_text import find_visible
+        from quorum.graphs.visible_messages import BEGINS_ANEW
         from quorum.parsing.partial_answers import is_written_out, read_partial_answer
 
         prompt = str(about.get("prompt") or "")
         if about.get("prompt_detail") or not is_written_out(prompt):
-            return ""
+            return None
         before = self.replies.get(str(message.id), "")
+        if about.get(BEGINS_ANEW):
+            before = ""
+            self.withdraw()
         text = before + str(message.text)
         self.replies = {str(message.id): text}  # a call that is tried again begins anew
         if before and len(text) < self.next_length:
-            return ""
+            return None
         self.next_length = len(text) + len(text) // 32
         visible = find_visible(text, is_whole=False)  # graphs other than ours stream thoughts too
+        if before and not visible.startswith(self.visible):
+            self.withdraw()
+        self.visible = visible
         answer = replace_half_characters(read_partial_answer(prompt, visible, self.question))
-        if not answer.startswith(self.shown):
-            return ""
+        return self.show(answer) if answer.startswith(self.shown) else None
+
+    def show(self, answer: str) -> AnswerText | None:
+        """The piece by which the answer is longer than what was shown, if any."""
         piece, self.shown = answer[len(self.shown) :], answer
-        return piece
+        if not piece:
+            return None
+        replaces, self.is_withdrawn = self.is_withdrawn, False
+        return AnswerText(piece, replaces=replaces)
+
+    def withdraw(self) -> None:
+        """What was shown turned out to be a thought."""
+        self.is_withdrawn, self.shown = self.is_withdrawn or bool(self.shown), ""
 
     def finish(self, answer: str) -> AnswerText:
         """The last piece."""
         if answer.startswith(self.shown):
-            return AnswerText(answer[len(self.shown) :])
+            return self.show(answer) or AnswerText("", replaces=self.is_withdrawn)
         return AnswerText(answer, replaces=True)
 
 
@@ -143,7 +159,7 @@ async def stream(
     async for space, mode, part in parts:
         if mode == "messages":
             if piece := reader.read(*part):
-                yield AnswerText(piece)
+                yield piece
         elif mode == "values":
             last = last if space else part
         else:

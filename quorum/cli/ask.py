@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from quorum.api.stream import Event
     from quorum.core.context import Context
-    from quorum.core.state import Passage, Result, ShownResult
+    from quorum.core.state import Passage, Result
+    from quorum.evaluation.support import ShownResult
     from quorum.evaluation.trace import Step, Tracer
     from quorum.graphs import Graph
 
@@ -59,7 +60,7 @@ def ask(
     import asyncio
 
     from quorum.cli.settings import read_context
-    from quorum.nodes.support import add_support
+    from quorum.evaluation.support import add_support
 
     context = read_context(
         settings,

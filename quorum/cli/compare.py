@@ -164,7 +164,7 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     from rich.text import Text
 
     from quorum.cli.show import make_plain_table, make_stderr_console, make_stdout_console
-    from quorum.evaluation.compare.recommend import format_dollars
+    from quorum.evaluation.compare.format_figures import format_dollars
 
     table = make_plain_table("estimated for a question", "calls", "between", "tokens", "cost", right=True)
     for name, method_estimate in estimate.methods.items():
@@ -183,7 +183,7 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
 
 def describe_total(estimate: "Estimate") -> str:
     """'In all 124 questions: about 1,612 calls, ...'."""
-    from quorum.evaluation.compare.recommend import describe_bill
+    from quorum.evaluation.compare.format_figures import describe_bill
 
     tokens = estimate.input_tokens + estimate.output_tokens
     bill = describe_bill(estimate.cost, estimate.seconds)
@@ -224,7 +224,7 @@ def write_result_line(decision: "Decision") -> str:
     """The last line of --json: what recommendation.json says, the measures of every method, and the report's path."""
     import json
 
-    from quorum.evaluation.run.results import read_config
+    from quorum.evaluation.run.config_file import read_config
 
     scores = decision.scores
     line = {

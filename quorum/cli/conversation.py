@@ -15,7 +15,8 @@ from quorum.core.places import describe_place
 
 if TYPE_CHECKING:
     from quorum.api.stream import Event
-    from quorum.core.state import Result, ShownResult
+    from quorum.core.state import Result
+    from quorum.evaluation.support import ShownResult
 
 COMMAND_HELP = """\
 /method NAME      ask another method; alone: which one is asked
@@ -60,7 +61,7 @@ class Conversation:
     async def ask(self, question: str) -> None:
         """Answer a question and print the answer as it comes, after what a follow-up was understood as."""
         from quorum.api.stream import answer_and_report
-        from quorum.nodes.support import add_support
+        from quorum.evaluation.support import add_support
 
         history = [
             turn

@@ -1,4 +1,4 @@
-"""Delays the garbage collector, which would look through the hundreds of thousands of objects that imports make."""
+"""Delays the garbage collector, which would look through the hundreds of thousands of objects of imports."""
 
 import gc
 from typing import Any

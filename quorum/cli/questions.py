@@ -107,7 +107,7 @@ def questions(
 def estimate_words(estimate: "Estimate") -> str:
     """'To write 100 questions: about 330 calls, ...', each kept at the first try; drafts that are not cost more."""
     from quorum.core.text import format_count
-    from quorum.evaluation.compare.recommend import describe_bill
+    from quorum.evaluation.compare.format_figures import describe_bill
 
     calls = f"{estimate.calls:,} calls, about {estimate.tokens:,.0f} tokens"
     return (

@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from quorum.core.places import describe_place, make_file_link
-from quorum.core.state import Evidence, Passage, Result, ShownResult, Support
+from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
+from quorum.evaluation.support import ShownResult, Support, is_unsure
 from quorum.nodes.evidence import is_claimed
-from quorum.nodes.support import is_unsure
 
 
 def make_stdout_console() -> Console:

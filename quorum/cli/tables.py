@@ -17,7 +17,7 @@ from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.recommend import Figures
+    from quorum.evaluation.compare.recommendation import Figures
     from quorum.evaluation.run.race import RunningRace
     from quorum.evaluation.run.race_result import RaceResult, Standing
 

@@ -9,7 +9,7 @@ import os
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -186,22 +186,30 @@ def check_setting(name: str, value: Any) -> None:
     """Raise a `SetupError` if the value has the wrong type or is out of range."""
     try:
         get_validator(name).validate_python(value, strict=not isinstance(value, int))
-    except ValidationError as error:
-        raise SetupError(
-            f"Setting {name}={value!r} does not fit: {explain_error(error)}. {list_choices(name)}".strip()
-        ) from None
+    except ValidationError:
+        raise SetupError(f"Setting {name}={value!r} does not fit; give {describe_values(name)}.") from None
 
 
-def explain_error(error: ValidationError) -> str:
-    """Pydantic's messages in one line, each once."""
-    return "; ".join(dict.fromkeys(item["msg"][0].lower() + item["msg"][1:] for item in error.errors()))
+def describe_values(name: str) -> str:
+    """The values that fit a setting, in words.
+
+    >>> describe_values("k"), describe_values("timeout"), describe_values("ranking")
+    ('a whole number from 1 to 1000', 'a number above 0', 'one of: eager, lazy')
+    """
+    schema = get_validator(name).json_schema()
+    return ", or ".join(describe_type(one) for one in reversed(schema.get("anyOf", [schema])))
 
 
-def list_choices(name: str) -> str:
-    """'Choose one of: all, staged.' for a setting with choices, else an empty text."""
-    hint = typing.get_type_hints(Context)[name]
-    choices = next((part for part in (hint, *get_args(hint)) if get_origin(part) is Literal), None)
-    return f"Choose one of: {', '.join(map(str, get_args(choices)))}." if choices else ""
+def describe_type(schema: Mapping[str, Any]) -> str:
+    """The values of one type of a JSON schema, in words."""
+    if "enum" in schema:
+        return f"one of: {', '.join(schema['enum'])}"
+    kind = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "null": "none"}
+    least, most, above = (schema.get(bound) for bound in ("minimum", "maximum", "exclusiveMinimum"))
+    bounds = f" above {above}" if above is not None else ""
+    if least is not None:
+        bounds = f" from {least} on" if most is None else f" from {least} to {most}"
+    return kind.get(schema.get("type", ""), "a text" if schema.get("type") == "string" else "a mapping") + bounds
 
 
 def parse_setting(name: str, text: str) -> Any:
@@ -224,7 +232,7 @@ def parse_setting(name: str, text: str) -> Any:
     try:
         value = convert(text)
     except ValueError:
-        raise SetupError(f"Setting {name}={text!r} does not fit: expected {name_type(hint)}.") from None
+        raise SetupError(f"Setting {name}={text!r} does not fit; give {describe_values(name)}.") from None
     check_setting(name, value)
     return value
 
@@ -235,12 +243,6 @@ def parse_bool(text: str) -> bool:
     if text.lower() not in words:
         raise ValueError(text)
     return words[text.lower()]
-
-
-def name_type(hint: Any) -> str:
-    """The type of a setting in words, for messages."""
-    kinds = [part for part in (get_args(hint) or (hint,)) if part is not type(None)]
-    return {"bool": "true or false", "int": "a whole number", "float": "a number"}.get(kinds[0].__name__, "text")
 
 
 def make_context(settings: Mapping[str, str], **given: Any) -> Context:

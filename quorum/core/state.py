@@ -242,33 +242,6 @@ class Result(Answer, Counters, total=False):
     """A graph's output: the answer and what it took."""
 
 
-class Support(TypedDict):
-    """The statement of a passage that holds the answer, or, where the answer is not sure, the closest one.
-
-    passage: its id; start, end: characters of its text; sentence: these characters; span: the characters of the text
-    that answer, or null. certainty: the probability (0..1) that the statement answers, by the embedded reader's
-    calibration; null with other models. sure: whether the answer can be shown without a warning.
-    """
-
-    passage: str
-    start: int
-    end: int
-    sentence: str
-    span: list[int] | None
-    certainty: float | None
-    sure: bool
-
-
-class ShownResult(Result, total=False):
-    """A result as people see it: with the statement that supports the answer, and a sentence about the question.
-
-    Both are null if there is nothing to show. note: for example that the offline reader reads English only.
-    """
-
-    support: Support | None
-    note: str | None
-
-
 class State(Question, Result, total=False):
     """Everything that a node may read or write.
 

@@ -1,12 +1,18 @@
 """The visible part of a reply that is still being written: what stands outside `<think>`, also where a tag is split."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from quorum.core.thinking import THINKING_TAG
 
 TAG_BEGINS = re.compile(r"(?:<|\[|◁)/?[A-Za-z]{0,8}\s{0,9}\Z")  # the end of a text may be the beginning of a tag
 OPENS_SILENTLY = re.compile(r"r1\b|qwq|think|reason|deepseek|magistral", re.IGNORECASE)
+THOUGHTS_BEGIN = (
+    *("okay,", "ok,", "ok so", "okay so", "alright,", "hmm", "wait,", "let me ", "let's ", "first, i ", "i need to "),
+    *("we need to ", "we are asked ", "the user asks ", "the user is ", "the user wants ", "so the user ", "so, the "),
+)  # how a reply begins that may be a thought whose opening tag is missing
+LONGEST_BEGINNING = max(map(len, THOUGHTS_BEGIN))
+silent_models: set[str] = set()  # models of this process that have sent a closing tag alone
 
 
 def find_visible(text: str, *, is_whole: bool) -> str:
@@ -32,20 +38,38 @@ def find_visible(text: str, *, is_whole: bool) -> str:
 
 
 def may_open_silently(model: str) -> bool:
-    """Whether a model's chat template may open its thought, so that the server sends the closing tag alone.
+    """Whether a model's chat template may open its thought, so that the server sends the closing tag alone: its name
+    says that it thinks, or it has done so before.
 
     >>> may_open_silently("deepseek-r1:8b"), may_open_silently("gpt-4o-mini")
     (True, False)
     """
-    return bool(OPENS_SILENTLY.search(model))
+    return model in silent_models or bool(OPENS_SILENTLY.search(model))
+
+
+def remember_silent_opening(model: str) -> None:
+    """From now on nothing of this model's replies is shown before their first tag."""
+    if model:
+        silent_models.add(model)
+
+
+def may_begin_thought(text: str) -> bool:
+    """Whether a reply begins, or may still begin, as thoughts do.
+
+    >>> may_begin_thought("Okay, the tower"), may_begin_thought("Ok"), may_begin_thought("Oklahoma")
+    (True, True, False)
+    """
+    begin = text.lstrip()[:LONGEST_BEGINNING].lower()
+    return any(begin.startswith(one) or one.startswith(begin) for one in THOUGHTS_BEGIN)
 
 
 @dataclass
 class VisibleText:
-    """Takes the pieces of a reply as they come, and gives those of its visible part.
+    """Takes the pieces of a reply as they come, and gives those of its visible part; each piece is read once.
 
     may_think: the reply may begin inside a thought, whose opening tag the server keeps for itself: nothing is shown
-    before the first tag.
+    before the first tag. Of other replies this holds while they begin as thoughts do. shows_thought: the last piece
+    ended a thought that was shown, because nothing told it from an answer; the visible text begins anew after it.
 
     >>> reply = VisibleText()
     >>> [reply.add(piece) for piece in ("<th", "ink>Hm", "</think>", "Par", "is")]
@@ -53,15 +77,63 @@ class VisibleText:
     """
 
     may_think: bool = False
-    text: str = ""
-    shown: str = ""
+    shows_thought: bool = False
+    opens_silently: bool = False
+    is_thinking: bool = False
+    has_tag: bool = False
+    rest: str = ""  # the end of what came, which may be the beginning of a tag
+    held: list[str] = field(default_factory=list)  # what may be a thought
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def shown(self) -> str:
+        """The visible text so far."""
+        return "".join(self.pieces)
 
     def add(self, piece: str, *, is_last: bool = False) -> str:
         """The visible text that this piece adds."""
-        self.text += piece
-        if self.may_think and not is_last and not THINKING_TAG.search(self.text):
-            return ""
-        visible = find_visible(self.text, is_whole=is_last)
-        new = visible[len(self.shown) :] if visible.startswith(self.shown) else visible
-        self.shown = visible
-        return new
+        text, self.rest, begin, new = self.rest + piece, "", 0, list[str]()
+        self.shows_thought = False
+        for tag in THINKING_TAG.finditer(text):
+            is_closing = tag.lastgroup is not None
+            if not self.is_thinking:
+                new = [] if is_closing else [*self.held, *new, text[begin : tag.start()]]
+                self.held = []
+                if is_closing:
+                    self.forget_thought()
+            begin, self.is_thinking, self.has_tag = tag.end(), not is_closing, True
+        return self.show(new, text[begin:], is_last)
+
+    def forget_thought(self) -> None:
+        """What came so far was a thought whose opening tag is missing."""
+        self.shows_thought = self.shows_thought or bool(self.pieces)
+        self.opens_silently = True
+        self.pieces = []
+
+    def show(self, new: list[str], text: str, is_last: bool) -> str:
+        """The visible text of new pieces and of a text without a tag, whose end may be the beginning of one."""
+        tag = None if is_last else TAG_BEGINS.search(text)
+        if tag is not None:
+            text, self.rest = text[: tag.start()], tag.group()
+        if not self.is_thinking:
+            new = [*new, text]
+        if not self.has_tag and not is_last and not self.pieces:
+            self.held += new
+            if self.may_think or may_begin_thought(self.get_beginning()):
+                return ""
+            new = []
+        visible = "".join([*self.held, *new])
+        self.held = []
+        visible = visible if self.pieces else visible.lstrip()
+        if visible:
+            self.pieces.append(visible)
+        return visible
+
+    def get_beginning(self) -> str:
+        """The beginning of what is held, long enough to tell whether it may be a thought's."""
+        found = ""
+        for one in self.held:
+            found = (found + one).lstrip()
+            if len(found) >= LONGEST_BEGINNING:
+                break
+        return found

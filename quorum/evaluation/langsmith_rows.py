@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from quorum.evaluation.metrics.registry import list_metrics
-from quorum.evaluation.run.results import Row
+from quorum.evaluation.run.column_scores import Row
 from quorum.models.tracing import clean_value
 
 COUNTED_KEYS = ("calls", "malformed", "verbose", "dropped")

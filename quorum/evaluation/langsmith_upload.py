@@ -24,9 +24,10 @@ from requests import RequestException
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.langsmith_rows import Place, make_example, make_example_id, make_feedback, make_runs
+from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.config import compute_short_hash
+from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.details import LineIndex
-from quorum.evaluation.run.results import Row, read_config
 from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.models.tracing import TraceClient, clean_value, hides_passages
 

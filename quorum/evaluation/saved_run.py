@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from quorum.core.json_text import parse_json
-from quorum.core.state import ShownResult
+from quorum.evaluation.support import ShownResult
 from quorum.evaluation.trace import FORMAT_NAME, Step, read_step
 
 DEEPEST_NESTING = 60  # lists and objects inside each other; a graph in a graph takes about ten

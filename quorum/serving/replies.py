@@ -9,8 +9,8 @@ from secrets import token_hex
 from typing import Any
 
 from quorum.core.places import describe_place
-from quorum.core.state import Passage, Result, ShownResult, Usage
-from quorum.nodes.support import is_unsure
+from quorum.core.state import Passage, Result, Usage
+from quorum.evaluation.support import ShownResult, is_unsure
 
 SNIPPET = 90  # characters of a passage on each side of what supports the answer
 PUBLIC = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies

@@ -11,9 +11,9 @@ from quorum.api.stream import Event, answer_and_report
 from quorum.core.context import Context
 from quorum.core.state import Result, Usage
 from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.support import add_support
 from quorum.graphs import answer
 from quorum.models.call import call
-from quorum.nodes.support import add_support
 from quorum.serving.chat_request import ChatRequest
 from quorum.serving.conversation import read_question, read_turns
 from quorum.serving.errors import Refusal

@@ -9,10 +9,9 @@ from typing import Any
 from nicegui import html, ui
 
 from quorum.core.places import describe_place
-from quorum.core.state import ShownResult
 from quorum.core.text import format_count
+from quorum.evaluation.support import ShownResult, is_unsure
 from quorum.graphs import all_methods
-from quorum.nodes.support import is_unsure
 from quorum.ui.details import list_parts
 from quorum.ui.run import Answer, Run, count_totals, list_node_states, list_visited_nodes
 from quorum.ui.texts import draw_table, draw_text

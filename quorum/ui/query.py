@@ -39,7 +39,7 @@ class Query:
             raise SetupError("There is no question yet; write one.")
         if len(self.question) > LONGEST_QUESTION:
             raise SetupError(f"The question has more than {LONGEST_QUESTION:,} characters; shorten it.")
-        columns = parse_methods(self.methods, make_query_context(self.settings, base))
+        columns = parse_methods(self.methods, make_query_context(self.settings, base), takes_files=False)
         for column in columns:
             check_changeable(column.settings)
         return columns
@@ -82,7 +82,7 @@ def parse_link(query: str, base: Context) -> tuple[Query, bool]:
         elif name in words:
             words[name] = value
     known = select_changed(settings, base)
-    parse_methods(words["methods"], base)
+    parse_methods(words["methods"], base, takes_files=False)  # a link must not make the server read a file
     return Query(words["q"], words["methods"], known, words["follows"]), words["run"] == "1"
 
 

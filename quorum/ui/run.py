@@ -14,11 +14,10 @@ from uuid import UUID
 
 from quorum.api.stream import AnswerText, Event, answer_and_report
 from quorum.core.errors import QuorumError
-from quorum.core.state import ShownResult
 from quorum.evaluation.run.columns import Column
+from quorum.evaluation.support import ShownResult, add_support
 from quorum.evaluation.trace import Step, Tracer
 from quorum.models.tracing import clean_value
-from quorum.nodes.support import add_support
 from quorum.ui.query import Query
 
 QUOTED_PATH = r"(?<=['\"])(?:~|[A-Za-z]:)?[/\\][^'\"]+(?=['\"])"  # may hold spaces

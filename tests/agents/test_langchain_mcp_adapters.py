@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -54,13 +55,13 @@ def url(tmp_path: Path, openai_server: OpenAIServer) -> Iterator[str]:
 
 def make_environment(**more: str) -> dict[str, str]:
     """The environment without the settings of the user who runs the tests."""
-    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    return environment | {"LANGSMITH_TRACING": "false"} | more
+    told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    return told | {"LANGSMITH_TRACING": "false"} | more
 
 
 def speak(request: Request) -> Response:
     """The model of the method says 1931; the agent's model calls the tool `ask`, then repeats what it gave."""
-    if request.body["model"] != "agent":
+    if request.body["model"] == "test":
         return Response("1931")
     if request.body["messages"][-1]["role"] == "tool":
         content = request.body["messages"][-1]["content"]
@@ -71,20 +72,25 @@ def speak(request: Request) -> Response:
     return Response("", finish="tool_calls", message={"tool_calls": [made]})
 
 
-@pytest.fixture
-def found(url: str, openai_server: OpenAIServer) -> Any:
-    """What the client's steps gave."""
+def run_in_the_clients_environment(*command: str, **environment: str) -> str:
+    """Run Python there, and return what it wrote."""
     assert PYTHON.exists(), "make test-agents makes the environment of this test"
     run = subprocess.run(
-        [str(PYTHON), str(CLIENT), url, TOKEN, openai_server.url],
-        env=make_environment(),
+        [str(PYTHON), *command],
+        env=make_environment(**environment),
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return run.stdout
+
+
+@pytest.fixture
+def found(url: str, openai_server: OpenAIServer) -> Any:
+    """What the client's steps gave."""
+    return json.loads(run_in_the_clients_environment(str(CLIENT), url, TOKEN, openai_server.url))
 
 
 def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(found: Any) -> None:
@@ -100,3 +106,11 @@ def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(found: Any) -> No
     assert found["resource"] == f"towers\n\n{TOWER}"
     assert [kind for kind, _ in found["agent"]] == ["human", "ai", "tool", "ai"]
     assert found["agent"][-1][1] == "Quorum says: 1931"
+
+
+def test_the_example_of_the_page_runs(url: str, openai_server: OpenAIServer) -> None:
+    page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    [script] = [one for one in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "langchain_mcp_adapters" in one]
+    script = script.replace("http://127.0.0.1:8766/mcp", url).replace("Bearer TOKEN", f"Bearer {TOKEN}")
+    said = run_in_the_clients_environment("-c", script, OPENAI_BASE_URL=openai_server.url, OPENAI_API_KEY="none")
+    assert said == "Quorum says: 1931\n"

@@ -7,19 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from quorum.algorithms.cascades import (
-    AcceptanceTest,
-    Candidate,
-    RecordedAnswers,
-    Stage,
-    certify_cascades,
-    compute_losses,
-    compute_stage_shares,
-    design_cascades,
-    list_cascades,
-    replay_cascade,
-    split_questions,
-)
+from quorum.algorithms.cascade_certificates import certify_cascades, compute_losses
+from quorum.algorithms.cascade_design import Candidate, design_cascades, list_cascades, split_questions
+from quorum.algorithms.cascades import AcceptanceTest, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 
 
 def make_recorded_answers(right: np.ndarray, cost: list[float], known: np.ndarray | None = None) -> RecordedAnswers:

@@ -1,14 +1,19 @@
 """`quorum.stream`: the nodes as they finish, and last the result."""
 
 import asyncio
+import re
+from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import FrozenInstanceError
 
 import pytest
+from langchain_core.messages import AIMessageChunk
 from openai_server import OpenAIServer, Response
 
 from quorum import METHODS, AnswerText, Context, Event, NodeFinished, RunFinished, SetupError, answer, stream
+from quorum.api.stream import AnswerReader
 from quorum.core.state import Passage
+from quorum.core.visible_text import silent_models
 
 PASSAGES: list[Passage] = [
     {"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."},
@@ -130,3 +135,58 @@ async def test_messages_of_a_graph_hold_no_thoughts(openai_server: OpenAIServer)
             item if modes == "messages" else item[1] for item in items if modes == "messages" or item[0] == "messages"
         ]
         assert "".join(message.text for message, _ in pieces) == "Ada Korn"
+
+
+THOUGHT = "It was Ida, I should say, as the first passage has it. No: the text names Ada Korn. So that is settled."
+
+
+@pytest.fixture
+def forgotten_models() -> Iterator[None]:
+    """What this process has learned about models is forgotten afterwards."""
+    silent_models.clear()
+    yield
+    silent_models.clear()
+
+
+@pytest.mark.usefixtures("forgotten_models")
+async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(openai_server: OpenAIServer) -> None:
+    """A reply that nothing tells from an answer: it is shown, withdrawn at the tag, and held back from then on."""
+    openai_server.reply(f"{THOUGHT}</think>{LONG_ANSWER}")
+    context = Context(model="openai:plain", answer_type="long")
+    first = [event for event in await events_of("concat", context) if isinstance(event, AnswerText)]
+    [place] = [number for number, event in enumerate(first) if event.replaces]
+    assert "".join(event.text for event in first[place:]) == LONG_ANSWER
+    assert place > 0
+    assert len(first[place:]) > 3  # the answer itself comes as it is written
+    again = await events_of("concat", context)
+    assert not any(event.replaces for event in again if isinstance(event, AnswerText))
+    assert "".join(list_pieces(again)) == LONG_ANSWER
+
+
+@pytest.mark.usefixtures("forgotten_models")
+@pytest.mark.parametrize("begin", ["Okay, so who built it? ", "Hmm. ", "We need to find out who built it. "])
+async def test_what_begins_as_thoughts_do_is_held_back(begin: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(f"{begin}{THOUGHT}</think>{LONG_ANSWER}")
+    assert (
+        "".join(list_pieces(await events_of("concat", Context(model="openai:other", answer_type="long"))))
+        == LONG_ANSWER
+    )
+
+
+def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(forgotten_models: None) -> None:
+    """Other graphs than ours stream what the model sends."""
+    reader, about = AnswerReader(QUESTION), {"prompt": "answer_long"}
+    words = re.findall(r"\S+\s*", f"{THOUGHT}</think>{LONG_ANSWER}")
+    pieces = [reader.read(AIMessageChunk(word, id="1"), about) for word in words]
+    pieces.append(reader.finish(LONG_ANSWER))
+    found = [piece for piece in pieces if piece is not None]
+    [place] = [number for number, piece in enumerate(found) if piece.replaces]
+    assert place > 0
+    assert "".join(piece.text for piece in found[place:]) == LONG_ANSWER
+
+
+@pytest.mark.usefixtures("forgotten_models")
+async def test_an_answer_that_begins_as_thoughts_do_is_shown_at_its_end(openai_server: OpenAIServer) -> None:
+    openai_server.reply(f"Okay, {LONG_ANSWER}")
+    events = await events_of("concat", Context(model="openai:other", answer_type="long"))
+    assert "".join(list_pieces(events)) == f"Okay, {LONG_ANSWER}"

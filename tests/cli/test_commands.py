@@ -7,7 +7,7 @@ import pytest
 from openai_server import OpenAIServer, Request, make_error
 from quorum_command import CommandOutcome, Quorum
 
-from quorum.core.state import ShownResult
+from quorum.evaluation.support import ShownResult
 from quorum.graphs import METHODS
 
 TOWER_TEXT = "The tower was finished in 1889. Gustave Eiffel's company built it in Paris."

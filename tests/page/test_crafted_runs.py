@@ -152,7 +152,8 @@ def test_impossible_saved_runs_are_refused(text: str, tmp_path: Path) -> None:
 
 
 def test_a_card_shows_the_sentence_with_its_span() -> None:
-    from quorum.core.state import Passage, ShownResult, Support
+    from quorum.core.state import Passage
+    from quorum.evaluation.support import ShownResult, Support
     from quorum.ui.cards import describe_support
 
     passage = Passage(id="p", title="Handbook", text="Hours\nThe office opens at 7:30. Ring twice.")

@@ -8,7 +8,8 @@ import pytest
 from browser import Page
 from report_folder import make_decision
 
-from quorum.evaluation.compare.recommend import Figures, find_pareto_front
+from quorum.evaluation.compare.recommend import find_pareto_front
+from quorum.evaluation.compare.recommendation import Figures
 from quorum.evaluation.report.page import read_asset, write_cost_section
 from quorum.graphs import METHODS
 

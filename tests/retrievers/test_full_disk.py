@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.results import Results, explain_write_errors, write_json
+from quorum.evaluation.run.result_files import explain_write_errors, write_json
+from quorum.evaluation.run.results import Results
 
 FULL_DISK = Path("/dev/full")  # Linux: a file on a disk that is always full
 needs_full = pytest.mark.skipif(not FULL_DISK.exists(), reason="no /dev/full here")

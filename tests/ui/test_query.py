@@ -38,12 +38,14 @@ def test_a_link_may_start_its_question() -> None:
     ("query", "message"),
     [
         ("k=0", "Setting k=0 does not fit"),
-        ("k=many", "expected a whole number"),
+        ("k=many", "give a whole number from 1 to 1000"),
         ("set=nonsense=1", "no setting 'nonsense'"),
         ("set=store=/tmp/elsewhere", "does not change 'store'"),
         ("set=journal=/tmp/file", "does not change 'journal'"),
         ("methods=no_such", "no method 'no_such'"),
         ("methods=concat[", "cannot be read"),
+        ("methods=concat,/etc/composed.json", "names a file, which is not taken here"),
+        ("methods=composed.json,a]", "names a file, which is not taken here"),
         ("&".join(["k=1"] * 201), "more than 200 parts"),
     ],
 )

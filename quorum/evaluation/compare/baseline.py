@@ -9,8 +9,8 @@ from quorum.algorithms.paired import compute_paired_interval
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.registry import WORTH, is_binary, list_compared_measures
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap, holm, mcnemar, questions_needed, sign_flip
+from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.race_result import RaceResult
-from quorum.evaluation.run.results import ColumnScores
 
 COMPARED_DIGITS = 6
 FEW_QUESTIONS = 100

@@ -9,27 +9,21 @@ from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import compare_groups
 from quorum.evaluation.compare.describe_race import describe_open_race, describe_race
+from quorum.evaluation.compare.describe_recommendation import describe_baseline
 from quorum.evaluation.compare.estimate import Estimate
 from quorum.evaluation.compare.figures import calibrate, compute_figures, compute_mean_costs, find_shared_questions
-from quorum.evaluation.compare.recommend import (
-    Figures,
-    Recommendation,
-    describe_baseline,
-    format_percent,
-    format_points,
-    get_cost,
-    is_within,
-    recommend,
-    to_json,
-)
+from quorum.evaluation.compare.format_figures import format_percent, format_points
+from quorum.evaluation.compare.recommend import is_within, recommend, to_json
+from quorum.evaluation.compare.recommendation import Figures, Recommendation, get_cost
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.compare.wrong_cost import choose_at_costs, describe_choices
 from quorum.evaluation.decisions.compose import Guarantee, compose
 from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.evaluation.metrics.registry import WORTH
 from quorum.evaluation.metrics.uncertainty import Calibration
+from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.results import ColumnScores, write_json
+from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
 
 FEWEST_QUESTIONS = 20  # whose halves can choose anything

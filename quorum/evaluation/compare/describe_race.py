@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from quorum.algorithms.race import Mode
-from quorum.evaluation.compare.recommend import format_percent, join_first_names
+from quorum.evaluation.compare.format_figures import format_percent, join_first_names
 from quorum.evaluation.run.race_result import RaceResult
 
 NOTHING_NEW = "about new questions this says nothing"

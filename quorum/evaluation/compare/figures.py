@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from quorum.evaluation.compare.recommend import Figures
+from quorum.evaluation.compare.recommendation import Figures
 from quorum.evaluation.compare.wrong_cost import count_shares
 from quorum.evaluation.metrics.registry import WORTH
 from quorum.evaluation.metrics.statistics import bootstrap, percentile
 from quorum.evaluation.metrics.uncertainty import Calibration, compute_calibration
+from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race_result import RaceResult
-from quorum.evaluation.run.results import ColumnScores
 
 
 def find_shared_questions(scores: Mapping[str, ColumnScores], race: RaceResult | None = None) -> list[str]:

@@ -9,7 +9,8 @@ from langchain_core.messages import BaseMessage
 from typing_extensions import TypedDict
 
 from quorum.evaluation.compare.prices import FREE_PRICE, Prices
-from quorum.evaluation.run.results import read_config, write_json
+from quorum.evaluation.run.config_file import read_config
+from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, SpentElsewhere
 
 

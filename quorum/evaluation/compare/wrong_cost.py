@@ -10,7 +10,7 @@ import numpy as np
 
 from quorum.evaluation.metrics.registry import WORTH, is_binary
 from quorum.evaluation.metrics.statistics import holm, mcnemar, sign_flip
-from quorum.evaluation.run.results import ColumnScores
+from quorum.evaluation.run.column_scores import ColumnScores
 
 ALPHA = 0.05
 RESAMPLES = 1_000

@@ -10,7 +10,7 @@ from quorum.algorithms.abstention import Threshold, count_least_answers, find_th
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
-from quorum.evaluation.run.results import write_json
+from quorum.evaluation.run.result_files import write_json
 
 LEFT_OUT = {"answer_type", "calibration"}  # of the settings that a file must share with the run that uses it
 

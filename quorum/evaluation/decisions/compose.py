@@ -7,28 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from quorum.algorithms.cascades import (
-    DESIGN_SHARE,
-    Cascade,
-    Certificate,
-    RecordedAnswers,
-    Stage,
-    certify_cascades,
-    compute_losses,
-    compute_stage_shares,
-    design_cascades,
-    replay_cascade,
-    split_questions,
-)
+from quorum.algorithms.cascade_certificates import Certificate, certify_cascades, compute_losses
+from quorum.algorithms.cascade_design import DESIGN_SHARE, design_cascades, split_questions
+from quorum.algorithms.cascades import Cascade, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 from quorum.algorithms.paired import count_fewest_questions, estimate_questions_to_certify
 from quorum.core.composed_file import FILE_KIND
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
-from quorum.evaluation.compare.recommend import format_dollars, format_percent
+from quorum.evaluation.compare.format_figures import format_dollars, format_percent
 from quorum.evaluation.decisions.answer_table import COST_UNITS, Unit, make_answer_table
 from quorum.evaluation.decisions.recorded_results import RecordedResults
 from quorum.evaluation.run.details import LineIndex
-from quorum.evaluation.run.results import write_json
+from quorum.evaluation.run.result_files import write_json
 from quorum.prompts import BUILT_IN
 
 LOSE_AT_MOST, CONFIDENCE, SEED = 0.03, 0.9, 0
@@ -245,7 +235,7 @@ def describe_composed(composed: ComposeResult, terms: Guarantee) -> list[str]:
     if composed.certificate is None:
         return describe_single_method(composed, terms)
     steps = [
-        f"{stage.method} ({stage.accept.words()}; asked {format_percent(composed.shares[stage.method], 0)})"
+        f"{stage.method} ({stage.accept.describe()}; asked {format_percent(composed.shares[stage.method], 0)})"
         if stage.accept
         else f"{stage.method} (asked {format_percent(composed.shares[stage.method], 0)})"
         for stage in composed.cascade

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quorum.algorithms.cascades import average_by_group
+from quorum.algorithms.cascade_certificates import average_by_group
 from quorum.algorithms.paired import (
     compute_better_p_value,
     compute_margin_p_value,
@@ -17,7 +17,7 @@ from quorum.algorithms.paired import (
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
-from quorum.evaluation.run.results import list_differences
+from quorum.evaluation.run.config_file import list_differences
 
 GATE_ERROR = 0.05
 Verdict = Literal["pass", "fail", "cannot tell"]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.registry import is_binary
+from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.read_rows import is_of, read_rows
-from quorum.evaluation.run.results import read_config
 from quorum.evaluation.run.tasks import list_measures
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,8 @@ from quorum.datasets.records import Record
 from quorum.evaluation.compare.figures import compute_mean_costs
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap
+from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.results import ColumnScores
 from quorum.evaluation.run.score import Scores
 
 NAMES = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}

@@ -11,7 +11,7 @@ from quorum.evaluation.experiments.analyses import Panel
 from quorum.evaluation.experiments.experiment import Experiment, PaperFigures
 from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.metrics.statistics import bootstrap
-from quorum.evaluation.run.results import ColumnScores
+from quorum.evaluation.run.column_scores import ColumnScores
 
 TITLES = {
     "em": "EM",

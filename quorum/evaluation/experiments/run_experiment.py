@@ -41,7 +41,7 @@ from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import check_models
-from quorum.evaluation.run.results import write_json
+from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.source import Progress, ignore_progress
 

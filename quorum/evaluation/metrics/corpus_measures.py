@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.results import measure_names
+from quorum.evaluation.run.column_scores import measure_names
 
 CorpusMeasure = Callable[[list[str], list[list[str]]], float]
 

@@ -21,8 +21,11 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.core.private_files import open_private_text
 from quorum.core.state import Usage
+from quorum.evaluation.run.column_scores import Row
+from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.read_rows import read_rows
-from quorum.evaluation.run.results import Results, Row, explain_write_errors, read_config, read_whole_lines, write_json
+from quorum.evaluation.run.result_files import explain_write_errors, read_whole_lines, write_json
+from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.source import Progress
 from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.workers import run_workers

@@ -16,7 +16,7 @@ from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_json_lines
 from quorum.evaluation.questions.check import Draft
 from quorum.evaluation.questions.draw import QUESTION_KINDS, Kind
-from quorum.evaluation.run.results import explain_write_errors
+from quorum.evaluation.run.result_files import explain_write_errors
 
 
 class QuestionFile:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from quorum.evaluation.compare.recommend import Figures, format_dollars
+from quorum.evaluation.compare.format_figures import format_dollars
+from quorum.evaluation.compare.recommendation import Figures
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.report.chart_labels import Box, draw_label, draw_leader, place_labels
 

@@ -5,7 +5,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorum.evaluation.compare.recommend import Figures, format_dollars
+from quorum.evaluation.compare.format_figures import format_dollars
+from quorum.evaluation.compare.recommendation import Figures
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.report.chart_labels import NUMBER_CLASS
 from quorum.evaluation.report.charts import (

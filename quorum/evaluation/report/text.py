@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.core.private_files import open_private_text
-from quorum.evaluation.compare.recommend import ALPHA, NAME_OF_MEASURE, format_dollars, format_percent, join_first_names
+from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_first_names
+from quorum.evaluation.compare.recommendation import ALPHA, NAME_OF_MEASURE
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
+from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.race_result import sort_standings
-from quorum.evaluation.run.results import Summary, read_config
+from quorum.evaluation.run.results import Summary
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision

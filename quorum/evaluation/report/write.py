@@ -15,7 +15,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from quorum.core.private_files import open_private_text
-from quorum.evaluation.compare.recommend import NAME_OF_MEASURE
+from quorum.evaluation.compare.recommendation import NAME_OF_MEASURE
 from quorum.evaluation.report.page import read_asset, write_body
 from quorum.evaluation.report.questions import (
     QUESTIONS_PER_CHUNK,
@@ -27,7 +27,7 @@ from quorum.evaluation.report.questions import (
 )
 from quorum.evaluation.report.text import write_markdown, write_methods_csv, write_questions_csv
 from quorum.evaluation.run.details import LineIndex
-from quorum.evaluation.run.results import explain_write_errors
+from quorum.evaluation.run.result_files import explain_write_errors
 from quorum.evaluation.run.source import Progress, ignore_progress
 
 if TYPE_CHECKING:

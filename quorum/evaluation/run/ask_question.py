@@ -14,10 +14,10 @@ from quorum.core.errors import CallError
 from quorum.core.labels import LABELS, NOT_ENOUGH_INFO
 from quorum.core.state import Passage, Result, is_either, merge_malformed, merge_usage
 from quorum.datasets.records import Record
+from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail, Details, make_detail
 from quorum.evaluation.run.gold_placement import find_gold_rank, place_gold
-from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.rows import make_answered_row, make_failed_row
 from quorum.evaluation.run.spending import Spending, StoredCalls
 from quorum.evaluation.run.tasks import get_stated_task, list_labels

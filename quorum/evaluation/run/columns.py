@@ -185,9 +185,11 @@ def read_systems(texts: Sequence[str]) -> dict[str, str]:
     return systems
 
 
-def parse_methods(text: str, context: Context, systems: Mapping[str, str] | None = None) -> list[Column]:
+def parse_methods(
+    text: str, context: Context, systems: Mapping[str, str] | None = None, *, takes_files: bool = True
+) -> list[Column]:
     """The columns named in `text` ('all' is every method), their settings over those of `context`. systems: the specs
-    of those that are stages of composed methods.
+    of those that are stages of composed methods. takes_files: whether a method may be the file of a composed one.
 
     >>> [column.context.k for column in parse_methods("concat,sure[k=10]", Context(k=3))]
     [3, 10]
@@ -202,6 +204,8 @@ def parse_methods(text: str, context: Context, systems: Mapping[str, str] | None
                 "write names with a comma between, settings in brackets: 'concat,post_fusion[vote=staged;k=10]'."
             )
         position = item.end()
+        if not takes_files and is_composed_name(item["method"]):
+            raise SetupError(f"The method {item['method']!r} names a file, which is not taken here; name a method.")
         settings = parse_settings((item["settings"] or "").split(";"))
         chosen = item["method"] != "all"
         names = [method_of(item["method"]).name] if chosen else list(all_methods())

@@ -15,7 +15,7 @@ from typing import Any, Self, TypedDict, cast
 from quorum.core.json_text import parse_json
 from quorum.core.private_files import open_private_bytes
 from quorum.core.state import Evidence, Passage, Result, Usage, Vote
-from quorum.evaluation.run.results import explain_write_errors, read_whole_lines
+from quorum.evaluation.run.result_files import explain_write_errors, read_whole_lines
 from quorum.evaluation.watch import Call, Step, Watch
 
 COPIED_KEYS = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "unsupported")

@@ -13,9 +13,9 @@ from quorum.core.errors import SetupError
 from quorum.core.ray_cluster import connect_cluster, count_cores
 from quorum.core.ray_workers import WorkerPool, map_items
 from quorum.evaluation.run.ask_question import Questioner
+from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.engine_worker import Answers, Asker, Job, RemainingQuestions, Services
-from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.rounds import Recorder, Round
 from quorum.evaluation.run.rows import make_failed_row
 

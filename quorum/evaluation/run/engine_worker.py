@@ -13,9 +13,9 @@ from typing import Any
 from quorum.core.ray_workers import limit_to_one_core
 from quorum.datasets.records import Record
 from quorum.evaluation.run.ask_question import Questioner
+from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail
-from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.spending import ModelSpending, SpentElsewhere
 from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.embedded.encoder import get_encoder

@@ -16,6 +16,7 @@ import numpy as np
 from quorum.algorithms.race import RACE_ERROR, Mode, Race, compute_worth
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.statistics import Floats
+from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet, group_records
 from quorum.evaluation.run.race_result import (
@@ -28,7 +29,7 @@ from quorum.evaluation.run.race_result import (
     sort_standings,
     take_units,
 )
-from quorum.evaluation.run.results import Results, Row
+from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.tasks import list_measures
 
 MOST_AHEAD = 2  # a question may be asked when at most this many times the concurrency wait to be settled before it

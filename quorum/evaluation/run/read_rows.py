@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from quorum.core.errors import SetupError
 from quorum.core.files import open_regular, read_bounded_lines
 from quorum.core.json_text import parse_json
-from quorum.evaluation.run.results import Row
+from quorum.evaluation.run.column_scores import Row
 
 LARGEST_NUMBER = 1e15  # no measure, count or time is larger
 REQUIRED_KEYS = ("method", "id")

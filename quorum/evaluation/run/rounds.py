@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from quorum.datasets.records import Record
+from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.details import Details
 from quorum.evaluation.run.race import RunningRace
-from quorum.evaluation.run.results import Results, Row
+from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.spending import Spending
 
 

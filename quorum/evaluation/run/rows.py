@@ -7,7 +7,7 @@ from quorum.core.state import Result
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.answers import Reference
 from quorum.evaluation.metrics.registry import list_metrics, list_plugin_metrics, score_result
-from quorum.evaluation.run.results import Row
+from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.tasks import list_articles, read_group, read_groups
 
 

@@ -15,13 +15,14 @@ from quorum.core.errors import SetupError
 from quorum.core.private_files import make_private_folder
 from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.config_file import write_config
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.details import Details
 from quorum.evaluation.run.gold_placement import add_gold
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race import RunningRace, Watch, start_race
 from quorum.evaluation.run.race_result import RaceResult
-from quorum.evaluation.run.results import Results, write_config
+from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.rounds import Recorder, Round, split_into_rounds
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import Progress, fill_collections, ignore_progress

@@ -10,9 +10,11 @@ from quorum.evaluation.compare.baseline import Comparison, compare_groups
 from quorum.evaluation.metrics.corpus_measures import compute_corpus_measures
 from quorum.evaluation.metrics.judge import judge_answers
 from quorum.evaluation.metrics.registry import list_compared_measures
+from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race_result import RaceResult
-from quorum.evaluation.run.results import ColumnScores, Summary, write_json
+from quorum.evaluation.run.result_files import write_json
+from quorum.evaluation.run.results import Summary
 from quorum.evaluation.run.run_plan import Rows
 from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.evaluation.run.spending import Spending

@@ -11,7 +11,7 @@ from quorum.cli.tables import Column, format_cell, format_interval, make_panel_t
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare, compare_groups
 from quorum.evaluation.metrics.statistics import bootstrap, mcnemar, sign_flip
-from quorum.evaluation.run.results import ColumnScores, Row
+from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
 def scores(em: dict[str, float | None], **more: dict[str, float | None]) -> ColumnScores:

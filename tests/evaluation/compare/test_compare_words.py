@@ -10,17 +10,10 @@ from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
-from quorum.evaluation.compare.recommend import (
-    Figures,
-    Recommendation,
-    find_pareto_front,
-    format_dollars,
-    join_first_names,
-    join_names,
-    read_budget,
-    recommend,
-)
-from quorum.evaluation.run.results import ColumnScores, Row
+from quorum.evaluation.compare.format_figures import format_dollars, join_first_names, join_names
+from quorum.evaluation.compare.recommend import find_pareto_front, read_budget, recommend
+from quorum.evaluation.compare.recommendation import Figures, Recommendation
+from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
 def scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed: int = 0) -> ColumnScores:

@@ -14,9 +14,9 @@ from quorum.evaluation.compare.figures import compute_figures, find_shared_quest
 from quorum.evaluation.compare.recommend import recommend
 from quorum.evaluation.compare.wrong_cost import choose_at_costs, count_shares, describe_choices
 from quorum.evaluation.metrics.registry import WORTH
+from quorum.evaluation.run.column_scores import ColumnScores, Row
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RunningRace
-from quorum.evaluation.run.results import ColumnScores, Row
 
 
 def answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> ColumnScores:

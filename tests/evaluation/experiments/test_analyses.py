@@ -10,7 +10,7 @@ from openai_server import OpenAIServer, Request, make_error
 from quorum.core.context import Context
 from quorum.evaluation.experiments.analyses import best_of_runs, find_shared_name, split_by_top, spread_of_draws
 from quorum.evaluation.experiments.preference import compare_summaries, decide_outcome, read_pairs
-from quorum.evaluation.run.results import ColumnScores, Row
+from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 CONTEXT = Context(model="openai:test", attempts=1)
 

@@ -16,7 +16,7 @@ from quorum.cli.main import main
 from quorum.evaluation.experiments import paper_figures
 from quorum.evaluation.experiments.catalogue import ALIASES, EXPERIMENTS, experiment_of
 from quorum.evaluation.experiments.experiment import Experiment
-from quorum.evaluation.run.results import Row
+from quorum.evaluation.run.column_scores import Row
 
 RIVERS = {
     "Rhine": "Basel",

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from report_folder import HTML_ATTACK, METHODS, make_decision, make_report
 
-from quorum.evaluation.compare.recommend import Figures
+from quorum.evaluation.compare.recommendation import Figures
 from quorum.evaluation.report.charts import Axis, choose_ticks, draw_quality_against_cost, make_cost_axis
 from quorum.evaluation.report.questions import escape_script_json
 from quorum.evaluation.report.text import escape_cell, escape_markdown

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from quorum.core.errors import SetupError
+from quorum.evaluation.run.column_scores import Row, measure_names
+from quorum.evaluation.run.config_file import write_config
 from quorum.evaluation.run.dataset import read_data
-from quorum.evaluation.run.results import Results, Row, measure_names, write_config
+from quorum.evaluation.run.results import Results
 
 
 def row(id_: str, method: str = "concat", **given: Any) -> Row:

@@ -17,12 +17,12 @@ from openai_server import OpenAIServer, Request, Response, make_error
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.evaluation.run.config import make_config
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
-from quorum.evaluation.run.results import Row
 from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.source import Progress, ignore_progress
 

@@ -5,7 +5,7 @@ from openai_server import OpenAIServer
 
 from quorum import Context, Passage, Result, answer
 from quorum.core.state import Evidence
-from quorum.nodes.support import add_support, find_support, is_unsure
+from quorum.evaluation.support import add_support, find_support, is_unsure
 
 HANDBOOK = [
     Passage(

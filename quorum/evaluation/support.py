@@ -3,9 +3,11 @@
 import re
 from typing import TYPE_CHECKING
 
+from typing_extensions import TypedDict
+
 from quorum.algorithms.question_language import find_foreign_language
 from quorum.core.context import Context
-from quorum.core.state import Passage, Result, ShownResult, Support
+from quorum.core.state import Passage, Result
 from quorum.core.statements import find_statement
 from quorum.nodes.evidence import find_span, has_no_evidence
 
@@ -15,6 +17,33 @@ SHELL_COMMAND = re.compile(r"[a-z$./_-][\w./$-]*(?: \S+){1,11}(?<![.!?:])")
 
 if TYPE_CHECKING:
     from quorum.models.embedded.statements import Statement
+
+
+class Support(TypedDict):
+    """The statement of a passage that holds the answer, or, where the answer is not sure, the closest one.
+
+    passage: its id; start, end: characters of its text; sentence: these characters; span: the characters of the text
+    that answer, or null. certainty: the probability (0..1) that the statement answers, by the embedded reader's
+    calibration; null with other models. sure: whether the answer can be shown without a warning.
+    """
+
+    passage: str
+    start: int
+    end: int
+    sentence: str
+    span: list[int] | None
+    certainty: float | None
+    sure: bool
+
+
+class ShownResult(Result, total=False):
+    """A result as people see it: with the statement that supports the answer, and a sentence about the question.
+
+    Both are null if there is nothing to show. note: for example that the offline reader reads English only.
+    """
+
+    support: Support | None
+    note: str | None
 
 
 async def add_support(question: str, result: Result, context: Context) -> ShownResult:

@@ -1,0 +1,212 @@
+"""What a server adds to a question: python -m benchmarks.serving
+
+The same questions by one method over the sample collection, in this process by `quorum.answer`, and from `quorum serve
+--no-page` through OpenAI's own client, both against one model server: one question at a time, 16 at once, and streamed
+until the first piece of a long answer. Both ways take turns in each round; figures are medians of the rounds. The
+journal is off and BM25 searches, so that little else takes time. Targets: 12 ms for a question, 12 ms for the first
+piece, and 0.6 times the questions a second of this process.
+"""
+
+import argparse
+import asyncio
+import math
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import MODEL, ROOT, Control, judge_targets, make_questions, report, run_server
+from quorum.api.stream import AnswerText, stream
+from quorum.core.context import Context
+from quorum.graphs import answer
+from quorum.retrievers.collections import ensure_sample
+
+METHOD, AT_ONCE = "concat", 16
+LATENCY = 0.05  # seconds until a streamed reply begins
+WAYS = ("in process", "served")
+TARGETS = {"ms a question": 12.0, "ms to the first piece": 12.0, "questions/s": 0.6}
+Work = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to ask. ask: answers a question; begin: the time of the first piece of a long answer, after it is read
+    whole; compute: the processor seconds so far of all processes that take part.
+    """
+
+    ask: Work
+    begin: Callable[[str], Awaitable[float]]
+    compute: Callable[[], float]
+
+
+def make_in_process(context: Context) -> Way:
+    """Asks in this process."""
+    long = replace(context, answer_type="long")
+
+    async def ask(question: str) -> None:
+        await answer(question, METHOD, context)
+
+    async def begin(question: str) -> float:
+        events = stream(question, METHOD, long)
+        times = [time.perf_counter() async for event in events if isinstance(event, AnswerText) and event.text]
+        return times[0]
+
+    return Way(ask, begin, time.process_time)
+
+
+@asynccontextmanager
+async def open_client(url: str, pid: int) -> AsyncIterator[Way]:
+    """Asks a server by OpenAI's client. pid: the server's process."""
+    from openai import AsyncOpenAI
+
+    async with AsyncOpenAI(base_url=f"{url}v1", api_key="none", max_retries=0) as client:
+
+        async def ask(question: str) -> None:
+            messages: Any = [{"role": "user", "content": question}]
+            await client.chat.completions.create(model=METHOD, messages=messages)
+
+        async def begin(question: str) -> float:
+            messages: Any = [{"role": "user", "content": question}]
+            own: Any = {"quorum": {"answer_type": "long"}}
+            chunks = await client.chat.completions.create(model=METHOD, messages=messages, stream=True, extra_body=own)
+            times = [time.perf_counter() async for one in chunks if one.choices and one.choices[0].delta.content]
+            return times[0]
+
+        yield Way(ask, begin, lambda: time.process_time() + read_processor_seconds(pid))
+
+
+def read_processor_seconds(pid: int) -> float:
+    """The processor seconds of another process so far, from Linux's /proc; nan elsewhere."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return math.nan
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def run_quorum(folder: Path, settings: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Run `quorum serve` in a process of its own, with a store of its own. Yields its address and its process."""
+    command = [sys.executable, "-c", "from quorum.cli.main import main; main()", "serve", "--no-page", "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--store", str(folder / "served"), *settings],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = re.search(r"http://\S+", line)
+    if found is None:
+        raise RuntimeError(f"The server did not start: {line}{process.communicate()[0]}")
+    try:
+        yield found.group(), process.pid
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+
+
+async def measure_way(way: Way, server: Control, questions: Sequence[str]) -> dict[str, float]:
+    """Milliseconds a question, by the clock and of computing; questions a second; milliseconds to the first piece."""
+    server.behave()
+    alone, first, computed = [], [], way.compute()
+    for question in questions:
+        begun = time.perf_counter()
+        await way.ask(question)
+        alone.append(1000 * (time.perf_counter() - begun))
+    computed, waiting = way.compute() - computed, [*questions, *questions][::-1]
+
+    async def worker() -> None:
+        while waiting:
+            await way.ask(waiting.pop())
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
+    rate = 2 * len(questions) / (time.perf_counter() - begun)
+    server.behave(latency=LATENCY)
+    for question in questions:
+        begun = time.perf_counter()
+        first.append(1000 * (await way.begin(question) - begun))
+    return {
+        "ms a question": statistics.median(alone),
+        "ms of computing a question": 1000 * computed / len(questions),
+        "questions/s": rate,
+        "ms to the first piece": statistics.median(first) - 1000 * LATENCY,
+    }
+
+
+async def compare_ways(
+    context: Context, quorum: tuple[str, int], server: Control, rounds: int, count: int
+) -> list[dict[str, Any]]:
+    """What each way took, by round; the first round, which imports and connects, is left out."""
+    questions = [str(one["question"]) for one in make_questions(count, 1)]
+    found = []
+    async with open_client(*quorum) as served:
+        ways = dict(zip(WAYS, (make_in_process(context), served), strict=True))
+        for _ in range(rounds + 1):
+            found.append({name: await measure_way(way, server, questions) for name, way in ways.items()})
+    return found[1:]
+
+
+def measure_rounds(rounds: int, questions: int) -> list[dict[str, Any]]:
+    """What each way took, by round, against a model server and a `quorum serve` of their own."""
+    with run_server() as server, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        context = Context(model=MODEL, retriever="bm25", journal="off", store=str(folder / "own"))
+        ensure_sample(context)
+        settings = ["--model", MODEL, "--retriever", "bm25", "--set", "journal=off"]
+        with run_quorum(folder, settings) as quorum:
+            return asyncio.run(compare_ways(context, quorum, server, rounds, questions))
+
+
+def find_medians(found: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """The median over the rounds of each figure of each way."""
+    return {
+        way: {figure: statistics.median(one[way][figure] for one in found) for figure in found[0][way]} for way in WAYS
+    }
+
+
+def measure_ratios() -> dict[str, float]:
+    """Questions a second, computing and the time to a first piece: in process to served, or the other way round."""
+    medians = find_medians(measure_rounds(3, 30))
+    own, served = (medians[way] for way in WAYS)
+    return {
+        "questions/s": served["questions/s"] / own["questions/s"],
+        "computing": own["ms of computing a question"] / served["ms of computing a question"],
+        "first piece at 50 ms": (own["ms to the first piece"] + 1000 * LATENCY)
+        / (served["ms to the first piece"] + 1000 * LATENCY),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    medians = find_medians(measure_rounds(options.rounds, options.questions))
+    own, served = (medians[way] for way in WAYS)
+    added = {name: served[name] - own[name] for name in own if name.startswith("ms")}
+    ratio = served["questions/s"] / own["questions/s"]
+    rows = [
+        [name, f"{own[name]:.1f}", f"{served[name]:.1f}", f"+{added[name]:.1f}" if name in added else f"x {ratio:.2f}"]
+        for name in own
+    ]
+    met = {name: value <= TARGETS[name] for name, value in added.items() if name in TARGETS} | {
+        "rate": ratio >= TARGETS["questions/s"]
+    }
+    figures = {"in_process": own, "served": served, "added_ms": added, "ratio": ratio}
+    report("serving", ("", *WAYS, "difference"), rows, **figures, **judge_targets(met))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Designs cascades on a third of the recorded questions: the Pareto front of score and cost."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorum.algorithms.cascades import AcceptanceTest, Cascade, Flags, Floats, RecordedAnswers, Stage, find_accepted
+
+MOST_THRESHOLDS = 8
+
+
+DESIGN_SHARE = 3  # a third of the questions designs
+
+
+SMALLEST_GAIN = 1e-12
+
+
+def split_questions(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw a third of the questions for the design; the others certify. Groups are not divided."""
+    groups = np.unique(group)
+    chosen = np.random.default_rng(seed).permutation(groups)[: max(1, len(groups) // DESIGN_SHARE)]
+    designs = np.isin(group, chosen)
+    return np.flatnonzero(designs), np.flatnonzero(~designs)
+
+
+def list_tests(recorded: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
+    """The tests that fit the recorded answers of this method."""
+    tests = [AcceptanceTest("known")]
+    known = recorded.known[method]
+    sure = recorded.confidence[method]
+    values = np.unique(sure[known & np.isfinite(sure)])
+    if len(values) > MOST_THRESHOLDS:
+        values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_THRESHOLDS), method="nearest"))
+    tests += [AcceptanceTest("confidence", float(value)) for value in values]
+    if recorded.certified[method].any():
+        tests.append(AcceptanceTest("certified"))
+    if not first:
+        tests.append(AcceptanceTest("same"))
+    return tests
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A cascade with its score and its cost on the design questions."""
+
+    cascade: Cascade
+    score: float
+    cost: float
+
+
+def design_cascades(recorded: RecordedAnswers) -> list[Candidate]:
+    """The Pareto front of all cascades cheaper than the best single method, from the highest score to the cheapest.
+
+    Of cascades with equal score and cost, the front has the one with fewest stages.
+    """
+    score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
+    best = max(range(len(recorded.methods)), key=lambda index: (score[index], -cost[index]))
+    cheaper = [cascade for cascade in list_cascades(recorded) if cascade.cost < cost[best] - SMALLEST_GAIN]
+    front: list[Candidate] = []
+    for cascade in sorted(cheaper, key=lambda cascade: (cascade.cost, -cascade.score, len(cascade.cascade))):
+        if not front or cascade.score > front[-1].score + SMALLEST_GAIN:
+            front.append(cascade)
+    return front[::-1]
+
+
+def list_cascades(recorded: RecordedAnswers) -> Iterator[Candidate]:
+    """All cascades that can be on the Pareto front: for the same first two stages, only the cheapest of each score."""
+    names, count, n = recorded.methods, len(recorded.methods), max(recorded.questions, 1)
+    for method in range(count):
+        score, cost = recorded.worst[method].mean(), recorded.cost[method].mean()
+        yield Candidate((Stage(names[method], None),), float(score), float(cost))
+    lowest = float(recorded.worst.min()) if recorded.worst.size else 0.0
+    worst = np.where(recorded.failed, lowest, recorded.worst)
+    for first_place in range(count):
+        for accept in list_tests(recorded, first_place, first=True):
+            taken = find_accepted(recorded, first_place, accept, ()) | recorded.failed[first_place]
+            gained, left = np.where(taken, worst[first_place], 0.0), ~taken
+            first = Stage(names[first_place], accept)
+            if not left.any():
+                continue
+            for second_place in (place for place in range(count) if place != first_place):
+                added = recorded.cost[second_place] - recorded.shared[first_place, second_place]
+                paid = recorded.cost[first_place] + np.where(left, added, 0.0)
+                last = Stage(names[second_place], None)
+                total = (gained + np.where(left, worst[second_place], 0.0)).sum()
+                yield Candidate((first, last), float(total) / n, float(paid.sum()) / n)
+                yield from list_three_stage_cascades(
+                    recorded, worst, (first_place, second_place), first, gained, left, paid
+                )
+
+
+def list_three_stage_cascades(
+    recorded: RecordedAnswers,
+    worst: Floats,
+    places: tuple[int, int],
+    first: Stage,
+    gained: Floats,
+    left: Flags,
+    paid: Floats,
+) -> Iterator[Candidate]:
+    """The three-stage cascades that begin with the two methods at `places`."""
+    names, n = recorded.methods, recorded.questions
+    first_place, second_place = places
+    thirds = [place for place in range(len(names)) if place not in places]
+    if not thirds:
+        return
+    accepts = list_tests(recorded, second_place, first=False)
+    failed = recorded.failed[second_place]
+    taken = (
+        np.array([find_accepted(recorded, second_place, accept, (first_place,)) | failed for accept in accepts]) & left
+    )
+    after = left & ~taken
+    added = recorded.cost[thirds] - np.maximum(
+        recorded.shared[first_place, thirds], recorded.shared[second_place, thirds]
+    )
+    scores = ((gained + taken * worst[second_place]).sum(axis=1)[:, None] + after @ worst[thirds].T) / n
+    costs = (paid.sum() + after @ added.T) / n
+    for row, accept in enumerate(accepts):
+        if not after[row].any() or not taken[row].any():
+            continue
+        best: float | None = None
+        for column in np.lexsort(
+            (-scores[row], costs[row])
+        ):  # the cheapest first; a higher cost must buy a higher score
+            if best is not None and scores[row, column] <= best + SMALLEST_GAIN:
+                continue
+            best = float(scores[row, column])
+            stages = (first, Stage(names[second_place], accept), Stage(names[thirds[column]], None))
+            yield Candidate(stages, best, float(costs[row, column]))

@@ -1,0 +1,158 @@
+"""The recommendation in sentences, the most important first."""
+
+from collections.abc import Mapping, Sequence
+
+from quorum.evaluation.compare.baseline import Comparison, Difference
+from quorum.evaluation.compare.format_figures import (
+    describe_budget,
+    describe_costs,
+    describe_quality,
+    format_p,
+    format_percent,
+    format_points,
+    join_first_names,
+)
+from quorum.evaluation.compare.recommendation import ALPHA, Figures, Recommendation, get_cost
+
+
+def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:
+    """The best method against the baseline."""
+    for comparison in comparisons:
+        compared = comparison["methods"].get(str(recommendation.best), {}).get(recommendation.measure)
+        if compared is not None:
+            ends = f"[{100 * compared['low']:+.1f}, {100 * compared['high']:+.1f}]"
+            if compared["test"] == "race":
+                difference = f"{format_points(compared['difference'])} {ends}"
+                return [f"Against {comparison['baseline']}, over the questions of both: {difference}."]
+            p = format_p(compared["p_holm"])
+            return [
+                f"Against the baseline {comparison['baseline']}: {format_points(compared['difference'])} {ends}, {p}."
+            ]
+    return []
+
+
+def describe_recommendation(
+    recommendation: Recommendation,
+    figures: Sequence[Figures],
+    within: Sequence[Figures],
+    differences: Mapping[str, Difference],
+    *,
+    raced: bool,
+) -> list[str]:
+    """The recommendation as sentences. raced: a race has dropped methods."""
+    by_name = {method.name: method for method in figures}
+    best = by_name[str(recommendation.best)]
+    is_only = len(within) == 1 and len(differences) == 0
+    sentences = [describe_headline(recommendation, by_name, is_only=is_only, raced=raced)]
+    sentences += describe_equals(recommendation, by_name, differences)
+    if recommendation.budget and len(within) == 1 and not raced:
+        sentences.append("No other method keeps within the limit.")
+    sentences += describe_worse(best, differences)
+    sentences += describe_beyond_budget(best, figures, within)
+    return sentences + describe_failures(figures)
+
+
+def describe_headline(
+    recommendation: Recommendation, by_name: Mapping[str, Figures], *, is_only: bool, raced: bool
+) -> str:
+    """The recommended method, its score and what it takes. A method is called best only if it differs from all others
+    by more than chance.
+    """
+    method = by_name[str(recommendation.cheapest)]
+    limit = f" within {describe_budget(recommendation.budget)}" if recommendation.budget else ""
+    if recommendation.equals:
+        claim = f"Too few questions to choose; the cheapest of the equals{limit} is {method.name}"
+    elif is_only and raced:
+        claim = f"{method.name} won the race{limit}"
+    elif is_only:
+        claim = f"{method.name} is the only method{limit}"
+    else:
+        claim = f"{method.name} is best{limit}"
+    return (
+        f"{claim}: {recommendation.measure_name} {describe_quality(method)} over {method.n:,} questions, "
+        f"for {describe_costs(method)} a question."
+    )
+
+
+def describe_equals(
+    recommendation: Recommendation, by_name: Mapping[str, Figures], differences: Mapping[str, Difference]
+) -> list[str]:
+    """The method with the highest mean, the methods that do not differ significantly from it, how many questions would
+    show a difference, and what the cheapest saves.
+    """
+    if not recommendation.equals:
+        return (
+            ["Every other method is worse by more than chance would make it (p < 0.05, corrected)."]
+            if differences
+            else []
+        )
+    best = by_name[str(recommendation.best)]
+    parts = []
+    for name in sorted(recommendation.equals, key=lambda name: -by_name[name].quality):
+        needed = differences[name]["questions_needed"]
+        tell = f"; about {needed:,} questions would tell" if needed else ""
+        parts.append(f"{name} ({format_points(differences[name]['difference'])}{tell})")
+    high = f"The highest mean has {best.name}: {describe_quality(best)}, for {describe_costs(best)} a question"
+    if recommendation.cheapest == best.name:
+        high = "It also has the highest mean"
+    sentences = [f"{high}; these questions cannot tell it from {join_first_names(parts)}."]
+    if recommendation.cheapest != best.name:
+        cheap = by_name[str(recommendation.cheapest)]
+        share = (
+            get_cost(cheap, recommendation.unit) / get_cost(best, recommendation.unit)
+            if get_cost(best, recommendation.unit)
+            else 1.0
+        )
+        what = "cost" if recommendation.unit == "cost" else "tokens"
+        sentences.append(f"{cheap.name} takes {format_percent(share, 0)} of its {what}.")
+    return sentences
+
+
+def describe_worse(best: Figures, differences: Mapping[str, Difference]) -> list[str]:
+    worse = {name: difference for name, difference in differences.items() if difference["p_holm"] < ALPHA}
+    if not worse or len(worse) == len(differences):
+        return []
+    nearest = sorted(worse.items(), key=lambda item: -item[1]["difference"])
+    parts = [
+        f"{name} ({format_points(difference['difference'])}, {format_p(difference['p_holm'])})"
+        for name, difference in nearest
+    ]
+    return [f"Worse by more than chance: {join_first_names(parts)}."]
+
+
+def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within: Sequence[Figures]) -> list[str]:
+    """The sentence about a better method that exceeds the budget."""
+    names = {method.name for method in within}
+    beyond = [method for method in figures if method.n and method.name not in names and method.quality > best.quality]
+    if not beyond:
+        return []
+    top = max(beyond, key=lambda method: method.quality)
+    return [
+        f"Without the limit {top.name} would be ahead: {format_percent(top.quality)}, "
+        f"for {describe_costs(top)} a question."
+    ]
+
+
+def describe_no_fit(
+    answered: Sequence[Figures], figures: Sequence[Figures], recommendation: Recommendation
+) -> list[str]:
+    if not answered:
+        return ["No method answered any question.", *describe_failures(figures)]
+    sentences = [f"No method keeps within {describe_budget(recommendation.budget)}."]
+    if "cost" in recommendation.budget and any(method.cost is None for method in answered):
+        sentences.append("A model without a price cannot keep a limit on cost; give its price with --prices FILE.")
+    best = max(answered, key=lambda method: method.quality)
+    sentences.append(
+        f"Without the limit {best.name} has the highest mean: {recommendation.measure_name} "
+        f"{format_percent(best.quality)}, "
+        f"for {describe_costs(best)}."
+    )
+    return [*sentences, *describe_failures(figures)]
+
+
+def describe_failures(figures: Sequence[Figures]) -> list[str]:
+    most = sorted((method for method in figures if method.errors), key=lambda method: -method.errors)
+    if not most:
+        return []
+    failed = join_first_names([f"{method.errors:,} of {method.name}" for method in most])
+    return [f"Answers that failed count neither as right nor as wrong: {failed}; the same command again asks them."]

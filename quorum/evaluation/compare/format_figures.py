@@ -1,0 +1,63 @@
+"""Writes numbers, costs and lists of names for people to read."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from quorum.evaluation.compare.recommendation import UNIT_OF_COST, Figures
+
+
+def describe_quality(figures: Figures) -> str:
+    """'71.0% [62.0%, 80.0%]'."""
+    return f"{format_percent(figures.quality)} [{format_percent(figures.low)}, {format_percent(figures.high)}]"
+
+
+def describe_budget(budget: Mapping[str, float]) -> str:
+    parts = [f"${most:g}" if unit == "cost" else f"{most:,g} {UNIT_OF_COST[unit]}" for unit, most in budget.items()]
+    return f"{join_names(parts)} a question"
+
+
+def describe_costs(figures: Figures) -> str:
+    """'3.2 calls, 1,240 tokens, $0.0004, 1.20 s (p95)'."""
+    cost = [] if figures.cost is None or not figures.cost else [format_dollars(figures.cost)]
+    return ", ".join(
+        [f"{figures.calls:.1f} calls", f"{figures.tokens:,.0f} tokens", *cost, f"{figures.seconds:.2f} s (p95)"]
+    )
+
+
+def format_dollars(value: float) -> str:
+    """Dollars with three significant digits: $1.23, $0.000412."""
+    if not value:
+        return "$0"
+    digits = max(2, 2 - math.floor(math.log10(abs(value))))
+    return f"${value:,.{digits}f}"
+
+
+def describe_bill(cost: float | None, seconds: float) -> str:
+    """The expected cost and time: '$1.23, 12 minutes'."""
+    money = "no price known" if cost is None else format_dollars(cost)
+    return f"{money}, {seconds / 60:,.0f} minutes" if seconds >= 90 else f"{money}, {seconds:,.0f} seconds"
+
+
+def format_percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f}%"
+
+
+def format_points(share: float) -> str:
+    points = round(100 * share, 1) + 0.0
+    return f"{points:+.1f} points" if points else "no difference"
+
+
+def format_p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def join_names(parts: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def join_first_names(parts: Sequence[str], most: int = 5) -> str:
+    """All of the names, or the first ones and how many more the table of all methods shows."""
+    if len(parts) <= most:
+        return join_names(parts)
+    return f"{', '.join(parts[: most - 1])} and {len(parts) - most + 1} more (see the table)"

@@ -1,0 +1,80 @@
+"""What a recommendation holds: the figures of each method, the recommended ones, and the reasons."""
+
+from dataclasses import dataclass, field
+
+from quorum.evaluation.compare.baseline import Comparison
+from quorum.evaluation.compare.wrong_cost import Choice, name_measure
+
+ALPHA = 0.05
+UNIT_OF_COST = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "seconds": "seconds (95th percentile)"}
+NAME_OF_MEASURE = {
+    "em": "exact match",
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "rouge_l": "ROUGE-L",
+    "str_em": "STR-EM",
+    "judged": "judged accuracy",
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One method in numbers. quality: the mean of the deciding measure in 0..1, with its interval; with a cost of wrong
+    answers the mean worth, in -cost..1. The rest for a question, alone: calls, tokens in and out, dollars (None: no
+    price), seconds that 95% of the questions keep below.
+
+    n: the questions that count for quality, which all methods answered; errors: questions on which this method failed;
+    right, wrong, unknown: how the answers to the n questions divide, in shares.
+    """
+
+    name: str
+    n: int
+    errors: int
+    quality: float
+    low: float
+    high: float
+    calls: float
+    tokens: float
+    cost: float | None
+    seconds: float
+    right: float = 0.0
+    wrong: float = 0.0
+    unknown: float = 0.0
+
+    def of(self, unit: str) -> float | None:
+        """The method's cost in a unit of the budget."""
+        value: float | None = getattr(self, unit)
+        return value
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Which method to use, and why.
+
+    measure: the deciding measure; best: the method with the highest mean within the budget, None if no method is within
+    it; equals: methods within the budget that do not differ significantly from the best (p_holm >= 0.05), cheapest
+    first; cheapest: the cheapest of `best` and `equals`; front: the Pareto front, cheap to good; sentences: the
+    recommendation in words, the most important first. wrong_cost: what a wrong answer takes away, in right ones;
+    choices: what would be recommended at other costs.
+    """
+
+    measure: str
+    budget: dict[str, float]
+    best: str | None
+    equals: list[str]
+    cheapest: str | None
+    front: list[str]
+    unit: str
+    comparison: Comparison | None
+    sentences: list[str] = field(default_factory=list)
+    wrong_cost: float = 0.0
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def measure_name(self) -> str:
+        """The deciding measure in words."""
+        return name_measure(NAME_OF_MEASURE, self.measure, self.wrong_cost)
+
+
+def get_cost(figures: Figures, unit: str) -> float:
+    return figures.of(unit) or 0.0

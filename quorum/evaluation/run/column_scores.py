@@ -1,0 +1,166 @@
+"""A row of results.jsonl, and the scores of one method in arrays."""
+
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+
+from quorum.evaluation.metrics.registry import WORTH, list_compared_measures, list_metrics
+from quorum.evaluation.metrics.statistics import Floats, bootstrap, percentile
+
+COST_KEYS = ("calls", "input_tokens", "output_tokens")
+
+
+class Row(TypedDict, total=False):
+    """One line of results.jsonl. All measures are null where `error` is not; `seconds` is wall time in this run, or,
+    where details are kept, what the answer would have taken alone. `stored`: how many of its calls the journal, or an
+    equal call of another method, had already answered; `group`: the question's document or conversation, if the data
+    name one.
+
+    The measures are those of `quorum.evaluation.metrics.registry`, by name; `passages` and `retrieved` are ids, after
+    and before a filter. What an experiment keeps besides (a rationale) follows at the end, then the metrics of
+    installed packages.
+    """
+
+    id: str
+    method: str
+    question: str
+    task: str
+    answer: str | None
+    gold: list[str]
+    em: float | None
+    f1: float | None
+    contains: float | None
+    accuracy: float | None
+    rouge_l: float | None
+    str_em: float | None
+    unknown: bool | None
+    not_majority: bool | None
+    gold_in_pool: bool | None
+    oracle: bool | None
+    oracle_f1: float | None
+    overlap_own: float | None
+    overlap_other: float | None
+    recall: float | None
+    precision: float | None
+    s_precision: float | None
+    recall_before: float | None
+    precision_before: float | None
+    s_precision_before: float | None
+    hit_at_1: float | None
+    mrr: float | None
+    answer_in_passages: bool | None
+    answer_on_top: bool | None
+    supported: bool | None
+    context_tokens: int | None
+    context_precision: float | None
+    confidence: float | None
+    candidates: list[str] | None
+    evidence: list[str]
+    unsupported: list[str] | None
+    passages: list[str]
+    retrieved: list[str] | None
+    calls: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    malformed: int | None
+    verbose: int | None
+    not_greedy: bool | None
+    dropped: int | None
+    seconds: float
+    stored: int | None
+    error: str | None
+    group: str
+    rationale: str | None
+    gold_rank: int | None
+
+
+def measure_names() -> list[str]:
+    """The names of each row's measures: the metrics, then the costs."""
+    return [*list_metrics(), *COST_KEYS]
+
+
+class ColumnScores:
+    """The measures of one method, question by question, as arrays of numbers: flat in memory for any data set.
+
+    ids: the answered questions, in order of arrival; NaN if a question does not have a measure.
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.values = {name: array("d") for name in (*measure_names(), "confidence", "seconds")}
+        self.stored: list[bool] = []  # by answer: whether a call of it was stored, or shared with another method
+        self.tasks: set[str] = set()
+        self.malformed = self.verbose = self.not_greedy = 0
+        self.failed: set[str] = set()
+        self.counts: dict[str, float | int | None] = {}
+        self.wrong_cost = 0.0
+
+    def add(self, row: Row) -> None:
+        if row["error"] is not None:
+            self.failed.add(row["id"])
+            return
+        self.failed.discard(row["id"])
+        self.ids.append(row["id"])
+        self.tasks.add(row.get("task") or "short")
+        self.malformed += row["malformed"] or 0
+        self.verbose += row.get("verbose") or 0  # not in rows of an older Quorum
+        self.not_greedy += bool(row.get("not_greedy"))
+        self.stored.append(bool(row.get("stored")))
+        for name, values in self.values.items():
+            value: Any = row.get(name)
+            values.append(math.nan if value is None else value)
+
+    def of(self, name: str, ids: Sequence[str]) -> Floats:
+        """A measure of these questions, in their order; all of them must have been answered."""
+        place = {id_: index for index, id_ in enumerate(self.ids)}
+        values: Floats = np.array(self.values[name])
+        return values[[place[id_] for id_ in ids]] if ids else np.empty(0)
+
+    def judge(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
+        """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, null unscored. counts: for the summary."""
+        judged = (verdicts.get(id_) for id_ in self.ids)
+        self.values["judged"] = array("d", (math.nan if verdict is None else verdict for verdict in judged))
+        self.counts = dict(counts)
+
+    def add_worth(self, measure: str, wrong_cost: float) -> None:
+        """Add the worth of each answer: its measure s less wrong_cost * (1 - s); saying unknown costs nothing."""
+        score, unknown = np.array(self.values[measure]), np.array(self.values["unknown"]) == 1
+        worth = np.where(unknown, score, score - wrong_cost * (1 - score))
+        self.wrong_cost, self.values[WORTH] = wrong_cost, array("d", worth.tolist())
+
+    def known(self, name: str) -> Floats:
+        """The values of a measure, for the questions that have it."""
+        values: Floats = np.array(self.values[name])
+        known_values: Floats = values[~np.isnan(values)]
+        return known_values
+
+    def own_seconds(self) -> Floats:
+        """The seconds of the answers whose calls were all made for them."""
+        seconds, stored = np.array(self.values["seconds"]), np.array(self.stored, dtype=np.bool_)
+        measured: Floats = seconds[~stored & ~np.isnan(seconds)]
+        return measured
+
+    def summary(self) -> dict[str, float | int | None]:
+        """Means over the questions that have a measure (null: none has), intervals of some, and counts. The seconds are
+        null if every answer has a call that was stored or shared; `seconds_without` counts the answers that have one.
+        """
+        values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
+        metrics, compared = list_metrics(), list_compared_measures()
+        for name in (*measure_names(), *(["judged"] if "judged" in self.values else [])):
+            known_values = self.known(name)
+            if name in metrics and metrics[name].counts_all and len(known_values):
+                known_values = np.nan_to_num(np.array(self.values[name]))
+            values[name] = round(math.fsum(known_values) / len(known_values), 6) if len(known_values) else None
+            if name in compared:
+                interval = bootstrap(known_values)[1:] if len(known_values) else (None, None)
+                ends = zip(("low", "high"), interval, strict=True)
+                values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
+        seconds = self.own_seconds()
+        for end, share in (("p50", 0.5), ("p95", 0.95)):
+            values[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
+        values["seconds_without"] = sum(self.stored)
+        troubles = {"malformed": self.malformed, "verbose": self.verbose, "not_greedy": self.not_greedy}
+        return values | {"errors": len(self.failed)} | troubles | self.counts

@@ -1,0 +1,59 @@
+"""config.json in the folder of an evaluation: the same folder is continued only with the same configuration."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from quorum.core.errors import SetupError
+from quorum.evaluation.run.result_files import write_json
+
+ABSENT_VALUE = object()
+
+
+MOST_NAMED = 4
+
+
+def write_config(folder: Path, config: dict[str, Any]) -> None:
+    """Write config.json, or check that the existing one is the same. If the folder has results and its configuration
+    differs, raises a `SetupError` that names the differences. Without results, config.json is replaced.
+    """
+    path, results = folder / "config.json", folder / "results.jsonl"
+    if path.exists():
+        before = read_config(path)
+        if before != config and not (results.exists() and results.stat().st_size):
+            write_json(path, config)
+        elif before != config:
+            lines = list_differences(before, config)
+            more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+            raise SetupError(
+                f"{folder} holds results of another configuration ({'; '.join(lines[:MOST_NAMED])}{more}); "
+                "give another folder with --out, or the same settings to continue."
+            )
+    elif results.exists():
+        raise SetupError(f"{folder} holds results but no config.json; give another folder with --out.")
+    else:
+        write_json(path, config)
+
+
+def read_config(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise SetupError(f"{path} cannot be read ({error}); give another folder with --out.") from None
+
+
+def list_differences(before: Any, now: Any, name: str = "") -> list[str]:
+    """'settings.k was 5, now 10' for each value that differs; a part that one side lacks is named as a whole."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = sorted(before.keys() | now.keys())
+        pairs = [
+            (f"{name}.{key}".lstrip("."), before.get(key, ABSENT_VALUE), now.get(key, ABSENT_VALUE)) for key in keys
+        ]
+        return [line for path, left, right in pairs for line in list_differences(left, right, path)]
+    return [] if before == now else [f"{name} was {format_value(before)}, now {format_value(now)}"]
+
+
+def format_value(value: Any) -> str:
+    if value is ABSENT_VALUE:
+        return "absent"
+    return "there" if isinstance(value, dict) else json.dumps(value)

@@ -1,0 +1,46 @@
+"""Writes the files of an evaluation so that none is lost or half-written."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from quorum.core.errors import SetupError
+from quorum.core.private_files import open_private_text
+
+
+def read_whole_lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file that is also writable; removes a last line that is incomplete after a kill."""
+    good = 0
+    file.seek(0)
+    for line in file:
+        if not line.endswith(b"\n"):
+            break
+        good += len(line)
+        yield line
+    file.truncate(good)
+
+
+@contextmanager
+def explain_write_errors(path: Path) -> Iterator[None]:
+    """Raises `SetupError` if the disk is full or fails; earlier lines are kept."""
+    try:
+        yield
+    except OSError as error:
+        raise SetupError(
+            f"{path} cannot be written ({error.strerror or error}); make room, then run the same again, which goes on "
+            "where it stopped."
+        ) from None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a whole file at once: no reader sees it half-written."""
+    draft = path.with_name(path.name + ".tmp")
+    with explain_write_errors(path):
+        with open_private_text(draft) as file:
+            file.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+            file.flush()
+            os.fsync(file.fileno())  # else a loss of power could leave an empty file under the name
+        os.replace(draft, path)
