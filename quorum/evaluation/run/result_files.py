@@ -29,6 +29,8 @@ def explain_write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if path.is_dir():
+            raise SetupError(f"{path} is a folder; give the name of a file in it.") from None
         raise SetupError(
             f"{path} cannot be written ({error.strerror or error}); make room, then run the same again, which goes on "
             "where it stopped."

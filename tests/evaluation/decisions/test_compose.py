@@ -78,6 +78,7 @@ def test_without_a_certificate_the_single_method_is_used(quorum: Quorum, tmp_pat
         (["--cost", "dollars"], "openai:test has no price"),
         (["--lose-at-most", "0.003"], "400 questions are too few to lose 0.003 at most: "),
         (["--out", "nowhere/x.json"], "there is no folder nowhere"),
+        (["--out", "."], ". is a folder; give the name of a file in it."),
     ],
 )
 def test_impossible_compositions_are_refused_in_one_sentence(
