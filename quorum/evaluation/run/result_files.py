@@ -29,8 +29,6 @@ def explain_write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if path.is_dir():
-            raise SetupError(f"{path} is a folder; give the name of a file in it.") from None
         raise SetupError(
             f"{path} cannot be written ({error.strerror or error}); make room, then run the same again, which goes on "
             "where it stopped."
@@ -39,6 +37,8 @@ def explain_write_errors(path: Path) -> Iterator[None]:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a whole file at once: no reader sees it half-written."""
+    if path.is_dir():
+        raise SetupError(f"{path} is a folder; give the name of a file in it.")
     draft = path.with_name(path.name + ".tmp")
     with explain_write_errors(path):
         with open_private_text(draft) as file:
