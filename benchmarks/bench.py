@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.harness import ROOT, report
 
-BENCHMARKS = ("startup", "overhead", "latency", "throughput", "cached", "embedded", "serving")
+BENCHMARKS = ("startup", "overhead", "latency", "throughput", "cached", "embedded", "indexing", "serving")
 RECORDED = Path(__file__).parent / "recorded.json"
 TOLERANCE = 0.9  # of the recorded ratio
 Ratios = Mapping[str, float]

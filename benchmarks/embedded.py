@@ -20,7 +20,7 @@ from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
 from quorum.documents.pieces import read_file_passages
 from quorum.models.embedded.batching import Job, read_jobs
-from quorum.models.embedded.encoder import Encoder, get_encoder
+from quorum.models.embedded.encoder import EMBED, Encoder, get_encoder
 from quorum.retrievers.passages import make_indexed_text
 
 SAMPLE = Path(__file__).parent.parent / "data" / "sample" / "corpus"
@@ -40,7 +40,8 @@ def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
         ids, mask = np.zeros((len(rows), 256), np.int64), np.zeros((len(rows), 256), np.int64)
         for number, row in enumerate(rows):
             ids[number, : len(row)], mask[number, : len(row)] = row, 1
-        model.session.run(["embedding"], {"ids": ids, "types": np.zeros_like(ids), "mask": mask})
+        inputs = {"ids": ids, "types": np.zeros_like(ids), "mask": mask}
+        model.session.run(["embedding"], inputs | EMBED)
 
 
 def measure_ratios() -> dict[str, float]:

@@ -91,10 +91,12 @@ def index_passages(
     with opened.hold_writer_lock():
         model = embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, model, opened.folder)
-        ledger = Ledger(opened, collection, model, lambda: embedder, made_for=made_for, made_from=made_from)
-        done = ProgressCounter(progress, len(passages))
-        count_change(report, ledger.replace(source, done.count_passages(passages, source), report.skipped))
-        report.passages = ledger.finish()
+        with closing(
+            Ledger(opened, collection, model, lambda: embedder, made_for=made_for, made_from=made_from)
+        ) as ledger:
+            done = ProgressCounter(progress, len(passages))
+            count_change(report, ledger.replace(source, done.count_passages(passages, source), report.skipped))
+            report.passages = ledger.finish()
     return report
 
 
@@ -130,34 +132,40 @@ def add_documents(
         mark = None if options.sample is None else ""
         model = embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, model, opened.folder)
-        ledger = Ledger(opened, collection, model, lambda: embedder, mark, options.made_for, options.made_from)
-        present = check_roots(roots, ledger, options.prune)
-        files = choose_files(present, opened.folder, options.choice)
-        report.skipped, report.notes, report.ignored = files.skipped, files.notes, files.ignored
-        if ledger.is_older:
-            report.notes.append((collection, "made by an older version: files that are read better now are replaced"))
-        sizes = {path: get_size(path) for path in files.files}
-        lengths = {path: count_units(path) for path in files.files}
-        done = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
-        reader = get_reader(options.time_limit) if options.sample is None else None  # the sample hangs no parser
-        read_all = read_files(options.engine, files.files, options.words, report, done, ledger, embeddings, reader)
-        with closing(read_all) as read:
-            for path, pieces in read:
-                counted = done.count_file(pieces, path, sizes[path], lengths[path] if is_passage_file(path) else None)
-                try:
-                    count_change(report, ledger.replace(str(path), counted, report.skipped))
-                except Unreadable as reason:
-                    report.skipped.append((str(path), str(reason)))
-                except UnicodeEncodeError:
-                    report.skipped.append((escape_name(str(path)), "its name is not UTF-8; rename it"))
-                done.finish_file(path, sizes[path])
-                if not is_passage_file(path):
-                    done.add(path)
-        if options.prune:
-            present_paths = [*map(str, files.files), *(path for path, _ in report.skipped)]
-            report.removed = remove_missing(ledger, roots, present_paths)
-        report.passages = ledger.finish(options.sample)
-        report.copies = ledger.copy_count
+        with closing(
+            Ledger(opened, collection, model, lambda: embedder, mark, options.made_for, options.made_from)
+        ) as ledger:
+            present = check_roots(roots, ledger, options.prune)
+            files = choose_files(present, opened.folder, options.choice)
+            report.skipped, report.notes, report.ignored = files.skipped, files.notes, files.ignored
+            if ledger.is_older:
+                report.notes.append(
+                    (collection, "made by an older version: files that are read better now are replaced")
+                )
+            sizes = {path: get_size(path) for path in files.files}
+            lengths = {path: count_units(path) for path in files.files}
+            done = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
+            reader = get_reader(options.time_limit) if options.sample is None else None  # the sample hangs no parser
+            read_all = read_files(options.engine, files.files, options.words, report, done, ledger, embeddings, reader)
+            with closing(read_all) as read:
+                for path, pieces in read:
+                    counted = done.count_file(
+                        pieces, path, sizes[path], lengths[path] if is_passage_file(path) else None
+                    )
+                    try:
+                        count_change(report, ledger.replace(str(path), counted, report.skipped))
+                    except Unreadable as reason:
+                        report.skipped.append((str(path), str(reason)))
+                    except UnicodeEncodeError:
+                        report.skipped.append((escape_name(str(path)), "its name is not UTF-8; rename it"))
+                    done.finish_file(path, sizes[path])
+                    if not is_passage_file(path):
+                        done.add(path)
+            if options.prune:
+                present_paths = [*map(str, files.files), *(path for path, _ in report.skipped)]
+                report.removed = remove_missing(ledger, roots, present_paths)
+            report.passages = ledger.finish(options.sample)
+            report.copies = ledger.copy_count
     return report
 
 

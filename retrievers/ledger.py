@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from langchain_core.embeddings import Embeddings
@@ -16,6 +17,7 @@ from quorum.retrievers.copies import CopyFinder
 from quorum.retrievers.metadata import FORMAT_VERSION, Entry, Info, get_spot
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
+from quorum.retrievers.write_behind import WriteBehind
 
 LOG = logging.getLogger("quorum")
 EMBEDDED_AT_ONCE = 128
@@ -28,7 +30,7 @@ class Ledger:
 
     The ledger embeds and stores passages in batches and marks the collection as unfinished. `finish` removes old
     passages after all new ones are stored. So a run that is killed loses no passage, and the next run reaches the same
-    end.
+    end. A batch is stored while the next one is embedded: `close` the ledger before the writer's lock is released.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Ledger:
         self.store, self.name, self.embedding, self.model, self.sample = store, name, embedding, model, sample
         self.made_for, self.made_from = made_for, made_from
         self.copies: CopyFinder | None = None
+        self.writing = WriteBehind()
         self.info: Info | None = store.find(name)
         if self.info and self.info.embedding != embedding:
             raise SetupError(
@@ -55,7 +58,11 @@ class Ledger:
         self.removed_ids: dict[str, None] = {}
         self.entries: dict[str, Entry] = {}
         if self.info:
-            self.rebuild_damaged_vectors(self.info)
+            try:
+                self.rebuild_damaged_vectors(self.info)
+            except BaseException:
+                self.close()
+                raise
             self.entries = store.entries(name)
         self.is_older = self.info is not None and (self.info.format or 1) < FORMAT_VERSION
         self.read_sources: set[str] = set()
@@ -80,6 +87,7 @@ class Ledger:
             self.flush()
         self.info = replace(self.info, torn=None)
         self.write_info(writing=True)
+        self.writing.wait()
 
     @property
     def sources(self) -> list[str]:
@@ -146,7 +154,7 @@ class Ledger:
         if id_of_copy := copied.get(hash_passage(passage)):
             return id_of_copy
         if self.copies is None:
-            self.copies = CopyFinder(self.entries, lambda ids: self.store.texts(self.name, ids))
+            self.copies = CopyFinder(self.entries, self.read_texts)
         return self.copies.find_kept_passage(passage, source, self.new) or passage["id"]
 
     def record_passage(self, source: str, place: int, passage: Passage, id_: str) -> bool:
@@ -231,7 +239,16 @@ class Ledger:
     def write_info(self, writing: bool, changes: Changes | None = None) -> None:
         if self.info is not None:
             self.info = self.info.make_revision(writing)
-            self.store.write(self.name, self.info, changes)
+            self.writing.start(partial(self.store.write, self.name, self.info, changes))
+
+    def read_texts(self, ids: list[str]) -> list[Passage]:
+        """The stored passages of these ids."""
+        self.writing.wait()
+        return self.store.texts(self.name, ids)
+
+    def close(self) -> None:
+        """Wait for what is being stored."""
+        self.writing.close()
 
     @property
     def copy_count(self) -> int:
@@ -251,4 +268,5 @@ class Ledger:
         if self.info.writing or settled != self.info:
             self.info = settled
             self.write_info(writing=False)
+        self.writing.wait()
         return self.store.count(self.name)

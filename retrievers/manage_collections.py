@@ -171,13 +171,13 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
     with opened.hold_writer_lock():
         model = embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, model, opened.folder)
-        ledger = Ledger(opened, collection, model, lambda: embedder)
-        for source, passages in group_by_source(file).items():
-            change = ledger.replace(source, passages, report.skipped)
-            if change != "empty":
-                setattr(report, change, getattr(report, change) + 1)
-        report.passages = ledger.finish()
-        report.copies = ledger.copy_count
+        with closing(Ledger(opened, collection, model, lambda: embedder)) as ledger:
+            for source, passages in group_by_source(file).items():
+                change = ledger.replace(source, passages, report.skipped)
+                if change != "empty":
+                    setattr(report, change, getattr(report, change) + 1)
+            report.passages = ledger.finish()
+            report.copies = ledger.copy_count
     return report
 
 

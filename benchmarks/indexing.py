@@ -1,0 +1,75 @@
+"""How long indexing takes beside embedding alone: python -m benchmarks.indexing [--files 300] [--rounds 3]
+
+Writes files of 2,000 words drawn from the sample, indexes them into a new store with the embedded model, and then
+embeds the texts of the passages that were stored, and does nothing else. Reading, splitting and storing cost nothing
+where they overlap the embedding. Target: indexing takes at most 1.15 times as long as embedding alone.
+"""
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.harness import judge_targets, read_sample_passages, report
+from quorum.models.embedded.encoder import get_encoder
+from quorum.retrievers.index import index_documents
+from quorum.retrievers.store import open_store
+
+WORDS = 2000  # of a file
+BATCH = 256  # texts that are embedded together
+TARGET = 1.15
+
+
+def write_files(folder: Path, files: int, seed: int) -> None:
+    """Text files of sentences drawn from the sample, in paragraphs."""
+    draw = random.Random(seed)
+    sentences = [part for passage in read_sample_passages() for part in passage["text"].split(". ") if part]
+    for number in range(files):
+        paragraphs, count = [f"File {number} of {seed}."], 0
+        while count < WORDS:
+            paragraph = ". ".join(draw.choices(sentences, k=5)) + "."
+            paragraphs.append(paragraph)
+            count += len(paragraph.split())
+        (folder / f"{number}.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
+
+
+def measure_round(files: int, seed: int) -> tuple[float, float, int]:
+    """Seconds of indexing, seconds of embedding the same texts, and the number of passages."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as store:
+        write_files(Path(folder), files, seed)
+        begin = time.perf_counter()
+        index_documents([folder], collection="files", store=store)
+        indexing = time.perf_counter() - begin
+        opened = open_store(store)
+        found = opened.client.get_collection("files").get(include=["documents"])["documents"] or []
+        begin = time.perf_counter()
+        for start in range(0, len(found), BATCH):
+            get_encoder().embed(found[start : start + BATCH])
+        return indexing, time.perf_counter() - begin, len(found)
+
+
+def measure_ratios() -> dict[str, float]:
+    """The time of embedding alone to that of indexing."""
+    measure_round(2, 0)
+    rounds = [measure_round(30, seed) for seed in range(1, 4)]
+    return {"embedding to indexing": statistics.median(embedding / indexing for indexing, embedding, _ in rounds)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    measure_round(2, 0)
+    rounds = [measure_round(options.files, seed) for seed in range(1, options.rounds + 1)]
+    ratio = statistics.median(indexing / embedding for indexing, embedding, _ in rounds)
+    rows = [(f"{count:,}", f"{one:.1f}", f"{other:.1f}", f"{one / other:.2f}") for one, other, count in rounds]
+    target = judge_targets({"indexing": ratio <= TARGET})
+    header = ("passages", "indexing s", "embedding alone s", "ratio")
+    report("indexing", header, rows, files=options.files, ratio=round(ratio, 3), **target)
+
+
+if __name__ == "__main__":
+    main()
