@@ -27,24 +27,24 @@ def run_benchmark(name: str) -> dict[str, float]:
     """The ratios of one benchmark, measured in a process of its own. Its other output goes to stderr."""
     command = [sys.executable, "-m", "benchmarks.bench", name, "--ratios"]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return {f"{name}: {part}": ratio for part, ratio in found.items()}
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return {f"{name}: {part}": ratio for part, ratio in figures.items()}
 
 
 def read_recorded(path: Path = RECORDED) -> dict[str, float]:
     """The recorded ratios by name; empty where nothing has been recorded."""
-    found: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found
+    recorded: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return recorded
 
 
-def compare_ratios(found: Ratios, recorded: Ratios) -> list[tuple[str, str, str, str]]:
+def compare_ratios(ratios: Ratios, recorded: Ratios) -> list[tuple[str, str, str, str]]:
     """A row for each ratio: name, recorded, now, verdict.
 
     >>> compare_ratios({"a": 0.5, "b": 0.8}, {"a": 0.6})
     [('a', '0.600', '0.500', 'slower'), ('b', '-', '0.800', 'new')]
     """
     rows = []
-    for name, ratio in found.items():
+    for name, ratio in ratios.items():
         before = recorded.get(name)
         if before is None:
             verdict = "new"
@@ -69,15 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in names:
             print(json.dumps(importlib.import_module(f"benchmarks.{name}").measure_ratios()))
         return 0
-    found = {part: ratio for name in names for part, ratio in run_benchmark(name).items()}
+    ratios = {part: ratio for name in names for part, ratio in run_benchmark(name).items()}
     recorded = read_recorded()
-    rows = compare_ratios(found, recorded)
+    rows = compare_ratios(ratios, recorded)
     slower = [name for name, _, _, verdict in rows if verdict == "slower"]
-    report("bench", ("ratio (more is better)", "recorded", "now", ""), rows, ratios=found, slower=slower)
+    report("bench", ("ratio (more is better)", "recorded", "now", ""), rows, ratios=ratios, slower=slower)
     print(f"Slower than recorded: {'; '.join(slower)}." if slower else "Nothing is slower than recorded.")
     if options.record:
-        kept = recorded | {name: round(ratio, 4) for name, ratio in found.items()}
-        RECORDED.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        updated = recorded | {name: round(ratio, 4) for name, ratio in ratios.items()}
+        RECORDED.write_text(json.dumps(updated, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     return 1 if slower and not options.record else 0
 
 

@@ -61,15 +61,15 @@ def main() -> None:
     rows = [
         [
             name,
-            one["calls"],
-            one["prompt_tokens"],
-            format_share(one["cached"]),
-            format_share(one["ceiling"]),
-            format_share(one["of_ceiling"]),
+            item["calls"],
+            item["prompt_tokens"],
+            format_share(item["cached"]),
+            format_share(item["ceiling"]),
+            format_share(item["of_ceiling"]),
         ]
-        for name, one in found.items()
+        for name, item in found.items()
     ]
-    target = judge_targets({name: one["of_ceiling"] >= 0.95 for name, one in found.items() if name != COMPARED})
+    target = judge_targets({name: item["of_ceiling"] >= 0.95 for name, item in found.items() if name != COMPARED})
     report(
         "cached", ("run", "calls", "prompt tokens", "cached", "ceiling", "of the ceiling"), rows, runs=found, **target
     )

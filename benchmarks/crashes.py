@@ -67,16 +67,16 @@ def kill_at_random(process: ForkedRun, begun: Callable[[], bool], draw: random.R
         pass
     process.poll(draw.uniform(0, LONGEST_S))
     process.kill()
-    said = process.finish()
+    output = process.finish()
     if process.returncode not in (0, -signal.SIGKILL):
-        raise RuntimeError(f"The killed run could not be resumed: {said}")
+        raise RuntimeError(f"The killed run could not be resumed: {output}")
     return process.returncode != 0
 
 
 def wait_for_success(process: ForkedRun) -> None:
-    said = process.finish()
+    output = process.finish()
     if process.returncode:
-        raise RuntimeError(f"The killed run could not be finished: {said}")
+        raise RuntimeError(f"The killed run could not be finished: {output}")
 
 
 def kill_evaluations(
@@ -113,8 +113,8 @@ def kill_evaluations(
         repeated += calls() - needed
         different += count_differences(plain, count_answers(folder / name))
         lost += count_missing_replies(folder / f"{name}.sqlite", needed)
-    found = {"kills": kills, "runs": runs, "calls": needed, "different": different, "replies_lost": lost}
-    return found | {"repeated": repeated, "repeated_per_kill": round(repeated / kills, 1)}
+    findings = {"kills": kills, "runs": runs, "calls": needed, "different": different, "replies_lost": lost}
+    return findings | {"repeated": repeated, "repeated_per_kill": round(repeated / kills, 1)}
 
 
 def count_missing_replies(journal: Path, replies: int) -> int:
@@ -179,12 +179,12 @@ def read_collection(store: Path, collection: str = "killed") -> set[tuple[str, s
     client = chromadb.PersistentClient(str(store / "chroma"))
     try:
         held = client.get_collection(collection)
-        found: Any = held.get(include=["documents", "embeddings"])
-        vectors = np.asarray(found["embeddings"], np.float32)
+        content: Any = held.get(include=["documents", "embeddings"])
+        vectors = np.asarray(content["embeddings"], np.float32)
         sought: Any = held.query(query_embeddings=vectors[:50], n_results=10, include=["distances"])
         if max(row[0] for row in sought["distances"]) > 1e-3 or any(len(set(ids)) < 10 for ids in sought["ids"]):
             raise RuntimeError(f"The search in {store} does not find what is there.")
-        rows = zip(found["ids"], found["documents"], vectors, strict=True)
+        rows = zip(content["ids"], content["documents"], vectors, strict=True)
         return {(id_, text, vector.tobytes()) for id_, text, vector in rows}
     finally:
         client.close()
@@ -208,14 +208,14 @@ def fill_disk(server: Control, forks: Forks, folder: Path, questions: int) -> Fo
     server.behave()
     run_all(data, folder / "plain", folder / "plain.sqlite", methods="concat")
     wait_for_success(start_on_small_disk("index", data, folder / "plain", folder / "plain-store", folder, forks))
-    found: Found = {}
+    findings: Found = {}
     for what, size in (("results", "96k"), ("journal", "192k"), ("index", "400k")):
         try:
             with mount_tmpfs(folder / f"small-{what}", size) as small:
-                found[what] = fill_and_repeat(what, data, small, folder, forks)
+                findings[what] = fill_and_repeat(what, data, small, folder, forks)
         except subprocess.CalledProcessError as error:
             return {"skipped": f"no tmpfs can be mounted here ({error.stderr.strip()})"}
-    return found
+    return findings
 
 
 def start_on_small_disk(what: str, data: Path, out: Path, small: Path, folder: Path, forks: Forks) -> ForkedRun:
@@ -233,20 +233,23 @@ def fill_and_repeat(what: str, data: Path, small: Path, folder: Path, forks: For
     """The message on the full disk, the data that were written, and the run's results once there is room."""
     out = small / "results" if what == "results" else folder / "results-2"
     process = start_on_small_disk(what, data, out, small, folder, forks)
-    said = process.finish()
-    told = {"code": process.returncode, "said": said.strip().splitlines()[-1:], "traceback": "Traceback" in said}
+    output = process.finish()
+    outcome = {"code": process.returncode, "said": output.strip().splitlines()[-1:], "traceback": "Traceback" in output}
     if what != "index":
         plain = count_answers(folder / "plain")
         lines = (out / "results.jsonl").read_bytes().splitlines(keepends=True)
         whole = [json.loads(line) for line in lines if line.endswith(b"\n")]
-        told |= {"kept_rows": len(whole), "wrong_rows": sum(format_without_timing(row) not in plain for row in whole)}
+        outcome |= {
+            "kept_rows": len(whole),
+            "wrong_rows": sum(format_without_timing(row) not in plain for row in whole),
+        }
     subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True, capture_output=True, text=True)
     wait_for_success(start_on_small_disk(what, data, out, small, folder, forks))
     if what == "index":
-        return told | {
+        return outcome | {
             "different": len(read_collection(small, "full") ^ read_collection(folder / "plain-store", "full"))
         }
-    return told | {"different": count_differences(plain, count_answers(out))}
+    return outcome | {"different": count_differences(plain, count_answers(out))}
 
 
 def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -> Found:
@@ -261,7 +264,7 @@ def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -
         )
         for name in ("one", "two")
     ]
-    said = [process.communicate(timeout=PATIENCE_S)[1] for process in both]
+    outputs = [process.communicate(timeout=PATIENCE_S)[1] for process in both]
     with sqlite3.connect(folder / "one.sqlite") as journal:
         sound = journal.execute("PRAGMA integrity_check").fetchone()[0]
     before = sum(server.stats()["calls"].values())
@@ -277,11 +280,11 @@ def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -
         start_command("index", str(half), "--collection", "killed", "--store", "both", folder=folder, wait=False)
         for half in halves
     ]
-    said += [process.communicate(timeout=PATIENCE_S)[1] for process in two]
+    outputs += [process.communicate(timeout=PATIENCE_S)[1] for process in two]
     start_command("index", *map(str, halves), "--collection", "killed", "--store", "alone", folder=folder)
     return {
         "codes": [process.returncode for process in (*both, *two)],
-        "said": [text.strip().splitlines()[-1] for text in said if "Traceback" in text or "rror" in text],
+        "said": [text.strip().splitlines()[-1] for text in outputs if "Traceback" in text or "rror" in text],
         "journal": sound,
         "lost_replies": lost,
         "different_rows": sum(
@@ -292,20 +295,25 @@ def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -
     }
 
 
-def is_target_met(name: str, found: Found) -> bool:
+def is_target_met(name: str, findings: Found) -> bool:
     """Whether a part met its targets."""
-    if "skipped" in found:
+    if "skipped" in findings:
         return True
     if name == "full":
         wrong = ("traceback", "wrong_rows", "different")
-        parts = [found[name] for name in ("results", "journal", "index")]
-        return all(one["code"] == 2 and not any(one.get(name) for name in wrong) for one in parts)
+        parts = [findings[name] for name in ("results", "journal", "index")]
+        return all(part["code"] == 2 and not any(part.get(name) for name in wrong) for part in parts)
     if name == "shared":
-        wrong = (*found["codes"], found["lost_replies"], found["different_rows"], found["different_passages"])
-        return not any(wrong) and bool(found["journal"] == "ok")
-    if name == "eval" and (found["replies_lost"] or found["repeated"] > found["kills"] * AT_ONCE):
+        wrong = (
+            *findings["codes"],
+            findings["lost_replies"],
+            findings["different_rows"],
+            findings["different_passages"],
+        )
+        return not any(wrong) and bool(findings["journal"] == "ok")
+    if name == "eval" and (findings["replies_lost"] or findings["repeated"] > findings["kills"] * AT_ONCE):
         return False
-    return not found["different"]
+    return not findings["different"]
 
 
 def main() -> None:
@@ -324,15 +332,15 @@ def main() -> None:
         "full": lambda server, forks, folder: fill_disk(server, forks, folder, questions),
         "shared": lambda server, forks, folder: share_journal(server, forks, folder, questions),
     }
-    found: dict[str, Found] = {}
+    findings: dict[str, Found] = {}
     with run_server() as server, closing(Forks()) as forks:
         for name in options.only.split(","):
             begin = time.perf_counter()
             with tempfile.TemporaryDirectory() as folder:
-                found[name] = parts[name](server, forks, Path(folder))
-            found[name]["seconds"] = round(time.perf_counter() - begin)
-            print_findings(name, found[name])
-    report_parts("crashes", found, is_target_met)
+                findings[name] = parts[name](server, forks, Path(folder))
+            findings[name]["seconds"] = round(time.perf_counter() - begin)
+            print_findings(name, findings[name])
+    report_parts("crashes", findings, is_target_met)
 
 
 if __name__ == "__main__":

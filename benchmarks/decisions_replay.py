@@ -43,7 +43,7 @@ class Outcomes:
             left[method] = (questions - after) / questions
         self.runs.append(float(left.mean()))
         self.calls.append(float((left * calls).sum() / calls.sum()))
-        self.lost.append(all(int(one) in dropped for one in best))
+        self.lost.append(all(int(item) in dropped for item in best))
 
     def row(self) -> dict[str, float]:
         return {name: float(np.mean(getattr(self, name))) for name in ("runs", "calls", "lost")}
@@ -74,7 +74,7 @@ def replay_orders(
         best = find_best(at_hand.mean(axis=0))
         for name, outcomes in found.items():
             outcomes.add(rules[name](at_hand), calls, best, len(at_hand))
-    return {name: one.row() for name, one in found.items()}
+    return {name: item.row() for name, item in found.items()}
 
 
 def replay_draws(matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None) -> dict[str, dict[str, float]]:
@@ -89,7 +89,7 @@ def replay_draws(matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None
         drawn = table[draw.integers(len(table), size=QUESTIONS)]
         for name, outcomes in found.items():
             outcomes.add(rules[name](drawn), calls, best, QUESTIONS)
-    return {name: one.row() for name, one in found.items()}
+    return {name: item.row() for name, item in found.items()}
 
 
 def replay_cascades(
@@ -110,17 +110,19 @@ def replay_cascades(
         designs, certifies = split_questions(group, number)
         front, on = design_cascades(drawn.at(designs)), drawn.at(certifies)
         singles = drawn.worst.mean(axis=1)
-        best = max(range(len(recorded.methods)), key=lambda one: (singles[one], -cost[one]))
+        best = max(range(len(recorded.methods)), key=lambda item: (singles[item], -cost[item]))
         for margin in margins:
-            passed = [one.candidate.cascade for one in certify_cascades(on, front, margin, CASCADE_ERROR) if one.passed]
+            passed = [
+                item.candidate.cascade for item in certify_cascades(on, front, margin, CASCADE_ERROR) if item.passed
+            ]
             kept, costs = check_promise(real, passed, float(score.max()) - margin)
-            cheaper = [number for number, one in enumerate(passed) if mean_cost(drawn, one) < drawn.cost[best].mean()]
+            cheaper = [number for number, item in enumerate(passed) if mean_cost(drawn, item) < drawn.cost[best].mean()]
             chosen = min(cheaper, key=lambda number: mean_cost(drawn, passed[number]), default=None)
             saved = 0.0 if chosen is None else 1 - costs[chosen] / cost[best]
             found[margin].append((bool(passed), float(saved), kept))
     names = ("certified", "saved", "kept")
     return {
-        margin: {name: float(np.mean([one[place] for one in all_])) for place, name in enumerate(names)}
+        margin: {name: float(np.mean([item[place] for item in all_])) for place, name in enumerate(names)}
         for margin, all_ in found.items()
     }
 
@@ -131,8 +133,8 @@ def mean_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
 
 def check_promise(real: Any, cascades: Sequence[Cascade], least: float) -> tuple[bool, list[float]]:
     """Whether all cascades score at least so much in truth, and what each costs."""
-    replayed = [replay_cascade(real, one) for one in cascades]
-    return all(one.worst.mean() >= least - TIE for one in replayed), [float(one.cost.mean()) for one in replayed]
+    replayed = [replay_cascade(real, cascade) for cascade in cascades]
+    return all(item.worst.mean() >= least - TIE for item in replayed), [float(item.cost.mean()) for item in replayed]
 
 
 def make_scripted_table(shares: Sequence[float], questions: int, alike: float, seed: int) -> Matrix:
@@ -164,4 +166,4 @@ def replay_scripted(repetitions: int, questions: int = QUESTIONS) -> dict[str, d
             table = make_scripted_table(shares, questions, alike, seed).right
             for name, rule in rules.items():
                 found[case][name].add(rule(table), calls, best, questions)
-    return {case: {rule: one.row() for rule, one in rules_.items()} for case, rules_ in found.items()}
+    return {case: {rule: item.row() for rule, item in rules_.items()} for case, rules_ in found.items()}

@@ -69,19 +69,19 @@ def break_content(server: Control, folder: Path, questions: int) -> Found:
     """Run one method after the other, so that methods share no reply. due: the faults that broke a contract. If a reply
     serves several equal calls of a question, it counts once for each call.
     """
-    data, found = write_question_file(folder, questions, 5), Found()
+    data, findings = write_question_file(folder, questions, 5), Found()
     for method in METHODS.split(","):
         server.behave(concat_unknown=0.3, single_unknown=0.3, content=0.1)
         run_all(data, folder / method, folder / f"{method}.sqlite", methods=method)
         rows, injected = read_rows(folder / method), server.stats()["content"]
-        found[method] = {
+        findings[method] = {
             "injected": injected,
             "due": sum(count for name, count in injected.items() if is_breach(*name.split(" "))),
             "malformed": sum(row["malformed"] or 0 for row in rows),
             "failed": sum(row["error"] is not None for row in rows),
             "lost": questions - len(rows),
         }
-    return found
+    return findings
 
 
 def is_breach(prompt: str, kind: str) -> bool:
@@ -122,17 +122,17 @@ def refuse_key(server: Control, folder: Path, questions: int) -> Found:
     return {"seconds": round(time.perf_counter() - begin, 2), "calls": server.stats()["denied"], "said": said}
 
 
-def is_target_met(name: str, found: Found) -> bool:
+def is_target_met(name: str, findings: Found) -> bool:
     """Whether a part met its targets."""
     if name == "transport":
-        return not any(found[key] for key in ("failed", "lost", "twice", "different"))
+        return not any(findings[key] for key in ("failed", "lost", "twice", "different"))
     if name == "content":
-        exact = all(one["due"] == one["malformed"] for method, one in found.items() if method != SHARING)
-        ones = found.values()
+        exact = all(item["due"] == item["malformed"] for method, item in findings.items() if method != SHARING)
+        ones = findings.values()
         return exact and all(one["due"] <= one["malformed"] and not one["failed"] and not one["lost"] for one in ones)
     if name == "outage":
-        return not found["different"]
-    return "Incorrect API key" in found["said"] and bool(found["calls"] <= MOST_DENIED)
+        return not findings["different"]
+    return "Incorrect API key" in findings["said"] and bool(findings["calls"] <= MOST_DENIED)
 
 
 def main() -> None:
@@ -147,13 +147,13 @@ def main() -> None:
         "outage": lambda server, folder: restart_server(server, folder, min(options.questions, 200), options.down),
         "key": lambda server, folder: refuse_key(server, folder, options.questions),
     }
-    found: dict[str, Found] = {}
+    findings: dict[str, Found] = {}
     with run_server() as server:
         for name in options.only.split(","):
             with tempfile.TemporaryDirectory() as folder:
-                found[name] = parts[name](server, Path(folder))
-            print_findings(name, found[name])
-    report_parts("faults", found, is_target_met)
+                findings[name] = parts[name](server, Path(folder))
+            print_findings(name, findings[name])
+    report_parts("faults", findings, is_target_met)
 
 
 if __name__ == "__main__":

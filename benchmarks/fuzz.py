@@ -57,14 +57,14 @@ PARSER_ARGUMENTS: dict[str, Any] = {  # the parsers' other arguments, by name
 
 def find_parsers() -> dict[str, Callable[[str], Parsed[Any]]]:
     """Every function of `quorum.parsing` that parses a reply."""
-    found: dict[str, Callable[[str], Parsed[Any]]] = {}
+    parsers: dict[str, Callable[[str], Parsed[Any]]] = {}
     for module in sorted({module.name for module in iter_modules(quorum.parsing.__path__)} - {"read_reply"}):
         for name, value in vars(import_module(f"quorum.parsing.{module}")).items():
             hints = get_type_hints(value) if isfunction(value) else {}
             if next(iter(hints), "") == "reply" and get_origin(hints.get("return")) is Parsed:
                 others = [name for name in signature(value).parameters if name != "reply"]
-                found[name] = partial(value, **{name: PARSER_ARGUMENTS[name] for name in others})
-    return found
+                parsers[name] = partial(value, **{name: PARSER_ARGUMENTS[name] for name in others})
+    return parsers
 
 
 PARSERS = find_parsers()
@@ -179,7 +179,7 @@ class FuzzFindings:
 
 def fuzz_replies(count: int, limit: float, number: int) -> FuzzFindings:
     """Each generated reply through every parser, and through the measures on text."""
-    found = FuzzFindings()
+    findings = FuzzFindings()
 
     @seed(number)
     @settings(
@@ -191,13 +191,13 @@ def fuzz_replies(count: int, limit: float, number: int) -> FuzzFindings:
     )
     @given(REPLIES)
     def through_all(reply: str) -> None:
-        found.tried -= len(PARSERS)
+        findings.tried -= len(PARSERS)
         for name, parse in PARSERS.items():
-            found.check(name, reply, lambda: check_parsed(parse(reply)), limit)  # noqa: B023  it is called at once
-        found.check("text", reply, lambda: (normalize(reply), is_unknown(reply), find_sentences(reply)), limit)
+            findings.check(name, reply, lambda: check_parsed(parse(reply)), limit)  # noqa: B023  it is called at once
+        findings.check("text", reply, lambda: (normalize(reply), is_unknown(reply), find_sentences(reply)), limit)
 
     through_all()
-    return found
+    return findings
 
 
 def check_parsed(parsed: Parsed[Any]) -> None:
@@ -223,7 +223,7 @@ def fuzz_documents(count: int, limit: float, number: int) -> FuzzFindings:
     """Index generated files in folders of a hundred; each folder is one input."""
     from quorum.retrievers.index import index_documents
 
-    found, draw = FuzzFindings(), random.Random(number)
+    findings, draw = FuzzFindings(), random.Random(number)
     samples = [path.read_text("utf-8") for path in sorted((SAMPLE / "corpus").glob("*.md"))]
     with tempfile.TemporaryDirectory() as root:
         for start in range(0, count, 100):
@@ -234,9 +234,9 @@ def fuzz_documents(count: int, limit: float, number: int) -> FuzzFindings:
                 (folder / f"d{index}{kind}").write_bytes(make_document(kind, draw.choice(samples), draw))
             store = Path(root) / f"store-{start // 2000}"
             work = partial(index_documents, [folder], collection="fuzz", store=store, embeddings=HashedEmbeddings())
-            found.check("index", str(folder), lambda: check_indexed(work()), 100 * limit)  # noqa: B023  it is called at once
-            found.tried += min(100, count - start) - 1
-    return found
+            findings.check("index", str(folder), lambda: check_indexed(work()), 100 * limit)  # noqa: B023  it is called at once
+            findings.tried += min(100, count - start) - 1
+    return findings
 
 
 def check_indexed(indexed: Any) -> None:
@@ -263,19 +263,19 @@ def damage_bytes(data: bytes, draw: random.Random) -> bytes:
     """The bytes with some removed, doubled or replaced by random ones; sometimes only random bytes."""
     if draw.random() < 0.1:
         return draw.randbytes(draw.randrange(2000))
-    made = bytearray(data)
+    damaged = bytearray(data)
     for _ in range(draw.choice((0, 1, 3, 20))):
-        if not made:
+        if not damaged:
             break
-        at, length = draw.randrange(len(made)), draw.randrange(1, 40)
+        at, length = draw.randrange(len(damaged)), draw.randrange(1, 40)
         odd = draw.choice((b"\n", b"\xff\xfe", b"\\ud83d", b"1" * 5000, b"[" * 2000))
-        made[at : at + length] = draw.choice((b"", draw.randbytes(length), made[at : at + length] * 2, odd))
-    return bytes(made)
+        damaged[at : at + length] = draw.choice((b"", draw.randbytes(length), damaged[at : at + length] * 2, odd))
+    return bytes(damaged)
 
 
 def fuzz_files(count: int, limit: float, number: int) -> FuzzFindings:
     """Read data sets with damaged bytes or damaged values in their records."""
-    found, draw = FuzzFindings(), random.Random(number)
+    findings, draw = FuzzFindings(), random.Random(number)
     sources = [SAMPLE / name for name in ("questions.jsonl", "claims.jsonl", "dialogue.jsonl", "long.jsonl")]
     lines = [line for source in sources for line in source.read_text("utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as root:
@@ -293,9 +293,9 @@ def fuzz_files(count: int, limit: float, number: int) -> FuzzFindings:
                 "read_examples": lambda: read_examples(str(path)),  # noqa: B023
             }
             for name, read in ways.items():
-                found.check(name, data, partial(check_writable, read), limit)
-            found.tried -= len(ways) - 1
-    return found
+                findings.check(name, data, partial(check_writable, read), limit)
+            findings.tried -= len(ways) - 1
+    return findings
 
 
 def check_writable(read: Callable[[], object]) -> None:
@@ -326,17 +326,24 @@ def main() -> None:
         "files": (fuzz_files, options.files),
         "documents": (fuzz_documents, options.documents),
     }
-    found, seconds = {}, {}
+    findings, seconds = {}, {}
     for name, (work, count) in works.items():
         begin, spent = time.perf_counter(), time.process_time()
-        found[name] = work(count, options.patience, options.seed)
+        findings[name] = work(count, options.patience, options.seed)
         seconds[name] = round(time.perf_counter() - begin), round(time.process_time() - spent)
-    rows = [(name, one.tried, one.failures, f"{one.slowest:.2f} s", *seconds[name]) for name, one in found.items()]
+    rows = [
+        (name, item.tried, item.failures, f"{item.slowest:.2f} s", *seconds[name]) for name, item in findings.items()
+    ]
     figures = {
-        name: {"tried": one.tried, "failures": one.failures, "seconds": seconds[name][0], "computing": seconds[name][1]}
-        for name, one in found.items()
+        name: {
+            "tried": item.tried,
+            "failures": item.failures,
+            "seconds": seconds[name][0],
+            "computing": seconds[name][1],
+        }
+        for name, item in findings.items()
     }
-    target = judge_targets({name: not one.failures for name, one in found.items()})
+    target = judge_targets({name: not item.failures for name, item in findings.items()})
     report("fuzz", ("input", "tried", "failures", "slowest", "seconds", "computing"), rows, parts=figures, **target)
     raise SystemExit(0 if target["met"] else 1)
 

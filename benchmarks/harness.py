@@ -41,8 +41,8 @@ class Control:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url.removesuffix("/v1") + path, data)
         with urllib.request.urlopen(request, timeout=30) as response:
-            found: dict[str, Any] = json.load(response)
-        return found
+            reply: dict[str, Any] = json.load(response)
+        return reply
 
 
 def start_server(port: int = 0, **behaviour: Any) -> Control:
@@ -118,20 +118,22 @@ def report(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], **fi
     print(json.dumps({"benchmark": name, "load": round(load, 2), "cores": os.cpu_count(), **figures}), flush=True)
 
 
-def print_findings(name: str, found: Mapping[str, Any]) -> None:
+def print_findings(name: str, findings: Mapping[str, Any]) -> None:
     """Print a part's findings as soon as it ends, for long runs."""
-    print(json.dumps({name: found}), file=sys.stderr, flush=True)
+    print(json.dumps({name: findings}), file=sys.stderr, flush=True)
 
 
-def report_parts(name: str, found: Mapping[str, dict[str, Any]], judged: Callable[[str, dict[str, Any]], bool]) -> None:
+def report_parts(
+    name: str, findings: Mapping[str, dict[str, Any]], judged: Callable[[str, dict[str, Any]], bool]
+) -> None:
     """Report a benchmark that has parts, each with a verdict on its findings."""
-    verdicts = {part: judged(part, one) for part, one in found.items()}
+    verdicts = {part: judged(part, item) for part, item in findings.items()}
     rows = [
         (part if not number else "", ("yes" if verdicts[part] else "no") if not number else "", key, value)
-        for part, one in found.items()
-        for number, (key, value) in enumerate(one.items())
+        for part, item in findings.items()
+        for number, (key, value) in enumerate(item.items())
     ]
-    report(name, ("part", "as it should", "what", ""), rows, parts=found, **judge_targets(verdicts))
+    report(name, ("part", "as it should", "what", ""), rows, parts=findings, **judge_targets(verdicts))
 
 
 def judge_targets(conditions: Mapping[str, bool]) -> dict[str, Any]:

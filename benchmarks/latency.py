@@ -59,12 +59,12 @@ def measure_method(server: Control, method: str, latency: float, runs: int, jour
 
 def measure_ratios() -> dict[str, float]:
     """The time that the server alone takes (depth x latency) to that of a question."""
-    latency, found = 0.2, {}
+    latency, ratios = 0.2, {}
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
         for method in ("concat", "post_fusion", "sure", "blendfilter", "iter_retgen"):
             one = measure_method(server, method, latency, 5, str(Path(folder) / f"{method}.sqlite"))
-            found[method] = 1000 * latency * one["depth"] / one["ms"]
-    return found
+            ratios[method] = 1000 * latency * one["depth"] / one["ms"]
+    return ratios
 
 
 def main() -> None:
@@ -73,19 +73,22 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--methods", default=",".join(METHODS))
     options = parser.parse_args()
-    found: dict[str, dict[str, Any]] = {}
+    findings: dict[str, dict[str, Any]] = {}
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
         for method in options.methods.split(","):
             journal = str(Path(folder) / f"{method}.sqlite")
-            found[method] = measure_method(server, method, options.latency, options.runs, journal)
-    rows = [[method, *one.values(), "yes" if one["ms"] <= one["target_ms"] else "no"] for method, one in found.items()]
+            findings[method] = measure_method(server, method, options.latency, options.runs, journal)
+    rows = [
+        [method, *item.values(), "yes" if item["ms"] <= item["target_ms"] else "no"]
+        for method, item in findings.items()
+    ]
     header = ("method", "depth", "calls", "ms", "best", "computing", "target", "met")
     report(
         "latency",
         header,
         rows,
-        methods=found,
-        **judge_targets({m: f["ms"] <= f["target_ms"] for m, f in found.items()}),
+        methods=findings,
+        **judge_targets({m: f["ms"] <= f["target_ms"] for m, f in findings.items()}),
     )
 
 

@@ -108,9 +108,9 @@ async def compare_ways(url: str, options: argparse.Namespace, folder: Path) -> d
         own = replace(context, journal=str(folder / f"{number}.sqlite"))
         ways = {"post_fusion": make_post_fusion(own), "one-node graph": graph, "bare client": client}
         for name, work in ways.items():
-            found = await measure_rate(questions, work, 2 * AT_ONCE // K)
+            rates_of_way = await measure_rate(questions, work, 2 * AT_ONCE // K)
             if number:  # the first round imports and connects
-                rates[name].append(found)
+                rates[name].append(rates_of_way)
     return rates
 
 
@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     rates = measure_ways(options.questions, options.rounds)
-    medians = {name: statistics.median(rate for rate, _ in found) for name, found in rates.items()}
+    medians = {name: statistics.median(rate for rate, _ in rates_of_way) for name, rates_of_way in rates.items()}
     computing = {name: round(statistics.median(ms for _, ms in found), 2) for name, found in rates.items()}
     ratios = {name: round(medians["post_fusion"] / value, 3) for name, value in medians.items()}
     rows = [[name, f"{value:.0f}", ratios[name], computing[name]] for name, value in medians.items()]

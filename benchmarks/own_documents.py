@@ -64,21 +64,21 @@ def judge(question: dict[str, Any], result: ShownResult) -> Outcome:
     if not question["answers"]:
         return Outcome(question["question"], meta["part"], meta["kind"], None, None, sure, shown)
     has_quote = normalize(meta["quote"]) in normalize(sentence)
-    is_answer = normalize(span) in [normalize(one) for one in question["answers"]]
+    is_answer = normalize(span) in [normalize(answer) for answer in question["answers"]]
     return Outcome(question["question"], meta["part"], meta["kind"], has_quote, has_quote and is_answer, sure, shown)
 
 
 def summarize(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
     """(hits, questions) of each measure."""
-    asked = [one for one in outcomes if one.sentence is not None]
-    sure = [one for one in asked if one.sure]
-    nothing = [one for one in outcomes if one.sentence is None]
+    answerable = [outcome for outcome in outcomes if outcome.sentence is not None]
+    sure = [item for item in answerable if item.sure]
+    nothing = [outcome for outcome in outcomes if outcome.sentence is None]
     return {
-        "sentence": count(one.sentence for one in asked),
-        "span": count(one.span for one in asked),
-        "sure": count(one.sure for one in asked),
-        "sure and right": count(one.sentence for one in sure),
-        "nothing": count(not one.sure for one in nothing),
+        "sentence": count(item.sentence for item in answerable),
+        "span": count(item.span for item in answerable),
+        "sure": count(item.sure for item in answerable),
+        "sure and right": count(item.sentence for item in sure),
+        "nothing": count(not item.sure for item in nothing),
     }
 
 
@@ -102,10 +102,10 @@ def main() -> None:
     options = parser.parse_args()
     outcomes = measure(options.method)
     if options.list:
-        for one in outcomes:
-            right = {True: "right", False: "wrong", None: "nothing"}[one.sentence]
-            print(f"{right:<8}{'sure' if one.sure else '':<6}{one.question} -> {one.shown}")
-    parts = {part: [one for one in outcomes if one.part == part] for part in ("development", "held_out")}
+        for outcome in outcomes:
+            right = {True: "right", False: "wrong", None: "nothing"}[outcome.sentence]
+            print(f"{right:<8}{'sure' if outcome.sure else '':<6}{outcome.question} -> {outcome.shown}")
+    parts = {part: [outcome for outcome in outcomes if outcome.part == part] for part in ("development", "held_out")}
     parts["all"] = outcomes
     print(f"{'':<16}" + "".join(f"{name:>22}" for name in parts))
     tables = {name: summarize(own) for name, own in parts.items()}

@@ -82,8 +82,10 @@ def make_cases(count: int, passages: Sequence[Sequence[Passage]], records: Seque
     """Make the cases. The wrong answer is that of the next question with a different answer."""
     for index, record in enumerate(records[:count]):
         others = (records[(index + step) % len(records)]["answers"][0] for step in range(1, len(records)))
-        right = [normalize(one) for one in record["answers"]]
-        wrong = next(one for one in others if not any(normalize(one) in r or r in normalize(one) for r in right))
+        right = [normalize(answer) for answer in record["answers"]]
+        wrong = next(
+            other for other in others if not any(normalize(other) in r or r in normalize(other) for r in right)
+        )
         yield Case(record, list(passages[index]), wrong)
 
 
@@ -131,15 +133,15 @@ async def ask_all(method: str, model: str, chosen: Sequence[Case], kind: str, co
 
 
 def measure_right(results: Sequence[Result], chosen: Sequence[Case]) -> float:
-    found = [
+    is_right = [
         exact_match(result["answer"], case.record["answers"]) for result, case in zip(results, chosen, strict=True)
     ]
-    return sum(found) / len(found)
+    return sum(is_right) / len(is_right)
 
 
 def measure_fooled(results: Sequence[Result], chosen: Sequence[Case]) -> float:
-    found = [contains_answer(result["answer"], [case.wrong]) for result, case in zip(results, chosen, strict=True)]
-    return sum(found) / len(found)
+    is_fooled = [contains_answer(result["answer"], [case.wrong]) for result, case in zip(results, chosen, strict=True)]
+    return sum(is_fooled) / len(is_fooled)
 
 
 def count_broken(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> int:
@@ -151,7 +153,7 @@ def count_broken(clean: Sequence[Result], attacked: Sequence[Result], count: int
 
 
 async def measure_all(options: argparse.Namespace, chosen: Sequence[Case]) -> list[dict[str, Any]]:
-    found = []
+    figures = []
     for model in options.models.split(","):
         for method in options.methods.split(","):
             clean = await ask_all(method, model, chosen, "", 0)
@@ -166,8 +168,8 @@ async def measure_all(options: argparse.Namespace, chosen: Sequence[Case]) -> li
                     stand = sum((result.get("certified") or 0) >= count for result in clean)
                     one[f"certified_{count}"] = round(stand / len(clean), 4)
                     one[f"broken_{count}"] = sum(count_broken(clean, done, count) for done in attacks.values())
-            found.append(one)
-    return found
+            figures.append(one)
+    return figures
 
 
 async def choose_cases(count: int, data: Path | None) -> list[Case]:
@@ -189,14 +191,17 @@ def main() -> None:
     parser.add_argument("--models", default="embedded,gullible")
     options = parser.parse_args()
     chosen = asyncio.run(choose_cases(options.questions, options.data))
-    found = asyncio.run(measure_all(options, chosen))
+    figures = asyncio.run(measure_all(options, chosen))
     columns = [f"{kind}_{count}" for count in (1, 2) for kind in KINDS]
     header = ("model", "method", "right", *columns, "right_1", "right_2", "certified_1", "certified_2")
     rows = [
-        [format_share(one[c]) if isinstance(one.get(c), float) else one.get(c, "") for c in header] for one in found
+        [format_share(item[c]) if isinstance(item.get(c), float) else item.get(c, "") for c in header]
+        for item in figures
     ]
-    kept = judge_targets({one["method"]: not (one.get("broken_1", 0) + one.get("broken_2", 0)) for one in found})
-    report("poison", header, rows, questions=len(chosen), runs=found, **kept)
+    targets = judge_targets(
+        {item["method"]: not (item.get("broken_1", 0) + item.get("broken_2", 0)) for item in figures}
+    )
+    report("poison", header, rows, questions=len(chosen), runs=figures, **targets)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ def recognise_prompt(text: str) -> tuple[str, dict[str, str]]:
     its head. ("", {}) for an unknown message.
     """
     for name, head, tail, _, pattern in TEMPLATES:
-        if text.startswith(head) and text.endswith(tail) and (found := pattern.match(text)):
-            return name.partition(".")[0], {"": head, **found.groupdict()}
+        if text.startswith(head) and text.endswith(tail) and (match := pattern.match(text)):
+            return name.partition(".")[0], {"": head, **match.groupdict()}
     return "", {}
 
 

@@ -95,7 +95,7 @@ def find_slowest(shape: str, characters: int) -> dict[str, Any]:
     """The reader that takes longest for a shape, and its times in seconds for half of it and for all of it."""
     reply, half = SHAPES[shape](characters), SHAPES[shape](characters // 2)
     taken = {name: time_reader(read, reply) for name, read in find_readers().items()}
-    name = max(taken, key=lambda one: taken[one])
+    name = max(taken, key=lambda item: taken[item])
     return {
         "shape": shape,
         "slowest": name,

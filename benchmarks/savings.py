@@ -70,8 +70,8 @@ class Cost:
 
     def add(self, question: str, result: Result, rounds: int) -> None:
         usage = (result.get("usage") or {}).values()
-        self.calls += sum(one["calls"] for one in usage)
-        self.tokens += sum(one["input_tokens"] + one["output_tokens"] for one in usage)
+        self.calls += sum(item["calls"] for item in usage)
+        self.tokens += sum(item["input_tokens"] + item["output_tokens"] for item in usage)
         self.rounds += rounds
         self.answers[question] = result["answer"], result["unknown"]
 
@@ -114,12 +114,12 @@ def make_sharing_row(
 ) -> dict[str, Any]:
     """The cost of these ways alone against the calls really made; `apart`: the same without a journal."""
     alone = [took[name] for name in ways]
-    told = [(name, question) for name in ways for question in apart[name].answers]
+    compared_pairs = [(name, question) for name in ways for question in apart[name].answers]
     return {
-        "same_answers": sum(apart[name].answers[asked] == took[name].answers[asked] for name, asked in told),
-        "questions": len(told),
-        "calls": [sum(one.calls for one in alone), spent.calls],
-        "tokens": [sum(one.tokens for one in alone), spent.input_tokens + spent.output_tokens],
+        "same_answers": sum(apart[name].answers[asked] == took[name].answers[asked] for name, asked in compared_pairs),
+        "questions": len(compared_pairs),
+        "calls": [sum(item.calls for item in alone), spent.calls],
+        "tokens": [sum(item.tokens for item in alone), spent.input_tokens + spent.output_tokens],
         "rounds": None,
     }
 
@@ -135,13 +135,13 @@ async def measure_savings(dataset: DataSet, context: Context, samples: int, at_o
     took |= await ask_all(dataset, runs(SHARING[1:], context), at_once, shared)
     apart = await ask_all(dataset, runs(SHARING, replace(context, journal="off")), at_once, Spending())
     took |= await ask_all(dataset, runs([way for pair in PAIRS.values() for way in pair], context), at_once, Spending())
-    found = {
+    figures = {
         name.format(samples=samples): make_pair_row(*(took[way.format(samples=samples)] for way in pair))
         for name, pair in PAIRS.items()
     }
-    found["equal passages asked once"] = make_sharing_row(SHARING[:1], alone, apart, took)
-    found["equal calls asked once"] = make_sharing_row(SHARING, add_spending(alone, shared), apart, took)
-    return found
+    figures["equal passages asked once"] = make_sharing_row(SHARING[:1], alone, apart, took)
+    figures["equal calls asked once"] = make_sharing_row(SHARING, add_spending(alone, shared), apart, took)
+    return figures
 
 
 def add_spending(one: Spending, other: Spending) -> Spending:
@@ -174,12 +174,12 @@ def main() -> None:
         try:
             context = Context(model=options.model, k=options.k, journal=str(Path(folder) / "journal.sqlite"))
             dataset = read_data(options.data, options.limit)
-            found = asyncio.run(measure_savings(dataset, context, options.samples, options.at_once))
+            figures = asyncio.run(measure_savings(dataset, context, options.samples, options.at_once))
         except SetupError as error:
             raise SystemExit(str(error)) from None
     header = ("saving", "same answer", "calls", "with it", "", "tokens", "with it", "", "rounds", "with it")
-    same = judge_targets({name: row["same_answers"] == row["questions"] for name, row in found.items()})
-    report("savings", header, [format_row(*item) for item in found.items()], savings=found, **same)
+    same = judge_targets({name: row["same_answers"] == row["questions"] for name, row in figures.items()})
+    report("savings", header, [format_row(*item) for item in figures.items()], savings=figures, **same)
     if not same["met"]:
         raise SystemExit(f"An answer changed: {', '.join(same['missed'])}.")
 

@@ -47,8 +47,8 @@ class RandomEmbeddings(Embeddings):
         self.numbers = np.random.default_rng(0)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        made = self.numbers.normal(size=(len(texts), DIMENSION))
-        unit: list[list[float]] = (made / np.linalg.norm(made, axis=1, keepdims=True)).tolist()
+        vectors = self.numbers.normal(size=(len(texts), DIMENSION))
+        unit: list[list[float]] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).tolist()
         return unit
 
     def embed_query(self, text: str) -> list[float]:
@@ -73,32 +73,36 @@ def make_queries(passages: list[Passage], count: int) -> list[str]:
     return [" ".join(draw.sample(words, min(10, len(words)))) for words in texts]
 
 
-async def time_searches(context: Context, asked: list[str]) -> list[float]:
+async def time_searches(context: Context, queries: list[str]) -> list[float]:
     """Milliseconds of each search. The first, which opens and loads the index, does not count."""
-    found = []
-    for query in asked:
+    seconds = []
+    for query in queries:
         begin = time.perf_counter()
         await search(query, context)
-        found.append(1000 * (time.perf_counter() - begin))
-    return found[1:]
+        seconds.append(1000 * (time.perf_counter() - begin))
+    return seconds[1:]
 
 
-def measure_size(passages: list[Passage], asked: list[str], store: str, own: str | Embeddings) -> dict[str, Any]:
+def measure_size(
+    passages: list[Passage], queries: list[str], store: str, chosen_embeddings: str | Embeddings
+) -> dict[str, Any]:
     """Indexing, unless the store holds these passages already, and queries."""
     Ranking(passages[:10])  # imports
     begin = time.perf_counter()
     Ranking(passages)
     rate = len(passages) / (time.perf_counter() - begin)
     one: dict[str, Any] = {"passages": len(passages), "bm25_per_second": round(rate), "index_s": None}
-    name = f"{'embedded' if isinstance(own, str) else 'random'}-{len(passages)}"
+    name = f"{'embedded' if isinstance(chosen_embeddings, str) else 'random'}-{len(passages)}"
     info = open_store(store).find(name)
     if info is None or info.writing:
         begin = time.perf_counter()
-        index_passages(passages, collection=name, store=store, embeddings=own)
+        index_passages(passages, collection=name, store=store, embeddings=chosen_embeddings)
         one["index_s"] = round(time.perf_counter() - begin, 1)
     for kind in TARGETS:
-        context = Context(store=store, collection=name, embeddings=own, retriever=kind, k=5, journal="off")
-        times = asyncio.run(time_searches(context, asked))
+        context = Context(
+            store=store, collection=name, embeddings=chosen_embeddings, retriever=kind, k=5, journal="off"
+        )
+        times = asyncio.run(time_searches(context, queries))
         one[f"{kind}_ms"] = round(statistics.median(times), 2)
         one[f"{kind}_p95_ms"] = round(sorted(times)[int(len(times) * 0.95)], 2)
     return one
@@ -118,18 +122,20 @@ def main() -> None:
         else list(generate_passages(GENERATED, read_sample_passages()))
     )
     sizes = [int(size) for size in options.sizes.split(",") if size] or [len(given), LARGER]
-    own: str | Embeddings = "embedded" if options.embed else RandomEmbeddings()
-    found = []
+    chosen_embeddings: str | Embeddings = "embedded" if options.embed else RandomEmbeddings()
+    figures = []
     with nullcontext(options.store) if options.store else tempfile.TemporaryDirectory() as store:
         for size in sizes:
             passages = list(generate_passages(size, given))
-            found.append(measure_size(passages, make_queries(given, options.queries), store, own))
-    rows = [list(one.values()) for one in found]
+            figures.append(measure_size(passages, make_queries(given, options.queries), store, chosen_embeddings))
+    rows = [list(item.values()) for item in figures]
     misses = {
-        f"{kind} at {one['passages']}": one[f"{kind}_ms"] <= most for one in found for kind, most in TARGETS.items()
+        f"{kind} at {item['passages']}": item[f"{kind}_ms"] <= most
+        for item in figures
+        for kind, most in TARGETS.items()
     }
-    misses |= {f"bm25 index of {one['passages']}": one["bm25_per_second"] >= RATE for one in found}
-    report("searching", list(found[0]), rows, runs=found, **judge_targets(misses))
+    misses |= {f"bm25 index of {item['passages']}": item["bm25_per_second"] >= RATE for item in figures}
+    report("searching", list(figures[0]), rows, runs=figures, **judge_targets(misses))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 The same questions by one method over the sample collection, in this process by `quorum.answer`, and from `quorum serve
 --no-page` through OpenAI's own client, both against one model server: one question at a time, 16 at once, and streamed
 until the first piece of a long answer. Both ways take turns in each round; figures are medians of the rounds. The
-journal is off and BM25 searches, so that little else takes time. Targets: 12 ms for a question, 12 ms for the first
-piece, and 0.6 times the questions a second of this process.
+journal is off and BM25 searches, so that little else takes time. The computing of all processes counts (client and
+server), and does not depend on the machine's other load; the target is that a server adds 8 ms of it at most.
 """
 
 import argparse
@@ -33,7 +33,8 @@ from quorum.retrievers.collections import ensure_sample
 METHOD, AT_ONCE = "concat", 16
 LATENCY = 0.05  # seconds until a streamed reply begins
 WAYS = ("in process", "served")
-TARGETS = {"ms a question": 12.0, "ms to the first piece": 12.0, "questions/s": 0.6}
+COMPUTING = "ms of computing a question"
+MOST_COMPUTING_ADDED = 8.0  # ms
 Work = Callable[[str], Awaitable[None]]
 
 
@@ -78,7 +79,7 @@ async def open_client(url: str, pid: int) -> AsyncIterator[Way]:
             messages: Any = [{"role": "user", "content": question}]
             own: Any = {"quorum": {"answer_type": "long"}}
             chunks = await client.chat.completions.create(model=METHOD, messages=messages, stream=True, extra_body=own)
-            times = [time.perf_counter() async for one in chunks if one.choices and one.choices[0].delta.content]
+            times = [time.perf_counter() async for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
             return times[0]
 
         yield Way(ask, begin, lambda: time.process_time() + read_processor_seconds(pid))
@@ -139,7 +140,7 @@ async def measure_way(way: Way, server: Control, questions: Sequence[str]) -> di
         first.append(1000 * (await way.begin(question) - begun))
     return {
         "ms a question": statistics.median(alone),
-        "ms of computing a question": 1000 * computed / len(questions),
+        COMPUTING: 1000 * computed / len(questions),
         "questions/s": rate,
         "ms to the first piece": statistics.median(first) - 1000 * LATENCY,
     }
@@ -149,7 +150,7 @@ async def compare_ways(
     context: Context, quorum: tuple[str, int], server: Control, rounds: int, count: int
 ) -> list[dict[str, Any]]:
     """What each way took, by round; the first round, which imports and connects, is left out."""
-    questions = [str(one["question"]) for one in make_questions(count, 1)]
+    questions = [str(question["question"]) for question in make_questions(count, 1)]
     found = []
     async with open_client(*quorum) as served:
         ways = dict(zip(WAYS, (make_in_process(context), served), strict=True))
@@ -172,7 +173,8 @@ def measure_rounds(rounds: int, questions: int) -> list[dict[str, Any]]:
 def find_medians(found: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
     """The median over the rounds of each figure of each way."""
     return {
-        way: {figure: statistics.median(one[way][figure] for one in found) for figure in found[0][way]} for way in WAYS
+        way: {figure: statistics.median(item[way][figure] for item in found) for figure in found[0][way]}
+        for way in WAYS
     }
 
 
@@ -182,7 +184,7 @@ def measure_ratios() -> dict[str, float]:
     own, served = (medians[way] for way in WAYS)
     return {
         "questions/s": served["questions/s"] / own["questions/s"],
-        "computing": own["ms of computing a question"] / served["ms of computing a question"],
+        "computing": own[COMPUTING] / served[COMPUTING],
         "first piece at 50 ms": (own["ms to the first piece"] + 1000 * LATENCY)
         / (served["ms to the first piece"] + 1000 * LATENCY),
     }
@@ -198,12 +200,10 @@ def main() -> None:
     added = {name: served[name] - own[name] for name in own if name.startswith("ms")}
     ratio = served["questions/s"] / own["questions/s"]
     rows = [
-        [name, f"{own[name]:.1f}", f"{served[name]:.1f}", f"+{added[name]:.1f}" if name in added else f"x {ratio:.2f}"]
+        [name, f"{own[name]:.1f}", f"{served[name]:.1f}", f"{added[name]:+.1f}" if name in added else f"x {ratio:.2f}"]
         for name in own
     ]
-    met = {name: value <= TARGETS[name] for name, value in added.items() if name in TARGETS} | {
-        "rate": ratio >= TARGETS["questions/s"]
-    }
+    met = {COMPUTING: not added[COMPUTING] > MOST_COMPUTING_ADDED}
     figures = {"in_process": own, "served": served, "added_ms": added, "ratio": ratio}
     report("serving", ("", *WAYS, "difference"), rows, **figures, **judge_targets(met))
 

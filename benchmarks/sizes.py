@@ -79,17 +79,17 @@ def measure_search(passages: list[Passage], folder: Path, kind: str) -> Found:
         begin = time.perf_counter()
         times.append(1000 * time_work(lambda query=query: asyncio.run(search(query, context))))  # type: ignore[misc]
         clock.append(1000 * (time.perf_counter() - begin))
-    found = {"memory": memory / len(passages), "first_s": first, "cpu_ms": statistics.median(times)}
-    return {f"{kind}_{name}": value for name, value in found.items()} | {f"{kind}_ms": statistics.median(clock)}
+    figures = {"memory": memory / len(passages), "first_s": first, "cpu_ms": statistics.median(times)}
+    return {f"{kind}_{name}": value for name, value in figures.items()} | {f"{kind}_ms": statistics.median(clock)}
 
 
 def run_alone(work: Callable[..., Found], *given: Any) -> Found:
     """Do the work in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        found = pool.apply(work, given)
+        figures = pool.apply(work, given)
         pool.close()
         pool.join()
-        return found
+        return figures
 
 
 def measure_all(passages: list[Passage]) -> Found:
@@ -119,9 +119,9 @@ def main() -> None:
     given = read_passages(options.passages) if options.passages else read_sample_passages()
     once = run_alone(measure_embedding, given)
     found = [measure_all(list(generate_passages(int(size), given))) for size in options.sizes.split(",")]
-    rows = [[name, *(f"{one[name]:,.2f}" for one in found)] for name in found[0]]
+    rows = [[name, *(f"{item[name]:,.2f}" for item in found)] for name in found[0]]
     rows += [[name, f"{value:,.2f}"] + [""] * (len(found) - 1) for name, value in once.items()]
-    report("sizes", ["", *(str(one["passages"]) for one in found)], rows, runs=found, once=once)
+    report("sizes", ["", *(str(item["passages"]) for item in found)], rows, runs=found, once=once)
 
 
 if __name__ == "__main__":

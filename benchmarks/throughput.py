@@ -76,14 +76,14 @@ def main() -> None:
         for method in options.methods.split(","):
             with tempfile.TemporaryDirectory() as folder:
                 found[method] = measure_method(server, method, options, Path(folder))
-    rows = [[method, *list(one.values())[:-1], format_share(one["share"])] for method, one in found.items()]
+    rows = [[method, *list(item.values())[:-1], format_share(item["share"])] for method, item in found.items()]
     header = ("method", "calls", "most at once", "bound s", "seconds", "of the bound")
     report(
         "throughput",
         header,
         rows,
         methods=found,
-        **judge_targets({m: one["share"] >= 0.95 for m, one in found.items()}),
+        **judge_targets({m: item["share"] >= 0.95 for m, item in found.items()}),
     )
 
 

@@ -189,12 +189,12 @@ def format_signature(name: str, function: Any) -> str:
     returned = f" -> {format_type(signature.return_annotation)}"
     keyword_only = False
     parts = []
-    for one in signature.parameters.values():
-        if one.kind is one.KEYWORD_ONLY and not keyword_only:
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
             keyword_only = True
             parts.append("*")
-        default = "" if one.default is one.empty else f" = {one.default!r}"
-        parts.append(f"{one.name}: {format_type(one.annotation)}{default}")
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        parts.append(f"{parameter.name}: {format_type(parameter.annotation)}{default}")
     line = f"{kind} {name}({', '.join(parts)}){returned}"
     if len(line) <= WIDEST_LINE:
         return line

@@ -32,8 +32,8 @@ def format_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def make_methods_table() -> str:
     """Every method: what it does, its calls and depth, its paper."""
     rows = (
-        [f"`{one.name}`", one.summary, f"`{one.calls}`", one.depth, one.paper.partition(",")[0]]
-        for one in METHODS.values()
+        [f"`{item.name}`", item.summary, f"`{item.calls}`", item.depth, item.paper.partition(",")[0]]
+        for item in METHODS.values()
     )
     return format_table(["method", "what it does", "calls", "depth", "paper"], rows)
 

@@ -50,8 +50,8 @@ def make_composed_method(file: str, systems: Mapping[str, str] | None = None) ->
         name=file,
         paper="composed and certified on your questions (docs/decisions.md)",
         summary=f"A cascade: {', else '.join(words)}.",
-        calls=" + ".join("1" if one.system else f"({method_of(one.method).calls})" for one in composed.stages),
-        depth=" + ".join("1" if one.system else method_of(one.method).depth for one in composed.stages),
+        calls=" + ".join("1" if stage.system else f"({method_of(stage.method).calls})" for stage in composed.stages),
+        depth=" + ".join("1" if stage.system else method_of(stage.method).depth for stage in composed.stages),
         systems=dict(systems or {}),
     )
 

@@ -24,14 +24,11 @@ if TYPE_CHECKING:
 
 StageNode = Callable[[State, Runtime[Context]], Awaitable[State]]
 
-FROM_THE_CONTEXT = RUN_SETTINGS | {
-    "collection",
-    "answer_type",
-    "prompts",
-    "calibration",
-}  # the stage uses the context's values
+# Settings whose values a stage takes from the context, not from what was recorded.
+CONTEXT_SETTINGS = RUN_SETTINGS | {"collection", "answer_type", "prompts", "calibration"}
 MODEL_SETTINGS = {"model", "verifier"}
-BY_IDENTITY = {"context_filter", "embeddings", "examples"}  # config.json holds a hash or name, no usable value
+# Settings of which config.json holds a hash or a name, not a value that could be used.
+IDENTITY_SETTINGS = {"context_filter", "embeddings", "examples"}
 MISSING_VALUE: Any = object()
 
 
@@ -91,7 +88,7 @@ def make_stage_context(context: Context, composed: ComposedCascade, stage: Compo
         value = find_model_spec(recorded) if part.name in MODEL_SETTINGS else recorded
         if (
             value is MISSING_VALUE
-            or part.name in FROM_THE_CONTEXT | BY_IDENTITY
+            or part.name in CONTEXT_SETTINGS | IDENTITY_SETTINGS
             or (rehearsing and part.name in MODEL_SETTINGS)
         ):
             continue
@@ -112,7 +109,7 @@ def collect_recorded(composed: ComposedCascade, name: str) -> list[Any]:
 
 
 def find_model_spec(recorded: Any) -> Any:
-    """The spec of a model from its entry in config.json; UNKNOWN if the entry does not name the model."""
+    """The spec of a model from its entry in config.json; MISSING_VALUE if the entry does not name the model."""
     if not isinstance(recorded, Mapping):
         return None if recorded is None else MISSING_VALUE
     if recorded["provider"] == "embedded":
@@ -122,9 +119,9 @@ def find_model_spec(recorded: Any) -> Any:
 
 def check_unchanged(context: Context, composed: ComposedCascade, stage: ComposedStage) -> None:
     """Raise a `SetupError` for a setting or prompt that differs from those with which the stage was measured."""
-    now = describe_settings(context, FROM_THE_CONTEXT)
+    now = describe_settings(context, CONTEXT_SETTINGS)
     for name, recorded in stage.settings.items():
-        if name in now and name not in FROM_THE_CONTEXT and now[name] != recorded:
+        if name in now and name not in CONTEXT_SETTINGS and now[name] != recorded:
             raise make_changed_error(composed, stage, name, recorded, now[name])
     for name, recorded in stage.prompts.items():
         version = get_version(name, context.prompts)

@@ -35,7 +35,7 @@ def to_json_value(name: str, value: Any, context: Context) -> Any:
     if name == "examples" and value is not None:
         return [dict(example) for example in read_examples(value)]
     if name == "prompts":
-        return {one: get_version(one, value) for one in load_overrides(value)}
+        return {override: get_version(override, value) for override in load_overrides(value)}
     return value if value is None or isinstance(value, str | int | float | bool) else get_class_name(value)
 
 

@@ -20,7 +20,7 @@ def data(tmp_path: Path) -> Path:
         {"id": f"q{n}", "question": f"Who found thing number {n}?", "answers": [f"person {n}"]} for n in range(6)
     ]
     path = tmp_path / "data.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
 
 

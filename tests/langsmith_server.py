@@ -141,7 +141,7 @@ class Workspace(Collector):
         held = {"/datasets": self.datasets, "/sessions": self.sessions, "/examples": self.examples}[path]
         for name, values in wanted.items():
             if name in ("id", "name"):
-                held = {id_: one for id_, one in held.items() if one[name] in values}
+                held = {id_: item for id_, item in held.items() if item[name] in values}
         return list(held.values())
 
     def kept(self, path: str, body: bytes, kind: str) -> Any:
@@ -161,7 +161,7 @@ class Workspace(Collector):
         if path == "/feedback":
             self.feedback[sent["id"]] = sent
         if path == "/examples/bulk":
-            self.examples |= {one["id"]: one | {"dataset_id": self.TENANT} for one in sent}
+            self.examples |= {item["id"]: item | {"dataset_id": self.TENANT} for item in sent}
         return {}
 
     def made(self, name: str) -> dict[str, Any]:

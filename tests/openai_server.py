@@ -335,9 +335,12 @@ def make_embeddings(body: dict[str, Any]) -> dict[str, Any]:
     """Vectors as numbers, or base64 of float32 when the client asks for it."""
     given = body["input"] if isinstance(body["input"], list) else [body["input"]]
 
-    def written(values: list[float]) -> list[float] | str:
+    def encode_vector(values: list[float]) -> list[float] | str:
         packed = base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()
         return packed if body.get("encoding_format") == "base64" else values
 
-    data = [{"object": "embedding", "index": i, "embedding": written(hash_words(text))} for i, text in enumerate(given)]
+    data = [
+        {"object": "embedding", "index": i, "embedding": encode_vector(hash_words(text))}
+        for i, text in enumerate(given)
+    ]
     return {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}

@@ -24,7 +24,9 @@ class Settings(dict[str, Any]):
 
 def make_settings(given: dict[str, Any], folder: Path) -> Settings:
     """Settings for OpenAI's API, with one concurrent prompt per slot and the passages in the cache of retrievals."""
-    (folder / "cache.json").write_text(json.dumps({one["question"]: make_documents(one) for one in given["questions"]}))
+    (folder / "cache.json").write_text(
+        json.dumps({question["question"]: make_documents(question) for question in given["questions"]})
+    )
     return Settings(
         framework="openai",
         generator_model="gpt-4o",  # a name that its tokenizer knows; the server accepts any name
@@ -34,7 +36,7 @@ def make_settings(given: dict[str, Any], folder: Path) -> Settings:
         openai_setting={"api_key": "none", "base_url": given["url"]},
         retrieval_method="bm25",
         bm25_backend="bm25s",
-        retrieval_topk=max(len(one["passages"]) for one in given["questions"]),
+        retrieval_topk=max(len(question["passages"]) for question in given["questions"]),
         index_path=str(write_empty_index(folder / "index")),
         use_retrieval_cache=True,
         retrieval_cache_path=str(folder / "cache.json"),
@@ -45,7 +47,10 @@ def make_settings(given: dict[str, Any], folder: Path) -> Settings:
 
 
 def make_documents(question: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{**one, "contents": f"{one['title']}\n{one['text']}", "score": 1.0} for one in question["passages"]]
+    return [
+        {**passage, "contents": f"{passage['title']}\n{passage['text']}", "score": 1.0}
+        for passage in question["passages"]
+    ]
 
 
 def write_empty_index(folder: Path) -> Path:
@@ -97,7 +102,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         configuration = make_settings(given, Path(name))
         sure = make_pipeline(configuration)
-        items = [Item({"id": one["id"], "question": one["question"], "output": {}}) for one in given["questions"]]
+        items = [
+            Item({"id": question["id"], "question": question["question"], "output": {}})
+            for question in given["questions"]
+        ]
         first, rest = items[:1], items[1:]
         sure.run(Dataset(configuration, data=first), do_eval=False)  # connects
         begin = time.perf_counter()

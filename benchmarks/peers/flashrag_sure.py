@@ -95,7 +95,7 @@ def main() -> None:
         seconds = asyncio.run(time_quorum(context, questions))
         found["Quorum"] = {"seconds": seconds, **count_timed_calls(server, options.questions)}
     times = round(peer["seconds"] / seconds, 1)
-    rows = [(name, one["calls"], one["in_flight"], f"{one['seconds']:.2f}") for name, one in found.items()]
+    rows = [(name, item["calls"], item["in_flight"], f"{item['seconds']:.2f}") for name, item in found.items()]
     figures = {"runs": found, "times_as_fast": times, **judge_targets({"speed": times >= 10})}
     report("flashrag_sure", ("SuRe by", "calls", "in flight", "seconds"), rows, **figures)
 

@@ -131,13 +131,13 @@ def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Resu
     """
     from quorum.evaluation.metrics.uncertainty import abstain_below
 
-    confidence, made = result.get("confidence"), abstain_below(result, below)
+    confidence, suppressed = result.get("confidence"), abstain_below(result, below)
     if confidence is None and not result["unknown"]:
         typer.echo(f"quorum: {method} stated no confidence in this answer, which stands.", err=True)
-    elif made is not result:
-        said = f"the answer {result['answer']!r} was withheld: confidence {confidence:.2f} is below {below:g}."
-        typer.echo(f"quorum: {said}", err=True)
-    return made
+    elif suppressed is not result:
+        message = f"the answer {result['answer']!r} was withheld: confidence {confidence:.2f} is below {below:g}."
+        typer.echo(f"quorum: {message}", err=True)
+    return suppressed
 
 
 def check_calibration_fits(method: str, context: "Context", abstain_below: float | None) -> None:
@@ -157,8 +157,10 @@ def print_withheld_answer(result: "Result") -> None:
     withheld = result["suppressed"]
     if withheld is not None:
         sure = "no confidence" if withheld["confidence"] is None else f"confidence {withheld['confidence']:.2f}"
-        said = f"the answer {withheld['answer']!r} was withheld: {sure}, answers begin at {withheld['answer_from']:g}."
-        typer.echo(f"quorum: {said}", err=True)
+        message = (
+            f"the answer {withheld['answer']!r} was withheld: {sure}, answers begin at {withheld['answer_from']:g}."
+        )
+        typer.echo(f"quorum: {message}", err=True)
 
 
 def make_sample(context: "Context") -> None:

@@ -214,6 +214,6 @@ def list_sources(result: "Result") -> list[str]:
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     cited = (passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages)
     named = (
-        f"{one['title'] or one['id']}{f' ({describe_place(one)})' if describe_place(one) else ''}" for one in cited
+        f"{item['title'] or item['id']}{f' ({describe_place(item)})' if describe_place(item) else ''}" for item in cited
     )
     return list(dict.fromkeys(" ".join(name.split()) for name in named))

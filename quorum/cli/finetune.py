@@ -197,13 +197,13 @@ def check(
 ) -> None:
     """Report what a fine-tuning service would refuse in a file, or learn wrong from it. Problems make exit code 1."""
     from quorum.core.text import format_count
-    from quorum.training.finetune_jsonl import SHOWN, check
+    from quorum.training.finetune_jsonl import MOST_SHOWN, check
 
     file_report = check(file, window)
-    for problem in file_report.problems[:SHOWN]:
+    for problem in file_report.problems[:MOST_SHOWN]:
         typer.echo(f"quorum: {problem}", err=True)
-    if len(file_report.problems) > SHOWN:
-        typer.echo(f"quorum: and {len(file_report.problems) - SHOWN} more.", err=True)
+    if len(file_report.problems) > MOST_SHOWN:
+        typer.echo(f"quorum: and {len(file_report.problems) - MOST_SHOWN} more.", err=True)
     for note in file_report.notes:
         typer.echo(f"quorum: {note}", err=True)
     typer.echo(

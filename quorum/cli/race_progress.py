@@ -53,8 +53,8 @@ def show_race(
                 typer.echo(write_line(race))
             elif not as_json and not console.is_terminal:
                 for name in news:
-                    asked = f"after {race.asked[name]:,} of {race.questions:,} questions"
-                    typer.echo(f"quorum: the race dropped {name} {asked}.", err=True)
+                    progress_words = f"after {race.asked[name]:,} of {race.questions:,} questions"
+                    typer.echo(f"quorum: the race dropped {name} {progress_words}.", err=True)
 
         yield show_stages(bars), watch
 

@@ -89,15 +89,15 @@ def make_score_tables(
     summary: Summary,
     comparisons: Sequence[Comparison],
     measures: Sequence[str],
-    own: Iterable[str] = (),
+    own_measures: Iterable[str] = (),
     further: Sequence[str] = (),
 ) -> list[RenderableType]:
     """All that `quorum eval` prints: the answers, by the `measures` that decide; differences; passages and costs.
 
-    Metrics of installed packages have a column each. own: measures that the user brought; further: measures in a table
-    of their own, in place of those of passages.
+    Metrics of installed packages have a column each. own_measures: those that the user brought; further: measures
+    in a table of their own, in place of those of passages.
     """
-    brought = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *own)]
+    brought = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *own_measures)]
     answers = [*(ANSWER_COLUMNS[name] for name in measures), *keep_filled(summary, FURTHER_ANSWER_COLUMNS), *brought]
     wordy = describe_wordy_answers(summary)
     more = keep_filled(summary, [ANALYSIS_COLUMNS[name] for name in further])
@@ -145,7 +145,7 @@ def format_cell(row: Mapping[str, float | int | None], column: Column) -> str:
 def format_interval(value: float, low: float, high: float, sign: str = "") -> str:
     """A share in percent with the ends of its interval; zero has no sign."""
     mean, *ends = (
-        f"{round(100 * one, 1) + 0.0:{sign if round(100 * one, 1) else ''}.1f}" for one in (value, low, high)
+        f"{round(100 * item, 1) + 0.0:{sign if round(100 * item, 1) else ''}.1f}" for item in (value, low, high)
     )
     return f"{mean} [{', '.join(ends)}]"
 
@@ -203,11 +203,11 @@ def make_share_table(figures: Iterable["Figures"], wrong_cost: float) -> Table:
     """How the answers of every method divide; with a cost of wrong answers, what they are worth."""
     worth = ["worth"] if wrong_cost else []
     table = make_plain_table("method", "right, %", "wrong, %", "unknown, %", *worth, "", right=True)
-    for one in (one for one in figures if one.n):
-        shares = (one.right, one.wrong, one.unknown)
+    for item in (figure for figure in figures if figure.n):
+        shares = (item.right, item.wrong, item.unknown)
         cells = [f"{100 * share:.1f}" for share in shares]
-        value = [format_interval(one.quality, one.low, one.high)] if wrong_cost else []
-        table.add_row(Text(one.name, style="bold"), *cells, *value, draw_bar(shares, BAR_WIDTH))
+        value = [format_interval(item.quality, item.low, item.high)] if wrong_cost else []
+        table.add_row(Text(item.name, style="bold"), *cells, *value, draw_bar(shares, BAR_WIDTH))
     return table
 
 
@@ -220,11 +220,13 @@ def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["
     """The methods of a race at one moment."""
     questions = race.questions
     table = make_plain_table("method", "asked", ANSWER_COLUMNS[race.measure].title, "", right=True)
-    for one in sort_standings(standings):
-        mean = "-" if one.mean is None else format_interval(one.mean, one.low, one.high)
-        state = "dropped" if one.dropped else ""
-        style = "dim" if one.dropped else "bold"
-        table.add_row(Text(one.method, style=style), f"{one.asked:,} of {questions:,}", mean, Text(state, style="red"))
+    for item in sort_standings(standings):
+        mean = "-" if item.mean is None else format_interval(item.mean, item.low, item.high)
+        state = "dropped" if item.dropped else ""
+        style = "dim" if item.dropped else "bold"
+        table.add_row(
+            Text(item.method, style=style), f"{item.asked:,} of {questions:,}", mean, Text(state, style="red")
+        )
     about = "questions like these" if race.mode == "future" else "these questions"
     after = f"The race after {race.settled:,} of {questions:,} questions"
     return Group(Text(f"{after}; intervals for {about} that hold at every moment", style="dim"), table)

@@ -79,8 +79,8 @@ def read_composed(file: str) -> ComposedCascade:
         value = json.loads(content)
         if value["kind"] != FILE_KIND:
             raise ValueError(value["kind"])
-        stages = tuple(read_stage(one) for one in value["stages"])
-        if not stages or stages[-1].accept is not None or any(one.accept is None for one in stages[:-1]):
+        stages = tuple(read_stage(stage) for stage in value["stages"])
+        if not stages or stages[-1].accept is not None or any(stage.accept is None for stage in stages[:-1]):
             raise ValueError("stages")
         return ComposedCascade(
             str(path), sha256(content).hexdigest(), stages, value.get("certificate"), value.get("collection")

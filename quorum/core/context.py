@@ -197,7 +197,7 @@ def describe_values(name: str) -> str:
     ('a whole number from 1 to 1000', 'a number above 0', 'one of: eager, lazy')
     """
     schema = get_validator(name).json_schema()
-    return ", or ".join(describe_type(one) for one in reversed(schema.get("anyOf", [schema])))
+    return ", or ".join(describe_type(item) for item in reversed(schema.get("anyOf", [schema])))
 
 
 def describe_type(schema: Mapping[str, Any]) -> str:

@@ -48,10 +48,12 @@ def read_history(history: Sequence[Mapping[str, Any]]) -> list[Turn]:
     >>> read_history([{"role": "user", "content": "Who built it?"}])
     [{'role': 'user', 'content': 'Who built it?'}]
     """
-    for number, one in enumerate(history, start=1):
-        if not (isinstance(one, Mapping) and one.get("role") in TYPE_OF_ROLE and isinstance(one.get("content"), str)):
+    for number, item in enumerate(history, start=1):
+        if not (
+            isinstance(item, Mapping) and item.get("role") in TYPE_OF_ROLE and isinstance(item.get("content"), str)
+        ):
             raise SetupError(
-                f"Item {number} of the history is not a turn ({one!r:.80}); give {{'role': 'user' or 'assistant', "
+                f"Item {number} of the history is not a turn ({item!r:.80}); give {{'role': 'user' or 'assistant', "
                 "'content': text}."
             )
-    return [Turn(role=str(one["role"]), content=str(one["content"])) for one in history]
+    return [Turn(role=str(item["role"]), content=str(item["content"])) for item in history]

@@ -12,7 +12,7 @@ warning that names it, never an error: Quorum works without it.
 import logging
 from collections.abc import Callable, Mapping
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -53,7 +53,7 @@ def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, o
     with LOOKUP_LOCK:
         if group not in ADDED_PLUGINS:
             ADDED_PLUGINS[group] = convert_plugins(group, built_in, convert)
-        return {**built_in, **ADDED_PLUGINS[group]}  # type: ignore[dict-item]
+        return {**built_in, **cast("dict[str, T]", ADDED_PLUGINS[group])}
 
 
 def forget_plugins() -> None:

@@ -13,12 +13,12 @@ FILE_MODE, FOLDER_MODE = 0o600, 0o700
 def make_private_folder(folder: Path) -> None:
     """Make a folder, and those above it that are missing, with mode 0700."""
     missing = []
-    for one in (folder, *folder.parents):
-        if one.exists():
+    for path in (folder, *folder.parents):
+        if path.exists():
             break
-        missing.append(one)
-    for one in reversed(missing):
-        one.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        missing.append(path)
+    for path in reversed(missing):
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
     folder.mkdir(exist_ok=True)  # FileExistsError where a file has that name
 
 

@@ -60,7 +60,7 @@ def may_begin_thought(text: str) -> bool:
     (True, True, False)
     """
     begin = text.lstrip()[:LONGEST_BEGINNING].lower()
-    return any(begin.startswith(one) or one.startswith(begin) for one in THOUGHTS_BEGIN)
+    return any(begin.startswith(item) or item.startswith(begin) for item in THOUGHTS_BEGIN)
 
 
 @dataclass
@@ -132,8 +132,8 @@ class VisibleText:
     def get_beginning(self) -> str:
         """The beginning of what is held, long enough to tell whether it may be a thought's."""
         found = ""
-        for one in self.held:
-            found = (found + one).lstrip()
+        for item in self.held:
+            found = (found + item).lstrip()
             if len(found) >= LONGEST_BEGINNING:
                 break
         return found

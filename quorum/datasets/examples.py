@@ -37,7 +37,7 @@ def read_examples(path: str) -> tuple[Example, ...]:
 @lru_cache(maxsize=32)
 def parse_examples(path: str, stamp: int) -> tuple[Example, ...]:
     """The demonstrations of a file. `stamp`, its time of change, only serves as a key of the cache."""
-    found = []
+    examples = []
     for number, value in read_json_lines(Path(path)):
         where = f"{path}, line {number}"
         question, answer, rationale = value.get("question"), value.get("answer"), value.get("rationale")
@@ -50,10 +50,10 @@ def parse_examples(path: str, stamp: int) -> tuple[Example, ...]:
             example["passages"] = [parse_passage(passage, where) for passage in passages]
         if steps := get_list(value, "steps", where):
             example["steps"] = [parse_step(step, where) for step in steps]
-        found.append(example)
-    if not found:
+        examples.append(example)
+    if not examples:
         raise SetupError(f"There are no examples in {path}; give JSON lines of question and answer.")
-    return tuple(found)
+    return tuple(examples)
 
 
 def parse_step(value: Any, where: str) -> Step:

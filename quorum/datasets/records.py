@@ -102,10 +102,10 @@ def preview_value(value: Any) -> str:
 
 def get_list(value: dict[str, Any], name: str, where: str) -> list[Any]:
     """The list under a key; an empty list if the key is missing or null."""
-    found = value.get(name)
-    if found is not None and not isinstance(found, list):
-        raise SetupError(f"{where}: expected a list under {name!r}, found {preview_value(found)}.")
-    return found or []
+    content = value.get(name)
+    if content is not None and not isinstance(content, list):
+        raise SetupError(f"{where}: expected a list under {name!r}, found {preview_value(content)}.")
+    return content or []
 
 
 def read_passages(path: Path) -> list[Passage]:

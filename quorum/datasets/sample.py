@@ -4,7 +4,7 @@ from pathlib import Path
 
 from quorum.core.errors import SetupError
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 
 def sample_folder() -> Path:
@@ -13,7 +13,7 @@ def sample_folder() -> Path:
     >>> (sample_folder() / "questions.jsonl").is_file()
     True
     """
-    for folder in (PACKAGE / "data" / "sample", PACKAGE.parent / "data" / "sample"):
+    for folder in (PACKAGE_FOLDER / "data" / "sample", PACKAGE_FOLDER.parent / "data" / "sample"):
         if (folder / "corpus").is_dir():
             return folder
     raise SetupError(f"The sample's documents are not at {folder}; install Quorum again, or give --collection.")

@@ -100,12 +100,12 @@ async def call(
     Raises CallError after the last try, TooLong when the prompt does not fit the model's window, SetupError when no
     call can succeed: a refused key, or a server that was unreachable for five minutes.
     """
-    request, source, asked = await make_request(
+    request, source, model_asked = await make_request(
         prompt, text, context, version, detail, inputs, temperature, model, schema, config, clock
     )
     if n == 1:
         return [await get_reply(request, source, 0)]
-    if not is_greedy(asked, context.temperature if temperature is None else temperature):
+    if not is_greedy(model_asked, context.temperature if temperature is None else temperature):
         return await ask_samples(request, source, range(n))
     first = await get_reply(request, source, 0)
     if first.is_greedy:
@@ -127,10 +127,10 @@ async def make_request(
     clock: Clock,
 ) -> tuple[Request, Source, str | BaseChatModel]:
     """What `call` sends, where its replies come from, and the model that it asks; the arguments are those of `call`."""
-    asked = context.model if model is None else model
-    client = await chat_model_async(asked, context)
+    chosen_model = context.model if model is None else model
+    client = await chat_model_async(chosen_model, context)
     wants_inputs = bool(getattr(client, "wants_inputs", False))
-    who = await identity_async(asked, context)
+    who = await identity_async(chosen_model, context)
     degree = context.temperature if temperature is None else temperature
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
     name = f"{prompt}: {detail}" if detail else prompt
@@ -138,17 +138,17 @@ async def make_request(
     note_prompt(prompt, version)
     request = Request(
         model=client,
-        label=make_label(asked, who),
+        label=make_label(chosen_model, who),
         name=name,
         message=HumanMessage(text),
-        decoding=make_decoding(context, degree, made_by_caller=not isinstance(asked, str)),
+        decoding=make_decoding(context, degree, made_by_caller=not isinstance(chosen_model, str)),
         context=context,
         config=merge_config(config, {"run_name": name, "metadata": metadata}),
         clock=clock,
-        is_named=isinstance(asked, str),
+        is_named=isinstance(chosen_model, str),
         schema=schema if speaks_openai(type(client)) else None,
     )
-    return request, Source(who, version, prompt, dict(inputs or {}) if wants_inputs else None), asked
+    return request, Source(who, version, prompt, dict(inputs or {}) if wants_inputs else None), chosen_model
 
 
 async def ask_samples(request: Request, source: Source, numbers: range) -> list[Reply]:

@@ -120,8 +120,8 @@ class Journal:
             if records:
                 write_records(self.connection, records)
                 return [(job, None, None) for job in jobs]
-            found = read_records(self.connection, [job.key for job in jobs])
-            return [(job, record, None) for job, record in zip(jobs, found, strict=True)]
+            records_found = read_records(self.connection, [job.key for job in jobs])
+            return [(job, record, None) for job, record in zip(jobs, records_found, strict=True)]
         except (sqlite3.Error, OSError) as error:
             failure = self.explain_disk_error(error)
             return [(job, None, failure) for job in jobs]
@@ -146,11 +146,11 @@ class Journal:
 
 def set_outcomes(outcomes: list[Outcome]) -> None:
     """Set the futures' outcomes, on their own loop. Cancelled futures are skipped."""
-    for job, found, error in outcomes:
+    for job, record, error in outcomes:
         if job.outcome.done():
             continue
         if error is None:
-            job.outcome.set_result(found)
+            job.outcome.set_result(record)
         else:
             job.outcome.set_exception(error)
 

@@ -180,17 +180,21 @@ def get_server_wait(request: Request, failure: Failure, waited: float) -> float:
 
 def get_pause(request: Request, failure: Failure, tried: int, error: Exception) -> float:
     """Seconds before the next try: what the server asked for, else exponential with full jitter."""
-    asked = failure.retry_after
-    if tried >= request.context.attempts or (asked is not None and asked > LONGEST_ASKED):
+    retry_after = failure.retry_after
+    if tried >= request.context.attempts or (retry_after is not None and retry_after > LONGEST_ASKED):
         tries = f"{tried} {'try' if tried == 1 else 'tries'}"
-        later = f" (the server asks for {asked:.0f} seconds)" if asked is not None and asked > LONGEST_ASKED else ""
+        later = (
+            f" (the server asks for {retry_after:.0f} seconds)"
+            if retry_after is not None and retry_after > LONGEST_ASKED
+            else ""
+        )
         raise CallError(
             f"{request.label} failed on {request.name!r} after {tries}: {describe_failure(failure)}{later}",
             failure.status,
         ) from error
     share = request.clock.share()
-    if asked is not None:
-        return asked * (1 + 0.1 * share)  # jitter
+    if retry_after is not None:
+        return retry_after * (1 + 0.1 * share)  # jitter
     return share * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)
 
 

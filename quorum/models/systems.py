@@ -150,9 +150,9 @@ class Assistant:
             raise
         except Exception as error:
             if getattr(error, "status_code", None) in REFUSED:
-                said = " ".join(str(error).split())[:300]
+                message = " ".join(str(error).split())[:300]
                 raise SetupError(
-                    f"The system {self.name!r} refuses every question ({said}); check its URL, the assistant's "
+                    f"The system {self.name!r} refuses every question ({message}); check its URL, the assistant's "
                     f"name and the key in {name_key(self.name)}."
                 ) from None
             raise describe_failure(self.name, error) from error

@@ -271,7 +271,7 @@ def find_favoured(clauses: Sequence[Clause]) -> set[int]:
     """The passages that the comparisons of a sentence favour. Conceded clauses count only if there are no others."""
     fair = [clause for clause in clauses if not BOTH_EQUAL.search(clause.text)]
     told = [
-        one for one in fair if any(words.search(one.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
+        item for item in fair if any(words.search(item.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
     ] or fair
     telling = [clause for clause in told if told is not fair or clause.measured]
     main = [clause for clause in telling if not clause.conceded] or telling

@@ -1,4 +1,7 @@
-"""Access control over HTTP: an ASGI wrapper around the API. It requires a key, and gives every request an id."""
+"""Access control over HTTP: an ASGI wrapper around the API.
+
+It requires a key, bounds the body, and gives every request an id.
+"""
 
 import hmac
 import re
@@ -19,10 +22,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-OPEN = "/health"  # public: monitoring needs no key
-PATHS = ("/v1", OPEN, "/metrics", "/openapi.json")
-ID = re.compile(r"[\w.:-]{1,100}")
-KEY = {"www-authenticate": "Bearer"}
+OPEN_PATH = "/health"  # public: monitoring needs no key
+GUARDED_PATHS = ("/v1", OPEN_PATH, "/metrics", "/openapi.json")
+
+LARGEST_BODY = 2_000_000  # bytes
+REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
+KEY_HEADER = {"www-authenticate": "Bearer"}
 
 
 class AccessControl:
@@ -39,37 +44,38 @@ class AccessControl:
             return
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        id_ = given if ID.fullmatch(given) else f"req_{token_hex(12)}"
+        id_ = given if REQUEST_ID.fullmatch(given) else f"req_{token_hex(12)}"
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = [(b"x-request-id", id_.encode()), (b"x-content-type-options", b"nosniff")]
-                message["headers"] = [*message.get("headers", ()), *own, (b"cache-control", b"no-store")]
+                own_headers = [(b"x-request-id", id_.encode()), (b"x-content-type-options", b"nosniff")]
+                message["headers"] = [*message.get("headers", ()), *own_headers, (b"cache-control", b"no-store")]
             await send(message)
 
         try:
             key = self.check(headers, scope["path"])
+            check_length(headers)
         except Refusal as refusal:
             await refusal.respond()(scope, receive, send_with_id)
             return
         scope["state"] = {**scope.get("state", {}), "request_id": id_, "key": key}
-        await self.app(scope, receive, send_with_id)
+        await self.app(scope, bound_body(receive), send_with_id)
 
     def check(self, headers: Headers, path: str) -> str:
         """The name under which the request's limits are counted. Raises `Refusal` if the request may not enter."""
         if not self.tokens:
             self.check_local(headers)
             return "local"
-        if path == OPEN:
+        if path == OPEN_PATH:
             return "health"
         scheme, _, given = headers.get("authorization", "").partition(" ")
         given = given.strip() if scheme.lower() == "bearer" else ""
         right = [token for token in self.tokens if hmac.compare_digest(given.encode(), token.encode())]
         if not right:
-            said = (
+            message = (
                 "That is not a key of this server." if given else "This server asks for a key: Authorization: Bearer."
             )
-            raise Refusal(401, said, "invalid_api_key", headers=KEY)
+            raise Refusal(401, message, "invalid_api_key", headers=KEY_HEADER)
         return sha256(b"quorum key " + right[0].encode()).hexdigest()[:16]
 
     def check_local(self, headers: Headers) -> None:
@@ -80,10 +86,36 @@ class AccessControl:
         except ValueError:
             name, site = None, None
         if not is_loopback(name or ""):
-            said = "Without a token this server answers on this machine alone, as localhost or 127.0.0.1."
-            raise Refusal(403, said, "forbidden_host")
+            message = "Without a token this server answers on this machine alone, as localhost or 127.0.0.1."
+            raise Refusal(403, message, "forbidden_host")
         if site is not None and site != host:
             raise Refusal(403, "Another site's page may not use this server.", "forbidden_origin")
+
+
+def check_length(headers: Headers) -> None:
+    """Raise `Refusal` (413) for a body that says that it is too large."""
+    length = headers.get("content-length", "0")
+    if length.isdecimal() and int(length) > LARGEST_BODY:
+        raise make_too_large()
+
+
+def make_too_large() -> Refusal:
+    return Refusal(413, f"The request has more than {LARGEST_BODY // 1_000_000} MB.", "request_too_large")
+
+
+def bound_body(receive: Receive) -> Receive:
+    """A body that does not say how long it is ends as if the client had left, after the part that is too much."""
+    taken = 0
+
+    async def receive_bounded() -> Message:
+        nonlocal taken
+        if taken > LARGEST_BODY:
+            return {"type": "http.disconnect"}
+        message = await receive()
+        taken += len(message.get("body", b""))
+        return message
+
+    return receive_bounded
 
 
 def split_paths(api: App, page: App | None) -> App:
@@ -91,7 +123,7 @@ def split_paths(api: App, page: App | None) -> App:
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
-        is_api = scope["type"] == "http" and any(path == one or path.startswith(f"{one}/") for one in PATHS)
+        is_api = scope["type"] == "http" and any(path == item or path.startswith(f"{item}/") for item in GUARDED_PATHS)
         await (api if page is None or is_api else page)(scope, receive, send)
 
     return app

@@ -38,10 +38,10 @@ def check_address(host: str, token: str | None) -> str | None:
 
 def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
     """The distinct non-empty tokens; `check_address` checks them."""
-    found = tuple(dict.fromkeys(token for token in tokens if token))
-    for token in found or (None,):
+    distinct_tokens = tuple(dict.fromkeys(token for token in tokens if token))
+    for token in distinct_tokens or (None,):
         check_address(host, token)
-    return found
+    return distinct_tokens
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -33,13 +33,13 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
 
     async def list_models(request: Request) -> Response:
         models, methods = await asyncio.to_thread(service.permissions.list_models), service.permissions.list_methods()
-        data = [describe_model(one, methods[one.method], started) for one in models]
+        data = [describe_model(model, methods[model.method], started) for model in models]
         return JSONResponse({"object": "list", "data": data})
 
     async def show_model(request: Request) -> Response:
-        served = await asyncio.to_thread(service.permissions.find_model, request.path_params["model"])
-        method = service.permissions.list_methods()[served.method]
-        return JSONResponse(describe_model(served, method, started))
+        served_model = await asyncio.to_thread(service.permissions.find_model, request.path_params["model"])
+        method = service.permissions.list_methods()[served_model.method]
+        return JSONResponse(describe_model(served_model, method, started))
 
     async def complete(request: Request) -> Response:
         chat = read_chat(await read_body(request))
@@ -85,8 +85,8 @@ def respond_to_refusals(handler: Handler) -> Handler:
 async def refuse_request(request: Request, error: Exception) -> Response:
     """The response to an unknown path or HTTP method."""
     assert isinstance(error, HTTPException)  # what it is registered for
-    said = f"{request.method} {request.url.path[:100]} is not served; see /openapi.json."
-    return Refusal(error.status_code, said, "not_found", headers=error.headers or {}).respond()
+    message = f"{request.method} {request.url.path[:100]} is not served; see /openapi.json."
+    return Refusal(error.status_code, message, "not_found", headers=error.headers or {}).respond()
 
 
 async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job) -> Response:
@@ -162,7 +162,7 @@ async def stream(task: "asyncio.Task[Reply]", news: News, job: Job, request_id: 
         await end_task(task)
 
 
-def describe_model(served: ServedModel, method: Method, created: int) -> dict[str, Any]:
+def describe_model(served_model: ServedModel, method: Method, created: int) -> dict[str, Any]:
     """A method as OpenAI describes a model."""
     about = {"object": "model", "created": created, "owned_by": "quorum", "description": method.summary}
-    return {"id": served.id, **about}
+    return {"id": served_model.id, **about}

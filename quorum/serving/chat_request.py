@@ -7,12 +7,12 @@ from typing import Any
 
 from starlette.requests import Request
 
+from quorum.serving.access_control import LARGEST_BODY, make_too_large
 from quorum.serving.conversation import Message
 from quorum.serving.errors import Refusal
 
-LARGEST_BODY = 2_000_000  # bytes
 MOST_MESSAGES = 1000
-FLAGS = ("sources", "history")  # of the field `quorum`, besides settings
+QUORUM_FLAGS = ("sources", "history")  # of the field `quorum`, besides settings
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,11 @@ class ChatRequest:
 
 async def read_body(request: Request) -> Any:
     """The JSON of a request. Raises `Refusal` if it is too large (413) or is not JSON (400)."""
-    too_large = Refusal(413, f"The request has more than {LARGEST_BODY // 1_000_000} MB.", "request_too_large")
-    length = request.headers.get("content-length", "0")
-    if length.isdecimal() and int(length) > LARGEST_BODY:
-        raise too_large
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > LARGEST_BODY:
-            raise too_large
+            raise make_too_large()
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -47,34 +43,34 @@ async def read_body(request: Request) -> Any:
 
 def read_chat(body: Any) -> ChatRequest:
     """The request in a body. Raises a `Refusal` that names the field if one is invalid."""
-    found = body if isinstance(body, dict) else {}
-    model, messages = found.get("model"), found.get("messages")
+    fields = body if isinstance(body, dict) else {}
+    model, messages = fields.get("model"), fields.get("messages")
     if not isinstance(model, str) or not model:
         raise refuse_field("model", "a text, such as concat_pf; GET /v1/models lists them")
     if not isinstance(messages, list) or not 0 < len(messages) <= MOST_MESSAGES:
         raise refuse_field("messages", f"a list of 1 to {MOST_MESSAGES} messages")
-    if found.get("n") not in (None, 1):
+    if fields.get("n") not in (None, 1):
         raise refuse_field("n", "1: a method gives one answer (quorum.samples asks the model more often)")
-    own, options = found.get("quorum"), found.get("stream_options")
-    own, options = ({} if own is None else own), ({} if options is None else options)
-    if not isinstance(own, dict):
+    quorum_fields, options = fields.get("quorum"), fields.get("stream_options")
+    quorum_fields, options = ({} if quorum_fields is None else quorum_fields), ({} if options is None else options)
+    if not isinstance(quorum_fields, dict):
         raise refuse_field("quorum", "an object of settings")
     if not isinstance(options, dict):
         raise refuse_field("stream_options", "an object")
     return ChatRequest(
         model=model,
         messages=tuple(map(read_message, messages)),
-        settings={str(name): value for name, value in own.items() if name not in FLAGS},
-        is_streamed=found.get("stream") is True,
+        settings={str(name): value for name, value in quorum_fields.items() if name not in QUORUM_FLAGS},
+        is_streamed=fields.get("stream") is True,
         has_usage=options.get("include_usage") is True,
-        has_sources=own.get("sources") is not False,
-        has_history=own.get("history") is not False,
+        has_sources=quorum_fields.get("sources") is not False,
+        has_history=quorum_fields.get("history") is not False,
     )
 
 
-def read_message(found: Any) -> Message:
+def read_message(value: Any) -> Message:
     """A message whose content is a text, a list of parts, or empty (as where an assistant called a tool)."""
-    one = found if isinstance(found, dict) else {}
+    one = value if isinstance(value, dict) else {}
     role, content = one.get("role"), one.get("content")
     if not isinstance(role, str):
         raise refuse_field("messages", "messages with a role and a content")
@@ -85,9 +81,9 @@ def read_message(found: Any) -> Message:
     return Message(role, (content or "").encode("utf-8", "replace").decode())
 
 
-def read_part(found: Any, role: str) -> str:
+def read_part(value: Any, role: str) -> str:
     """The text of one part of a message. Raises `Refusal` for a picture or a file in a user's message."""
-    one = found if isinstance(found, dict) else {}
+    one = value if isinstance(value, dict) else {}
     if isinstance(one.get("text"), str):
         return str(one["text"])
     if role == "user":

@@ -19,17 +19,17 @@ class Message:
 
 def read_question(messages: Sequence[Message]) -> str:
     """The last user message. Raises `Refusal` if there is no question, or it is too long."""
-    asked = next((one.text.strip() for one in reversed(messages) if one.role == "user"), "")
-    if not asked:
+    question = next((message.text.strip() for message in reversed(messages) if message.role == "user"), "")
+    if not question:
         raise Refusal(400, "The messages hold no question; the last user message is the question.", param="messages")
-    if len(asked) > LONGEST_QUESTION:
-        said = f"The question has more than {LONGEST_QUESTION:,} characters; shorten it."
-        raise Refusal(400, said, "string_above_max_length", param="messages")
-    return asked
+    if len(question) > LONGEST_QUESTION:
+        message_text = f"The question has more than {LONGEST_QUESTION:,} characters; shorten it."
+        raise Refusal(400, message_text, "string_above_max_length", param="messages")
+    return question
 
 
 def read_turns(messages: Sequence[Message]) -> list[dict[str, str]]:
     """What user and assistant said before the last user message: the history that `quorum.answer` takes."""
-    last = max((place for place, one in enumerate(messages) if one.role == "user"), default=0)
-    said = [one for one in messages[:last] if one.role in SPEAKERS and one.text.strip()]
-    return [{"role": one.role, "content": one.text} for one in said]
+    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=0)
+    spoken = [message for message in messages[:last] if message.role in SPEAKERS and message.text.strip()]
+    return [{"role": item.role, "content": item.text} for item in spoken]

@@ -13,9 +13,9 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, TooLong
 from quorum.models.tracing import clean_value
 
-PATH = re.compile(r"(?<![\w.:/])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
-MISSING = re.compile(r"(There is no collection '[^']*').*")  # the rest lists the others
+FILE_PATH = re.compile(r"(?<![\w.:/])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
+URL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
+MISSING_COLLECTION = re.compile(r"(There is no collection '[^']*').*")  # the rest lists the others
 NO_RETRY = {"x-should-retry": "false"}  # OpenAI's clients heed it: Quorum has tried again already
 
 
@@ -51,14 +51,14 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
     if isinstance(error, QuorumError):
         return Refusal(400, hide_places(str(error), context), "setup")
     traceback.print_exception(error, file=sys.stderr)
-    said = f"Something in Quorum failed ({type(error).__name__}); the server's terminal says where: {request_id}."
-    return Refusal(500, said, "internal_error", "server_error", headers=NO_RETRY)
+    message = f"Something in Quorum failed ({type(error).__name__}); the server's terminal says where: {request_id}."
+    return Refusal(500, message, "internal_error", "server_error", headers=NO_RETRY)
 
 
 def hide_places(text: str, context: Context) -> str:
     """The text on one line, without secrets and without the server's paths and addresses from its settings."""
-    said = MISSING.sub(r"\1.", " ".join(str(clean_value(text, False)).split()))
-    own = (context.store, context.journal, context.examples, context.prompts)
-    for place in sorted((one for one in own if isinstance(one, str) and one != "off"), key=len, reverse=True):
-        said = said.replace(place, "[hidden]")
-    return PATH.sub("[hidden]", ADDRESS.sub("[hidden]", said))
+    message = MISSING_COLLECTION.sub(r"\1.", " ".join(str(clean_value(text, False)).split()))
+    own_paths = (context.store, context.journal, context.examples, context.prompts)
+    for place in sorted((item for item in own_paths if isinstance(item, str) and item != "off"), key=len, reverse=True):
+        message = message.replace(place, "[hidden]")
+    return FILE_PATH.sub("[hidden]", URL_ADDRESS.sub("[hidden]", message))

@@ -40,8 +40,10 @@ class Limits:
         if account.day != int(now // DAY):
             account.day, account.dollars = int(now // DAY), 0.0
         if self.dollars is not None and account.dollars + account.under_way * account.dearest >= self.dollars:
-            said = f"The {self.dollars:g} dollars that this key may spend in a day are spent; ask again tomorrow (UTC)."
-            raise Refusal(429, said, "insufficient_quota", "insufficient_quota", headers=NO_RETRY)
+            message = (
+                f"The {self.dollars:g} dollars that this key may spend in a day are spent; ask again tomorrow (UTC)."
+            )
+            raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY)
         if self.per_minute is not None:
             many = self.per_minute * (1 if is_question else SIDE_TASKS)
             check_rate(account.questions if is_question else account.tasks, many, now)
@@ -61,6 +63,6 @@ def check_rate(times: deque[float], many: int, now: float) -> None:
         times.popleft()
     if len(times) >= many:
         wait = max(1, round(times[0] + MINUTE - now))
-        said = f"This key may ask {many} times a minute; ask again in {wait} s."
-        raise Refusal(429, said, "rate_limit_exceeded", "rate_limit_error", headers={"retry-after": str(wait)})
+        message = f"This key may ask {many} times a minute; ask again in {wait} s."
+        raise Refusal(429, message, "rate_limit_exceeded", "rate_limit_error", headers={"retry-after": str(wait)})
     times.append(now)

@@ -18,7 +18,7 @@ from quorum.graphs import DEFAULT
 from quorum.retrievers import search
 from quorum.serving.access_control import AccessControl, App
 from quorum.serving.chat_request import ChatRequest
-from quorum.serving.conversation import Message
+from quorum.serving.conversation import Message, read_question
 from quorum.serving.describe_collections import describe_collection
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.permissions import Permissions
@@ -26,7 +26,7 @@ from quorum.serving.replies import publish_passage
 from quorum.serving.service import Service, end_task
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-ADDRESS = "quorum://{collection}/passages/{passage}"
+PASSAGE_ADDRESS = "quorum://{collection}/passages/{passage}"
 Question = Annotated[str, Field(description="The question, complete in itself")]
 Query = Annotated[str, Field(description="What to search for")]
 MethodName = Annotated[str, Field(description="How to answer; the tool methods lists them")]
@@ -50,7 +50,7 @@ def make_mcp(service: Service) -> Any:
     }
     for tool, about in abouts.items():
         server.add_tool(tool, name=tool.__name__, description=about, annotations=READ_ONLY)
-    server.resource(ADDRESS, name="passage", description="The text of a passage")(tools.passage)
+    server.resource(PASSAGE_ADDRESS, name="passage", description="The text of a passage")(tools.passage)
     return server
 
 
@@ -101,19 +101,20 @@ class Tools:
                 await asyncio.gather(*reports, return_exceptions=True)
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
-        found = dict(reply.result or {})
-        sources = [write_address(job.served.collection, item["passage"]) for item in found.get("evidence") or []]
-        text = "\n".join([reply.answer + reply.sources, *(f"[{one}]" for one in dict.fromkeys(sources))])
-        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=found)
+        result = dict(reply.result or {})
+        sources = [write_address(job.served.collection, item["passage"]) for item in result.get("evidence") or []]
+        text = "\n".join([reply.answer + reply.sources, *(f"[{item}]" for item in dict.fromkeys(sources))])
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
 
     async def search(self, query: Query, call: Call, collection: CollectionName = None, k: Count = 5) -> CallToolResult:
         """The passages, best first."""
         key, context = find_key(call), self.permissions.base
         try:
-            served = await asyncio.to_thread(
+            query = read_question([Message("user", query)])
+            served_model = await asyncio.to_thread(
                 self.permissions.find_model, f"{DEFAULT}@{collection or context.collection}"
             )
-            context = self.permissions.make_context(served, {"k": k})
+            context = self.permissions.make_context(served_model, {"k": k})
             self.service.limits.begin(key)
             try:
                 passages = await search(query, context)
@@ -121,10 +122,13 @@ class Tools:
                 self.service.limits.end(key, None)
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
-        texts = [f"[{write_address(served.collection, one['id'])}] {one['title']}\n{one['text']}" for one in passages]
+        texts = [
+            f"[{write_address(served_model.collection, passage['id'])}] {passage['title']}\n{passage['text']}"
+            for passage in passages
+        ]
         return CallToolResult(
             content=[TextContent(type="text", text="\n\n".join(texts) or "Nothing was found.")],
-            structured_content={"passages": [publish_passage(one) for one in passages]},
+            structured_content={"passages": [publish_passage(passage) for passage in passages]},
         )
 
     async def collections(self) -> dict[str, str]:
@@ -134,21 +138,21 @@ class Tools:
     async def methods(self) -> dict[str, dict[str, str]]:
         """What each method does."""
         return {
-            name: {"summary": one.summary, "calls": one.calls, "paper": one.paper}
-            for name, one in self.permissions.list_methods().items()
+            name: {"summary": method.summary, "calls": method.calls, "paper": method.paper}
+            for name, method in self.permissions.list_methods().items()
         }
 
     async def passage(self, collection: str, passage: str) -> str:
         """The title and the text of a passage."""
         from quorum.retrievers.store import open_store
 
-        found: list[Passage] = []
+        passages: list[Passage] = []
         if collection in await asyncio.to_thread(self.permissions.list_collections):
             store = open_store(self.permissions.base.store)
-            found = await asyncio.to_thread(store.texts, collection, [passage])
-        if not found:
+            passages = await asyncio.to_thread(store.texts, collection, [passage])
+        if not passages:
             raise ResourceNotFoundError(f"There is no passage {passage[:100]!r} in {collection[:100]!r}.")
-        return f"{found[0]['title']}\n\n{found[0]['text']}"
+        return f"{passages[0]['title']}\n\n{passages[0]['text']}"
 
     def describe_collections(self) -> dict[str, str]:
         """What each collection holds, by name. Blocks."""
@@ -171,4 +175,4 @@ def find_key(call: Any) -> str:
 
 def write_address(collection: str, passage: str) -> str:
     """The address of a passage as a resource."""
-    return ADDRESS.format(collection=collection, passage=passage)
+    return PASSAGE_ADDRESS.format(collection=collection, passage=passage)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from quorum.core.state import Usage
 
-BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)  # seconds
-ABOUT = {
+SECONDS_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)  # seconds
+DESCRIPTION_OF_FIGURE = {
     "quorum_questions_total": "Questions, by method and by how they ended",
     "quorum_calls_total": "Model calls",
     "quorum_tokens_total": "Tokens of model calls",
@@ -18,7 +18,7 @@ class Metrics:
     """Counts what has been asked. The labels are names of methods, so that their number is bounded."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, dict[str, float]] = {name: defaultdict(float) for name in ABOUT}
+        self.counts: dict[str, dict[str, float]] = {name: defaultdict(float) for name in DESCRIPTION_OF_FIGURE}
         self.seconds: dict[str, list[float]] = {}  # method -> counts by bucket, then the count of all, then the sum
         self.under_way = 0
 
@@ -28,14 +28,14 @@ class Metrics:
         """One question is over. outcome: answered, unknown, failed or stopped."""
         label = f'method="{method}"'
         self.counts["quorum_questions_total"][f'{label},outcome="{outcome}"'] += 1
-        for one in usage.values():
-            self.counts["quorum_calls_total"][label] += one["calls"]
-            self.counts["quorum_tokens_total"][f'{label},direction="input"'] += one["input_tokens"]
-            self.counts["quorum_tokens_total"][f'{label},direction="output"'] += one["output_tokens"]
+        for item in usage.values():
+            self.counts["quorum_calls_total"][label] += item["calls"]
+            self.counts["quorum_tokens_total"][f'{label},direction="input"'] += item["input_tokens"]
+            self.counts["quorum_tokens_total"][f'{label},direction="output"'] += item["output_tokens"]
         if dollars is not None:
             self.counts["quorum_dollars_total"][label] += dollars
-        row = self.seconds.setdefault(method, [0.0] * (len(BUCKETS) + 2))
-        for place, most in enumerate(BUCKETS):
+        row = self.seconds.setdefault(method, [0.0] * (len(SECONDS_BUCKETS) + 2))
+        for place, most in enumerate(SECONDS_BUCKETS):
             row[place] += seconds <= most
         row[-2] += 1
         row[-1] += seconds
@@ -44,13 +44,13 @@ class Metrics:
         """The text that Prometheus reads."""
         lines = ["# HELP quorum_under_way Questions under way", "# TYPE quorum_under_way gauge"]
         lines.append(f"quorum_under_way {self.under_way}")
-        for name, about in ABOUT.items():
+        for name, about in DESCRIPTION_OF_FIGURE.items():
             lines += [f"# HELP {name} {about}", f"# TYPE {name} counter"]
             lines += [f"{name}{{{label}}} {value:.10g}" for label, value in sorted(self.counts[name].items())]
         name = "quorum_seconds"
         lines += [f"# HELP {name} Seconds until a question was answered", f"# TYPE {name} histogram"]
         for method, row in sorted(self.seconds.items()):
-            bounds = [*(f"{one:g}" for one in BUCKETS), "+Inf"]
+            bounds = [*(f"{item:g}" for item in SECONDS_BUCKETS), "+Inf"]
             pairs = zip(bounds, row, strict=False)
             lines += [f'{name}_bucket{{method="{method}",le="{bound}"}} {count:.10g}' for bound, count in pairs]
             lines += [

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from quorum.serving.permissions import CHOICES, SETTINGS
+from quorum.serving.permissions import ALLOWED_CHOICES, ALLOWED_SETTINGS, LARGEST_VALUES
 
-TEXT, OBJECT = {"type": "string"}, {"type": "object"}
-COMPLETION = "OpenAI's chat completion, with the method's whole result in the field quorum; streamed, its chunks."
-REFUSALS = ("400", "401", "403", "404", "413", "429", "502", "503")
+TEXT_TYPE, OBJECT_TYPE = {"type": "string"}, {"type": "object"}
+COMPLETION_DESCRIPTION = (
+    "OpenAI's chat completion, with the method's whole result in the field quorum; streamed, its chunks."
+)
+REFUSAL_STATUSES = ("400", "401", "403", "404", "413", "429", "502", "503")
 
 
 def describe_api() -> dict[str, Any]:
@@ -20,10 +22,12 @@ def describe_api() -> dict[str, Any]:
             "/v1/models": {"get": operation("The methods, as METHOD and METHOD@COLLECTION", "OpenAI's list of models")},
             "/v1/models/{model}": {
                 "get": operation("One method", "OpenAI's model")
-                | {"parameters": [{"name": "model", "in": "path", "required": True, "schema": TEXT}]}
+                | {"parameters": [{"name": "model", "in": "path", "required": True, "schema": TEXT_TYPE}]}
             },
             "/v1/chat/completions": {
-                "post": operation("Ask a question: the last user message", COMPLETION, ("text/event-stream",))
+                "post": operation(
+                    "Ask a question: the last user message", COMPLETION_DESCRIPTION, ("text/event-stream",)
+                )
                 | {"requestBody": {"required": True, "content": {"application/json": {"schema": describe_request()}}}}
             },
             "/health": {"get": operation("Whether the server runs", "It does") | {"security": []}},
@@ -31,40 +35,40 @@ def describe_api() -> dict[str, Any]:
         },
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Error": {**OBJECT, "properties": {"error": describe_error()}}},
+            "schemas": {"Error": {**OBJECT_TYPE, "properties": {"error": describe_error()}}},
         },
         "security": [{"key": []}],
     }
 
 
-def operation(summary: str, found: str, more_types: tuple[str, ...] = ()) -> dict[str, Any]:
+def operation(summary: str, description: str, more_types: tuple[str, ...] = ()) -> dict[str, Any]:
     """One operation with its refusals."""
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    content: dict[str, Any] = {kind: {"schema": OBJECT} for kind in ("application/json", *more_types)}
-    refusals = {status: {"description": "Refused", "content": error} for status in REFUSALS}
-    return {"summary": summary, "responses": {"200": {"description": found, "content": content}, **refusals}}
+    content: dict[str, Any] = {kind: {"schema": OBJECT_TYPE} for kind in ("application/json", *more_types)}
+    refusals = {status: {"description": "Refused", "content": error} for status in REFUSAL_STATUSES}
+    return {"summary": summary, "responses": {"200": {"description": description, "content": content}, **refusals}}
 
 
 def describe_error() -> dict[str, Any]:
     return {
-        **OBJECT,
+        **OBJECT_TYPE,
         "properties": {name: {"type": ["string", "null"]} for name in ("message", "type", "param", "code")},
     }
 
 
 def describe_request() -> dict[str, Any]:
     """The schema of a chat completion request."""
-    message = {**OBJECT, "required": ["role"], "properties": {"role": TEXT, "content": {}}}
-    usage = {**OBJECT, "properties": {"include_usage": {"type": "boolean"}}}
+    message = {**OBJECT_TYPE, "required": ["role"], "properties": {"role": TEXT_TYPE, "content": {}}}
+    usage = {**OBJECT_TYPE, "properties": {"include_usage": {"type": "boolean"}}}
     return {
-        **OBJECT,
+        **OBJECT_TYPE,
         "required": ["model", "messages"],
         "properties": {
-            "model": {**TEXT, "description": "METHOD or METHOD@COLLECTION"},
+            "model": {**TEXT_TYPE, "description": "METHOD or METHOD@COLLECTION"},
             "messages": {"type": "array", "items": message, "minItems": 1},
             "stream": {"type": "boolean", "default": False},
             "stream_options": usage,
-            "quorum": {**OBJECT, "properties": describe_settings(), "additionalProperties": False},
+            "quorum": {**OBJECT_TYPE, "properties": describe_settings(), "additionalProperties": False},
         },
     }
 
@@ -76,8 +80,9 @@ def describe_settings() -> dict[str, Any]:
     from quorum.core.context import Context
 
     known: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
-    named = {name: {"enum": list(choices)} for name, choices in CHOICES.items()}
-    models = {name: {**TEXT, "description": known[name].get("description", "")} for name in ("model", "verifier")}
+    named = {name: {"enum": list(choices)} for name, choices in ALLOWED_CHOICES.items()}
+    models = {name: {**TEXT_TYPE, "description": known[name].get("description", "")} for name in ("model", "verifier")}
     sources = {"sources": {"type": "boolean", "default": True, "description": "Whether sources follow the answer"}}
     history = {"history": {"type": "boolean", "default": True, "description": "Whether earlier messages are read"}}
-    return {name: known[name] for name in SETTINGS} | named | models | sources | history
+    allowed = {name: known[name] | {"maximum": most} for name, most in LARGEST_VALUES.items()}
+    return {name: known[name] for name in ALLOWED_SETTINGS} | allowed | named | models | sources | history

@@ -10,7 +10,7 @@ from quorum.graphs.catalogue import Method, all_methods
 from quorum.serving.errors import Refusal
 from quorum.serving.served_methods import ServedCascade
 
-SETTINGS = (
+ALLOWED_SETTINGS = (
     "temperature",
     "top_p",
     "samples",
@@ -31,9 +31,9 @@ SETTINGS = (
     "speculative",
     "vote",
 )  # none of them names a file, an address or code
-MAXIMA = {"k": 50, "samples": 10, "candidates": 10}  # or the server's own setting, if that is higher
-CHOICES = {"retriever": ("hybrid", "chroma", "bm25"), "context_filter": ("embedded", "llm")}
-MODELS = ("model", "verifier")
+LARGEST_VALUES = {"k": 50, "samples": 10, "candidates": 10}  # or the server's own setting, if that is higher
+ALLOWED_CHOICES = {"retriever": ("hybrid", "chroma", "bm25"), "context_filter": ("embedded", "llm")}
+MODEL_SETTINGS = ("model", "verifier")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Permissions:
 
     def list_methods(self) -> dict[str, Method]:
         """The methods that are offered, by name: ours, those of installed packages, cascades."""
-        return all_methods() | {name: one.about for name, one in self.cascades.items()}
+        return all_methods() | {name: cascade.about for name, cascade in self.cascades.items()}
 
     def find_graph(self, method: str) -> Any:
         """What `quorum.answer` takes as the method: a name, or the graph of a cascade."""
@@ -77,7 +77,7 @@ class Permissions:
         """Every method, alone (over the server's own collection) and over each collection. Blocks."""
         collections = self.list_collections()
         plain = [ServedModel(method, method, self.base.collection) for method in self.list_methods()]
-        return plain + [ServedModel(f"{one.id}@{name}", one.method, name) for one in plain for name in collections]
+        return plain + [ServedModel(f"{item.id}@{name}", item.method, name) for item in plain for name in collections]
 
     def find_model(self, id_: Any) -> ServedModel:
         """The method with that name; else a `Refusal` (404) that does not reveal other collections. Blocks."""
@@ -88,11 +88,11 @@ class Permissions:
             404, f"There is no model {str(id_)[:100]!r}; GET /v1/models lists them.", "model_not_found", param="model"
         )
 
-    def make_context(self, served: ServedModel, given: Mapping[str, Any]) -> Context:
+    def make_context(self, served_model: ServedModel, given: Mapping[str, Any]) -> Context:
         """The server's settings, overridden by a client's. Raises `Refusal` for a forbidden or invalid setting."""
         try:
             values = {name: self.read_setting(name, value) for name, value in given.items()}
-            return replace(self.base, collection=served.collection, **values)
+            return replace(self.base, collection=served_model.collection, **values)
         except SetupError as error:
             raise Refusal(400, str(error), "invalid_setting", param="quorum") from None
 
@@ -100,24 +100,26 @@ class Permissions:
         """The value of one setting from a client. Raises `SetupError` if the client may not choose it."""
         if not (value is None or isinstance(value, str | int | float)):
             raise SetupError(f"Setting {name[:40]!r} is not a text, a number, true or false; give one of these.")
-        if name in MODELS:
+        if name in MODEL_SETTINGS:
             return self.read_model(name, value)
-        if name in CHOICES:
-            if value not in (*CHOICES[name], getattr(self.base, name)):
-                raise SetupError(f"Setting {name} may be one of: {', '.join(CHOICES[name])}.")
+        if name in ALLOWED_CHOICES:
+            if value not in (*ALLOWED_CHOICES[name], getattr(self.base, name)):
+                raise SetupError(f"Setting {name} may be one of: {', '.join(ALLOWED_CHOICES[name])}.")
             return value
-        if name not in SETTINGS:
-            known = ", ".join((*SETTINGS, *CHOICES, *MODELS))
+        if name not in ALLOWED_SETTINGS:
+            known = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))
             raise SetupError(f"A client does not choose the setting {name[:40]!r}; it may choose: {known}.")
-        found = parse_setting(name, write_setting(value))
-        if name in MAXIMA and found > max(MAXIMA[name], getattr(self.base, name)):
-            raise SetupError(f"Setting {name}={found} is too much; over HTTP it may be {MAXIMA[name]} at most.")
-        return found
+        setting = parse_setting(name, write_setting(value))
+        if name in LARGEST_VALUES and setting > max(LARGEST_VALUES[name], getattr(self.base, name)):
+            raise SetupError(
+                f"Setting {name}={setting} is too much; over HTTP it may be {LARGEST_VALUES[name]} at most."
+            )
+        return setting
 
     def read_model(self, name: str, value: Any) -> str | None:
         """A model that is allowed by name, or the server's own."""
-        own = self.base.model if isinstance(self.base.model, str) else None
-        if value not in (*self.models, own, getattr(self.base, name)):
+        own_model = self.base.model if isinstance(self.base.model, str) else None
+        if value not in (*self.models, own_model, getattr(self.base, name)):
             raise SetupError(f"Setting {name}={str(value)[:100]!r} is not allowed on this server (see --allow-models).")
         return None if value is None else str(value)
 

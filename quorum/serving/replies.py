@@ -12,8 +12,8 @@ from quorum.core.places import describe_place
 from quorum.core.state import Passage, Result, Usage
 from quorum.evaluation.support import ShownResult, is_unsure
 
-SNIPPET = 90  # characters of a passage on each side of what supports the answer
-PUBLIC = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
+SNIPPET_LENGTH = 90  # characters of a passage on each side of what supports the answer
+PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
 
 
 @dataclass(frozen=True)
@@ -57,24 +57,24 @@ def escape(text: str) -> str:
 
 def publish(result: ShownResult) -> dict[str, Any]:
     """The whole result as a client gets it."""
-    return {**result, "passages": [publish_passage(one) for one in result.get("passages") or []]}
+    return {**result, "passages": [publish_passage(passage) for passage in result.get("passages") or []]}
 
 
 def publish_passage(passage: Passage) -> dict[str, Any]:
     """A passage as a client gets it. place: the file's name without its folders, page or line, and headings."""
-    found = {name: passage[name] for name in PUBLIC if name in passage}  # type: ignore[literal-required]
+    public = {name: passage[name] for name in PUBLIC_FIELDS if name in passage}  # type: ignore[literal-required]
     place = describe_place(passage)
-    return found | {"place": place} if place else found
+    return public | {"place": place} if place else public
 
 
 def write_sources(result: Result) -> str:
     """The passages that support the answer, numbered, each with the words around it."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    found: dict[str, str] = {}
+    line_of_source: dict[str, str] = {}
     for item in result.get("evidence") or []:
-        if item["passage"] in passages and item["passage"] not in found:
-            found[item["passage"]] = write_source(passages[item["passage"]], item["start"], item["end"])
-    lines = [f"{number}. {source}" for number, source in enumerate(found.values(), start=1)]
+        if item["passage"] in passages and item["passage"] not in line_of_source:
+            line_of_source[item["passage"]] = write_source(passages[item["passage"]], item["start"], item["end"])
+    lines = [f"{number}. {source}" for number, source in enumerate(line_of_source.values(), start=1)]
     return "\n\nSources:\n" + "\n".join(lines) if lines else ""
 
 
@@ -84,7 +84,7 @@ def write_source(passage: Passage, start: int | None, end: int | None) -> str:
     Brackets are escaped: a document must not put links or pictures into a chat.
     """
     text = passage["text"]
-    first, last = find_word_edges(text, max(0, (start or 0) - SNIPPET), (end or 0) + SNIPPET)
+    first, last = find_word_edges(text, max(0, (start or 0) - SNIPPET_LENGTH), (end or 0) + SNIPPET_LENGTH)
     words = " ".join(text[first:last].split())
     cut = f"{'…' if first else ''}{words}{'…' if last < len(text) else ''}"
     place = describe_place(passage)
@@ -101,13 +101,13 @@ def find_word_edges(text: str, first: int, last: int) -> tuple[int, int]:
 
 def count_usage(usage: Mapping[str, Usage]) -> dict[str, Any]:
     """Tokens as OpenAI counts them, over all calls."""
-    prompt = sum(one["input_tokens"] for one in usage.values())
-    completion = sum(one["output_tokens"] for one in usage.values())
+    prompt = sum(item["input_tokens"] for item in usage.values())
+    completion = sum(item["output_tokens"] for item in usage.values())
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": prompt + completion,
-        "prompt_tokens_details": {"cached_tokens": sum(one["cached_tokens"] for one in usage.values())},
+        "prompt_tokens_details": {"cached_tokens": sum(item["cached_tokens"] for item in usage.values())},
     }
 
 
@@ -120,14 +120,14 @@ def write_completion(model: str, reply: Reply) -> dict[str, Any]:
     """The whole completion."""
     message = {"role": "assistant", "content": reply.answer + reply.sources, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-    own = {} if reply.result is None else {"quorum": reply.result}
+    quorum_part = {} if reply.result is None else {"quorum": reply.result}
     head = make_head(model, "chat.completion")
-    return {**head, "choices": [choice], "usage": count_usage(reply.usage), **own}
+    return {**head, "choices": [choice], "usage": count_usage(reply.usage), **quorum_part}
 
 
-def write_event(found: Mapping[str, Any] | str) -> str:
+def write_event(event: Mapping[str, Any] | str) -> str:
     """One server-sent event."""
-    return f"data: {found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)}\n\n"
+    return f"data: {event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)}\n\n"
 
 
 def write_chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> str:
@@ -143,8 +143,8 @@ def write_remaining_events(head: Mapping[str, Any], reply: Reply, sent: str, *, 
         yield write_chunk(head, {"content": reply.answer}, **null)
     if reply.sources:
         yield write_chunk(head, {"content": reply.sources}, **null)
-    own = {} if reply.result is None else {"quorum": reply.result}
-    yield write_chunk(head, {}, "stop", **own, **null)
+    quorum_part = {} if reply.result is None else {"quorum": reply.result}
+    yield write_chunk(head, {}, "stop", **quorum_part, **null)
     if has_usage:
         yield write_event({**head, "choices": [], "usage": count_usage(reply.usage)})
     yield write_event("[DONE]")

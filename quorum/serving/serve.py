@@ -119,8 +119,8 @@ def check_models(base: Context, models: Sequence[str]) -> None:
 
 def check_prices(base: Context, models: Sequence[str], prices: Prices) -> None:
     """Where dollars are limited, every model that may be asked needs a price."""
-    asked = [base.model, *models, find_model(VERIFIER_PROMPTS[0], base), find_model(FILTER_PROMPTS[0], base)]
-    unknown = next((one for one in asked if prices.of(one) is None), None)
+    asked_models = [base.model, *models, find_model(VERIFIER_PROMPTS[0], base), find_model(FILTER_PROMPTS[0], base)]
+    unknown = next((item for item in asked_models if prices.of(item) is None), None)
     if unknown is not None:
         raise SetupError(
             f"--dollars-per-day is given, but the model {unknown!r} has no price; add it to a table with --prices FILE."
@@ -134,7 +134,7 @@ def check_cascade_prices(base: Context, cascades: Mapping[str, ServedCascade], p
         for stage in cascade.composed.stages:
             context = column.context_of_stage(stage)
             unknown = [
-                one for one in (context.model, find_model(VERIFIER_PROMPTS[0], context)) if prices.of(one) is None
+                item for item in (context.model, find_model(VERIFIER_PROMPTS[0], context)) if prices.of(item) is None
             ]
             if unknown:
                 raise SetupError(

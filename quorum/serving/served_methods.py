@@ -48,7 +48,7 @@ def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Contex
     Raises `SetupError` for a name that does not fit or is taken, a file that holds none, and one that was measured with
     other settings than the server has.
     """
-    found: dict[str, ServedCascade] = {}
+    cascades: dict[str, ServedCascade] = {}
     for text in files:
         given, equals, file = text.partition("=")
         if not equals:
@@ -56,11 +56,11 @@ def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Contex
         name = given.strip()
         if not is_composed_name(file):
             raise SetupError(f"--composed {text!r} names no .json file; give one that quorum compose wrote.")
-        if not NAME.fullmatch(name) or name in all_methods() or name in found:
+        if not NAME.fullmatch(name) or name in all_methods() or name in cascades:
             raise SetupError(f"--composed {text!r} has no free name of its own; write --composed NAME={file}.")
-        found[name] = make_cascade(name, file, systems)
-        check_settings(found[name], base)
-    return found
+        cascades[name] = make_cascade(name, file, systems)
+        check_settings(cascades[name], base)
+    return cascades
 
 
 def make_cascade(name: str, file: str, systems: Mapping[str, str]) -> ServedCascade:

@@ -61,14 +61,14 @@ class Service:
 
     async def accept(self, chat: ChatRequest, key: str) -> Job:
         """Check a request. Raises `Refusal` if it is not allowed."""
-        served = await asyncio.to_thread(self.permissions.find_model, chat.model)
-        context = self.permissions.make_context(served, chat.settings)
+        served_model = await asyncio.to_thread(self.permissions.find_model, chat.model)
+        context = self.permissions.make_context(served_model, chat.settings)
         task = find_task_kind(chat.messages)
         question = read_question(chat.messages) if task is None else find_last_user_message(chat.messages)
         if len(question) > LONGEST_TASK:
             raise Refusal(400, f"The message has more than {LONGEST_TASK:,} characters.", "string_above_max_length")
         history = read_turns(chat.messages) if task is None and chat.has_history else ()
-        return Job(chat, served, context, question, key, task, history)
+        return Job(chat, served_model, context, question, key, task, history)
 
     def start(self, job: Job, on_event: OnEvent | None = None) -> "asyncio.Task[Reply]":
         """Begin the work. Raises `Refusal` beyond the limits. Its cost is counted however it ends.
@@ -110,8 +110,8 @@ class Service:
     async def hold_slot(self) -> AsyncIterator[None]:
         """Hold a slot among the concurrent questions. Raises `Refusal` (503) if too many wait."""
         if self.metrics.under_way >= MOST_AT_ONCE + MOST_WAITING:
-            said = "Too many questions are waiting; ask again in a moment."
-            raise Refusal(503, said, "overloaded", "server_error", headers={"retry-after": "2"})
+            message = "Too many questions are waiting; ask again in a moment."
+            raise Refusal(503, message, "overloaded", "server_error", headers={"retry-after": "2"})
         self.metrics.under_way += 1
         try:
             async with self.slots:
@@ -122,11 +122,13 @@ class Service:
     async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
         """A question's answer by the method."""
         config: Any = {"callbacks": [spending]}
-        asked, method = job.question, self.permissions.find_graph(job.served.method)
+        question, method = job.question, self.permissions.find_graph(job.served.method)
         if on_event is None:
-            result = await answer(asked, method, job.context, history=job.history, config=config)
+            result = await answer(question, method, job.context, history=job.history, config=config)
         else:
-            result = await answer_and_report(asked, method, job.context, on_event, history=job.history, config=config)
+            result = await answer_and_report(
+                question, method, job.context, on_event, history=job.history, config=config
+            )
         return await self.show(job, result)
 
     async def show(self, job: Job, result: Result) -> Reply:
@@ -138,8 +140,8 @@ class Service:
         """Answer a side task by the chat model; by a fallback if it is the embedded one, which only reads passages."""
         if job.context.model == "embedded":
             return Reply(write_fallback(kind, job.question))
-        [said] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})
-        return Reply(said.text, usage={SIDE_TASK: said.usage})
+        [reply] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})
+        return Reply(reply.text, usage={SIDE_TASK: reply.usage})
 
 
 async def end_task(task: "asyncio.Task[Any]") -> None:

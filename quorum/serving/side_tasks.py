@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from quorum.serving.conversation import Message
 
-KINDS = {
+TASK_PATTERNS = {
     "title": r"\btitle\b",
     "tags": r"\btags\b",
     "follow_ups": r"\bfollow[- ]?ups?\b",
@@ -19,12 +19,12 @@ KINDS = {
     "prompt": r"\bimage\b",
     "emoji": r"\bemoji\b",
 }  # the key of the JSON that is expected -> how the task is recognised
-TITLES = (
+TITLE_PATTERNS = (
     r"\bconcise,? (?:5-word-or-less )?title\b.{0,40}\bconversation\b",
     r"\banalyze this conversation and provide\b",
     r"\bgenerate a (?:short|concise) title\b.{0,80}\b(?:conversation|messages)\b",
 )  # of clients that write no headings
-HISTORY = re.compile(r"<chat_history>((?:(?!<chat_history>).)*)</chat_history>", re.DOTALL | re.IGNORECASE)
+CHAT_HISTORY = re.compile(r"<chat_history>((?:(?!<chat_history>).)*)</chat_history>", re.DOTALL | re.IGNORECASE)
 LONGEST_TITLE = 6  # words
 
 
@@ -32,17 +32,19 @@ def find_task_kind(messages: Sequence[Message]) -> str | None:
     """The side task that a conversation ends in; None for a question. A task of an unknown kind is a question."""
     text = find_last_user_message(messages)
     head = text[:400].lower()
-    if text.startswith("### Task:") and HISTORY.search(text):
+    if text.startswith("### Task:") and CHAT_HISTORY.search(text):
         task = head.partition("### guidelines")[0]
-        return next((kind for kind, sign in KINDS.items() if re.search(sign, task)), "text")
-    if any(re.search(sign, head, re.DOTALL) for sign in TITLES) and re.search(r"(?m)^(?:User|Human|AI): ", text):
+        return next((kind for kind, sign in TASK_PATTERNS.items() if re.search(sign, task)), "text")
+    if any(re.search(sign, head, re.DOTALL) for sign in TITLE_PATTERNS) and re.search(
+        r"(?m)^(?:User|Human|AI): ", text
+    ):
         return "title"
     return "emoji" if re.match(r"your task is to\b.*\bemoji\b", head) and 'message: """' in text.lower() else None
 
 
 def find_last_user_message(messages: Sequence[Message]) -> str:
     """The last user message, or an empty text."""
-    return next((one.text.strip() for one in reversed(messages) if one.role == "user"), "")
+    return next((message.text.strip() for message in reversed(messages) if message.role == "user"), "")
 
 
 def write_fallback(kind: str, text: str) -> str:
@@ -58,9 +60,9 @@ def write_fallback(kind: str, text: str) -> str:
 
 def get_first_question(text: str) -> str:
     """What the user said first in the chat that a side task quotes."""
-    inside = HISTORY.search(text)
-    found = re.search(r"(?im)^(?:user|human): *(.+)$", inside.group(1) if inside else text)
-    return found.group(1) if found else "Chat"
+    inside = CHAT_HISTORY.search(text)
+    match = re.search(r"(?im)^(?:user|human): *(.+)$", inside.group(1) if inside else text)
+    return match.group(1) if match else "Chat"
 
 
 def shorten(text: str) -> str:

@@ -34,11 +34,11 @@ class Spending(AsyncCallbackHandler):
         prompt = self.prompts.pop(run_id, None)
         if prompt is None:
             return
-        found = getattr(getattr(response.generations[0][0], "message", None), "usage_metadata", None) or {}
+        usage = getattr(getattr(response.generations[0][0], "message", None), "usage_metadata", None) or {}
         tokens = Usage(
             calls=1,
-            input_tokens=found.get("input_tokens", 0),
-            output_tokens=found.get("output_tokens", 0),
+            input_tokens=usage.get("input_tokens", 0),
+            output_tokens=usage.get("output_tokens", 0),
             cached_tokens=0,
         )
         self.usage = merge_usage(self.usage, {prompt: tokens})

@@ -22,8 +22,10 @@ from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.reading import Calibration, Reading, find_spans
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_examples, read_records
 
-RAW = Calibration(margin=1, answerable=0, bias=0, threshold_one=0, threshold_many=0, window=320, candidate_bonus=0)
-WRONG = 4  # wrong passages beside the gold one
+UNCALIBRATED = Calibration(
+    margin=1, answerable=0, bias=0, threshold_one=0, threshold_many=0, window=320, candidate_bonus=0
+)
+WRONG_PASSAGES = 4  # wrong passages beside the gold one
 BONUSES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 WINDOWS = (256, 320, 384)
 
@@ -56,15 +58,18 @@ def make_cases(
             one.append(Case(example.question, (), (make_passage(example.context),)))
             continue
         wrong = negatives.get(example.question, [])
-        if not example.spans or len(wrong) <= WRONG:
+        if not example.spans or len(wrong) <= WRONG_PASSAGES:
             continue
         seen.add(example.question)
         answers = tuple(dict.fromkeys(example.context[start:end] for start, end in example.spans))
         gold = make_passage(example.context)
         one += [Case(example.question, answers, (gold,)), Case(example.question, (), (wrong[0],))]
-        mixed = [gold, *wrong[:WRONG]]
+        mixed = [gold, *wrong[:WRONG_PASSAGES]]
         rng.shuffle(mixed)
-        many += [Case(example.question, answers, tuple(mixed)), Case(example.question, (), tuple(wrong[: WRONG + 1]))]
+        many += [
+            Case(example.question, answers, tuple(mixed)),
+            Case(example.question, (), tuple(wrong[: WRONG_PASSAGES + 1])),
+        ]
     return one, many
 
 
@@ -141,9 +146,9 @@ def add_bonus(reading: Reading, names: set[str], bonus: float) -> Reading:
 def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[str], None] = print) -> Calibration:
     """Fit the probability, then the window, the two thresholds and the bonus of candidates."""
     rows, labels = [], []
-    for case, done in zip(one, read_cases(model, one, RAW), strict=True):
+    for case, done in zip(one, read_cases(model, one, UNCALIBRATED), strict=True):
         for window, logits in zip(done.windows, done.logits, strict=True):
-            for span in find_spans(window, logits, case.passages, RAW, 1):
+            for span in find_spans(window, logits, case.passages, UNCALIBRATED, 1):
                 rows.append((span.score, logits.answerable))
                 labels.append(float(score_answer(case, span.text) >= 0.5))
     features, right = np.array(rows), np.array(labels)
@@ -151,7 +156,7 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
     if weights[1] < 0:  # the two signals are correlated: use one of them, not their difference
         margin, bias = fit_logistic_regression(features[:, :1], right)
         weights = np.array([margin, 0.0, bias])
-    fit = replace(RAW, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
+    fit = replace(UNCALIBRATED, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
     threshold, reached = find_best_threshold(one, [done.reading for done in read_cases(model, one, fit)])
     fit = replace(fit, threshold_one=threshold)
     say(f"one passage: {len(one)} cases, threshold {threshold}, credit {reached:.3f}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-TEXT = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
+CARD_TEMPLATE = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
 
 
 def figure_table(figures: dict[str, Any]) -> str:
@@ -26,8 +26,8 @@ def figure_table(figures: dict[str, Any]) -> str:
             f"| {reading['auroc']:.3f} |"
         )
     if gold := figures.get("gold"):
-        found = f"{gold['em']:.3f} / {gold['f1']:.3f}"
-        rows.append(f"| Natural Questions, gold passage alone (n = {gold['n']}): EM / F1 | {found} |")
+        shown_scores = f"{gold['em']:.3f} / {gold['f1']:.3f}"
+        rows.append(f"| Natural Questions, gold passage alone (n = {gold['n']}): EM / F1 | {shown_scores} |")
         rows.append(f"| the same: AUROC of the gold against the best-ranked wrong passage | {gold['auroc']:.3f} |")
     if vectors := figures.get("embeddings"):
         rows.append(
@@ -44,16 +44,18 @@ def figure_table(figures: dict[str, Any]) -> str:
 def head_rows(figures: dict[str, Any]) -> str:
     """The rows on the two heads, whose trainers measured them on held-out questions."""
     rows = ""
-    if found := figures.get("sentences"):
+    if sentence_figures := figures.get("sentences"):
         rows += (
-            f"\n| sentences kept against silver ones, {found['questions']:.0f} questions held apart "
-            f"({found['sentences']:.0f} sentences): F1 / precision / recall "
-            f"| {found['f1']:.3f} / {found['precision']:.3f} / {found['recall']:.3f} |"
+            f"\n| sentences kept against silver ones, {sentence_figures['questions']:.0f} questions held apart "
+            f"({sentence_figures['sentences']:.0f} sentences): F1 / precision / recall "
+            f"| {sentence_figures['f1']:.3f} / {sentence_figures['precision']:.3f} / {sentence_figures['recall']:.3f} |"
         )
-    if found := figures.get("verdict"):
+    if sentence_figures := figures.get("verdict"):
         rows += (
-            f"\n| yes or no, cross-validated over {found['questions']:.0f} questions of StrategyQA and HotpotQA: "
-            f"accuracy (majority class) | {found['cross-validated accuracy']:.3f} ({found['majority']:.3f}) |"
+            f"\n| yes or no, cross-validated over {sentence_figures['questions']:.0f} questions of StrategyQA and "
+            f"HotpotQA: "
+            f"accuracy (majority class) | {sentence_figures['cross-validated accuracy']:.3f} "
+            f"({sentence_figures['majority']:.3f}) |"
         )
     return rows
 
@@ -64,7 +66,7 @@ def card(trained: dict[str, Any], figures: dict[str, Any], size: int, head: int)
     head: bytes of the reader's and the sentence head's files.
     """
     runs = "\n".join(f"* {run}" for run in [f"Start: {trained['start']}", *trained["runs"]])
-    return TEXT.substitute(
+    return CARD_TEMPLATE.substitute(
         size=f"{size / 1e6:.1f}",
         head=f"{head / 1e6:.1f}",
         heads="\n".join(f"* {text}" for text in trained["heads"]),

@@ -17,8 +17,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 ADAPTER_SCALE, RANK = 2.0, 32
-OWN = ("updates.", "tower.", "span.", "answerable.")  # the reader's own weights
-LINEARS = {
+OWN_WEIGHTS = ("updates.", "tower.", "span.", "answerable.")  # the reader's own weights
+LINEAR_NAMES = {
     "attention.self.query": "query",
     "attention.self.key": "key",
     "attention.self.value": "value",
@@ -110,7 +110,7 @@ class TwoTowers(nn.Module):
         self.base = nn.ModuleList([Layer(hidden, inner, heads) for _ in range(depth)])
         self.updates = nn.ModuleList(
             [
-                nn.ModuleDict({name: Update(layer.get_submodule(name)) for name in LINEARS.values()})
+                nn.ModuleDict({name: Update(layer.get_submodule(name)) for name in LINEAR_NAMES.values()})
                 for layer in self.base[: self.low]
             ]
         )
@@ -152,7 +152,11 @@ class TwoTowers(nn.Module):
 
     def get_trained_weights(self) -> dict[str, Tensor]:
         """The reader's own weights, which training changes."""
-        return {name: value.detach().contiguous() for name, value in self.state_dict().items() if name.startswith(OWN)}
+        return {
+            name: value.detach().contiguous()
+            for name, value in self.state_dict().items()
+            if name.startswith(OWN_WEIGHTS)
+        }
 
 
 def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> TwoTowers:
@@ -172,7 +176,7 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
         take[f"embedded_norm.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
         for number in range(len(model.base)):
             there = f"encoder.layer.{number}"
-            for theirs, ours in LINEARS.items():
+            for theirs, ours in LINEAR_NAMES.items():
                 take[f"base.{number}.{ours}.{kind}"] = weights[f"{there}.{theirs}.{kind}"]
             for ours, theirs in norms.items():
                 take[f"base.{number}.{ours}.{kind}"] = weights[f"{there}.{theirs}.{kind}"]
@@ -186,7 +190,7 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
     if left or unexpected:
         raise ValueError(f"{folder} does not hold the expected encoder: missing {left}, unexpected {unexpected}")
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(name.startswith(OWN))
+        parameter.requires_grad_(name.startswith(OWN_WEIGHTS))
     return model
 
 
@@ -203,26 +207,26 @@ def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
 
     joined, plain = {"qkv": ("query", "key", "value")}, {"o": "attended", "inner": "inner", "outer": "outer"}
     parts = joined | {theirs: (ours,) for theirs, ours in plain.items()}
-    found = {"span.weight": tensor("span.weight").T, "span.bias": tensor("span.bias")}
-    found |= {
+    tensors = {"span.weight": tensor("span.weight").T, "span.bias": tensor("span.bias")}
+    tensors |= {
         "answerable.weight": tensor("answerable.weight")[None],
         "answerable.bias": tensor("answerable.bias").reshape(1),
     }
     for number in range(model.low):
         for theirs, names in parts.items():
             for at, ours in enumerate(names):
-                found[f"updates.{number}.{ours}.A"] = tensor(f"base.{number}.{theirs}.{at}.A").T
-                found[f"updates.{number}.{ours}.B"] = tensor(f"base.{number}.{theirs}.{at}.B").T / ADAPTER_SCALE
+                tensors[f"updates.{number}.{ours}.A"] = tensor(f"base.{number}.{theirs}.{at}.A").T
+                tensors[f"updates.{number}.{ours}.B"] = tensor(f"base.{number}.{theirs}.{at}.B").T / ADAPTER_SCALE
     for number in range(len(model.tower)):
         for theirs, names in parts.items():
             weights = weight(f"tower.{number}.{theirs}").chunk(len(names))
             biases = tensor(f"tower.{number}.{theirs}.bias").chunk(len(names))
             for ours, value, bias in zip(names, weights, biases, strict=True):
-                found |= {f"tower.{number}.{ours}.weight": value, f"tower.{number}.{ours}.bias": bias}
+                tensors |= {f"tower.{number}.{ours}.weight": value, f"tower.{number}.{ours}.bias": bias}
         for theirs, ours in {"norm1": "attended_norm", "norm2": "outer_norm"}.items():
-            found[f"tower.{number}.{ours}.weight"] = tensor(f"tower.{number}.{theirs}.gamma")
-            found[f"tower.{number}.{ours}.bias"] = tensor(f"tower.{number}.{theirs}.beta")
-    return {name: value.contiguous() for name, value in found.items()}
+            tensors[f"tower.{number}.{ours}.weight"] = tensor(f"tower.{number}.{theirs}.gamma")
+            tensors[f"tower.{number}.{ours}.bias"] = tensor(f"tower.{number}.{theirs}.beta")
+    return {name: value.contiguous() for name, value in tensors.items()}
 
 
 def start_from(model: TwoTowers, file: Path) -> TwoTowers:
@@ -233,12 +237,12 @@ def start_from(model: TwoTowers, file: Path) -> TwoTowers:
     if any(name.endswith(".A.weight") for name in weights):
         with torch.no_grad():
             for number in range(model.low):
-                for theirs, ours in LINEARS.items():
+                for theirs, ours in LINEAR_NAMES.items():
                     for side in ("A", "B"):
                         kept = model.updates[number].get_submodule(ours).get_parameter(side)
                         kept.copy_(weights[f"enc.encoder.layer.{number}.{theirs}.{side}.weight"])
             for number, layer in enumerate(model.tower, start=model.low):
-                for theirs, ours in LINEARS.items():
+                for theirs, ours in LINEAR_NAMES.items():
                     there = f"enc.encoder.layer.{number}.{theirs}"
                     update = weights[f"{there}.B.weight"] @ weights[f"{there}.A.weight"]
                     layer.get_submodule(ours).weight.add_(ADAPTER_SCALE * update)

@@ -35,8 +35,8 @@ def read_all(model: Encoder, fit: Calibration, jobs: Sequence[Job]) -> list[Read
     return [d.reading for begin in range(0, len(jobs), 64) for d in read_jobs(jobs[begin : begin + 64], model, fit)]
 
 
-def score_readings(found: Sequence[Reading], answers: Sequence[list[str]]) -> dict[str, float]:
-    texts = [reading.spans[0].text if reading.spans else "" for reading in found]
+def score_readings(readings: Sequence[Reading], answers: Sequence[list[str]]) -> dict[str, float]:
+    texts = [reading.spans[0].text if reading.spans else "" for reading in readings]
     return {
         "n": len(texts),
         "em": float(np.mean([exact_match(text, gold) for text, gold in zip(texts, answers, strict=True)])),
@@ -67,10 +67,12 @@ def evaluate_gold(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any
     return out | {"auroc": compute_auroc([r.score for r in right], [r.score for r in other])}
 
 
-def compute_recall(vectors: NDArray[np.float32], asked: NDArray[np.float32], gold: Sequence[int], k: int = 5) -> float:
+def compute_recall(
+    vectors: NDArray[np.float32], query_vectors: NDArray[np.float32], gold: Sequence[int], k: int = 5
+) -> float:
     """The share of questions whose gold passage is among the k nearest."""
     hits = 0
-    for row, want in zip(asked, gold, strict=True):
+    for row, want in zip(query_vectors, gold, strict=True):
         similar = vectors @ row
         hits += int((similar > similar[want]).sum() < k)
     return hits / len(gold)
@@ -83,13 +85,15 @@ def evaluate_embeddings(
     passages = list(read_records(corpus))
     place = {p["id"]: number for number, p in enumerate(passages)}
     texts = [f"{p['title']}\n{p['text']}" for p in passages]
-    asked = [r for r in read_records(questions) if r["gold"] and r["gold"][0] in place]
-    gold = [place[r["gold"][0]] for r in asked]
-    out: dict[str, Any] = {"passages": len(texts), "questions": len(asked)}
+    questions_with_gold = [r for r in read_records(questions) if r["gold"] and r["gold"][0] in place]
+    gold = [place[r["gold"][0]] for r in questions_with_gold]
+    out: dict[str, Any] = {"passages": len(texts), "questions": len(questions_with_gold)}
     vectors = {}
     for name, encoder in (("int8", model), ("fp32", reference)):
         vectors[name] = encoder.embed(texts)
-        out[f"recall@5 {name}"] = compute_recall(vectors[name], encoder.embed([r["question"] for r in asked]), gold)
+        out[f"recall@5 {name}"] = compute_recall(
+            vectors[name], encoder.embed([r["question"] for r in questions_with_gold]), gold
+        )
     step = max(1, len(texts) // sample)
     cosines = (vectors["int8"] * vectors["fp32"]).sum(1)[::step]
     return out | {"cosine": float(cosines.mean()), "cosine_lowest": float(cosines.min()), "cosine_n": len(cosines)}

@@ -49,13 +49,13 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
 
 def find_occurrences(context: str, answers: Sequence[str]) -> tuple[tuple[int, int], ...]:
     """All places of all answers in the context, as whole words, ignoring case."""
-    found = {
+    occurrences = {
         match.span()
         for answer in answers
         if answer.strip()
         for match in re.finditer(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", context, flags=re.IGNORECASE)
     }
-    return tuple(sorted(found))
+    return tuple(sorted(occurrences))
 
 
 def add_title(title: str, text: str) -> str:
@@ -138,10 +138,10 @@ def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Rand
 
 def get_special_id(tokenizer: Tokenizer, name: str) -> int:
     """The id of a special token."""
-    found = tokenizer.token_to_id(name)
-    if found is None:
+    token_id = tokenizer.token_to_id(name)
+    if token_id is None:
         raise ValueError(f"the tokenizer has no {name}; expected BERT's vocabulary")
-    return int(found)
+    return int(token_id)
 
 
 def find_token_range(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from quorum.training.activation_ranges import Ranges, calibrate, make_calibratio
 from quorum.training.encoder import ADAPTER_SCALE, Layer, TwoTowers, Update, load_base, start_from
 from quorum.training.reader_graph import rewrite_graph
 
-MICROSOFT = "com.microsoft"  # ONNX Runtime's own operators
+MICROSOFT_DOMAIN = "com.microsoft"  # ONNX Runtime's own operators
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Exporter:
             zeros,
             graph.constant(f"{name}.bias", to_array(bias)),
         )
-        return graph.node("MatMulIntegerToFloat", *inputs, domain=MICROSOFT)
+        return graph.node("MatMulIntegerToFloat", *inputs, domain=MICROSOFT_DOMAIN)
 
     def add_updates(
         self, stored: str, scales: str, name: str, weight: Tensor, updates: Sequence[Update]
@@ -139,14 +139,14 @@ class Exporter:
         joined = self.product(x, f"{name}.qkv", f"{point}.hidden", weight, bias, change("query", "key", "value"))
         query, key, value = graph.node("Split", joined, outputs=3, axis=-1, num_outputs=3).split()
         attended = graph.node(
-            "MultiHeadAttention", query, key, value, "", "mask32", domain=MICROSOFT, num_heads=layer.heads
+            "MultiHeadAttention", query, key, value, "", "mask32", domain=MICROSOFT_DOMAIN, num_heads=layer.heads
         )
         part = layer.attended
         out = self.product(attended, f"{name}.o", f"{point}.attended", part.weight, part.bias, change("attended"))
         x = self.norm(out, x, f"{name}.norm1", layer.attended_norm)
         part = layer.inner
         inner = self.product(x, f"{name}.inner", f"{point}.normed", part.weight, part.bias, change("inner"))
-        inner, part = graph.node("Gelu", inner, domain=MICROSOFT), layer.outer
+        inner, part = graph.node("Gelu", inner, domain=MICROSOFT_DOMAIN), layer.outer
         out = self.product(inner, f"{name}.outer", f"{point}.inner", part.weight, part.bias, change("outer"))
         return self.norm(out, x, f"{name}.norm2", layer.outer_norm)
 
@@ -210,9 +210,9 @@ class Exporter:
             helper.make_tensor_value_info("answerable", TensorProto.FLOAT, ["batch"]),
             helper.make_tensor_value_info("hidden", TensorProto.FLOAT, ["batch", "length", hidden]),
         ]
-        made = helper.make_graph(graph.nodes, "reader", inputs, outputs, graph.constants)
-        opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]
-        return rewrite_graph(helper.make_model(made, opset_imports=opsets, ir_version=10, producer_name="quorum"))
+        onnx_graph = helper.make_graph(graph.nodes, "reader", inputs, outputs, graph.constants)
+        opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT_DOMAIN, 1)]
+        return rewrite_graph(helper.make_model(onnx_graph, opset_imports=opsets, ir_version=10, producer_name="quorum"))
 
 
 def export(
@@ -233,10 +233,10 @@ def export(
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     model = start_from(load_base(base, low), checkpoint).eval()
     reading, embedding = make_calibration_batches(tokenizer, data, count, 256)
-    made = Exporter(calibrate(model, reading, embedding, tail), levels).export(model)
-    onnx.checker.check_model(made)
+    graph = Exporter(calibrate(model, reading, embedding, tail), levels).export(model)
+    onnx.checker.check_model(graph)
     part = out.with_suffix(".part")
-    onnx.save(made, part)
+    onnx.save(graph, part)
     part.replace(out)
 
 

@@ -33,7 +33,7 @@ from quorum.training.pairs import Task, name_measures
 if TYPE_CHECKING:  # PyTorch is an extra
     from quorum.training.steps import Item, ReportStep, Training
 
-OUTPUT = {"filter": 512, "generator": 128}  # tokens of a reply (section 3.3)
+OUTPUT_TOKENS = {"filter": 512, "generator": 128}  # tokens of a reply (section 3.3)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def finetune(
     if (done := read_finished_report(out, run)) is not None:
         return done
     seq2seq = is_seq2seq(base)
-    lora, output = uses_lora(settings, seq2seq), settings.output or OUTPUT[task.kind]
+    lora, output = uses_lora(settings, seq2seq), settings.output or OUTPUT_TOKENS[task.kind]
     model, tokenizer = load_base(base, half=lora)
     check_window(model, base, settings.length, output)
     work, codec = open_working_folder(out, run), Codec(tokenizer, seq2seq)

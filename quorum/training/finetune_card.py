@@ -6,14 +6,16 @@ from typing import Any
 
 from quorum.models.pretrained import ModelCard
 
-TEXT = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
-USE = {
+CARD_TEMPLATE = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
+FILTER_COMMANDS = {
     "filter_sentences": "quorum ask QUESTION --method filco --set context_filter=transformers:$folder",
     "filter_passages": "quorum ask QUESTION --method filco --set context_filter=transformers:$folder "
     "--set filter_mode=psg",
 }
-GENERATE = "quorum ask QUESTION --method filco --model transformers:$folder --set context_filter=transformers:FILTER"
-LEARNED = {
+GENERATOR_COMMAND = (
+    "quorum ask QUESTION --method filco --model transformers:$folder --set context_filter=transformers:FILTER"
+)
+LEARNED_TASKS = {
     "filter_sentences": "copies the sentences of retrieved passages that help to answer a question",
     "filter_passages": "names the retrieved passages that help to answer a question",
 }
@@ -24,9 +26,9 @@ def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str
     run, report = record["run"], record["report"]
     first = next(iter(card.prompts))
     context = "the sentences that the measure chose" if run["task"]["context"] == "silver" else "whole passages"
-    return TEXT.substitute(
+    return CARD_TEMPLATE.substitute(
         kind=card.kind,
-        does=LEARNED.get(first, f"answers a question from {context}"),
+        does=LEARNED_TASKS.get(first, f"answers a question from {context}"),
         prompts=", ".join(f"`{name}` (version {version})" for name, version in card.prompts.items()),
         base=run["base"]["name"],
         how="low-rank adapters; the base is needed beside them" if card.adapter else "all weights",
@@ -44,5 +46,5 @@ def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str
         length=card.length,
         output=card.output,
         versions=", ".join(f"{name} {number}" for name, number in record["versions"].items()),
-        use=Template(USE.get(first, GENERATE)).substitute(folder=folder),
+        use=Template(FILTER_COMMANDS.get(first, GENERATOR_COMMAND)).substitute(folder=folder),
     )

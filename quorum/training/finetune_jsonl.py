@@ -10,11 +10,11 @@ from quorum.core.errors import SetupError
 from quorum.datasets.records import read_json_lines
 from quorum.datasets.silver import Silver
 from quorum.models.token_estimate import estimate_tokens
-from quorum.training.pairs import NOTHING, Task
+from quorum.training.pairs import NO_PIECES, Task
 
-FEWEST = 10  # fewest examples that a service accepts
+FEWEST_EXAMPLES = 10  # fewest examples that a service accepts
 ROLES = ("system", "user", "assistant")
-SHOWN = 20  # problems that are listed one by one
+MOST_SHOWN = 20  # problems that are listed one by one
 
 
 @dataclass
@@ -51,23 +51,23 @@ def check(path: Path, window: int = 16384) -> CheckResult:
 
     Raises SetupError for a file that is not JSON lines at all.
     """
-    found = CheckResult()
+    report = CheckResult()
     seen: dict[str, tuple[int, str]] = {}
     for number, value in read_json_lines(path):
-        found.examples += 1
+        report.examples += 1
         messages = value.get("messages")
         wrong = list(find_mistakes(messages))
-        found.problems += [f"line {number}: {problem}" for problem in wrong]
+        report.problems += [f"line {number}: {problem}" for problem in wrong]
         if wrong or not isinstance(messages, list):
             continue
-        *asked, reply = [message["content"] for message in messages]
-        length = sum(map(estimate_tokens, [*asked, reply]))
-        found.tokens, found.longest = found.tokens + length, max(found.longest, length)
-        found.empty += reply.strip() == NOTHING
+        *question, reply = [message["content"] for message in messages]
+        length = sum(map(estimate_tokens, [*question, reply]))
+        report.tokens, report.longest = report.tokens + length, max(report.longest, length)
+        report.empty += reply.strip() == NO_PIECES
         if length > window:
-            found.problems.append(f"line {number}: about {length} tokens, more than {window}; show fewer passages.")
-        found.problems += find_repetition(number, "\n".join(asked), reply, seen)
-    return add_file_counts(found)
+            report.problems.append(f"line {number}: about {length} tokens, more than {window}; show fewer passages.")
+        report.problems += find_repetition(number, "\n".join(question), reply, seen)
+    return add_file_counts(report)
 
 
 def find_mistakes(messages: Any) -> Iterator[str]:
@@ -87,24 +87,26 @@ def find_mistakes(messages: Any) -> Iterator[str]:
             yield f"the content of the {role} is not a text."
         elif not content.strip():
             yield f"the content of the {role} is empty" + (
-                f"; write {NOTHING} where no sentence helps." if role == "assistant" else "."
+                f"; write {NO_PIECES} where no sentence helps." if role == "assistant" else "."
             )
 
 
-def find_repetition(number: int, asked: str, reply: str, seen: dict[str, tuple[int, str]]) -> Iterable[str]:
+def find_repetition(number: int, question: str, reply: str, seen: dict[str, tuple[int, str]]) -> Iterable[str]:
     """Whether an earlier example has the same prompt."""
-    before, answered = seen.setdefault(asked, (number, reply))
+    before, answered = seen.setdefault(question, (number, reply))
     if before != number:
         same = "repeats" if answered == reply else "contradicts"
         yield f"line {number}: {same} line {before}; keep one of them."
 
 
-def add_file_counts(found: CheckResult) -> CheckResult:
+def add_file_counts(report: CheckResult) -> CheckResult:
     """Add the problems and notes about the file as a whole."""
-    if found.examples < FEWEST:
-        found.problems.append(f"{found.examples} examples; a fine-tuning service takes no fewer than {FEWEST}.")
-    if found.empty and found.empty > 0.9 * found.examples:
-        found.notes.append(
-            f"{found.empty} of {found.examples} replies are {NOTHING}; the model may learn nothing else."
+    if report.examples < FEWEST_EXAMPLES:
+        report.problems.append(
+            f"{report.examples} examples; a fine-tuning service takes no fewer than {FEWEST_EXAMPLES}."
         )
-    return found
+    if report.empty and report.empty > 0.9 * report.examples:
+        report.notes.append(
+            f"{report.empty} of {report.examples} replies are {NO_PIECES}; the model may learn nothing else."
+        )
+    return report

@@ -23,8 +23,8 @@ from quorum.datasets.records import parse_passage, read_json_lines
 from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.passages import make_indexed_text
 
-DEPTH = 12  # search results looked at
-SHORTEST = 150  # characters that a passage must exceed
+SEARCH_DEPTH = 12  # search results looked at
+SHORTEST_PASSAGE = 150  # characters that a passage must exceed
 QA_NEGATIVES, READING_NEGATIVES = 3, 1
 READING_QUESTIONS = 14_000
 
@@ -66,16 +66,16 @@ def collect_evaluation_names(paths: Iterable[Path]) -> set[str]:
 
 
 def collect_documents(paths: Iterable[Path], barred: set[str], sources: Sequence[str] = ()) -> list[Passage]:
-    """The passages to search in: longer than SHORTEST, each id and each text once, without the barred ids and texts."""
+    """The passages to search in: longer than SHORTEST_PASSAGE, each id and text once, without the barred ones."""
     seen = set(barred)
-    kept = []
+    documents = []
     for path in paths:
         for passage in read_passages(path, sources):
             names = {passage["id"], passage["text"].strip()}
-            if len(passage["text"]) > SHORTEST and seen.isdisjoint(names):
+            if len(passage["text"]) > SHORTEST_PASSAGE and seen.isdisjoint(names):
                 seen |= names
-                kept.append(passage)
-    return kept
+                documents.append(passage)
+    return documents
 
 
 def read_questions(path: Path, per_question: int | None, sources: Sequence[str] = ()) -> Iterator[SearchedQuestion]:
@@ -91,47 +91,49 @@ def read_questions(path: Path, per_question: int | None, sources: Sequence[str] 
         texts = tuple(get_text(answer, "text", where) if reading else str(answer) for answer in answers)
         if not texts or (reading and not is_from_sources(record, sources)):
             continue
-        own = (
+        own_ids = (
             {get_text(record, "context", where).strip()} if reading else {str(id_) for id_ in record.get("gold") or ()}
         )
         wanted = per_question or (READING_NEGATIVES if reading else QA_NEGATIVES)
-        yield SearchedQuestion(str(record.get("id", number)), question, texts, frozenset(own), wanted)
+        yield SearchedQuestion(str(record.get("id", number)), question, texts, frozenset(own_ids), wanted)
 
 
 def draw_questions(questions: Iterable[SearchedQuestion], limit: int, seed: int) -> list[SearchedQuestion]:
     """At most `limit` questions, chosen by seed and id, in their order. Only these are kept in memory."""
-    numbered = ((hash_text(f"{seed}\n{asked.id}\n{asked.question}"), n, asked) for n, asked in enumerate(questions))
+    numbered = (
+        (hash_text(f"{seed}\n{question.id}\n{question.question}"), n, question) for n, question in enumerate(questions)
+    )
     return [asked for _, _, asked in sorted(heapq.nsmallest(limit, numbered), key=lambda item: item[1])]
 
 
-def find_negatives(asked: SearchedQuestion, ranking: Ranking) -> list[Passage]:
+def find_negatives(question: SearchedQuestion, ranking: Ranking) -> list[Passage]:
     """The best-ranked passages that do not answer the question, best first, at most as many as wanted."""
-    found: list[Passage] = []
-    for passage in ranking.top(asked.question, DEPTH):
-        if len(found) == asked.wanted or not passage["score"]:
+    negatives: list[Passage] = []
+    for passage in ranking.top(question.question, SEARCH_DEPTH):
+        if len(negatives) == question.wanted or not passage["score"]:
             break
-        if asked.own.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
-            make_indexed_text(passage), asked.answers
+        if question.own.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
+            make_indexed_text(passage), question.answers
         ):
-            found.append(passage)
-    return found
+            negatives.append(passage)
+    return negatives
 
 
 def write_negatives(questions: Iterable[SearchedQuestion], ranking: Ranking, out: Path) -> tuple[int, int]:
     """Write one line for each question with a negative -> (questions, negatives) written."""
     lines = total = 0
     with write_atomically(out) as file:
-        for asked in questions:
-            found = find_negatives(asked, ranking)
-            if not found:
+        for question in questions:
+            negatives = find_negatives(question, ranking)
+            if not negatives:
                 continue
             line = {
-                "id": asked.id,
-                "question": asked.question,
-                "negatives": [{"title": passage["title"], "text": passage["text"]} for passage in found],
+                "id": question.id,
+                "question": question.question,
+                "negatives": [{"title": passage["title"], "text": passage["text"]} for passage in negatives],
             }
             file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
-            lines, total = lines + 1, total + len(found)
+            lines, total = lines + 1, total + len(negatives)
             if lines % 1000 == 0:
                 print(f"{lines} questions, {total} negatives", file=sys.stderr, flush=True)
     return lines, total
@@ -221,14 +223,16 @@ def mine_negatives(options: argparse.Namespace) -> tuple[int, int]:
     if not questions:
         given = ", ".join(map(str, options.questions))
         raise SetupError(f"There is no question with an answer in {given}; give question answering or reading data.")
-    found = collect_documents(options.corpus, collect_evaluation_names(options.exclude_passages_of), options.sources)
-    if not found:
+    negatives = collect_documents(
+        options.corpus, collect_evaluation_names(options.exclude_passages_of), options.sources
+    )
+    if not negatives:
         given = ", ".join(map(str, options.corpus))
         raise SetupError(
-            f"There is no passage of more than {SHORTEST} characters to search in {given}; add a --corpus."
+            f"There is no passage of more than {SHORTEST_PASSAGE} characters to search in {given}; add a --corpus."
         )
-    print(f"{len(found)} passages, {len(questions)} questions", file=sys.stderr, flush=True)
-    return write_negatives(questions, Ranking(found), options.out)
+    print(f"{len(negatives)} passages, {len(questions)} questions", file=sys.stderr, flush=True)
+    return write_negatives(questions, Ranking(negatives), options.out)
 
 
 def main(arguments: list[str] | None = None) -> None:

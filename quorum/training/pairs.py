@@ -17,7 +17,7 @@ Kind = Literal["filter", "generator"]
 Mode = Literal["filco", "psg"]
 ContextOf = Literal["silver", "full"]
 FILTER_PROMPTS: dict[Mode, str] = {"filco": "filter_sentences", "psg": "filter_passages"}
-NOTHING = "None"
+NO_PIECES = "None"
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,18 @@ class Task:
             return next(answer for answer in line["answers"] if answer.strip())
         pieces = list_silver_pieces(line, passages)
         if self.mode == "psg":
-            return ", ".join(map(str, sorted({piece.rank + 1 for piece in pieces}))) or NOTHING
-        return "\n".join(" ".join(piece.text.split()) for piece in pieces) or NOTHING
+            return ", ".join(map(str, sorted({piece.rank + 1 for piece in pieces}))) or NO_PIECES
+        return "\n".join(" ".join(piece.text.split()) for piece in pieces) or NO_PIECES
 
 
 def list_silver_pieces(line: Silver, passages: Sequence[Passage]) -> list[Piece]:
     """The silver pieces in these passages, in reading order."""
-    found = []
+    pieces = []
     for span in line["silver"]:
         rank = next((rank for rank, passage in enumerate(passages) if passage["id"] == span["passage"]), None)
         if rank is not None:
-            found.append(Piece(rank, span["start"], span["end"], passages[rank]["title"], span["text"]))
-    return sorted(found, key=lambda piece: (piece.rank, piece.start))
+            pieces.append(Piece(rank, span["start"], span["end"], passages[rank]["title"], span["text"]))
+    return sorted(pieces, key=lambda piece: (piece.rank, piece.start))
 
 
 def read_lines(path: Path, kind: Kind, limit: int | None = None) -> list[Silver]:

@@ -121,13 +121,13 @@ def train(
 
     Returns the number of examples, steps and minutes.
     """
-    own = {name: value for name, value in model.named_parameters() if value.requires_grad}
-    flat = [value for name, value in own.items() if value.ndim < 2]
-    deep = [value for name, value in own.items() if value.ndim >= 2]
+    trained_weights = {name: value for name, value in model.named_parameters() if value.requires_grad}
+    flat = [value for name, value in trained_weights.items() if value.ndim < 2]
+    deep = [value for name, value in trained_weights.items() if value.ndim >= 2]
     optimiser = torch.optim.AdamW(
         [{"params": deep, "weight_decay": 0.01}, {"params": flat, "weight_decay": 0.0}], lr=rate
     )
-    mean = {name: value.detach().clone() for name, value in own.items()}
+    mean = {name: value.detach().clone() for name, value in trained_weights.items()}
     begin = saved = time.monotonic()
     done, step, running = 0.0, 0, 0.0
     while done < 1:
@@ -140,13 +140,13 @@ def train(
                 parameters["lr"] = rate * min(1.0, (step + 1) / 100) * max(0.01, 1 - done)
             loss = compute_loss(model, group, levels=levels)
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(list(own.values()), 1.0)
+            torch.nn.utils.clip_grad_norm_(list(trained_weights.values()), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
             step += 1
             keep = min(average, step / (step + 10))
             with torch.no_grad():
-                for name, value in own.items():
+                for name, value in trained_weights.items():
                     mean[name].lerp_(value, 1 - keep)
             running += (loss.item() - running) * max(0.01, 1 / step)
             if step % 50 == 0:
@@ -156,7 +156,7 @@ def train(
                 write_weights(model.get_trained_weights() | mean, out)
     write_weights(model.get_trained_weights() | mean, out)
     with torch.no_grad():
-        for name, value in own.items():
+        for name, value in trained_weights.items():
             value.copy_(mean[name])
     return {"examples": step * batch, "steps": step, "minutes": (time.monotonic() - begin) / 60}
 
@@ -210,10 +210,10 @@ def main(arguments: list[str] | None = None) -> None:
         model.cuda()
     examples = [example for path in options.train for example in read_examples(path)]
     examples += [example for path in options.negatives for example in read_negatives(path)]
-    kept = [example for example in examples if not is_held_out(example, CALIBRATION_PERCENT)]
-    kept = [example for example in kept if get_weight(example, options.weights) > 0]
-    print(f"{len(kept)} of {len(examples)} examples in the mixture", file=sys.stderr)
-    mixture = Mixture(kept, options.weights, tokenizer, options.length, options.seed)
+    training_examples = [example for example in examples if not is_held_out(example, CALIBRATION_PERCENT)]
+    training_examples = [example for example in training_examples if get_weight(example, options.weights) > 0]
+    print(f"{len(training_examples)} of {len(examples)} examples in the mixture", file=sys.stderr)
+    mixture = Mixture(training_examples, options.weights, tokenizer, options.length, options.seed)
     done = train(
         model,
         mixture,

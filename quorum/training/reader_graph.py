@@ -22,13 +22,13 @@ from onnx import TensorProto, helper, numpy_helper
 from quorum.core.errors import SetupError
 
 EMBEDDING, READING = ("embedding",), ("span", "answerable", "hidden")  # the outputs of each tower
-CHOICE = "embeds"  # the input: True for the embedding, False for reading
+TOWER_INPUT = "embeds"  # the input: True for the embedding, False for reading
 
 
 def rewrite_graph(model: onnx.ModelProto) -> onnx.ModelProto:
     """The same model with plain layer norms and one branch for each tower. A graph that has them stays as it is."""
     graph = model.graph
-    if any(given.name == CHOICE for given in graph.input):
+    if any(given.name == TOWER_INPUT for given in graph.input):
         return model
     nodes = split_layer_norms(graph.node)
     embedding, reading = find_needed(nodes, EMBEDDING), find_needed(nodes, READING)
@@ -36,39 +36,39 @@ def rewrite_graph(model: onnx.ModelProto) -> onnx.ModelProto:
     embed = make_branch("embed", select(nodes, embedding - reading), EMBEDDING, graph.output)
     read = make_branch("read", select(nodes, reading - embedding), READING, graph.output)
     names = [output.name for output in graph.output]
-    choice = helper.make_node("If", [CHOICE], names, then_branch=embed, else_branch=read)
-    inputs = [*graph.input, helper.make_tensor_value_info(CHOICE, TensorProto.BOOL, [])]
-    made = helper.make_graph([*shared, choice], graph.name, inputs, graph.output, graph.initializer)
+    choice = helper.make_node("If", [TOWER_INPUT], names, then_branch=embed, else_branch=read)
+    inputs = [*graph.input, helper.make_tensor_value_info(TOWER_INPUT, TensorProto.BOOL, [])]
+    rewritten = helper.make_graph([*shared, choice], graph.name, inputs, graph.output, graph.initializer)
     return helper.make_model(
-        made, opset_imports=model.opset_import, ir_version=model.ir_version, producer_name=model.producer_name
+        rewritten, opset_imports=model.opset_import, ir_version=model.ir_version, producer_name=model.producer_name
     )
 
 
 def split_layer_norms(nodes: Iterable[onnx.NodeProto]) -> list[onnx.NodeProto]:
     """The nodes, in order, with `Add` and `LayerNormalization` in place of each `SkipLayerNormalization`."""
-    made = []
+    new_nodes = []
     for node in nodes:
         if node.op_type != "SkipLayerNormalization":
-            made.append(node)
+            new_nodes.append(node)
             continue
         x, skip, gamma, beta = node.input
         epsilon = next(attribute.f for attribute in node.attribute if attribute.name == "epsilon")
         total = f"{node.output[0]}.sum"
-        made.append(helper.make_node("Add", [x, skip], [total]))
-        made.append(
+        new_nodes.append(helper.make_node("Add", [x, skip], [total]))
+        new_nodes.append(
             helper.make_node("LayerNormalization", [total, gamma, beta], [node.output[0]], axis=-1, epsilon=epsilon)
         )
-    return made
+    return new_nodes
 
 
 def find_needed(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> set[int]:
     """The places of the nodes that these outputs need. The nodes are in the order in which they run."""
-    values, found = set(outputs), set()
+    values, needed = set(outputs), set()
     for place in range(len(nodes) - 1, -1, -1):
         if values.intersection(nodes[place].output):
-            found.add(place)
+            needed.add(place)
             values.update(nodes[place].input)
-    return found
+    return needed
 
 
 def select(nodes: Sequence[onnx.NodeProto], places: set[int]) -> list[onnx.NodeProto]:
@@ -77,20 +77,22 @@ def select(nodes: Sequence[onnx.NodeProto], places: set[int]) -> list[onnx.NodeP
 
 
 def make_branch(
-    name: str, nodes: Sequence[onnx.NodeProto], own: Sequence[str], outputs: Sequence[onnx.ValueInfoProto]
+    name: str, nodes: Sequence[onnx.NodeProto], own_nodes: Sequence[str], outputs: Sequence[onnx.ValueInfoProto]
 ) -> onnx.GraphProto:
     """A branch of the `If`. It has all outputs, as every branch must; those of the other tower are empty."""
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     for node in copies:
         for values in (node.input, node.output):
-            values[:] = [f"{name}.{value}" if value in own else value for value in values]
+            values[:] = [f"{name}.{value}" if value in own_nodes else value for value in values]
     for output in outputs:
-        if output.name not in own:
+        if output.name not in own_nodes:
             sizes = [size.dim_value for size in output.type.tensor_type.shape.dim]  # 0 where it varies
             nothing = numpy_helper.from_array(np.zeros(sizes, np.float32))
             copies.append(helper.make_node("Constant", [], [f"{name}.{output.name}"], value=nothing))
-    made = [helper.make_tensor_value_info(f"{name}.{output.name}", TensorProto.FLOAT, None) for output in outputs]
-    return helper.make_graph(copies, name, [], made)
+    branch_outputs = [
+        helper.make_tensor_value_info(f"{name}.{output.name}", TensorProto.FLOAT, None) for output in outputs
+    ]
+    return helper.make_graph(copies, name, [], branch_outputs)
 
 
 def rewrite_folder(folder: Path) -> None:

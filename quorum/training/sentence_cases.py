@@ -67,12 +67,12 @@ def choose_label(chosen: bool, sentence: str, answers: Sequence[str]) -> float:
 
 def make_items(model: Encoder, group: Sequence[Case], size: int) -> Iterator[Item]:
     """The windows of the cases with the reader's states; each passage is read alone."""
-    made = [
+    items = [
         (window, find_sentence_tokens(window, find_sentences(passage["text"])).tokens, labels)
         for case in group
         for passage, labels in zip(case.passages, case.labels, strict=True)
         for window in make_windows(model, case.question, [passage], size)
     ]
-    states = model.hidden([window.ids for window, _, _ in made], [window.types for window, _, _ in made])
-    for (_, own, labels), state in zip(made, states, strict=True):
-        yield Item(state.astype(np.float16), own, labels)
+    states = model.hidden([window.ids for window, _, _ in items], [window.types for window, _, _ in items])
+    for (_, own_sentences, labels), state in zip(items, states, strict=True):
+        yield Item(state.astype(np.float16), own_sentences, labels)

@@ -29,14 +29,14 @@ from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, 
 from quorum.training.export import Exporter, to_array
 from quorum.training.sentence_cases import IGNORED, Case, Item, make_items, read_cases
 
-HEADS, INNER, LEVELS = 12, 1536, 63
+ATTENTION_HEADS, INNER_SIZE, INT8_LEVELS = 12, 1536, 63
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 
 
 class Head(nn.Module):
     """States (batch, length, hidden) -> a logit for each sentence (batch, sentences)."""
 
-    def __init__(self, hidden: int, heads: int = HEADS, inner: int = INNER) -> None:
+    def __init__(self, hidden: int, heads: int = ATTENTION_HEADS, inner: int = INNER_SIZE) -> None:
         super().__init__()
         self.layer = Layer(hidden, inner, heads)
         self.scores = nn.Linear(hidden, 2)
@@ -85,7 +85,7 @@ def fit_head(
             step += 1
             if not known.any():
                 continue
-            logits = head(states, mask, belongs, LEVELS)
+            logits = head(states, mask, belongs, INT8_LEVELS)
             loss = F.binary_cross_entropy_with_logits(logits[known], labels[known])
             loss.backward()
             torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
@@ -104,10 +104,10 @@ def export_head(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
         for point, values in observe_layer(head.layer, states, mask):
             if point != "out":
                 ranges.setdefault(f"head.{point}", Ranges()).add_values(values[mask], 0.0)
-    made = Exporter(ranges, LEVELS)
-    graph = made.graph
+    exporter = Exporter(ranges, INT8_LEVELS)
+    graph = exporter.graph
     graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
-    x = made.layer("states", "head", head.layer)
+    x = exporter.layer("states", "head", head.layer)
     scores = graph.node("MatMul", x, graph.constant("scores.weight", to_array(head.scores.weight).T))
     scores = graph.node("Add", scores, graph.constant("scores.bias", to_array(head.scores.bias)))
     scores = graph.node("Transpose", scores, perm=[0, 2, 1])
@@ -137,20 +137,20 @@ def score_sentences(
     """Over the cases, at the best of the thresholds: F1, precision and recall of the kept sentences against silver,
     over all sentences except ignored ones. `share`: the share of sentences that are kept.
     """
-    found, labels = [], []
+    scores, labels = [], []
     for case in group:
-        for own, wanted in zip(
+        for case_scores, wanted in zip(
             score_sentences_blocking(case.question, case.passages, model, head), case.labels, strict=True
         ):
-            found += [chance for _, _, chance in own]
+            scores += [chance for _, _, chance in case_scores]
             labels += wanted
-    chances, truth = np.array(found), np.array(labels)
+    chances, truth = np.array(scores), np.array(labels)
     known = truth >= 0
     best: dict[str, float] = {}
     for threshold in thresholds:
-        kept = (chances >= threshold) & known
-        right = float((kept & (truth == 1)).sum())
-        precision, recall = right / max(1, kept.sum()), right / max(1, (truth == 1).sum())
+        kept_sentences = (chances >= threshold) & known
+        right = float((kept_sentences & (truth == 1)).sum())
+        precision, recall = right / max(1, kept_sentences.sum()), right / max(1, (truth == 1).sum())
         f1 = 2 * precision * recall / max(1e-9, precision + recall)
         if not best or f1 > best["f1"]:
             best = {
@@ -195,13 +195,13 @@ def train(
     say(f"{len(data)} windows")
     torch.manual_seed(seed)
     hidden = data[0].states.shape[1]
-    head = Head(hidden, HEADS if hidden % HEADS == 0 else 4, 4 * hidden)
+    head = Head(hidden, ATTENTION_HEADS if hidden % ATTENTION_HEADS == 0 else 4, 4 * hidden)
     fit_head(head, data, epochs=epochs, rate=rate, batch=batch, seed=seed, say=say)
-    made = export_head(head.eval(), data[:: max(1, len(data) // 400)][:400])
-    onnx.checker.check_model(made)
+    exported = export_head(head.eval(), data[:: max(1, len(data) // 400)][:400])
+    onnx.checker.check_model(exported)
     out.mkdir(parents=True, exist_ok=True)
     part = out / "sentences.part"
-    onnx.save(made, part)
+    onnx.save(exported, part)
     part.replace(out / "sentences.onnx")
     reader = name_weights(read_manifest(folder))
     write_manifest(out, reader, 0.5)
@@ -217,8 +217,8 @@ def write_manifest(out: Path, reader: str, threshold: float) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
-    return found
+    value: dict[str, Any] = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
+    return value
 
 
 def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -227,11 +227,11 @@ def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequenc
     """
     wrong = {record["question"]: record["negatives"] for record in read_records(negatives)}
     for number, example in enumerate(read_examples(reading)):
-        found = wrong.get(example.question)
-        if not found or not example.spans or not example.group.startswith(tuple(sources)):
+        answer_spans = wrong.get(example.question)
+        if not answer_spans or not example.spans or not example.group.startswith(tuple(sources)):
             continue
         passages = [{"id": f"r{number}", "title": "", "text": example.context}]
-        passages += [{"id": f"r{number}-{place}", **passage} for place, passage in enumerate(found)]
+        passages += [{"id": f"r{number}-{place}", **passage} for place, passage in enumerate(answer_spans)]
         answers = list(dict.fromkeys(example.context[start:end] for start, end in example.spans))
         yield {"id": f"r{number}", "question": example.question, "answers": answers, "passages": passages}
 

@@ -99,14 +99,14 @@ async def make_silver(
             part.unlink()
     if not done:
         raise SetupError(f"There are no questions in {data}; give JSON lines of question, answers and passages.")
-    found = compute_statistics(part)
-    if found is None:
+    statistics = compute_statistics(part)
+    if statistics is None:
         part.unlink()
         raise SetupError(
             f"No question in {data} has gold answers, which silver data are made by; give a set with some."
         )
     part.replace(out)
-    return found
+    return statistics
 
 
 def name_part_file(data: Path, out: Path, recipe: Recipe, context: Context | None) -> Path:
@@ -196,19 +196,23 @@ async def find_passages(record: Record, recipe: Recipe, context: Context | None)
         )
     from quorum.retrievers import search
 
-    found = await search(record["question"], context)
-    return [Passage(id=passage["id"], title=passage["title"], text=passage["text"]) for passage in found]
+    passages = await search(record["question"], context)
+    return [Passage(id=passage["id"], title=passage["title"], text=passage["text"]) for passage in passages]
 
 
 def compute_statistics(path: Path) -> Statistics | None:
     """The statistics of a silver file; None if no question has gold answers."""
-    questions = found = read = 0
+    questions = found_count = read = 0
     words, precision = [0, 0], [0.0, 0.0]
     answered = False
     for line in read_silver(path):
         texts = [" ".join(part["text"] for part in side) for side in (line["passages"], line["silver"])]
         words = [total + len(text.split()) for total, text in zip(words, texts, strict=True)]
-        questions, found, answered = questions + 1, found + bool(line["silver"]), answered or bool(line["answers"])
+        questions, found_count, answered = (
+            questions + 1,
+            found_count + bool(line["silver"]),
+            answered or bool(line["answers"]),
+        )
         if line["answers"] and not are_verdicts(line["answers"]):
             read += 1
             here = [compute_unigram_precision(text, line["answers"]) for text in texts]
@@ -217,7 +221,7 @@ def compute_statistics(path: Path) -> Statistics | None:
     return (
         Statistics(
             questions=questions,
-            found=found,
+            found=found_count,
             words_before=words[0] / questions,
             words_after=words[1] / questions,
             precision_before=before,

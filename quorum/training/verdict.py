@@ -21,8 +21,8 @@ from quorum.models.embedded.encoder import Encoder, Floats
 from quorum.models.embedded.heads import pool_states
 from quorum.models.embedded.reading import make_windows
 
-CLASSES = ("yes", "no", "unknown")
-PASSAGES = 10  # of a question, at most
+VERDICT_CLASSES = ("yes", "no", "unknown")
+MOST_PASSAGES = 10  # of a question, at most
 FOLDS = 5
 RIDGES = (0.01, 0.03, 0.1, 0.3)
 
@@ -32,31 +32,31 @@ def make_examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, l
     all and a few of another question's passages, which do not answer it.
     """
     rng = random.Random(seed)
-    asked = [record for record in records if get_answer(record) in CLASSES[:2] and record["passages"]]
-    others = [record["passages"][:PASSAGES] for record in asked]
+    yes_no_records = [record for record in records if get_answer(record) in VERDICT_CLASSES[:2] and record["passages"]]
+    others = [record["passages"][:MOST_PASSAGES] for record in yes_no_records]
     rng.shuffle(others)
-    made = []
-    for record, other in zip(asked, others, strict=True):
-        own = record["passages"][:PASSAGES]
-        label = CLASSES.index(get_answer(record))
-        made.append((record["question"], own, label))
-        gold = [passage for passage in own if passage["id"] in record["gold"]]
-        if gold and len(gold) < len(own):
-            made.append((record["question"], gold, label))
-        if {p["id"] for p in other}.isdisjoint(p["id"] for p in own):
-            made.append((record["question"], other, 2))
-            made.append((record["question"], rng.sample(other, rng.randint(1, min(3, len(other)))), 2))
-    return made
+    examples = []
+    for record, other in zip(yes_no_records, others, strict=True):
+        own_passages = record["passages"][:MOST_PASSAGES]
+        label = VERDICT_CLASSES.index(get_answer(record))
+        examples.append((record["question"], own_passages, label))
+        gold = [passage for passage in own_passages if passage["id"] in record["gold"]]
+        if gold and len(gold) < len(own_passages):
+            examples.append((record["question"], gold, label))
+        if {p["id"] for p in other}.isdisjoint(p["id"] for p in own_passages):
+            examples.append((record["question"], other, 2))
+            examples.append((record["question"], rng.sample(other, rng.randint(1, min(3, len(other)))), 2))
+    return examples
 
 
 def get_answer(record: Record) -> str:
     return record["answers"][0].strip().lower() if record["answers"] else ""
 
 
-def compute_features(model: Encoder, made: Sequence[tuple[str, list[Passage], int]]) -> Floats:
+def compute_features(model: Encoder, examples: Sequence[tuple[str, list[Passage], int]]) -> Floats:
     """(n, features): the pooled states of each question read with its passages."""
     size, rows = read_manifest()["calibration"]["window"], []
-    for question, passages, _ in made:
+    for question, passages, _ in examples:
         read = make_windows(model, question, passages, size, packed=True)
         rows.append(pool_states(model.hidden([window.ids for window in read], [window.types for window in read])))
     return np.stack(rows)
@@ -67,8 +67,8 @@ def fit_softmax_regression(
 ) -> NDArray[np.float64]:
     """Weights (classes, features + 1), the bias last: gradient descent with momentum on the penalised likelihood."""
     wide = np.hstack([x, np.ones((len(x), 1))])
-    truth = np.eye(len(CLASSES))[labels]
-    weights = np.zeros((len(CLASSES), wide.shape[1]))
+    truth = np.eye(len(VERDICT_CLASSES))[labels]
+    weights = np.zeros((len(VERDICT_CLASSES), wide.shape[1]))
     speed, rate = np.zeros_like(weights), 1.0 / (0.25 * np.linalg.norm(wide, 2) ** 2 / len(wide) + ridge)
     for _ in range(steps):
         scores = wide @ weights.T
@@ -82,9 +82,9 @@ def fit_softmax_regression(
 
 def compute_accuracy(weights: NDArray[np.float64], x: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
     """How often the likelier of yes and no is right, over the questions with their own passages."""
-    asked = labels < 2
-    scores = x[asked] @ weights[:, :-1].T + weights[:, -1]
-    return float((scores[:, :2].argmax(1) == labels[asked]).mean())
+    is_yes_no = labels < 2
+    scores = x[is_yes_no] @ weights[:, :-1].T + weights[:, -1]
+    return float((scores[:, :2].argmax(1) == labels[is_yes_no]).mean())
 
 
 def fit(
@@ -97,14 +97,14 @@ def fit(
     folds = np.random.default_rng(seed).permutation(questions.max() + 1)[questions] % FOLDS
     tried = []
     for ridge in RIDGES:
-        found = [
+        best_fit = [
             compute_accuracy(
                 fit_softmax_regression(x[folds != fold], labels[folds != fold], ridge), x[folds == fold], own
             )
             for fold in range(FOLDS)
             for own in [labels[folds == fold]]
         ]
-        tried.append((float(np.mean(found)), ridge))
+        tried.append((float(np.mean(best_fit)), ridge))
     reached, ridge = max(tried)
     return fit_softmax_regression(x, labels, ridge), ridge, reached
 
@@ -112,18 +112,18 @@ def fit(
 def train(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, float]:
     """Fit on the yes/no questions of the files and write verdict.json to the folder `out`."""
     records = [record for path in data for record in read_questions(path)]
-    made = make_examples(records)
-    x, labels = compute_features(Encoder(folder), made), np.array([label for _, _, label in made])
+    examples = make_examples(records)
+    x, labels = compute_features(Encoder(folder), examples), np.array([label for _, _, label in examples])
     mean, spread = x.mean(0), x.std(0) + 1e-6
-    _, questions = np.unique([question for question, _, _ in made], return_inverse=True)
+    _, questions = np.unique([question for question, _, _ in examples], return_inverse=True)
     weights, ridge, reached = fit(((x - mean) / spread).astype(np.float64), labels, questions)
-    kept = {
+    manifest = {
         "reader": get_weights_hash(),
         "mean": np.round(mean, 4).tolist(),
         "spread": np.round(spread, 4).tolist(),
         "weights": np.round(weights, 5).tolist(),
     }
-    (out / "verdict.json").write_text(json.dumps(kept) + "\n", encoding="utf-8")
+    (out / "verdict.json").write_text(json.dumps(manifest) + "\n", encoding="utf-8")
     counts = np.bincount(labels, minlength=3)
     return {
         "questions": float(questions.max() + 1),

@@ -110,7 +110,9 @@ def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(found: Any) -> No
 
 def test_the_example_of_the_page_runs(url: str, openai_server: OpenAIServer) -> None:
     page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
-    [script] = [one for one in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "langchain_mcp_adapters" in one]
+    [script] = [
+        item for item in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "langchain_mcp_adapters" in item
+    ]
     script = script.replace("http://127.0.0.1:8766/mcp", url).replace("Bearer TOKEN", f"Bearer {TOKEN}")
     said = run_in_the_clients_environment("-c", script, OPENAI_BASE_URL=openai_server.url, OPENAI_API_KEY="none")
     assert said == "Quorum says: 1931\n"

@@ -112,8 +112,8 @@ def test_the_design_is_a_front_below_the_cost_of_the_best_method() -> None:
     front = design_cascades(table)
     best = int(table.worst.mean(axis=1).argmax())
     assert front
-    assert all(one.cost < table.cost[best].mean() for one in front)
-    pairs = [(one.score, one.cost) for one in front]
+    assert all(item.cost < table.cost[best].mean() for item in front)
+    pairs = [(item.score, item.cost) for item in front]
     assert pairs == sorted(pairs, reverse=True)
     assert all(above[0] > below[0] and above[1] > below[1] for above, below in pairwise(pairs))
 
@@ -140,8 +140,8 @@ def test_the_certificate_stops_at_the_first_failure() -> None:
     right = np.array([[1.0] * 300, [1.0] * 300, [0.0] * 300])
     table = make_recorded_answers(right, [5.0, 3.0, 1.0])
     front = [Candidate((Stage(name, None),), 0.0, 0.0) for name in "bc"]
-    assert [one.passed for one in certify_cascades(table, front, 0.03, 0.1)] == [True, False]
-    assert [one.passed for one in certify_cascades(table, front[::-1], 0.03, 0.1)] == [False]
+    assert [item.passed for item in certify_cascades(table, front, 0.03, 0.1)] == [True, False]
+    assert [item.passed for item in certify_cascades(table, front[::-1], 0.03, 0.1)] == [False]
 
 
 def test_a_cascade_that_loses_too_much_is_seldom_certified() -> None:
@@ -150,6 +150,6 @@ def test_a_cascade_that_loses_too_much_is_seldom_certified() -> None:
     for _ in range(repetitions):
         right = (draw.random((3, 200)) < np.array([[0.45], [0.45], [0.4]])).astype(float)
         table = make_recorded_answers(right, [5.0, 5.0, 1.0])
-        candidates = [one for one in list_cascades(table) if one.cascade == (Stage("c", None),)]
+        candidates = [cascade for cascade in list_cascades(table) if cascade.cascade == (Stage("c", None),)]
         broken += certify_cascades(table, candidates, 0.05, 0.1)[0].passed
     assert broken / repetitions <= 0.1 + 3 * math.sqrt(0.09 / repetitions)

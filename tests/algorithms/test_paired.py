@@ -23,7 +23,7 @@ from quorum.algorithms.paired import (
 def test_the_margin_test_rejects_a_true_null_hypothesis_with_the_stated_chance_at_most(
     n: int, margin: float, error: float
 ) -> None:
-    tables = [(one, other) for one in range(n + 1) for other in range(n + 1 - one)]
+    tables = [(index, other) for index in range(n + 1) for other in range(n + 1 - index)]
     rejected = [table for table in tables if compute_counts_p_value(n, *table, margin) <= error]
     assert rejected
     ones, others = np.array(rejected).T
@@ -37,8 +37,8 @@ def test_the_margin_test_rejects_a_true_null_hypothesis_with_the_stated_chance_a
             largest = max(largest, float(np.exp(chance).sum()))
     assert 0.7 * error < largest <= error
     inside = set(rejected)
-    assert all((one - 1, other) in inside for one, other in rejected if one)  # fewer losses are rejected, too
-    assert all((one, other + 1) in inside for one, other in rejected if one + other < n)
+    assert all((item - 1, other) in inside for item, other in rejected if item)  # fewer losses are rejected, too
+    assert all((item, other + 1) in inside for item, other in rejected if item + other < n)
 
 
 @pytest.mark.parametrize(("n", "least"), [(133, 0.6), (266, 0.82), (500, 0.95)])

@@ -45,7 +45,7 @@ def test_questions_are_saved_where_methods_differ() -> None:
     for table in tables(10, 200, [0.6, 0.55, 0.3, 0.2, 0.1], seed=3):
         for mode in RACE_MODES:
             race = run_race(table, mode)
-            asked_counts = sum(race.dropped.get(one, race.asked) for one in range(5))
+            asked_counts = sum(race.dropped.get(index, race.asked) for index in range(5))
             saved[mode].append(1 - asked_counts / table.size)
     assert np.mean(saved["exact"]) > 0.05
     assert np.mean(saved["questions"]) > 0.35

@@ -90,8 +90,8 @@ def test_spellings_of_one_answer_share_a_key(forms: str) -> None:
 
 @pytest.mark.parametrize("answers", DIFFERENT_KEYS)
 def test_answers_that_differ_have_different_keys(answers: str) -> None:
-    for one, other in combinations(answers.split("|"), 2):
-        assert vote_key(one) != vote_key(other), (one, other)
+    for item, other in combinations(answers.split("|"), 2):
+        assert vote_key(item) != vote_key(other), (item, other)
 
 
 def test_no_two_of_the_groups_share_a_key() -> None:
@@ -163,7 +163,7 @@ def test_a_long_answer_counts_as_the_same_when_its_words_are_the_same() -> None:
 
 def test_the_first_passage_that_voted_for_the_winner_says_how_it_is_written() -> None:
     answers = ["Lyon", "July 4, 1776", "the 4th of July 1776", "4 July 1776"]
-    votes = [Vote(rank=rank, passage=str(rank), answer=one, unknown=False) for rank, one in enumerate(answers)]
+    votes = [Vote(rank=rank, passage=str(rank), answer=answer, unknown=False) for rank, answer in enumerate(answers)]
     outcome = count_votes(votes)
     assert (outcome.answer, outcome.ranks, outcome.share) == ("July 4, 1776", (1, 2, 3), 0.75)
 

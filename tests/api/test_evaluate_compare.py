@@ -69,7 +69,7 @@ def test_the_same_call_repeated_continues(tmp_path: Path) -> None:
 async def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:
     blocking = evaluate(RECORDS, "concat", out=tmp_path / "one")
     awaited = await evaluate_async(written(tmp_path / "questions.jsonl"), "concat", out=tmp_path / "two", limit=1)
-    assert [one.table[0]["n"] for one in (blocking, awaited)] == [2, 1]
+    assert [item.table[0]["n"] for item in (blocking, awaited)] == [2, 1]
 
 
 def test_the_context_holds_for_every_method(tmp_path: Path, openai_server: OpenAIServer) -> None:

@@ -33,7 +33,9 @@ async def test_the_documents_are_what_the_method_reads(store: str, settings: dic
     context = Context(store=store, collection="towers", k=2, **settings)
     documents = await as_retriever("concat", context).ainvoke(QUESTION)
     read = (await answer(QUESTION, "concat", context))["passages"]
-    assert [(one.id, one.page_content) for one in documents] == [(one["id"], one["text"]) for one in read]
+    assert [(document.id, document.page_content) for document in documents] == [
+        (item["id"], item["text"]) for item in read
+    ]
     assert documents[0].metadata["title"] == "vell"
 
 
@@ -75,7 +77,7 @@ def agent(request: Request) -> str | Response:
     return Response("", finish="tool_calls", message={"content": None, "tool_calls": calls})
 
 
-RUN_HERE = [one for one in EXAMPLES if "OpenAI(base_url" not in one and "langchain_mcp_adapters" not in one]
+RUN_HERE = [item for item in EXAMPLES if "OpenAI(base_url" not in item and "langchain_mcp_adapters" not in item]
 
 
 @pytest.mark.parametrize("script", RUN_HERE, ids=len)

@@ -18,7 +18,9 @@ def test_every_quote_occurs_in_its_document() -> None:
         if quote is None:
             assert question["answers"] == []
             continue
-        assert any(normalize(quote) in normalize(one["text"]) for one in passages[meta["document"]]), question["id"]
+        assert any(normalize(quote) in normalize(passage["text"]) for passage in passages[meta["document"]]), question[
+            "id"
+        ]
     parts = [question["meta"]["part"] for question in read_questions()]
     assert (len(parts), parts.count("development"), parts.count("held_out")) == (72, 36, 36)
 

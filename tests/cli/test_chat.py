@@ -87,7 +87,7 @@ def test_a_conversation_is_saved_as_markdown_and_as_json(chat: Quorum) -> None:
         *("## When was it finished?", "", f"*Understood as: {ALONE}*", "", "1931", "", "1. towers (towers.txt)"),
     ]
     saved = json.loads(Path("b.json").read_text())["exchanges"]
-    assert [(one["question"], one["method"], one["answer"]) for one in saved] == [
+    assert [(item["question"], item["method"], item["answer"]) for item in saved] == [
         ("Where is the Lumen Tower?", "concat", "Vell"),
         ("When was it finished?", "concat", "1931"),
     ]

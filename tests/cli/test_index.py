@@ -170,12 +170,12 @@ def test_collections_made_by_evaluations_are_marked_and_cleared(docs: Path, quor
     (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "How many weeks?", "answers": ["fourteen"]}\n')
     quorum("index", docs, "--collection", "notes")
     quorum("eval", tmp_path / "q.jsonl", "--methods", "concat", "--corpus", docs, "--out", tmp_path / "out")
-    content = {one["name"]: one["made_for"] for one in json.loads(quorum("collections", "list", "--json").out)}
+    content = {item["name"]: item["made_for"] for item in json.loads(quorum("collections", "list", "--json").out)}
     (own,) = [name for name in content if name != "notes"]
     assert content == {"notes": None, own: "evaluation"}
     assert "made by an evaluation from docs" in " ".join(quorum("collections").out.split())
     assert quorum("collections", "clear").out == f"1 collection removed: {own}.\n"
-    assert [one["name"] for one in json.loads(quorum("collections", "list", "--json").out)] == ["notes"]
+    assert [item["name"] for item in json.loads(quorum("collections", "list", "--json").out)] == ["notes"]
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])

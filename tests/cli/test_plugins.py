@@ -128,7 +128,9 @@ def test_a_metric_that_fails_is_a_warning_and_no_value(
     assert run.code == 0
     assert [(row["em"], row["fails"], row["text"]) for row in rows_in(tmp_path / "out")] == [(1, None, None)] * 2
     assert (
-        sum("no luck" in one for one in caplog.messages) == sum("returned str" in one for one in caplog.messages) == 1
+        sum("no luck" in message for message in caplog.messages)
+        == sum("returned str" in message for message in caplog.messages)
+        == 1
     )
     forget_plugins()
 

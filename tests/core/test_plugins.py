@@ -103,11 +103,11 @@ def test_a_plugin_with_a_taken_name_or_of_a_wrong_type_is_left_out_with_a_warnin
     install_plugin(tmp_path, monkeypatch, "plug-one", "thing = 'one'\nnumber = 1", points)
     for _ in range(2):
         assert add_plugins(GROUP, {"ours": "us"}, expect_text) == {"ours": "us"}
-    assert [("number is no text" in one, "of that name" in one) for one in caplog.messages] == [
+    assert [("number is no text" in message, "of that name" in message) for message in caplog.messages] == [
         (True, False),
         (False, True),
     ]
-    assert all("'plug-one'" in one for one in caplog.messages)
+    assert all("'plug-one'" in message for message in caplog.messages)
 
 
 def test_help_looks_for_no_packages() -> None:

@@ -256,7 +256,7 @@ def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) ->
     why = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}
     first, second = read(tmp_path, lines(talk, why))
     assert first["question"] == "User: I like hockey.\nAssistant: So do I.\nUser: Who won?"
-    assert [one["meta"]["answer_type"] for one in (first, second)] == ["dialogue", "long"]
+    assert [item["meta"]["answer_type"] for item in (first, second)] == ["dialogue", "long"]
     for name, kind in (("wow-dev-kilt.jsonl", "dialogue"), ("eli5-dev-kilt.jsonl", "long"), ("nq.jsonl", None)):
         path = tmp_path / name
         path.write_text(json.dumps({"id": "1", "input": "I like it.", "output": [{"answer": "Me too."}]}))

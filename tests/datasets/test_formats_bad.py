@@ -16,7 +16,7 @@ from quorum.datasets.formats.convert import UnusableRecord
 from quorum.datasets.questions import read_questions, write_questions
 from quorum.datasets.records import Record
 
-GOOD = {"question": "Who?", "answer": ["Ann"]}
+GOOD_RECORD = {"question": "Who?", "answer": ["Ann"]}
 
 
 def written(tmp_path: Path, content: str, name: str = "data.json") -> Path:
@@ -25,7 +25,7 @@ def written(tmp_path: Path, content: str, name: str = "data.json") -> Path:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ('{"question": "Who?", "answer": ["Ann"]}\n{"question": "Who?"\n', "line 2: not JSON"),
         ('{"question": "Who?", "answer": ["Ann"]}\n{"question": 3, "answer": ["Ann"]}\n', "line 2: expected {.*answer"),
@@ -47,18 +47,18 @@ def written(tmp_path: Path, content: str, name: str = "data.json") -> Path:
         pytest.param("[" * 100_000, "nested too deeply", id="nested"),
     ],
 )
-def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, content: str, said: str) -> None:
+def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, content: str, message: str) -> None:
     path = written(tmp_path, content)
-    with pytest.raises(SetupError, match=said) as caught:
+    with pytest.raises(SetupError, match=message) as caught:
         list(read_questions(path))
     assert str(path) in str(caught.value)
 
 
 def test_bad_records_are_counted_and_reading_continues(tmp_path: Path) -> None:
-    rows = [json.dumps(GOOD), "{", '{"question": 1, "answer": "x"}', "[]", json.dumps(GOOD)]
+    rows = [json.dumps(GOOD_RECORD), "{", '{"question": 1, "answer": "x"}', "[]", json.dumps(GOOD_RECORD)]
     bad: list[str] = []
-    found = list(read_questions(written(tmp_path, "\n".join(rows)), bad=bad))
-    assert [record["id"] for record in found] == ["1", "5"]
+    questions = list(read_questions(written(tmp_path, "\n".join(rows)), bad=bad))
+    assert [record["id"] for record in questions] == ["1", "5"]
     assert [f"line {number}" in said for number, said in zip((2, 3, 4), bad, strict=True)] == [True] * 3
 
 
@@ -71,7 +71,7 @@ def test_an_unknown_first_record_does_not_decide_the_format(tmp_path: Path) -> N
 
 KEYS = ["question", "answer", "answers", "ctxs", "context", "claim", "label", "evidence", "input", "output", "qa_pairs"]
 KEYS += ["annotations", "golden_answers", "utterance", "targetValue", "Question", "QuestionId", "Answer", "docs", "id"]
-ANYTHING = st.recursive(
+ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*KEYS, "text", "title"]), inner),
     max_leaves=6,
@@ -79,7 +79,7 @@ ANYTHING = st.recursive(
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=6))
+@given(st.dictionaries(st.sampled_from(KEYS), ANY_JSON, max_size=6))
 @example({"context": {"title": None}, "question": None})
 def test_any_record_is_converted_or_refused(value: dict[str, Any]) -> None:
     for known in FORMATS:
@@ -101,7 +101,7 @@ def run_command(*args: str) -> int:
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_converted_files_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    path, out = written(tmp_path, f"{json.dumps(GOOD)}\n"), tmp_path / name
+    path, out = written(tmp_path, f"{json.dumps(GOOD_RECORD)}\n"), tmp_path / name
     assert run_command("data", "convert", str(path), "--out", str(out)) == 0
     assert capsys.readouterr().out.endswith("1 question, 0 skipped.\n")
     assert list(read_questions(out)) == list(read_questions(path))
@@ -109,14 +109,14 @@ def test_converted_files_can_be_read_again(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_convert_stops_at_a_broken_record_or_skips_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, out = written(tmp_path, f"{json.dumps(GOOD)}\n" + "{\n" * 7), tmp_path / "out.jsonl"
+    path, out = written(tmp_path, f"{json.dumps(GOOD_RECORD)}\n" + "{\n" * 7), tmp_path / "out.jsonl"
     assert run_command("data", "convert", str(path), "--out", str(out)) == 2
     assert "line 2: not JSON" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["data.json"]
     assert run_command("data", "convert", str(path), "--out", str(out), "--skip-bad") == 0
-    told = capsys.readouterr()
-    assert told.out.endswith("1 question, 7 skipped.\n")
-    assert "skipped 2 more" in told.err
+    output = capsys.readouterr()
+    assert output.out.endswith("1 question, 7 skipped.\n")
+    assert "skipped 2 more" in output.err
     assert run_command("data", "convert", str(path), "--out", str(path)) == 2
 
 

@@ -11,12 +11,12 @@ from quorum.core.errors import SetupError
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import parse_passage, read_passages
 
-PASSAGE = {"id": 7, "title": None, "text": "It is 38 metres high."}
+PASSAGE_VALUE = {"id": 7, "title": None, "text": "It is 38 metres high."}
 QUESTION: dict[str, Any] = {
     "id": "q1",
     "question": "How high?",
     "answers": ["38 metres"],
-    "passages": [PASSAGE],
+    "passages": [PASSAGE_VALUE],
     "gold": [7],
 }
 
@@ -32,7 +32,7 @@ def test_plain_and_compressed_files_read_the_same(tmp_path: Path, name: str, mar
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"question": None}, r"line 1: expected .*question"),
         ({"answers": "38 metres"}, r"line 1: expected .*answers"),
@@ -44,34 +44,38 @@ def test_plain_and_compressed_files_read_the_same(tmp_path: Path, name: str, mar
         ({"passages": [{"id": 1}]}, "line 1: expected a passage"),
     ],
 )
-def test_a_question_of_the_wrong_shape_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def test_a_question_of_the_wrong_shape_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text(json.dumps(QUESTION | change), encoding="utf-8")
-    with pytest.raises(SetupError, match=said):
+    with pytest.raises(SetupError, match=message):
         list(read_questions(path))
 
 
 def make_broken_gzip() -> bytes:
-    packed = bytearray(gzip.compress(json.dumps(PASSAGE).encode() * 50, mtime=0))
+    packed = bytearray(gzip.compress(json.dumps(PASSAGE_VALUE).encode() * 50, mtime=0))
     packed[10:14] = b"\xff" * 4  # where the compressed data begin
     return bytes(packed)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("p.jsonl", b'{"id": 1,\n', "line 1: not JSON"),
         ("p.jsonl", b"[1]\n", "line 1: expected a JSON object, found list"),
         ("p.jsonl", b'{"id": 1, "text": "caf\xe9"}\n', "cannot be read after line 0"),
         ("p.jsonl.gz", b"no gzip", "cannot be read after line 0"),
-        ("p.jsonl.gz", gzip.compress(json.dumps(PASSAGE).encode() * 50, mtime=0)[:-12], "cannot be read after line 0"),
+        (
+            "p.jsonl.gz",
+            gzip.compress(json.dumps(PASSAGE_VALUE).encode() * 50, mtime=0)[:-12],
+            "cannot be read after line 0",
+        ),
         ("p.jsonl.gz", make_broken_gzip(), "cannot be read after line 0"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(SetupError, match=said) as caught:
+    with pytest.raises(SetupError, match=message) as caught:
         read_passages(path)
     assert str(path) in str(caught.value)
 
@@ -90,17 +94,17 @@ def test_an_object_that_is_not_a_passage_is_a_setup_error(value: Any) -> None:
 
 
 def test_questions_that_a_reviewer_rejected_are_left_out(tmp_path: Path) -> None:
-    asked = [
+    records = [
         {"id": "a", "question": "A?", "answers": [], "keep": True, "meta": {"kind": "single"}},
         {"id": "b", "question": "B?", "answers": [], "keep": False},
         {"id": "c", "question": "C?", "answers": [], "meta": {"keep": False}},
         {"id": "d", "question": "D?", "answers": []},
     ]
     path = tmp_path / "q.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in asked))
+    path.write_text("".join(json.dumps(item) + "\n" for item in records))
     left_out: list[str] = []
-    found = {record["id"]: record.get("meta") for record in read_questions(path, left_out=left_out)}
-    assert (found, left_out) == ({"a": {"kind": "single", "keep": True}, "d": {}}, ["b", "c"])
+    meta_of_id = {record["id"]: record.get("meta") for record in read_questions(path, left_out=left_out)}
+    assert (meta_of_id, left_out) == ({"a": {"kind": "single", "keep": True}, "d": {}}, ["b", "c"])
     table = tmp_path / "q.csv"
     table.write_text("id,question,answers,keep\na,A?,x,true\nb,B?,x,No\nc,C?,x,\n")
     assert [record["id"] for record in read_questions(table)] == ["a", "c"]

@@ -36,7 +36,7 @@ RECORDS = [
 
 
 def write(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Path:
-    lines = "".join(json.dumps(one) + "\n" for one in records)
+    lines = "".join(json.dumps(record) + "\n" for record in records)
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "wt", encoding="utf-8") as file:
         file.write(lines)
@@ -54,7 +54,7 @@ def texts(out: Path) -> list[list[str]]:
 @pytest.mark.parametrize("name", ["data.jsonl", "data.jsonl.gz"])
 def test_lines_and_statistics(name: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "silver.jsonl"
-    found = make_statistics(write(tmp_path / name), out)
+    statistics = make_statistics(write(tmp_path / name), out)
     assert texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
     first = next(read_silver(out))
     assert first == {
@@ -67,13 +67,13 @@ def test_lines_and_statistics(name: str, tmp_path: Path) -> None:
         "answer_type": "short",
     }
     assert [line["answer_type"] for line in read_silver(out)] == ["short", "short", "yes_no", "short", "short"]
-    assert (found.questions, found.found) == (5, 3)
-    assert found.words_before == pytest.approx((14 + 4 + 6 + 4 + 11) / 5)
-    assert found.words_after == pytest.approx((5 + 3 + 5) / 5)
+    assert (statistics.questions, statistics.found) == (5, 3)
+    assert statistics.words_before == pytest.approx((14 + 4 + 6 + 4 + 11) / 5)
+    assert statistics.words_after == pytest.approx((5 + 3 + 5) / 5)
     # q3's answer is a verdict, q4 has none: q1 has 1 of 13 tokens without articles, then 1 of 5; q2 none, then an empty
     # silver, which counts as 0; q5 has 1 of 11, then 1 of 5
-    assert found.precision_before == pytest.approx((1 / 13 + 1 / 11) / 3, abs=1e-9)
-    assert found.precision_after == pytest.approx((1 / 5 + 1 / 5) / 3)
+    assert statistics.precision_before == pytest.approx((1 / 13 + 1 / 11) / 3, abs=1e-9)
+    assert statistics.precision_after == pytest.approx((1 / 5 + 1 / 5) / 3)
     assert list(out.parent.iterdir()) == [out]
 
 
@@ -83,15 +83,15 @@ def test_top_unit_k_and_limit(tmp_path: Path) -> None:
     assert texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
     make_statistics(data, out, replace(STRINC, unit="passage"))
     assert texts(out)[0] == ["It was built in 1931. It is red."]
-    found = make_statistics(data, out, replace(STRINC, k=1, limit=2))
-    assert (texts(out), found.questions) == ([[], []], 2)
+    statistics = make_statistics(data, out, replace(STRINC, k=1, limit=2))
+    assert (texts(out), statistics.questions) == ([[], []], 2)
     assert [len(line["passages"]) for line in read_silver(out)] == [1, 1]
 
 
 def test_the_task_may_be_named(tmp_path: Path) -> None:
-    told = [{**RECORDS[0], "meta": {"answer_type": "long"}}, {**RECORDS[2], "answers": ["REFUTES"]}]
+    typed_records = [{**RECORDS[0], "meta": {"answer_type": "long"}}, {**RECORDS[2], "answers": ["REFUTES"]}]
     out = tmp_path / "silver.jsonl"
-    make_statistics(write(tmp_path / "data.jsonl", told), out)
+    make_statistics(write(tmp_path / "data.jsonl", typed_records), out)
     assert [line["answer_type"] for line in read_silver(out)] == ["long", "label"]
 
 
@@ -116,27 +116,31 @@ class Asking:
 
 
 def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
-    told = [RECORDS[0], {**RECORDS[0], "id": "d", "meta": {"answer_type": "dialogue"}}, {**RECORDS[2], "id": "c"}]
+    typed_records = [
+        RECORDS[0],
+        {**RECORDS[0], "id": "d", "meta": {"answer_type": "dialogue"}},
+        {**RECORDS[2], "id": "c"},
+    ]
     out = tmp_path / "silver.jsonl"
-    make_statistics(write(tmp_path / "data.jsonl", told), out, Recipe(measure="auto"), scorer=Asking())
+    make_statistics(write(tmp_path / "data.jsonl", typed_records), out, Recipe(measure="auto"), scorer=Asking())
     assert [line["measure"] for line in read_silver(out)] == ["strinc", "lexical", "cxmi"]
     with pytest.raises(
         SetupError, match=r"measure cxmi, which needs a model that gives log-probabilities; add --scorer"
     ):
-        make_statistics(write(tmp_path / "data.jsonl", told), out, Recipe(measure="auto"))
+        make_statistics(write(tmp_path / "data.jsonl", typed_records), out, Recipe(measure="auto"))
 
 
 def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> None:
     """Characters make almost every sentence resemble the answer; a threshold of one's own changes what is chosen."""
     data, out = write(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl"
-    found = {}
+    spans = {}
     for tokens in ("words", "characters"):
         for threshold in (None, 0.3):
             make_statistics(data, out, Recipe(measure="lexical", tokens=tokens, threshold=threshold))
-            found[tokens, threshold] = texts(out)[0]
-    assert found["words", None] == []
-    assert found["words", 0.3] == ["It was built in 1931."]
-    assert found["characters", 0.3] == ["It was built in 1931."]
+            spans[tokens, threshold] = texts(out)[0]
+    assert spans["words", None] == []
+    assert spans["words", 0.3] == ["It was built in 1931."]
+    assert spans["characters", 0.3] == ["It was built in 1931."]
 
 
 def test_mostly_empty_targets_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +196,7 @@ def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("records", "said"),
+    ("records", "message"),
     [
         ([], "There are no questions in .*data.jsonl"),
         ([record(1, [], "A text.")], "No question in .*data.jsonl has gold answers"),
@@ -200,9 +204,9 @@ def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
         ([{"question": "Q?"}], "line 1"),
     ],
 )
-def test_unusable_data_leave_no_file(records: list[dict[str, Any]], said: str, tmp_path: Path) -> None:
+def test_unusable_data_leave_no_file(records: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
     data = write(tmp_path / "data.jsonl", records)
-    with pytest.raises(SetupError, match=said):
+    with pytest.raises(SetupError, match=message):
         make_statistics(data, tmp_path / "silver.jsonl")
     assert list(tmp_path.iterdir()) == [data]
 
@@ -215,7 +219,7 @@ def test_unusable_paths_are_setup_errors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("", "is empty; make silver data with"),
         ('{"question": "Q?", "answers": []}', "line 1: expected a line that `quorum filter silver` wrote"),
@@ -230,10 +234,10 @@ def test_unusable_paths_are_setup_errors(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_other_files_are_refused_as_silver_data(line: str, said: str, tmp_path: Path) -> None:
+def test_other_files_are_refused_as_silver_data(line: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "silver.jsonl"
     path.write_text(line, encoding="utf-8")
-    with pytest.raises(SetupError, match=said):
+    with pytest.raises(SetupError, match=message):
         list(read_silver(path))
 
 
@@ -243,10 +247,10 @@ def test_passages_are_retrieved_for_questions_without_any(tmp_path: Path) -> Non
     (docs / "tower.md").write_text("The Lumen Tower was finished in 1931. It is tall.", encoding="utf-8")
     (docs / "mast.md").write_text("The Iron Mast was painted in 1950.", encoding="utf-8")
     index_documents([docs], collection="own", store=store)
-    asked = {**record(1, ["SUPPORTS"]), "question": "The Lumen Tower was finished in 1931."}
+    claim = {**record(1, ["SUPPORTS"]), "question": "The Lumen Tower was finished in 1931."}
     recipe = Recipe(measure="lexical", k=1, collection="own")
     context = Context(k=1, collection="own", retriever="bm25", store=store)
-    make_statistics(write(tmp_path / "data.jsonl", [asked]), out, recipe, context=context)
+    make_statistics(write(tmp_path / "data.jsonl", [claim]), out, recipe, context=context)
     (line,) = read_silver(out)
     assert [passage["text"] for passage in line["passages"]] == ["The Lumen Tower was finished in 1931. It is tall."]
     assert (texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")
@@ -260,35 +264,35 @@ def run_filter_silver(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[i
 
 def test_the_command_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
-    code, said, told = run_filter_silver(capsys, str(data), "--measure", "strinc", "--out", str(out))
+    code, output, errors = run_filter_silver(capsys, str(data), "--measure", "strinc", "--out", str(out))
     assert code == 0
-    assert said.splitlines() == [
+    assert output.splitlines() == [
         "5 questions, silver for 3 (60%), nothing for 2.",
         "Words a question: 7.8 in the passages, 2.6 in the silver.",
         "Unigram precision: 5.6% of the passages, 13.3% of the silver (0 where it is empty).",
     ]
-    assert told == f"quorum: silver lines in {out}\n"
+    assert errors == f"quorum: silver lines in {out}\n"
 
 
 def test_cxmi_by_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], openai_server: OpenAIServer) -> None:
     """The loopback server gives a high probability to an answer that the prompt contains."""
     data, out = write(tmp_path / "data.jsonl", RECORDS[:2]), tmp_path / "silver.jsonl"
-    code, said, _ = run_filter_silver(
+    code, output, _ = run_filter_silver(
         capsys, str(data), "--measure", "cxmi", "--scorer", "completions:any", "--out", str(out)
     )
     assert code == 0
-    assert said.startswith("2 questions, silver for 1 (50%)")
+    assert output.startswith("2 questions, silver for 1 (50%)")
     assert texts(out) == [["It was built in 1931."], []]
 
 
 def test_mistakes_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = str(write(tmp_path / "data.jsonl"))
-    for more, said in (
+    for more, message in (
         (["--measure", "cxmi"], "needs a model that gives log-probabilities; add --scorer"),
         (["--measure", "strinc", "--scorer", "completions:x"], "strinc asks no model"),
         (["--measure", "cxmi", "--scorer", "embedded"], "scorer='embedded' cannot be used for cxmi"),
     ):
-        code, _, told = run_filter_silver(capsys, data, *more, "--out", str(tmp_path / "silver.jsonl"))
+        code, _, errors = run_filter_silver(capsys, data, *more, "--out", str(tmp_path / "silver.jsonl"))
         assert code == 2
-        assert said in told
-        assert told.count("\n") == 1
+        assert message in errors
+        assert errors.count("\n") == 1

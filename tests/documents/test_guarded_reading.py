@@ -104,8 +104,10 @@ def test_files_keep_their_order_and_simple_ones_need_no_process(reader: GuardedR
     (docs / "c.py").write_text("x = 1")
     files = [docs / "a.txt", docs / "b.md", docs / "c.py"]
     assert [is_guarded(path) for path in files] == [False, True, False]
-    collected = [(path, [one["text"] for one in future.result()[0]]) for path, future in read_ahead(files, 100, reader)]
-    assert collected == [(path, [one["text"] for one in read_file_passages(path)]) for path in files]
+    collected = [
+        (path, [item["text"] for item in future.result()[0]]) for path, future in read_ahead(files, 100, reader)
+    ]
+    assert collected == [(path, [passage["text"] for passage in read_file_passages(path)]) for path in files]
 
 
 def test_an_abandoned_reading_leaves_no_process(docs: Path) -> None:

@@ -70,8 +70,8 @@ def list_answer_runs(workspace: Workspace, project: str | None = None) -> list[d
 
 
 def scores(workspace: Workspace, run: dict[str, Any]) -> dict[str, float]:
-    collected = [one for one in workspace.feedback.values() if one["run_id"] == run["id"]]
-    return {one["key"]: one["score"] for one in collected}
+    collected = [item for item in workspace.feedback.values() if item["run_id"] == run["id"]]
+    return {item["key"]: item["score"] for item in collected}
 
 
 @pytest.mark.parametrize("workspace", [{"multipart": True}, {"multipart": False}], indirect=True, ids=["new", "old"])
@@ -84,25 +84,25 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     assert "quorum: LangSmith's dataset towers has 2 experiments of these results (6 runs sent now)" in outcome.err
     (dataset,) = workspace.datasets.values()
     assert (dataset["name"], dataset["extra"]["metadata"]["file"]) == ("towers", "towers.jsonl")
-    examples = {one["metadata"]["id"]: one for one in workspace.examples.values()}
-    assert {id_: (one["inputs"], one["outputs"]) for id_, one in examples.items()} == {
+    examples = {example["metadata"]["id"]: example for example in workspace.examples.values()}
+    assert {id_: (example["inputs"], example["outputs"]) for id_, example in examples.items()} == {
         f"q{n}": ({"question": f"Who built tower {n}?"}, {"answers": [f"Builder {n}"]}) for n in range(3)
     }
-    experiments = {one["extra"]["metadata"]["method"]: one for one in workspace.sessions.values()}
+    experiments = {session["extra"]["metadata"]["method"]: session for session in workspace.sessions.values()}
     assert set(experiments) == {"concat", "post_fusion"}
     experiment = experiments["post_fusion"]
     assert experiment["name"].startswith("towers: post_fusion[k=2] ")
     assert experiment["reference_dataset_id"] == dataset["id"]
     assert {"model": "openai:test", "k": 2}.items() <= experiment["extra"]["metadata"].items()
     run = next(
-        one
-        for one in list_answer_runs(workspace, experiment["name"])
-        if one["inputs"]["question"] == "Who built tower 1?"
+        run
+        for run in list_answer_runs(workspace, experiment["name"])
+        if run["inputs"]["question"] == "Who built tower 1?"
     )
     assert run["reference_example_id"] == examples["q1"]["id"]
     assert (run["outputs"]["answer"], run["outputs"]["unknown"]) == ("Builder 1", False)
-    assert [one["id"] for one in run["outputs"]["passages"]] == ["p1", "o1"]
-    row = next(one for one in rows() if (one["method"], one["id"]) == ("post_fusion[k=2]", "q1"))
+    assert [passage["id"] for passage in run["outputs"]["passages"]] == ["p1", "o1"]
+    row = next(item for item in rows() if (item["method"], item["id"]) == ("post_fusion[k=2]", "q1"))
     took = datetime.fromisoformat(run["end_time"]) - datetime.fromisoformat(run["start_time"])
     assert took.total_seconds() == pytest.approx(row["seconds"], abs=1e-5)
     (calls,) = [one for one in workspace.runs.values() if one.get("parent_run_id") == run["id"]]
@@ -222,8 +222,8 @@ def test_comparisons_and_experiments_are_uploaded_and_passages_stay_here(
         "Who built tower 0?",
         "Who built tower 1?",
     }
-    assert all(one["outputs"]["answers"][0].startswith("Builder") for one in workspace.examples.values())
-    assert {one["extra"]["metadata"]["model"] for one in workspace.sessions.values()} == {"embedded"}
+    assert all(example["outputs"]["answers"][0].startswith("Builder") for example in workspace.examples.values())
+    assert {session["extra"]["metadata"]["model"] for session in workspace.sessions.values()} == {"embedded"}
 
 
 @given(st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1)), st.lists(st.text(), min_size=1))

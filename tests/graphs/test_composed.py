@@ -103,7 +103,10 @@ async def test_an_answer_that_an_earlier_stage_gave_is_the_same(tmp_path: Path, 
 
 async def test_a_certified_vote_is_accepted(tmp_path: Path, openai_server: OpenAIServer) -> None:
     file = write_cascade(tmp_path, ("post_fusion", {"test": "certified"}, {"k": 4}), ("base", None, {}))
-    given = [*GIVEN_PASSAGES, *({**one, "id": one["id"] * 2, "text": f"Now: {one['text']}"} for one in GIVEN_PASSAGES)]
+    given = [
+        *GIVEN_PASSAGES,
+        *({**item, "id": item["id"] * 2, "text": f"Now: {item['text']}"} for item in GIVEN_PASSAGES),
+    ]
     openai_server.reply("red")
     result = await answer("Which colour?", file, CONTEXT, given=given)
     assert (result["certified"], set(result["usage"])) == (1, {"answer"})
@@ -131,7 +134,7 @@ async def test_the_same_search_runs_once(
     result = await answer("Which colour?", file, context)
     assert searches == ["Which colour?"]
     assert len(openai_server.requests) == 2
-    assert [one["id"] for one in result["passages"]] == ["a"]
+    assert [passage["id"] for passage in result["passages"]] == ["a"]
     await answer("Which colour?", file, context)
     assert len(searches) == 2  # nothing is remembered from one question to the next
 
@@ -140,7 +143,7 @@ async def test_a_stage_has_the_settings_that_it_was_measured_with(tmp_path: Path
     file = write_cascade(tmp_path, ("concat", None, {"k": 1}))
     openai_server.reply("red")
     result = await answer("Which colour?", file, Context(model="openai:test", journal="off"), given=GIVEN_PASSAGES)
-    assert [one["id"] for one in result["passages"]] == ["a"]
+    assert [passage["id"] for passage in result["passages"]] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -230,7 +233,7 @@ def test_a_cascade_is_compared_like_any_method(quorum: Quorum, cascade: str, ope
         {"id": f"q{n}", "question": f"Which colour has number {n}?", "answers": ["red"], "passages": GIVEN_PASSAGES}
         for n in range(6)
     ]
-    data.write_text("".join(json.dumps(one) + "\n" for one in records))
+    data.write_text("".join(json.dumps(record) + "\n" for record in records))
     openai_server.reply("red")
     run = quorum(
         "compare", "given", str(data), "--methods", f"base,{cascade}", "--models", "openai:test", "--k", "2",

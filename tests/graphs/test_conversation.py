@@ -45,7 +45,7 @@ async def test_a_follow_up_is_asked_as_a_question_of_its_own(openai_server: Open
     openai_server.reply(reader)
     result = await ask()
     assert (result["answer"], result["question"]) == ("1931", STAND_ALONE_QUESTION)
-    assert {name: one["calls"] for name, one in result["usage"].items()} == {"stand_alone": 1, "answer": 1}
+    assert {name: item["calls"] for name, item in result["usage"].items()} == {"stand_alone": 1, "answer": 1}
     first, second = openai_server.chats()
     assert "User: Who planned the Lumen Tower?\nAssistant: Ada Moreau" in first.text
     assert first.body["temperature"] == 0
@@ -153,7 +153,7 @@ async def test_a_thread_remembers_the_conversation(openai_server: OpenAIServer) 
         "1931",
     ]
     assert len(result["votes"]) == 2
-    assert {name: one["calls"] for name, one in result["usage"].items()} == {"stand_alone": 1, "answer": 2}
+    assert {name: item["calls"] for name, item in result["usage"].items()} == {"stand_alone": 1, "answer": 2}
     third = {"messages": [HumanMessage("When was it finished?")]}
     with pytest.raises(SetupError, match="no collection"):  # the passages belonged to their turns
         await on_a_thread.ainvoke(third, config, context=replace(SERVED_CONTEXT, collection="none", store="empty"))

@@ -124,7 +124,7 @@ async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServe
     near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
     silver_of_label = await silver(["SUPPORTS"], [near], answer_type="label", scorer="completions:test")
     sent_prompts = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
-    prompts = [one for body in sent_prompts for one in (body if isinstance(body, list) else [body])]
+    prompts = [item for body in sent_prompts for item in (body if isinstance(body, list) else [body])]
     assert len(prompts) == 3  # without a sentence, and with each
     assert all(f"Claim: {QUESTION}\nLabel:" in prompt for prompt in prompts)
     assert ["It rained." in prompt for prompt in prompts] == [False, True, False]
@@ -253,5 +253,5 @@ async def test_concurrent_runs_do_not_mix() -> None:
 
     model = ScriptedModel().on("filter_sentences", copy_own).on("answer", lambda _: "x")
     given = [[Passage(id=str(n), title="", text=f"It rains. Number {n} is here. It snows.")] for n in range(20)]
-    answered = await asyncio.gather(*(answer(QUESTION, "filco", Context(model=model), given=one) for one in given))
+    answered = await asyncio.gather(*(answer(QUESTION, "filco", Context(model=model), given=item) for item in given))
     assert [result["passages"][0]["id"] for result in answered if result["passages"]] == [str(n) for n in range(20)]

@@ -64,7 +64,7 @@ def data(tmp_path: Path) -> Path:
 
 async def run_evaluation(data: Path, *runs: Any) -> Scores:
     return await evaluate(
-        Options(data=data, out=data.parent / "out"), [make_column(one, {}, Context()) for one in runs]
+        Options(data=data, out=data.parent / "out"), [make_column(run, {}, Context()) for run in runs]
     )
 
 
@@ -108,8 +108,8 @@ async def test_two_graphs_of_one_name_differ_by_their_settings(data: Path) -> No
 
 def test_a_comparison_crosses_a_users_graph_with_models_and_k() -> None:
     runs = list_columns(Options(data=Path(), methods="concat", graphs=[make_own_graph()], k=["1", "2"]))
-    assert [one.name for one in runs] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
-    assert [one.own is None for one in runs] == [True, True, False, False]
+    assert [run.name for run in runs] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
+    assert [run.own is None for run in runs] == [True, True, False, False]
     assert parse_methods("concat[k=1]", Context())[0] == runs[0]
 
 

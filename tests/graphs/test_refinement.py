@@ -41,7 +41,7 @@ def list_expected_graphs(method: str, inside: set[str]) -> set[str]:
     """`blendfilter` refines what each query finds; `filco`, whose filter is its own, has a reranker before it."""
     if method == "filco":
         return {"rerank"} if inside == RERANK_NODES else set()
-    return inside | {f"gather/{one}" for one in inside if method == "blendfilter"}
+    return inside | {f"gather/{item}" for item in inside if method == "blendfilter"}
 
 
 async def test_a_single_passage_is_not_reranked() -> None:

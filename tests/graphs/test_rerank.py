@@ -198,7 +198,7 @@ def test_windows_overlap_by_two_and_reach_the_front() -> None:
         while not starts or starts[-1]:
             starts.append(find_window_start(count, len(starts)))
         assert starts[-1] == 0
-        assert all(one - other <= 3 for one, other in pairwise(starts))
+        assert all(item - other <= 3 for item, other in pairwise(starts))
 
 
 # --- as part of retrieval

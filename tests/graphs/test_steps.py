@@ -412,7 +412,7 @@ def test_passages_of_all_steps_are_united_in_the_order_in_which_they_were_shown(
         [step("a", None, PASSAGES[3], PASSAGES[0]), step("b", None, PASSAGES[2], again), step(None, "Bell")], ""
     )
     assert result["passages"] == [PASSAGES[3], PASSAGES[0], PASSAGES[2]]
-    assert [one["passage"] for one in result["evidence"]] == ["bell", "mansion"]
+    assert [evidence_item["passage"] for evidence_item in result["evidence"]] == ["bell", "mansion"]
     assert result["rationale"] is None
 
 

@@ -232,11 +232,11 @@ async def test_a_reply_that_sqlite_refuses_loses_no_other_reply(tmp_path: Path) 
     busy = threading.Event()
     journal.thread.submit(busy.wait)
     odd = Record("text", "stop", 2**70, 1, 0, 0.5)
-    puts = [asyncio.create_task(journal.put(key, one)) for key, one in (("a", record), ("b", odd), ("c", record))]
+    puts = [asyncio.create_task(journal.put(key, item)) for key, item in (("a", record), ("b", odd), ("c", record))]
     await asyncio.sleep(0)
     busy.set()
     outcomes = await asyncio.gather(*puts, return_exceptions=True)
-    assert [type(one) for one in outcomes] == [type(None), OverflowError, type(None)]
+    assert [type(outcome) for outcome in outcomes] == [type(None), OverflowError, type(None)]
     assert await journal.get("a") == await journal.get("c") == record
 
 

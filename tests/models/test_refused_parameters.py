@@ -62,7 +62,7 @@ async def test_a_refused_parameter_is_dropped_once_and_said_once(
     openai_server.reply(refuse_parameter(name, message, status))
     context = Context(model="openai:test", temperature=0.7, top_p=0.9)
     for text in ("a", "b"):
-        assert [one.text for one in await ask(text, context)] == ["fine"]
+        assert [item.text for item in await ask(text, context)] == ["fine"]
     assert len(openai_server.chats()) == 3
     assert [name in request.body for request in openai_server.chats()] == [True, False, False]
     assert caplog.text.count(f"does not take {name}; going on without it") == 1
@@ -121,7 +121,7 @@ async def test_a_limit_on_tokens_is_sent_under_the_name_that_the_server_takes(op
 
 async def test_a_limit_that_is_refused_under_both_names_is_dropped(openai_server: OpenAIServer) -> None:
     def neither(request: Request) -> str | Response:
-        name = next((one for one in ("max_tokens", "max_completion_tokens") if one in request.body), None)
+        name = next((item for item in ("max_tokens", "max_completion_tokens") if item in request.body), None)
         return "fine" if name is None else make_error(400, f"unknown parameter: {name}")
 
     openai_server.reply(neither)
@@ -143,14 +143,14 @@ async def test_samples_of_a_model_without_temperature_are_asked_one_by_one(opena
         return make_error(400, REFUSAL_WORDINGS["o1"][1]) if "temperature" in request.body else next(replies)
 
     openai_server.reply(reply)
-    assert sorted(one.text for one in await ask(n=3)) == ["a", "b", "c"]
+    assert sorted(item.text for item in await ask(n=3)) == ["a", "b", "c"]
 
 
 async def test_a_stored_reply_still_says_that_it_was_not_greedy(openai_server: OpenAIServer, tmp_path: Path) -> None:
     openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
     replies = [(await ask(context=context))[0] for _ in range(2)]
-    assert [(one.stored, one.is_greedy) for one in replies] == [(False, False), (True, False)]
+    assert [(reply.stored, reply.is_greedy) for reply in replies] == [(False, False), (True, False)]
 
 
 @pytest.mark.parametrize("greedy", [True, False])

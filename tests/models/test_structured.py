@@ -1,4 +1,4 @@
-"""JSON schemas: sent to servers that take them, remembered where they are refused or ignored, read in every case."""
+"""JSON schemas are sent to servers that support them; servers that refuse or ignore them are remembered."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ SCHEMA = get_form("answer_label", {}).schema  # type: ignore[union-attr]
 
 
 def reply_by_schema(request: Request) -> str:
-    """A server that keeps to a schema where it gets one."""
+    """Reply as JSON to a request with a schema, else as plain text."""
     return '{"label": "REFUTES"}' if "response_format" in request.body else "SUPPORTS"
 
 
@@ -71,7 +71,7 @@ async def test_a_server_that_refuses_it_is_remembered_and_asked_plainly(
 ) -> None:
     openai_server.reply(lambda request: refusal if "response_format" in request.body else "SUPPORTS")
     results = [await label(f"{CLAIM} {n}") for n in range(3)]
-    assert [(one["answer"], one["usage"]["answer_label"]["calls"]) for one in results] == [("SUPPORTS", 1)] * 3
+    assert [(result["answer"], result["usage"]["answer_label"]["calls"]) for result in results] == [("SUPPORTS", 1)] * 3
     assert list_schema_use(openai_server) == [True, False, False, False]
     assert caplog.text.count("takes no JSON schema; asking it plainly") == 1
 
@@ -101,7 +101,7 @@ async def test_broken_json_is_read_as_well_as_it_can_be(
 ) -> None:
     openai_server.reply(reply)
     results = [await label(f"{CLAIM} {n}") for n in range(2)]
-    assert [(one["answer"], bool(one["malformed"])) for one in results] == [(read, malformed)] * 2
+    assert [(result["answer"], bool(result["malformed"])) for result in results] == [(read, malformed)] * 2
     assert list_schema_use(openai_server) == [True, True]  # it takes a schema, as far as can be told
 
 
@@ -174,7 +174,7 @@ async def test_the_journal_tells_a_reply_by_schema_from_a_plain_one(
 ) -> None:
     journal = str(tmp_path / "journal.sqlite")
     openai_server.reply(reply_by_schema)
-    plain, by_schema = [(await label(journal=journal, structured=one))["answer"] for one in ("off", "auto")]
+    plain, by_schema = [(await label(journal=journal, structured=item))["answer"] for item in ("off", "auto")]
     assert (plain, by_schema) == ("SUPPORTS", "REFUTES")
 
 

@@ -94,7 +94,7 @@ def test_the_answer_is_found_in_what_a_system_returns(returned: Any, text: str) 
 def test_passages_and_tokens_are_read_if_a_system_returns_them() -> None:
     usage = {"answer": {"calls": 2, "input_tokens": 5, "output_tokens": 1}, "vote": {"calls": 1, "input_tokens": 3}}
     result = read_found("mine", {"answer": "a", "passages": ["text", dict(PASSAGE)], "usage": usage})
-    assert [one["text"] for one in result.passages] == ["text", "Ada Korn built it."]
+    assert [passage["text"] for passage in result.passages] == ["text", "Ada Korn built it."]
     assert (result.usage["calls"], result.usage["input_tokens"], result.usage["output_tokens"]) == (3, 8, 1)
 
 
@@ -112,7 +112,7 @@ async def test_a_chat_server_gets_only_the_question_and_its_own_key(
     first, second = openai_server.chats()
     assert first.body["messages"] == [{"content": "When?", "role": "user"}]
     assert first.body["model"] == "their-model"
-    assert [one.headers["authorization"] for one in (first, second)] == ["Bearer none", "Bearer mine-alone"]
+    assert [item.headers["authorization"] for item in (first, second)] == ["Bearer none", "Bearer mine-alone"]
 
 
 async def test_failures_of_a_chat_server_are_retried_like_those_of_a_model(openai_server: OpenAIServer) -> None:

@@ -37,7 +37,7 @@ class Shelf(BaseRetriever):
     """A retriever of the user's own."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        return [Document(one["text"], id=one["id"], metadata={"title": one["title"]}) for one in SECRET_PASSAGES]
+        return [Document(item["text"], id=item["id"], metadata={"title": item["title"]}) for item in SECRET_PASSAGES]
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ async def test_searches_are_traced_with_their_passages(collector: Collector, met
     searches = runs(root, "retriever")
     assert searches[0].sent["inputs"] == {"query": QUESTION}
     result = searches[0].sent["outputs"]["documents"]
-    assert [one["page_content"] for one in result] == [passage["text"] for passage in SECRET_PASSAGES]
+    assert [item["page_content"] for item in result] == [passage["text"] for passage in SECRET_PASSAGES]
     assert result[0]["metadata"]["title"] == SECRET_PASSAGES[0]["title"]
 
 
@@ -163,7 +163,7 @@ async def test_hidden_given_passages_appear_nowhere_in_a_trace(
     root = trace(collector)
     assert SECRET_WORD not in collector.text
     assert root.sent["outputs"]["answer"] == result["answer"]
-    assert [one["id"] for one in root.sent["inputs"]["given"]] == [one["id"] for one in SECRET_PASSAGES]
+    assert [item["id"] for item in root.sent["inputs"]["given"]] == [item["id"] for item in SECRET_PASSAGES]
 
 
 async def test_errors_do_not_reveal_hidden_passages(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,7 +231,7 @@ async def test_a_long_answer_has_all_its_voters_as_evidence() -> None:
     votes = ballots("It is tall and old.", "It is tall and old.")
     for answer_type, answer in (("long", votes), ("yes_no", ballots("yes", "yes")), ("short", ballots("no", "no"))):
         update = await vote({"passages": PASSAGES, "votes": answer}, make_runtime(answer_type=answer_type))
-        assert update["evidence"] == [Evidence(passage=one, start=None, end=None) for one in ("p1", "p2")]
+        assert update["evidence"] == [Evidence(passage=item, start=None, end=None) for item in ("p1", "p2")]
         assert update["unsupported"] == []
 
 

@@ -42,7 +42,7 @@ async def test_a_wordy_answer_is_cut_by_one_more_call(openai_server: OpenAIServe
     openai_server.reply(make_wordy_model("1931"))
     result = await ask()
     assert result["answer"] == "1931"
-    assert {name: one["calls"] for name, one in result["usage"].items()} == {"answer": 1, "shorten": 1}
+    assert {name: item["calls"] for name, item in result["usage"].items()} == {"answer": 1, "shorten": 1}
     assert result["verbose"] == {"answer": {"count": 1, "replies": [WORDY_REPLY]}}
     assert result["malformed"] == {}
     assert QUESTION in openai_server.chats()[1].text
@@ -185,7 +185,7 @@ def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum:
     rows = [json.loads(text) for text in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["em"], row["calls"], row["verbose"]) for row in rows] == [(1.0, 2, 1), (0.0, 1, 1)]
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    assert [one["verbose"] for one in summary.values()] == [1, 1]
+    assert [item["verbose"] for item in summary.values()] == [1, 1]
 
 
 def test_an_experiment_of_a_paper_does_not_shorten(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer,
     for shorten in ("off", "auto"):
         runs = parse_methods("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
         estimated = await estimate(dataset, runs, given=True)
-        most[shorten] = {name: (one.least, one.calls, one.most) for name, one in estimated.methods.items()}
+        most[shorten] = {name: (method.least, method.calls, method.most) for name, method in estimated.methods.items()}
     assert most["off"] == {"concat": (1, 1, 1), "filco": (2, 2, 2)}
     assert most["auto"] == {"concat": (1, 1, 2), "filco": (2, 2, 3)}
     assert not openai_server.chats()

@@ -35,7 +35,7 @@ def make_crowded_figures(seed: int, count: int) -> list[Figures]:
 def charts(folder: Path, seed: int, count: int) -> Path:
     """A page of the chart of these methods alone."""
     figures, decision = make_crowded_figures(seed, count), make_decision(folder, 12, "")
-    best = max(figures, key=lambda one: one.quality).name
+    best = max(figures, key=lambda figure: figure.quality).name
     recommendation = replace(
         decision.recommendation, best=best, cheapest=best, front=find_pareto_front(figures, "tokens"), unit="tokens"
     )
@@ -51,12 +51,12 @@ def charts(folder: Path, seed: int, count: int) -> Path:
 def list_overlaps(boxes: list[Found]) -> list[tuple[str, str]]:
     """Pairs of labels, or of a label and a point, that share more than a pixel; points may lie on points."""
     return [
-        (one[4], other[4])
-        for place, one in enumerate(boxes)
+        (box[4], other[4])
+        for place, box in enumerate(boxes)
         for other in boxes[place + 1 :]
-        if (one[5], other[5]) != ("point", "point")
-        and min(one[2], other[2]) - max(one[0], other[0]) > 1
-        and min(one[3], other[3]) - max(one[1], other[1]) > 1
+        if (box[5], other[5]) != ("point", "point")
+        and min(box[2], other[2]) - max(box[0], other[0]) > 1
+        and min(box[3], other[3]) - max(box[1], other[1]) > 1
     ]
 
 
@@ -68,12 +68,12 @@ def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: 
     value: list[Found] = page.run(BOXES)
     assert list_overlaps(value) == []
     named = {text for *_, text, kind in value if kind == "name"}
-    best = max(make_crowded_figures(seed, count), key=lambda one: one.quality).name
+    best = max(make_crowded_figures(seed, count), key=lambda figure: figure.quality).name
     assert best in named or width == 390
     numbers = {str(number) for number in range(1, count + 1)}
     assert named <= numbers | set(METHOD_NAMES)
-    assert len([one for one in value if one[5] == "name"]) >= count - 2  # what stands at one place may lack room
-    assert all(one[0] >= 0 and one[2] <= width for one in value)
+    assert len([item for item in value if item[5] == "name"]) >= count - 2  # what stands at one place may lack room
+    assert all(item[0] >= 0 and item[2] <= width for item in value)
     assert page.run("document.documentElement.scrollWidth") <= width
     scale = page.run("[...document.querySelectorAll('svg')].map((one) => one.getScreenCTM()?.a || 9)")
     assert min(scale) > 0.85  # the smallest letters are 11 units high

@@ -77,15 +77,15 @@ def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: S
     assert texts(page, ".card h3") == ["post_fusion", "concat_pf"]
     assert texts(page, ".comparison tbody td:first-child") == ["post_fusion", "concat_pf"]
     assert texts(page, ".card .answer") == texts(page, ".comparison td:nth-child(2)") != ["", ""]
-    assert all(" calls" in one and " tokens" in one for one in texts(page, ".facts"))
+    assert all(" calls" in item and " tokens" in item for item in texts(page, ".facts"))
     left, right = page.run(f"{CARDS}.map((card) => card.getBoundingClientRect().left)")
     assert right > left + 200
     page.until("window.order.filter((one) => one === 'vote done').length === 2")
-    voting = [one.split()[0] for one in page.run("window.order") if one.endswith(" done")]
+    voting = [item.split()[0] for item in page.run("window.order") if item.endswith(" done")]
     assert [voting.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")] == sorted(
         voting.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")
     )
-    answers = [one.removeprefix("not sure: perhaps ") for one in texts(page, ".card .answer")]
+    answers = [item.removeprefix("not sure: perhaps ") for item in texts(page, ".card .answer")]
     assert answers[0] in texts(page, ".card:first-child .passage mark")
     assert page.run("document.querySelector('.times').textContent") == "×5"
     open_tab(page, 0, "Votes")

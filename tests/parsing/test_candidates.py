@@ -176,8 +176,8 @@ def test_a_lettered_list_is_read_back(names: list[str]) -> None:
 def test_candidates_are_few_distinct_and_known(reply: str, most: int) -> None:
     parsed = parse_candidates(reply, most)
     assert len(parsed.value) <= most
-    assert len({vote_key(one) for one in parsed.value}) == len(parsed.value)
-    assert all(one == one.strip() and "\n" not in one and not is_unknown(one) for one in parsed.value)
+    assert len({vote_key(item) for item in parsed.value}) == len(parsed.value)
+    assert all(item == item.strip() and "\n" not in item and not is_unknown(item) for item in parsed.value)
 
 
 @given(st.text())

@@ -28,9 +28,9 @@ def test_what_is_shown_grows_and_begins_the_answer() -> None:
     whole = read_reply("answer_long", REPLY).value
     shown = read_all(REPLY)
     assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
-    assert all(whole.startswith(one) for one in shown)
+    assert all(whole.startswith(item) for item in shown)
     assert shown[-1] == whole.rpartition(" ")[0]
-    assert next(one for one in shown if one).startswith("The tower was finished")
+    assert next(item for item in shown if item).startswith("The tower was finished")
 
 
 @pytest.mark.parametrize("reply", [REFUSAL, "unknown", "The tower was"])

@@ -147,7 +147,7 @@ WORDS = st.text("abcdefg ", min_size=1, max_size=20).filter(lambda text: any(c.i
 def test_replies_that_keep_the_contract_are_read(question: str, answers: list[str]) -> None:
     written_question, (first, *others) = (
         f"Which {' '.join(question.split())}?",
-        [f"x{' '.join(one.split())}" for one in answers],
+        [f"x{' '.join(answer.split())}" for answer in answers],
     )
     parsed = parse_written_question(f"{written_question}\nAnswer: {first}\nAlso: {' | '.join(others)}")
     assert parsed.value is not None
@@ -183,20 +183,20 @@ def passages(sizes: list[int]) -> list[Passage]:
 def test_every_document_has_its_turn(sizes: list[int], seed: str) -> None:
     order = order_by_documents(passages(sizes), seed)
     assert order == order_by_documents(passages(sizes), seed)
-    assert sorted(one["id"] for one in order) == sorted(one["id"] for one in passages(sizes))
-    assert len({one["title"] for one in order[: len(sizes)]}) == len(sizes)
+    assert sorted(item["id"] for item in order) == sorted(item["id"] for item in passages(sizes))
+    assert len({item["title"] for item in order[: len(sizes)]}) == len(sizes)
 
 
 def test_passages_without_a_title_stand_for_themselves() -> None:
     bare = [Passage(id=str(n), title="", text="x") for n in range(4)]
-    orders = {tuple(one["id"] for one in order_by_documents(bare, str(seed))) for seed in range(20)}
+    orders = {tuple(item["id"] for item in order_by_documents(bare, str(seed))) for seed in range(20)}
     assert len(orders) > 5
 
 
 def test_short_passages_are_left_out() -> None:
     texts = ["a few words", "word " * 20, "東京都の塔は高いです" * 5]
     result = select_long_passages([Passage(id=str(n), title="", text=text) for n, text in enumerate(texts)], 20)
-    assert [one["id"] for one in result] == ["1", "2"]
+    assert [item["id"] for item in result] == ["1", "2"]
 
 
 def make_passage(id_: str, text: str, title: str = "") -> Passage:
@@ -228,7 +228,7 @@ def test_the_rarer_name_binds_more() -> None:
 def test_a_pair_is_drawn_once() -> None:
     both = [make_passage("a", "Ida Brenn sang."), make_passage("b", "Ida Brenn danced.")]
     drawn = list(generate_draws("two", both, 0, lambda text, k: both))
-    assert [sorted(one["id"] for one in draw.passages) for draw in drawn] == [["a", "b"]]
+    assert [sorted(passage["id"] for passage in draw.passages) for draw in drawn] == [["a", "b"]]
 
 
 def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:

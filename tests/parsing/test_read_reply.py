@@ -32,7 +32,7 @@ def list_sent_prompts() -> dict[str, set[str]]:
                 continue
             prompt, parse = (
                 get_prompt_name(call.args[0]),
-                next((one.value for one in call.keywords if one.arg == "parse"), None),
+                next((item.value for item in call.keywords if item.arg == "parse"), None),
             )
             if prompt is not None and parse is not None:
                 collected[prompt] = {node.id for node in ast.walk(parse) if isinstance(node, ast.Name)}
@@ -100,7 +100,7 @@ def test_fields_of_values() -> None:
     assert (written.question, written.answers) == ("Who built it?", ["Ada Korn"])
 
 
-@pytest.mark.parametrize("prompt", [name for name, one in CONTRACTS.items() if one.needed])
+@pytest.mark.parametrize("prompt", [name for name, item in CONTRACTS.items() if item.needed])
 def test_a_missing_extra_is_a_setup_error_that_names_it(prompt: str) -> None:
     (needed,) = CONTRACTS[prompt].needed
     with pytest.raises(SetupError, match=f"'{prompt}' are read with {needed}="):

@@ -82,7 +82,7 @@ def test_an_edited_original_replaces_its_passages(
     index()
     (docs / "a.txt").write_text(TEXT.replace("number 5 is closed", "number 5 is open"))
     index()
-    of = {name: " ".join(one["text"] for one in list_held() if name in files(one)) for name in ("a.txt", "b.txt")}
+    of = {name: " ".join(item["text"] for item in list_held() if name in files(item)) for name in ("a.txt", "b.txt")}
     assert ("number 5 is open" in of["a.txt"], "number 5 is closed" in of["a.txt"]) == (True, False)
     assert ("number 5 is open" in of["b.txt"], "number 5 is closed" in of["b.txt"]) == (False, True)
 

@@ -44,7 +44,7 @@ def records(name: str) -> list[Record]:
     return list(read_questions(SAMPLE / f"{name}.jsonl"))
 
 
-def test_the_sample_is_as_large_as_it_should_be(passages: dict[str, dict[str, str]]) -> None:
+def test_the_sample_has_its_full_size(passages: dict[str, dict[str, str]]) -> None:
     assert len(passages) >= 30
     assert sum(map(len, passages.values())) >= 120
     assert len(records("questions")) >= 100
@@ -62,10 +62,10 @@ def test_gold_passages_are_up_to_date(name: str, refresh: ModuleType, passages: 
 
 
 def test_every_record_is_whole(passages: dict[str, dict[str, str]]) -> None:
-    every = [record for name in FILES for record in records(name)]
-    assert len({record["id"] for record in every}) == len(every)
-    assert len({record["question"] for record in every}) == len(every)
-    for record in every:
+    all_records = [record for name in FILES for record in records(name)]
+    assert len({record["id"] for record in all_records}) == len(all_records)
+    assert len({record["question"] for record in all_records}) == len(all_records)
+    for record in all_records:
         unknown = record["meta"]["kind"] == "unanswerable" or record["answers"] == ["NOT ENOUGH INFO"]
         assert bool(record["gold"]) == (not unknown), record["id"]
         assert bool(record["answers"]) == (record["meta"]["kind"] != "unanswerable"), record["id"]
@@ -100,7 +100,7 @@ def context(tmp_path: Path) -> Context:
     return Context(store=str(tmp_path / "store"), embeddings=VECTORS)
 
 
-async def test_the_sample_is_made_on_first_use(context: Context) -> None:
+async def test_the_sample_is_indexed_on_first_use(context: Context) -> None:
     gold = next(record for record in records("questions") if record["id"] == "s002")
     passages = await search(gold["question"], replace(context, retriever="bm25"))
     assert gold["gold"][0] in [passage["id"] for passage in passages]

@@ -11,15 +11,15 @@ from openai_server import OpenAIServer
 
 from quorum import Context, index
 
-TOWER = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell [map](http://elsewhere.example/x)."
-SECRET = "The safe of the Iron Mast opens with the number 4471."
+TOWER_TEXT = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell [map](http://elsewhere.example/x)."
+SECRET_TEXT = "The safe of the Iron Mast opens with the number 4471."
 
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the collections towers and private."""
     folder = tmp_path_factory.mktemp("api")
-    for name, text in (("towers", TOWER), ("private", SECRET)):
+    for name, text in (("towers", TOWER_TEXT), ("private", SECRET_TEXT)):
         file = folder / f"{name}.jsonl"
         file.write_text(json.dumps({"id": name, "title": name.title(), "text": text}) + "\n")
         index(file, collection=name, context=Context(store=str(folder / "store")))

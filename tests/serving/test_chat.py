@@ -15,23 +15,23 @@ QUESTION = "When was the Lumen Tower finished?"
 
 def test_the_answer_comes_with_numbered_sources_and_the_whole_result(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
-    found = serve().ask()
-    answer, sources = found.choices[0].message.content.split("\n\nSources:\n")
+    completion = serve().ask()
+    answer, sources = completion.choices[0].message.content.split("\n\nSources:\n")
     assert answer == "1931"
     assert sources.startswith('1. Towers (towers.jsonl, line 1): "The Lumen Tower was finished in 1931.')
-    assert found.choices[0].finish_reason == "stop"
-    assert found.quorum["answer"] == "1931"
-    assert [set(passage) for passage in found.quorum["passages"]] == [{"id", "title", "text", "score", "place"}]
-    assert found.quorum["passages"][0]["place"] == "towers.jsonl, line 1"  # without the server's folders
-    usage = found.quorum["usage"]["answer"]
-    assert found.usage.prompt_tokens == usage["input_tokens"] > 0
-    assert found.usage.total_tokens == usage["input_tokens"] + usage["output_tokens"]
+    assert completion.choices[0].finish_reason == "stop"
+    assert completion.quorum["answer"] == "1931"
+    assert [set(passage) for passage in completion.quorum["passages"]] == [{"id", "title", "text", "score", "place"}]
+    assert completion.quorum["passages"][0]["place"] == "towers.jsonl, line 1"  # without the server's folders
+    usage = completion.quorum["usage"]["answer"]
+    assert completion.usage.prompt_tokens == usage["input_tokens"] > 0
+    assert completion.usage.total_tokens == usage["input_tokens"] + usage["output_tokens"]
 
 
 def test_a_document_puts_no_link_into_a_chat(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
-    found = serve().ask()
-    assert "\\[map](" in found.choices[0].message.content
+    completion = serve().ask()
+    assert "\\[map](" in completion.choices[0].message.content
 
 
 def test_a_program_may_leave_the_sources_out(serve: Serve, openai_server: OpenAIServer) -> None:
@@ -43,9 +43,9 @@ def test_a_stream_holds_the_same_answer_and_ends_with_the_usage(serve: Serve, op
     openai_server.reply("1931")
     api = serve()
     chunks: list[Any] = list(api.ask(stream=True, stream_options={"include_usage": True}))
-    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
     whole = api.ask()
-    assert said == whole.choices[0].message.content
+    assert text == whole.choices[0].message.content
     assert chunks[0].choices[0].delta.role == "assistant"
     assert [chunk.choices[0].finish_reason for chunk in chunks[:-1]][-1] == "stop"
     assert chunks[-2].quorum["answer"] == "1931"
@@ -61,48 +61,48 @@ def test_a_stream_without_the_option_names_no_usage(serve: Serve, openai_server:
 def test_langchain_asks_and_streams(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     model = ChatOpenAI(model="concat", base_url=f"{serve().url}/v1", api_key=SecretStr("none"), max_retries=0)
-    found = model.invoke(QUESTION)
-    assert str(found.content).startswith("1931\n\nSources:")
-    assert found.usage_metadata
-    assert found.usage_metadata["output_tokens"] > 0
-    assert "".join(str(chunk.content) for chunk in model.stream(QUESTION)) == found.content
+    message = model.invoke(QUESTION)
+    assert str(message.content).startswith("1931\n\nSources:")
+    assert message.usage_metadata
+    assert message.usage_metadata["output_tokens"] > 0
+    assert "".join(str(chunk.content) for chunk in model.stream(QUESTION)) == message.content
 
 
 def test_every_method_is_a_model_with_and_without_a_collection(serve: Serve) -> None:
     from quorum import METHODS
 
     client = serve(collections=("private",)).client()
-    found = [model.id for model in client.models.list()]
-    assert found == [*METHODS, *(f"{name}@{where}" for name in METHODS for where in ("towers", "private"))]
+    model_ids = [model.id for model in client.models.list()]
+    assert model_ids == [*METHODS, *(f"{name}@{where}" for name in METHODS for where in ("towers", "private"))]
     assert client.models.retrieve("concat@private").id == "concat@private"
 
 
 def test_a_forbidden_collection_is_treated_as_missing(serve: Serve, openai_server: OpenAIServer) -> None:
     api = serve()
-    said = []
+    messages = []
     for model in ("concat@private", "concat@nowhere", "nothing", "concat@../x"):
         with pytest.raises(openai.NotFoundError) as refused:
             api.ask(model=model)
-        said.append(refused.value.message.replace(model, "NAME"))
+        messages.append(refused.value.message.replace(model, "NAME"))
         assert refused.value.code == "model_not_found"
-    assert len(set(said)) == 1
+    assert len(set(messages)) == 1
     assert openai_server.requests == []
 
 
 def test_a_collection_that_is_allowed_is_asked(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("4471")
-    found = serve(collections=("private",)).ask("What opens the safe?", model="concat@private")
-    assert "4471" in found.quorum["passages"][0]["text"]
+    completion = serve(collections=("private",)).ask("What opens the safe?", model="concat@private")
+    assert "4471" in completion.quorum["passages"][0]["text"]
 
 
 def test_settings_come_with_the_request(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(["unknown", "1931"])
-    found = serve().ask(model="concat_pf", extra_body={"quorum": {"k": 1, "temperature": 0.5, "seed": 3}})
-    assert found.quorum["votes"][0]["answer"] == "1931"
-    assert [one.body["temperature"] for one in openai_server.chats()] == [0.5, 0.5]
+    completion = serve().ask(model="concat_pf", extra_body={"quorum": {"k": 1, "temperature": 0.5, "seed": 3}})
+    assert completion.quorum["votes"][0]["answer"] == "1931"
+    assert [request.body["temperature"] for request in openai_server.chats()] == [0.5, 0.5]
 
 
-REFUSED = [
+REFUSED_SETTINGS = [
     {"store": "/etc"},
     {"store": "http://127.0.0.1:1/"},
     {"examples": "/etc/passwd"},
@@ -128,12 +128,14 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("own", REFUSED, ids=lambda own: next(f"{name}={value}" for name, value in own.items()))
+@pytest.mark.parametrize(
+    "own_settings", REFUSED_SETTINGS, ids=lambda own: next(f"{name}={value}" for name, value in own.items())
+)
 def test_forbidden_settings_are_refused_before_any_call(
-    own: dict[str, Any], serve: Serve, openai_server: OpenAIServer
+    own_settings: dict[str, Any], serve: Serve, openai_server: OpenAIServer
 ) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
-        serve().ask(extra_body={"quorum": own})
+        serve().ask(extra_body={"quorum": own_settings})
     assert refused.value.param == "quorum"
     assert openai_server.requests == []
 
@@ -156,7 +158,7 @@ def test_the_last_user_message_is_the_question(serve: Serve, openai_server: Open
     assert "Be brief" not in openai_server.chats()[0].text
 
 
-WRONG: list[tuple[Any, int, str | None]] = [
+WRONG_BODIES: list[tuple[Any, int, str | None]] = [
     ("{", 400, None),
     ("[" * 100_000, 400, None),
     ([], 400, "model"),
@@ -175,14 +177,14 @@ WRONG: list[tuple[Any, int, str | None]] = [
 
 def test_every_refusal_is_in_the_clients_error_format(serve: Serve, openai_server: OpenAIServer) -> None:
     api = serve()
-    for body, status, param in WRONG:
-        found = api.post(body)
-        assert found.status_code == status, str(body)[:100]
-        assert set(found.json()["error"]) == {"message", "type", "param", "code"}
-        assert found.json()["error"]["param"] == param
+    for body, status, param in WRONG_BODIES:
+        response = api.post(body)
+        assert response.status_code == status, str(body)[:100]
+        assert set(response.json()["error"]) == {"message", "type", "param", "code"}
+        assert response.json()["error"]["param"] == param
     for path, status in (("/v1/nothing", 404), ("/v1/chat/completions", 405), ("/", 404)):
-        found = api.get(path)
-        assert (found.status_code, found.json()["error"]["type"]) == (status, "invalid_request_error")
+        response = api.get(path)
+        assert (response.status_code, response.json()["error"]["type"]) == (status, "invalid_request_error")
     assert openai_server.requests == []
 
 
@@ -215,40 +217,42 @@ def test_a_failure_in_a_stream_is_an_error_of_the_client(serve: Serve, openai_se
 
 
 def test_the_openapi_document_lists_what_a_client_may_choose(serve: Serve) -> None:
-    found = serve().get("/openapi.json").json()
-    content = found["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]
+    document = serve().get("/openapi.json").json()
+    content = document["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]
     settings = content["application/json"]["schema"]["properties"]["quorum"]["properties"]
-    assert settings["k"]["minimum"] == 1
+    assert (settings["k"]["minimum"], settings["k"]["maximum"]) == (1, 50)
     assert not {"store", "examples", "prompts", "journal", "embeddings"} & set(settings)
-    assert json.dumps(found).count("\\u") == 0
+    assert json.dumps(document).count("\\u") == 0
 
 
 def test_the_embedded_readers_answer_quotes_its_sentence(serve: Serve) -> None:
-    found = serve(model="embedded").ask()
-    answer, _, rest = found.choices[0].message.content.partition("\n\n")
+    completion = serve(model="embedded").ask()
+    answer, _, rest = completion.choices[0].message.content.partition("\n\n")
     assert answer in ("1931", "Not sure. Perhaps: 1931")
     assert "> " in rest.partition("Sources:")[0]
     assert "finished in **1931**" in rest
-    support = found.quorum["support"]
+    support = completion.quorum["support"]
     assert support["sentence"] == "The Lumen Tower was finished in 1931."
     assert 0 < support["certainty"] <= 1
 
 
 def test_a_program_gets_no_quote_with_the_answer(serve: Serve) -> None:
-    found = serve(model="embedded").ask(extra_body={"quorum": {"sources": False}})
-    assert found.choices[0].message.content == "1931"
-    assert found.quorum["support"]["sentence"]
+    completion = serve(model="embedded").ask(extra_body={"quorum": {"sources": False}})
+    assert completion.choices[0].message.content == "1931"
+    assert completion.quorum["support"]["sentence"]
 
 
-LONG = "The Lumen Tower was finished in 1931, after a strike of its builders that took two years. It stands in Vell."
+LONG_ANSWER = (
+    "The Lumen Tower was finished in 1931, after a strike of its builders that took two years. It stands in Vell."
+)
 
 
 def test_a_long_answer_streams_as_it_is_written_without_thoughts(serve: Serve, openai_server: OpenAIServer) -> None:
-    openai_server.reply(f"<think>1931? Yes.</think>{LONG}")
+    openai_server.reply(f"<think>1931? Yes.</think>{LONG_ANSWER}")
     chunks: list[Any] = list(serve().ask(stream=True, extra_body={"quorum": {"answer_type": "long", "sources": False}}))
     pieces = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content]
     assert len(pieces) > 5
-    assert "".join(pieces) == LONG == chunks[-1].quorum["answer"]
+    assert "".join(pieces) == LONG_ANSWER == chunks[-1].quorum["answer"]
 
 
 def test_votes_stream_as_they_come_and_then_the_answer(serve: Serve, openai_server: OpenAIServer) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from api_server import Api, Serve
 from openai_server import OpenAIServer, Request
 
-ALONE = "When was the Lumen Tower finished?"
+STAND_ALONE_QUESTION = "When was the Lumen Tower finished?"
 MESSAGES = [
     {"role": "system", "content": "You are a pirate."},
     {"role": "user", "content": "Where is the Lumen Tower?"},
@@ -17,8 +17,8 @@ MESSAGES = [
 
 def reader(request: Request) -> str:
     if "Last question:" in request.text:
-        return ALONE
-    return "1931" if ALONE in request.text else "unknown"
+        return STAND_ALONE_QUESTION
+    return "1931" if STAND_ALONE_QUESTION in request.text else "unknown"
 
 
 def ask(api: Api, **more: Any) -> Any:
@@ -28,12 +28,12 @@ def ask(api: Api, **more: Any) -> Any:
 
 def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
-    found = ask(serve())
-    assert found.choices[0].message.content.startswith("1931\n\nSources:")
-    assert found.quorum["question"] == ALONE
-    usage = found.quorum["usage"]
+    completion = ask(serve())
+    assert completion.choices[0].message.content.startswith("1931\n\nSources:")
+    assert completion.quorum["question"] == STAND_ALONE_QUESTION
+    usage = completion.quorum["usage"]
     assert usage["stand_alone"]["calls"] == 1
-    assert found.usage.prompt_tokens == sum(one["input_tokens"] for one in usage.values())
+    assert completion.usage.prompt_tokens == sum(item["input_tokens"] for item in usage.values())
     rewriting = openai_server.chats()[0].text
     assert "User: Where is the Lumen Tower?\nAssistant: In Vell.\n" in rewriting
     assert not any(word in rewriting for word in ("pirate", "ignored", "Sources:", "harbour"))
@@ -43,15 +43,15 @@ def test_a_stream_of_a_follow_up_gives_the_same_answer(serve: Serve, openai_serv
     openai_server.reply(reader)
     api = serve()
     chunks: list[Any] = list(ask(api, stream=True))
-    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
-    assert said == ask(api).choices[0].message.content
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text == ask(api).choices[0].message.content
 
 
 def test_a_client_may_leave_earlier_messages_out(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
-    found = ask(serve(), extra_body={"quorum": {"history": False}})
-    assert found.quorum["answer"] == "unknown"
-    assert "question" not in found.quorum
+    completion = ask(serve(), extra_body={"quorum": {"history": False}})
+    assert completion.quorum["answer"] == "unknown"
+    assert "question" not in completion.quorum
     assert len(openai_server.chats()) == 1
 
 

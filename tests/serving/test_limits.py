@@ -44,9 +44,9 @@ def test_a_key_is_demanded_of_everything_but_health(serve: Serve, openai_server:
     "headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}, {"origin": "null"}, {"host": "["}]
 )
 def test_without_a_key_foreign_sites_are_refused(headers: dict[str, str], serve: Serve) -> None:
-    found = serve().get("/v1/models", **headers)
-    assert found.status_code == 403
-    assert found.json()["error"]["code"].startswith("forbidden")
+    response = serve().get("/v1/models", **headers)
+    assert response.status_code == 403
+    assert response.json()["error"]["code"].startswith("forbidden")
 
 
 def test_a_request_keeps_its_id_or_gets_one(serve: Serve) -> None:
@@ -127,17 +127,17 @@ def test_allowed_collections_must_exist(store: Path) -> None:
 def test_figures_are_counted_by_method(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     api = serve()
-    found = api.ask()
+    completion = api.ask()
     text = api.get("/metrics").text
     assert 'quorum_questions_total{method="concat",outcome="answered"} 1' in text
     assert 'quorum_calls_total{method="concat"} 1' in text
-    assert f'quorum_tokens_total{{method="concat",direction="input"}} {found.usage.prompt_tokens}' in text
+    assert f'quorum_tokens_total{{method="concat",direction="input"}} {completion.usage.prompt_tokens}' in text
     assert 'quorum_seconds_bucket{method="concat",le="+Inf"} 1' in text
     assert "quorum_under_way 0" in text
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("message", "shown"),
     [
         ("no file /srv/x/y.txt here", "no file [hidden] here"),
         ("at http://10.0.0.1:80/v1: and/or 1/2", "at [hidden] and/or 1/2"),
@@ -145,5 +145,5 @@ def test_figures_are_counted_by_method(serve: Serve, openai_server: OpenAIServer
         ("the store .own-store has", "the store [hidden] has"),
     ],
 )
-def test_paths_of_the_server_are_hidden(said: str, shown: str) -> None:
-    assert hide_places(said, Context(store=".own-store")) == shown
+def test_paths_of_the_server_are_hidden(message: str, shown: str) -> None:
+    assert hide_places(message, Context(store=".own-store")) == shown

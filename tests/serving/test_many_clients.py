@@ -12,7 +12,7 @@ from openai_server import OpenAIServer, Response
 
 from quorum.models.scripted import ScriptedModel
 
-CLIENTS = 200
+CLIENT_COUNT = 200
 
 
 def repeat_number(messages: list[BaseMessage]) -> str:
@@ -25,16 +25,16 @@ async def test_two_hundred_clients_at_once_each_get_their_own_answer(serve: Serv
     client = openai.AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0, timeout=300)
 
     async def ask(number: int) -> str:
-        asked: dict[str, Any] = {"model": "no_retrieval", "messages": [{"role": "user", "content": f"number {number}"}]}
+        body: dict[str, Any] = {"model": "no_retrieval", "messages": [{"role": "user", "content": f"number {number}"}]}
         if number % 2:
-            return str((await client.chat.completions.create(**asked)).choices[0].message.content)
-        chunks = await client.chat.completions.create(**asked, stream=True)
+            return str((await client.chat.completions.create(**body)).choices[0].message.content)
+        chunks = await client.chat.completions.create(**body, stream=True)
         return "".join([chunk.choices[0].delta.content or "" async for chunk in chunks])
 
     async with client:
-        assert await asyncio.gather(*map(ask, range(CLIENTS))) == [str(number) for number in range(CLIENTS)]
+        assert await asyncio.gather(*map(ask, range(CLIENT_COUNT))) == [str(number) for number in range(CLIENT_COUNT)]
     text = (await asyncio.to_thread(api.get, "/metrics")).text
-    assert f'quorum_questions_total{{method="no_retrieval",outcome="answered"}} {CLIENTS}' in text
+    assert f'quorum_questions_total{{method="no_retrieval",outcome="answered"}} {CLIENT_COUNT}' in text
     assert "quorum_under_way 0" in text
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from quorum.serving.mcp_server import make_mcp_app
 ROOT = Path(__file__).parents[2]
 TOKEN = "the-key-of-this-mcp-server"
 QUESTION = "When was the Lumen Tower finished?"
-OFFLINE = f"""
+OFFLINE_SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
 import conftest  # from here on this process reaches this machine alone
@@ -37,7 +37,7 @@ async def open_stdio_client(store: Path, model: OpenAIServer) -> AsyncIterator[C
     """A client of `quorum mcp` as a process."""
     args = ["mcp", "--store", str(store), "--collection", "towers", "--model", "openai:test", "--retriever", "bm25"]
     env = {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
-    command = StdioServerParameters(command=sys.executable, args=["-c", OFFLINE, *args], env=env)
+    command = StdioServerParameters(command=sys.executable, args=["-c", OFFLINE_SCRIPT, *args], env=env)
     async with Client(command, read_timeout_seconds=120) as client:
         yield client
 
@@ -62,8 +62,8 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
     assert set((await client.call_tool("collections")).structured_content) == {"towers"}
     assert "concat_pf" in (await client.call_tool("methods")).structured_content
 
-    found = await client.call_tool("search", {"query": "harbour"})
-    [passage] = found.structured_content["passages"]
+    result = await client.call_tool("search", {"query": "harbour"})
+    [passage] = result.structured_content["passages"]
     assert "harbour of Vell" in passage["text"]
 
     model.reply("1931")
@@ -72,8 +72,8 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
     async def note(done: float, total: float | None, message: str | None) -> None:
         steps.append(message)
 
-    asked = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
-    answer = await client.call_tool("ask", asked, progress_callback=note)
+    arguments = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
+    answer = await client.call_tool("ask", arguments, progress_callback=note)
     assert not answer.is_error
     assert answer.content[0].text.startswith("1931\n\nSources:\n1. Towers (towers.jsonl, line 1):")  # type: ignore[union-attr]
     assert answer.structured_content["answer"] == "1931"
@@ -82,7 +82,7 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
     assert "finished in 1931" in source.text  # type: ignore[union-attr]
 
     for wrong in ({"collection": "private"}, {"method": "nothing"}, {"settings": {"store": "/etc"}}):
-        refused = await client.call_tool("ask", asked | wrong)
+        refused = await client.call_tool("ask", arguments | wrong)
         assert refused.is_error
     for place in ("private/passages/private", "towers/passages/none", "towers/passages/..%2F..%2Fetc"):
         with pytest.raises(MCPError):
@@ -105,10 +105,10 @@ async def test_an_agent_uses_the_tools_over_http(mode: str, serve: Serve, openai
 async def test_a_failure_is_reported_without_paths_of_the_server(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(500, f"no space in /srv/secret at {openai_server.url}"))
     async with open_http_client(serve(tokens=(TOKEN,), page=make_mcp_app).url) as client:
-        found = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
-    assert found.is_error
-    assert "no space in [hidden]" in found.content[0].text  # type: ignore[union-attr]
-    assert "127.0.0.1" not in found.content[0].text  # type: ignore[union-attr]
+        result = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
+    assert result.is_error
+    assert "no space in [hidden]" in result.content[0].text  # type: ignore[union-attr]
+    assert "127.0.0.1" not in result.content[0].text  # type: ignore[union-attr]
 
 
 async def test_limits_hold_for_agents_too(serve: Serve, openai_server: OpenAIServer) -> None:
@@ -120,6 +120,29 @@ async def test_limits_hold_for_agents_too(serve: Serve, openai_server: OpenAISer
     assert "1 times a minute" in second.content[0].text  # type: ignore[union-attr]
 
 
+async def test_queries_and_bodies_are_bounded(serve: Serve) -> None:
+    api = serve(tokens=(TOKEN,), page=make_mcp_app)
+    async with open_http_client(api.url) as client:
+        found = await client.call_tool("search", {"query": "x" * 20_001})
+        assert found.is_error
+        assert "more than 20,000 characters" in found.content[0].text  # type: ignore[union-attr]
+        empty = await client.call_tool("search", {"query": " "})
+        assert empty.is_error
+    headers = {"authorization": f"Bearer {TOKEN}", "accept": "application/json, text/event-stream"}
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        refused = await http.post(f"{api.url}/mcp", content=b"x" * 2_000_001)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (413, "request_too_large")
+        with suppress(httpx2.TransportError):  # the server may close the connection while it is written to
+            unsized = await http.post(f"{api.url}/mcp", content=send_in_parts())
+            assert unsized.status_code >= 400
+
+
+async def send_in_parts() -> AsyncIterator[bytes]:
+    """A body of 3 MB that does not say how long it is."""
+    for _ in range(300):
+        yield b"x" * 10_000
+
+
 def test_without_the_key_there_are_no_tools(serve: Serve) -> None:
     api = serve(tokens=(TOKEN,), page=make_mcp_app)
     assert api.get("/mcp").status_code == 401
@@ -128,6 +151,6 @@ def test_without_the_key_there_are_no_tools(serve: Serve) -> None:
 def test_help_works_without_the_extra(quorum: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     assert quorum("mcp", "--help").code == 0
-    ran = quorum("mcp")
-    assert ran.code == 2
-    assert "needs the extra [mcp]" in ran.err
+    run = quorum("mcp")
+    assert run.code == 2
+    assert "needs the extra [mcp]" in run.err

@@ -26,13 +26,13 @@ main()
 
 @pytest.fixture
 def process(store: Path, openai_server: OpenAIServer) -> Iterator["subprocess.Popen[str]"]:
-    told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    told |= {"OPENAI_BASE_URL": openai_server.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    environment |= {"OPENAI_BASE_URL": openai_server.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
     args = ["serve", "--no-page", "--port", "0", "--store", str(store), "--collection", "towers"]
     args += ["--model", "openai:test", "--retriever", "bm25"]
     with subprocess.Popen(
         [sys.executable, "-u", "-c", BASE_INSTALL, *args],
-        env=told,
+        env=environment,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -62,5 +62,5 @@ def test_an_answer_under_way_is_given_before_the_server_ends(
 
 
 def test_a_missing_collection_is_reported_at_start(quorum: Quorum) -> None:
-    ran = quorum("serve", "--no-page", "--port", "0", "--collection", "nosuch")
-    assert (ran.code, ran.err.startswith("quorum: There is no collection 'nosuch'")) == (2, True)
+    run = quorum("serve", "--no-page", "--port", "0", "--collection", "nosuch")
+    assert (run.code, run.err.startswith("quorum: There is no collection 'nosuch'")) == (2, True)

@@ -46,7 +46,7 @@ def test_a_cascade_is_a_model_that_asks_the_owners_system(
 ) -> None:
     openai_server.reply("1931")
     api = serve(model="embedded", composed=(f"cheap={write_cascade(system)}",), systems={"mine": system})
-    listed = {one["id"]: one["description"] for one in api.get("/v1/models").json()["data"]}
+    listed = {item["id"]: item["description"] for item in api.get("/v1/models").json()["data"]}
     assert listed["cheap@towers"] == listed["cheap"] == "A cascade: mine (accepted: known), else concat."
     known, unknown = (api.ask(question, model="cheap").quorum for question in ("Who built it?", QUESTION))
     assert (known["answer"], list(known["usage"])) == ("Ada Korn", ["system"])
@@ -113,10 +113,10 @@ def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, o
     Path("passages.jsonl").write_text(json.dumps(GIVEN) + "\n")
     file = write_cascade(system)
     command = ("ask", QUESTION, "--method", file, "--passages", "passages.jsonl")
-    ran = quorum(*command, "--system", f"mine={system}", "--json", "--trace")
-    assert ran.code == 0, ran.err
-    assert json.loads(ran.out)["answer"] == "1931"
-    assert "Error in" not in ran.err
+    run = quorum(*command, "--system", f"mine={system}", "--json", "--trace")
+    assert run.code == 0, run.err
+    assert json.loads(run.out)["answer"] == "1931"
+    assert "Error in" not in run.err
     missing, other = quorum(*command), quorum(*command, "--system", f"mine={OTHER}")
     assert (missing.code, other.code) == (2, 2)
     assert "give it: --system mine=SPEC" in missing.err
@@ -131,7 +131,7 @@ def test_a_comparison_names_the_system_beside_the_cascade(
     openai_server.reply("1931")
     record = {"id": "1", "question": QUESTION, "answers": ["1931"], "passages": [GIVEN]}
     Path("questions.jsonl").write_text(json.dumps(record) + "\n")
-    ran = quorum("eval", "questions.jsonl", "--methods", f"{write_cascade(system)},mine={system}", "--out", "results")
-    assert ran.code == 0, ran.err
+    run = quorum("eval", "questions.jsonl", "--methods", f"{write_cascade(system)},mine={system}", "--out", "results")
+    assert run.code == 0, run.err
     rows = [json.loads(line) for line in Path("results/results.jsonl").read_text().splitlines()]
     assert [(row["method"].partition("-")[0], row["em"]) for row in rows] == [("cascade", 1.0), ("mine", 0.0)]

@@ -9,13 +9,13 @@ from openai_server import OpenAIServer
 from quorum.serving.conversation import Message
 from quorum.serving.side_tasks import find_task_kind, write_fallback
 
-CHAT = "<chat_history>\nUSER: When was the Lumen Tower finished?\nASSISTANT: 1931\n</chat_history>"
-GUIDE = "### Guidelines:\n- Short.\n### Output:\nJSON format: {}\n### Chat History:\n"
+CHAT_HISTORY = "<chat_history>\nUSER: When was the Lumen Tower finished?\nASSISTANT: 1931\n</chat_history>"
+GUIDELINES = "### Guidelines:\n- Short.\n### Output:\nJSON format: {}\n### Chat History:\n"
 
 
 def webui(task: str) -> str:
     """A task as Open WebUI lays it out."""
-    return f"### Task:\n{task}\n{GUIDE}{CHAT}"
+    return f"### Task:\n{task}\n{GUIDELINES}{CHAT_HISTORY}"
 
 
 TASKS = {
@@ -59,8 +59,8 @@ def test_a_plain_question_is_no_side_task(text: str) -> None:
 
 
 def test_the_embedded_model_has_a_short_fallback() -> None:
-    said = {name: write_fallback(name, text) for name, text in TASKS.items() if name != "emoji"}
-    assert {name: json.loads(text)[name] for name, text in said.items()} == {
+    fallbacks = {name: write_fallback(name, text) for name, text in TASKS.items() if name != "emoji"}
+    assert {name: json.loads(text)[name] for name, text in fallbacks.items()} == {
         "title": "When was the Lumen Tower finished",
         "tags": ["General"],
         "follow_ups": [],
@@ -73,14 +73,14 @@ def test_the_embedded_model_has_a_short_fallback() -> None:
 def test_the_chat_model_answers_without_a_search(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply('{"title": "A tower"}')
     api = serve()
-    found = api.ask(TASKS["title"], model="concat", stream=False, max_tokens=1000)
-    assert found.choices[0].message.content == '{"title": "A tower"}'
-    assert not hasattr(found, "quorum")
+    completion = api.ask(TASKS["title"], model="concat", stream=False, max_tokens=1000)
+    assert completion.choices[0].message.content == '{"title": "A tower"}'
+    assert not hasattr(completion, "quorum")
     assert [request.text for request in openai_server.chats()] == [TASKS["title"]]
     assert 'quorum_questions_total{method="side_task",outcome="answered"} 1' in api.get("/metrics").text
 
 
 def test_the_embedded_model_is_not_asked(serve: Serve, openai_server: OpenAIServer) -> None:
-    found = serve(model="embedded").ask(LIBRECHAT)
-    assert found.choices[0].message.content == "When was it"
-    assert found.usage.total_tokens == 0
+    completion = serve(model="embedded").ask(LIBRECHAT)
+    assert completion.choices[0].message.content == "When was it"
+    assert completion.usage.total_tokens == 0

@@ -64,7 +64,7 @@ def read_artifact(response: Any) -> str:
 
 
 async def find_assistant(client: LangGraphClient, graph: str) -> str:
-    [passages] = [one for one in await client.assistants.search(graph_id=graph) if one["name"] == graph]
+    [passages] = [item for item in await client.assistants.search(graph_id=graph) if item["name"] == graph]
     return passages["assistant_id"]
 
 

@@ -50,7 +50,7 @@ async def values(client: LangGraphClient, thread: str) -> dict[str, Any]:
 
 
 async def test_every_method_is_served_and_no_other(client: LangGraphClient) -> None:
-    assert {one["graph_id"] for one in await client.assistants.search(limit=100)} == {*METHODS, "chat"}
+    assert {item["graph_id"] for item in await client.assistants.search(limit=100)} == {*METHODS, "chat"}
 
 
 @each_method

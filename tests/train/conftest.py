@@ -14,7 +14,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 
-from quorum.training.encoder import LINEARS
+from quorum.training.encoder import LINEAR_NAMES
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 
 torch.set_num_threads(1)  # so small a model gains nothing from more
@@ -42,20 +42,22 @@ def random_weights() -> dict[str, Tensor]:
     torch.manual_seed(7)
     hidden, inner = CONFIG["hidden_size"], CONFIG["intermediate_size"]
     sizes = {"word": "vocab_size", "position": "max_position_embeddings", "token_type": "type_vocab_size"}
-    made = {f"embeddings.{name}_embeddings.weight": torch.randn(CONFIG[size], hidden) for name, size in sizes.items()}
+    weights = {
+        f"embeddings.{name}_embeddings.weight": torch.randn(CONFIG[size], hidden) for name, size in sizes.items()
+    }
     norms = ["embeddings.LayerNorm"]
     for number in range(CONFIG["num_hidden_layers"]):
         layer = f"encoder.layer.{number}"
         norms += [f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"]
-        for name in LINEARS:
+        for name in LINEAR_NAMES:
             rows = inner if name == "intermediate.dense" else hidden
             columns = inner if name == "output.dense" else hidden
-            made[f"{layer}.{name}.weight"] = torch.randn(rows, columns) / columns**0.5
-            made[f"{layer}.{name}.bias"] = torch.randn(rows) / 10
+            weights[f"{layer}.{name}.weight"] = torch.randn(rows, columns) / columns**0.5
+            weights[f"{layer}.{name}.bias"] = torch.randn(rows) / 10
     for name in norms:
-        made[f"{name}.weight"] = 1 + torch.randn(hidden) / 10
-        made[f"{name}.bias"] = torch.randn(hidden) / 10
-    return made
+        weights[f"{name}.weight"] = 1 + torch.randn(hidden) / 10
+        weights[f"{name}.bias"] = torch.randn(hidden) / 10
+    return weights
 
 
 def write_base(folder: Path, weights: dict[str, Tensor]) -> Path:
@@ -102,17 +104,17 @@ def context(person: str, verb: str) -> tuple[str, str]:
 @pytest.fixture(scope="session")
 def records() -> list[dict[str, Any]]:
     """Reading data; every fifth question has a passage that does not answer it."""
-    made = []
+    records_so_far = []
     for number, (person, verb) in enumerate((person, verb) for person in PEOPLE for verb in VERBS):
         text, town = context(person, verb)
         record = {"id": f"r{number}", "question": question(person, verb), "source": "people"}
         answers = [{"text": town, "start": text.index(town)}]
         if number % 5 == 4:
             text, answers = f"{person} and rome: {text.replace(town, 'a')}", []
-        made.append(record | {"context": text, "answers": answers})
-    parts = {is_held_out(Example(record["question"], ""), CALIBRATION_PERCENT) for record in made}
+        records_so_far.append(record | {"context": text, "answers": answers})
+    parts = {is_held_out(Example(record["question"], ""), CALIBRATION_PERCENT) for record in records_so_far}
     assert parts == {True, False}
-    return made
+    return records_so_far
 
 
 @pytest.fixture(scope="session")

@@ -24,11 +24,11 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_the_figure_is_that_of_the_authors_package(gpt2: str, capfd: pytest.CaptureFixture[str]) -> None:
     answers, golds = SHORT[:20] + LONG[:20], SHORT[:5] + LONG[:35]
-    found = compute_mauve(answers, [[gold, "another"] for gold in golds], gpt2)
+    value = compute_mauve(answers, [[gold, "another"] for gold in golds], gpt2)
     assert "Featurizing" not in capfd.readouterr().err  # their progress bars
     theirs = mauve.compute_mauve(p_text=answers, q_text=golds, featurize_model_name=gpt2, max_text_length=128)
-    assert found == pytest.approx(100 * theirs.mauve, abs=1e-6)
-    assert 0 < found < 99
+    assert value == pytest.approx(100 * theirs.mauve, abs=1e-6)
+    assert 0 < value < 99
     assert embed_texts(answers[:3], gpt2).shape == (3, 48)
 
 
@@ -58,8 +58,10 @@ def run_table(folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
         "--out",
         str(folder / "out"),
     ]
-    own = {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "COLUMNS": "200"}
-    return subprocess.run(command, cwd=folder, env=os.environ | own, capture_output=True, text=True, check=False)
+    own_variables = {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "COLUMNS": "200"}
+    return subprocess.run(
+        command, cwd=folder, env=os.environ | own_variables, capture_output=True, text=True, check=False
+    )
 
 
 def test_a_table_reports_it(tmp_path: Path) -> None:

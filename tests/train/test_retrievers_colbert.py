@@ -60,14 +60,14 @@ class Counting(TokenEncoder):
 
 async def test_search_ranks_by_maxsim(store: Store, model: Path) -> None:
     context = Context(retriever=f"colbert:{model}", collection="rivers", store=store.where, k=2)
-    found = await search(QUESTION, context)
+    passages = await search(QUESTION, context)
     encoder = get_token_encoder(str(model))
     texts = ["rhine\nthe rhine flows through basel.", "danube\nthe danube flows through vienna.", PASSAGES[2]["text"]]
-    asked = encoder.question(QUESTION)
-    scores = [float((asked @ tokens.T).max(axis=1).sum()) for tokens in encoder.passages(texts)]
+    query_vectors = encoder.question(QUESTION)
+    scores = [float((query_vectors @ tokens.T).max(axis=1).sum()) for tokens in encoder.passages(texts)]
     order = np.argsort(-np.array(scores))[:2]
-    assert [passage["id"] for passage in found] == [PASSAGES[i]["id"] for i in order]
-    assert [passage["score"] for passage in found] == pytest.approx([scores[i] for i in order], abs=0.02)
+    assert [passage["id"] for passage in passages] == [PASSAGES[i]["id"] for i in order]
+    assert [passage["score"] for passage in passages] == pytest.approx([scores[i] for i in order], abs=0.02)
 
 
 @settings(max_examples=25, deadline=None)
@@ -81,12 +81,12 @@ def test_scores_are_the_definition_however_the_tokens_are_cut(
     passages = [Passage(id=str(i), title="", text="") for i in range(len(lengths))]
     starts = np.cumsum([0, *lengths]).astype(np.int64)
     index = TokenIndex(passages, np.concatenate(parts), starts, tokens_at_once=at_once)
-    found = index.scores(question)
-    for part, score in zip(parts, found, strict=True):
+    scores = index.scores(question)
+    for part, score in zip(parts, scores, strict=True):
         if len(part):
             assert score == pytest.approx((question @ part.astype(np.float32).T).max(axis=1).sum(), abs=1e-4)
         else:
-            assert all(score < other for other, length in zip(found, lengths, strict=True) if length)
+            assert all(score < other for other, length in zip(scores, lengths, strict=True) if length)
 
 
 def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store, model: Path) -> None:
@@ -128,12 +128,12 @@ def test_threads_share_one_built_index(store: Store, model: Path) -> None:
 
 async def test_unusable_models_are_refused_in_one_sentence(store: Store, tmp_path: Path) -> None:
     plain = tiny_models.write_bert(tmp_path / "plain")
-    for name, said in (
+    for name, message in (
         (str(plain), "was not trained for late interaction; give a ColBERT model"),
         (str(tmp_path / "none"), "There is no model in"),
         ("no/such-model", "'no/such-model' cannot be loaded .its config.json was not found"),
         (" ", "There is no retriever"),
     ):
-        with pytest.raises(SetupError, match=said):
+        with pytest.raises(SetupError, match=message):
             await search(QUESTION, Context(retriever=f"colbert:{name}", collection="rivers", store=store.where))
     assert not list((store.folder / "colbert").glob("*/new-*"))

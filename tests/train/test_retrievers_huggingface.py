@@ -90,14 +90,14 @@ def test_dpr_models_give_the_vectors_of_the_original(encoders: dict[str, Path]) 
     from transformers import AutoTokenizer, DPRContextEncoder, DPRQuestionEncoder
 
     pair = embeddings(f"huggingface:{encoders['questions']}|{encoders['passages']}?similarity=dot")
-    for kind, name, found in (
+    for kind, name, vectors in (
         (DPRQuestionEncoder, "questions", pair.embed_query(QUESTION)),
         (DPRContextEncoder, "passages", pair.embed_documents([QUESTION])[0]),
     ):
         model: Any = kind.from_pretrained(encoders[name]).eval()
         with torch.inference_mode():
             tokens = AutoTokenizer.from_pretrained(encoders[name])(QUESTION, return_tensors="pt")
-            assert found == pytest.approx(model(**tokens).pooler_output[0].numpy(), abs=1e-5)
+            assert vectors == pytest.approx(model(**tokens).pooler_output[0].numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot"])
@@ -108,15 +108,15 @@ async def test_search_ranks_by_the_similarity_asked_for(
     store = str(tmp_path / "store")
     index_passages(PASSAGES, collection="rivers", store=store, embeddings=spec)
     context = Context(retriever="chroma", collection="rivers", store=store, embeddings=spec, k=3)
-    found = await search(QUESTION, context)
+    passages = await search(QUESTION, context)
     model = embeddings(spec)
     texts = ["\n".join(filter(None, (passage["title"], passage["text"]))) for passage in PASSAGES]
-    asked, stored = np.array(model.embed_query(QUESTION)), np.array(model.embed_documents(texts))
-    scores = stored @ asked
+    query_vector, stored = np.array(model.embed_query(QUESTION)), np.array(model.embed_documents(texts))
+    scores = stored @ query_vector
     if similarity == "cosine":
-        scores /= np.linalg.norm(stored, axis=1) * np.linalg.norm(asked)
-    assert [passage["id"] for passage in found] == [PASSAGES[i]["id"] for i in np.argsort(-scores)]
-    assert [passage["score"] for passage in found] == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
+        scores /= np.linalg.norm(stored, axis=1) * np.linalg.norm(query_vector)
+    assert [passage["id"] for passage in passages] == [PASSAGES[i]["id"] for i in np.argsort(-scores)]
+    assert [passage["score"] for passage in passages] == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
     info = open_store(store).info("rivers")
     assert (info.embedding, info.dimension) == (embedding_name(spec), 32) == (spec, 32)
     with pytest.raises(SetupError, match="was made with the embeddings"):
@@ -124,7 +124,7 @@ async def test_search_ranks_by_the_similarity_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("a|b|c", "names no encoder, or too many"),
         ("a|", "names no encoder, or too many"),
@@ -135,8 +135,8 @@ async def test_search_ranks_by_the_similarity_asked_for(
         ("./none", r"There is no model in '\./none'; give the folder"),
     ],
 )
-def test_an_unusable_spec_is_refused_in_one_sentence(name: str, said: str) -> None:
-    with pytest.raises(SetupError, match=said):
+def test_an_unusable_spec_is_refused_in_one_sentence(name: str, message: str) -> None:
+    with pytest.raises(SetupError, match=message):
         embeddings(f"huggingface:{name}")
 
 

@@ -83,7 +83,7 @@ def read(encoder: Encoder, rows: list[EncodedExample]) -> list[Logits]:
 
 
 def flatten_logits(logits: list[Logits]) -> np.ndarray:
-    return np.concatenate([np.concatenate([one.start, one.end, [one.answerable]]) for one in logits])
+    return np.concatenate([np.concatenate([logit.start, logit.end, [logit.answerable]]) for logit in logits])
 
 
 def test_a_float_export_equals_torch(
@@ -108,9 +108,9 @@ def test_an_int8_export_is_close_to_torch(
     tokenizer: Tokenizer,
 ) -> None:
     encoder = Encoder(exported(levels))
-    found, expected = read(encoder, rows), [compute_by_torch(model, row) for row in rows]
-    assert np.corrcoef(flatten_logits(found), flatten_logits(expected))[0, 1] > 0.99
-    agree = [a.start.argmax() == b.start.argmax() for a, b in zip(found, expected, strict=True)]
+    outputs, expected = read(encoder, rows), [compute_by_torch(model, row) for row in rows]
+    assert np.corrcoef(flatten_logits(outputs), flatten_logits(expected))[0, 1] > 0.99
+    agree = [a.start.argmax() == b.start.argmax() for a, b in zip(outputs, expected, strict=True)]
     assert np.mean(agree) > 0.9
     texts = [example.context for example in examples]
     # Without VNNI, products of full 8-bit weights saturate in places.
@@ -199,8 +199,8 @@ def test_calibrated_and_evaluated(
 ) -> None:
     folder = exported(127)
     calibrate.main(["--folder", str(folder), "--data", str(data), "--negatives", str(negatives)])
-    made = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
-    fit = Calibration.of(made)
+    manifest = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
+    fit = Calibration.of(manifest)
     assert 0 < fit.threshold_one < 1
     assert 0 < fit.threshold_many < 1
     assert fit.margin > 0

@@ -23,10 +23,10 @@ from quorum.training.finetune import Report, Settings, finetune
 from quorum.training.pairs import Task, read_lines
 
 TOWNS = {"Ana": "Rome", "Bea": "Oslo", "Cal": "Lima", "Dov": "Bonn"}
-FAST = {"rate": 5e-3, "batch": 4, "length": 700, "output": 24}
+FAST_SETTINGS = {"rate": 5e-3, "batch": 4, "length": 700, "output": 24}
 
 
-def silver_line(name: str, town: str, found: bool = True) -> dict[str, Any]:
+def silver_line(name: str, town: str, has_spans: bool = True) -> dict[str, Any]:
     texts = [f"{name} is tall. {name} lives in {town}.", "Cats sleep. Dogs do not."]
     sentence = f"{name} lives in {town}."
     start = texts[0].index(sentence)
@@ -36,14 +36,14 @@ def silver_line(name: str, town: str, found: bool = True) -> dict[str, Any]:
         "question": f"Where does {name} live?",
         "answers": [town],
         "passages": [{"id": i, "title": "", "text": text} for i, text in zip("ab", texts, strict=True)],
-        "silver": [span] if found else [],
+        "silver": [span] if has_spans else [],
         "measure": "strinc",
     }
 
 
 @pytest.fixture(scope="session")
 def silver_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    lines = [silver_line(name, town, found=name != "Dov") for name, town in TOWNS.items()]
+    lines = [silver_line(name, town, has_spans=name != "Dov") for name, town in TOWNS.items()]
     path = tmp_path_factory.mktemp("data") / "silver.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
@@ -53,8 +53,8 @@ def silver_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Folders of tiny bases: seq2seq, causal, and causal with a chat template."""
     folder = tmp_path_factory.mktemp("bases")
-    made = {"t5": tiny.write_t5(folder / "t5"), "llama": tiny.write_llama(folder / "llama")}
-    return made | {"chat": tiny.write_llama(folder / "chat", chat=True), "gpt2": tiny.write_gpt2(folder / "gpt2")}
+    folders = {"t5": tiny.write_t5(folder / "t5"), "llama": tiny.write_llama(folder / "llama")}
+    return folders | {"chat": tiny.write_llama(folder / "chat", chat=True), "gpt2": tiny.write_gpt2(folder / "gpt2")}
 
 
 def ignore_progress(stage: str, done: int, total: int | None) -> None:
@@ -63,7 +63,7 @@ def ignore_progress(stage: str, done: int, total: int | None) -> None:
 
 def trained(task: Task, data: Path, base: Path, out: Path, tell: Any = ignore_progress, **settings: Any) -> Report:
     lines = read_lines(data, task.kind)
-    return finetune(task, lines, data, str(base), out, Settings(**FAST | settings), tell)
+    return finetune(task, lines, data, str(base), out, Settings(**FAST_SETTINGS | settings), tell)
 
 
 def weights(folder: Path) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def test_models_of_every_kind_learn(
     base: str, epochs: int, models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     task, lines = Task("filter", mode="psg"), read_lines(silver_file, "filter")[2:]
-    settings = Settings(**FAST | {"rate": 1e-2, "epochs": epochs, "lora": False})
+    settings = Settings(**FAST_SETTINGS | {"rate": 1e-2, "epochs": epochs, "lora": False})
     report = finetune(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, ignore_progress)
     assert report.losses[-1] < 0.2 < 1 < report.losses[0]
     loaded = load_pretrained(str(tmp_path / "filter"))

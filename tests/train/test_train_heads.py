@@ -21,7 +21,7 @@ from quorum.training.encoder import start_from
 from quorum.training.sentence_cases import IGNORED, make_items, read_cases
 from quorum.training.sentence_filter import Head, collate, export_head, score_sentences, train
 
-SILVER = {
+SILVER_LINE = {
     "id": "1",
     "question": "where does anra live",
     "answers": ["rome"],
@@ -77,7 +77,7 @@ def silver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_labels_of_silver_data(tmp_path: Path) -> None:
     file = tmp_path / "silver.jsonl"
-    file.write_text(json.dumps(SILVER) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(SILVER_LINE) + "\n", encoding="utf-8")
     (case,) = read_cases([file])
     assert case.labels == [[1.0, 0.0], [IGNORED, 0.0]]
     assert [len(find_sentences(p["text"])) for p in case.passages] == [2, 2]
@@ -86,33 +86,33 @@ def test_labels_of_silver_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [{"silver": None}, {"passages": "none"}])
 def test_other_data_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     file = tmp_path / "data.jsonl"
-    file.write_text(json.dumps(SILVER | change) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(SILVER_LINE | change) + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match="line 1: expected silver data"):
         list(read_cases([file]))
 
 
 def test_too_little_data_is_refused(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "silver.jsonl"
-    file.write_text(json.dumps(SILVER) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(SILVER_LINE) + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match="1 questions are too few"):
         train([file], tmp_path / "out", folder=folder, say=lambda line: None)
 
 
 def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: Path, tmp_path: Path) -> None:
-    said: list[str] = []
-    scores = train([silver], tmp_path, folder=folder, epochs=30, rate=3e-3, batch=16, say=said.append)
+    progress: list[str] = []
+    scores = train([silver], tmp_path, folder=folder, epochs=30, rate=3e-3, batch=16, say=progress.append)
     assert scores["f1"] > 0.8
-    assert said[-1].startswith("epoch 30 of 30")
+    assert progress[-1].startswith("epoch 30 of 30")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sentences.json", "sentences.onnx"]
-    made = json.loads((tmp_path / "sentences.json").read_text(encoding="utf-8"))
-    assert made["reader"] == "0" * 12
-    assert 0 < made["threshold"] < 1
+    manifest = json.loads((tmp_path / "sentences.json").read_text(encoding="utf-8"))
+    assert manifest["reader"] == "0" * 12
+    assert 0 < manifest["threshold"] < 1
     model, head = Encoder(folder), SentenceHead(tmp_path, "0" * 12)
-    own = list(read_cases([silver]))[:20]
-    kept = score_sentences(own, model, head, [made["threshold"]])
+    own_cases = list(read_cases([silver]))[:20]
+    kept = score_sentences(own_cases, model, head, [manifest["threshold"]])
     assert kept["share"] < 0.9
-    alone = score_sentences_blocking(own[0].question, own[0].passages, model, head)
-    assert alone == score_sentences_blocking(own[0].question, own[0].passages, model, head)
+    alone = score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
+    assert alone == score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
 
 
 def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
     (tmp_path / "sentences.json").write_text(json.dumps({"reader": "r", "threshold": 0.5}), encoding="utf-8")
     from quorum.models.embedded.heads import SentenceTokens
 
-    found = SentenceHead(tmp_path, "r").probabilities(
+    probabilities = SentenceHead(tmp_path, "r").probabilities(
         [item.states.astype(np.float32) for item in windows], [SentenceTokens(item.members) for item in windows]
     )
-    wanted = [expected[row, : len(one)] for row, one in enumerate(found)]
-    assert np.abs(np.concatenate(found) - np.concatenate(wanted)).max() < 0.05
+    wanted = [expected[row, : len(item)] for row, item in enumerate(probabilities)]
+    assert np.abs(np.concatenate(probabilities) - np.concatenate(wanted)).max() < 0.05
 
 
 def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> None:
@@ -150,14 +150,16 @@ def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> Non
 def test_questions_for_silver_data_from_reading_data(data: Path, tmp_path: Path) -> None:
     examples = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()][:30]
     mined = tmp_path / "negatives.jsonl"
-    wrong = [{"question": one["question"], "negatives": [{"title": "T", "text": "Nobody."}]} for one in examples]
-    mined.write_text("".join(json.dumps(one) + "\n" for one in wrong), encoding="utf-8")
+    wrong = [
+        {"question": example["question"], "negatives": [{"title": "T", "text": "Nobody."}]} for example in examples
+    ]
+    mined.write_text("".join(json.dumps(item) + "\n" for item in wrong), encoding="utf-8")
     out = tmp_path / "questions.jsonl"
     sentence_filter.main(["--reading", str(data), "--negatives", str(mined), "--out", str(out)])
-    made = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert made
-    assert all(len(record["passages"]) == 2 and record["answers"] for record in made)
-    assert all(record["answers"][0] in record["passages"][0]["text"] for record in made)
+    questions = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert questions
+    assert all(len(record["passages"]) == 2 and record["answers"] for record in questions)
+    assert all(record["answers"][0] in record["passages"][0]["text"] for record in questions)
 
 
 def test_the_verdict_head_learns_what_is_linear() -> None:
@@ -178,12 +180,12 @@ def test_questions_beside_passages_of_others_are_labelled_unknown() -> None:
         passages = [{"id": f"p{number}", "title": "", "text": "x"}]
         return {"id": str(number), "question": f"q{number}", "answers": [answer], "passages": passages, "gold": []}
 
-    made = verdict.make_examples([record(1, "yes"), record(2, "No"), record(3, "Rome"), record(4, "no")])
-    assert len(made) > 3
-    own = {(question, passages[0]["id"]): label for question, passages, label in made}
-    assert (own["q1", "p1"], own["q2", "p2"], own["q4", "p4"]) == (0, 1, 1)
-    assert all(label == 2 for (question, id_), label in own.items() if question[1:] != id_[1:])
-    assert not any(question == "q3" for question, _, _ in made)
+    examples = verdict.make_examples([record(1, "yes"), record(2, "No"), record(3, "Rome"), record(4, "no")])
+    assert len(examples) > 3
+    label_of_pair = {(question, passages[0]["id"]): label for question, passages, label in examples}
+    assert (label_of_pair["q1", "p1"], label_of_pair["q2", "p2"], label_of_pair["q4", "p4"]) == (0, 1, 1)
+    assert all(label == 2 for (question, id_), label in label_of_pair.items() if question[1:] != id_[1:])
+    assert not any(question == "q3" for question, _, _ in examples)
 
 
 def test_pooled_states() -> None:

@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from quorum.training.encoder import ADAPTER_SCALE, LINEARS, RANK, TwoTowers, load_base, start_from
+from quorum.training.encoder import ADAPTER_SCALE, LINEAR_NAMES, RANK, TwoTowers, load_base, start_from
 from quorum.training.examples import EncodedExample, Example, encode
 from quorum.training.reader import Mixture, allowed_positions, compute_loss, main, pad, train
 
@@ -94,13 +94,13 @@ def test_names_may_have_a_prefix(base: Path, weights: dict[str, Tensor], tmp_pat
 def adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Low-rank adapters of all linear layers, and a span head, as adapter training writes them."""
     torch.manual_seed(3)
-    made = {"span.weight": torch.randn(2, 32), "span.bias": torch.randn(2)}
+    tensors = {"span.weight": torch.randn(2, 32), "span.bias": torch.randn(2)}
     for number in range(3):
-        for name in LINEARS:
+        for name in LINEAR_NAMES:
             rows, columns = weights[f"encoder.layer.{number}.{name}.weight"].shape
-            made[f"enc.encoder.layer.{number}.{name}.A.weight"] = torch.randn(RANK, columns) / 20
-            made[f"enc.encoder.layer.{number}.{name}.B.weight"] = torch.randn(rows, RANK) / 20
-    return made
+            tensors[f"enc.encoder.layer.{number}.{name}.A.weight"] = torch.randn(RANK, columns) / 20
+            tensors[f"enc.encoder.layer.{number}.{name}.B.weight"] = torch.randn(rows, RANK) / 20
+    return tensors
 
 
 @torch.no_grad()
@@ -111,7 +111,7 @@ def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], t
     save_file(low_rank, tmp_path / "adapter.safetensors")
     merged = dict(weights)
     for number in range(3):
-        for name in LINEARS:
+        for name in LINEAR_NAMES:
             a, b = (low_rank[f"enc.encoder.layer.{number}.{name}.{side}.weight"] for side in "AB")
             merged[f"encoder.layer.{number}.{name}.weight"] = (
                 weights[f"encoder.layer.{number}.{name}.weight"] + ADAPTER_SCALE * b @ a

@@ -14,7 +14,12 @@ from quorum.core.errors import SetupError
 from quorum.training import reader_graph
 
 WIDTH = 4
-OUTPUTS = {"embedding": ["batch", WIDTH], "span": ["batch", WIDTH], "answerable": ["batch"], "hidden": ["batch", WIDTH]}
+OUTPUT_SHAPES = {
+    "embedding": ["batch", WIDTH],
+    "span": ["batch", WIDTH],
+    "answerable": ["batch"],
+    "hidden": ["batch", WIDTH],
+}
 
 
 def make_flat_model() -> onnx.ModelProto:
@@ -38,7 +43,7 @@ def make_flat_model() -> onnx.ModelProto:
         helper.make_node("ReduceSum", ["hidden", "last"], ["answerable"], keepdims=0),
     ]
     inputs = [helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", WIDTH])]
-    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in OUTPUTS.items()]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in OUTPUT_SHAPES.items()]
     graph = helper.make_graph(nodes, "reader", inputs, outputs, constants)
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
@@ -62,11 +67,11 @@ def run(file: Path, outputs: list[str], **more: np.ndarray) -> list[np.ndarray]:
 
 def test_both_branches_compute_what_the_older_graph_did(folder: Path) -> None:
     before = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
-    expected = dict(zip(OUTPUTS, run(folder / "reader.onnx", list(OUTPUTS)), strict=True))
+    expected = dict(zip(OUTPUT_SHAPES, run(folder / "reader.onnx", list(OUTPUT_SHAPES)), strict=True))
     reader_graph.main(["--folder", str(folder)])
     for embeds, names in ((True, reader_graph.EMBEDDING), (False, reader_graph.READING)):
-        found = run(folder / "reader.onnx", list(names), embeds=np.array(embeds))
-        for name, values in zip(names, found, strict=True):
+        outputs = run(folder / "reader.onnx", list(names), embeds=np.array(embeds))
+        for name, values in zip(names, outputs, strict=True):
             assert np.allclose(values, expected[name], atol=1e-5), name
     after = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
     assert after["sha256"] == hashlib.sha256((folder / "reader.onnx").read_bytes()).hexdigest() != before["sha256"]

@@ -23,20 +23,20 @@ PAIRS = [
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("scorers")
-    made = {
+    folders = {
         "t5": tiny.write_t5(folder / "t5"),
         "llama": tiny.write_llama(folder / "llama"),
         "gpt2": tiny.write_gpt2(folder / "gpt2"),
     }
-    return made | {"chat": tiny.write_llama(folder / "chat", chat=True)}
+    return folders | {"chat": tiny.write_llama(folder / "chat", chat=True)}
 
 
 @pytest.mark.parametrize("kind", ["t5", "llama", "gpt2", "chat"])
 async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Path]) -> None:
     """Together in a padded batch as each alone: the sum over the answer's tokens, without the mark of the end."""
-    found = await make_scorer(f"transformers:{models[kind]}").log_probabilities(PAIRS)
+    scores = await make_scorer(f"transformers:{models[kind]}").log_probabilities(PAIRS)
     loaded = load_pretrained(str(models[kind]))
-    for (prompt, text), score in zip(PAIRS, found, strict=True):
+    for (prompt, text), score in zip(PAIRS, scores, strict=True):
         ids, target = loaded.codec.prompt(prompt), loaded.codec.target(text)[:-1]
         if loaded.codec.seq2seq:
             given = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([target])}
@@ -59,10 +59,10 @@ async def test_a_text_that_does_not_fit_is_refused(models: dict[str, Path]) -> N
 
 def test_batches_hold_texts_of_similar_length() -> None:
     lengths = [5, 900, 3, 1000, TOKENS_AT_ONCE + 1, *[40] * 500]
-    made = make_batches(lengths)
-    assert sorted(index for group in made for index in group) == list(range(len(lengths)))
-    assert made[0] == [4]
-    assert all(len(group) * max(lengths[i] for i in group) <= TOKENS_AT_ONCE for group in made[1:])
+    batches = make_batches(lengths)
+    assert sorted(index for group in batches for index in group) == list(range(len(lengths)))
+    assert batches[0] == [4]
+    assert all(len(group) * max(lengths[i] for i in group) <= TOKENS_AT_ONCE for group in batches[1:])
 
 
 def run_command(*arguments: str) -> int:
@@ -82,9 +82,9 @@ def test_from_questions_to_a_filter_by_commands(models: dict[str, Path], capsys:
     capsys.readouterr()
     common = ["silver.jsonl", "--base", str(models["t5"]), "--epochs", "1", "--batch", "2", "--length", "600"]
     assert run_command("filter", "train", *common, "--out", "filter") == 0
-    said = capsys.readouterr()
-    assert "4 examples; training loss by epoch, nats a token:" in said.out
-    assert "use it with --method filco --set context_filter=transformers:filter" in said.err
+    output = capsys.readouterr()
+    assert "4 examples; training loss by epoch, nats a token:" in output.out
+    assert "use it with --method filco --set context_filter=transformers:filter" in output.err
     assert run_command("filter", "train", *common, "--out", "filter") == 0
     assert run_command("filter", "train", *common, "--out", "filter", "--seed", "1") == 2
     assert "is there already (its seed (settings) is 0, not 1)" in capsys.readouterr().err

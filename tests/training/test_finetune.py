@@ -23,7 +23,7 @@ TEXTS = [
     "Masts rust.",
     "The tower,\nfinished in 1931, is red.",
 ]
-SENTENCE, SPLIT = "It was finished in 1931.", "The tower,\nfinished in 1931, is red."
+SENTENCE, SPLIT_SENTENCE = "It was finished in 1931.", "The tower,\nfinished in 1931, is red."
 
 
 def line(number: int = 0, spans: list[tuple[str, str]] | None = None, **changes: Any) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def line(number: int = 0, spans: list[tuple[str, str]] | None = None, **changes:
 
 
 def written(path: Path, *lines: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
 
@@ -86,7 +86,7 @@ async def test_prompts_are_those_that_the_graph_sends(
 
 def test_targets_of_each_task(tmp_path: Path) -> None:
     both, nothing = silver_of(
-        tmp_path / "silver.jsonl", line(spans=[("p3", SPLIT), ("p1", SENTENCE)]), line(1, spans=[])
+        tmp_path / "silver.jsonl", line(spans=[("p3", SPLIT_SENTENCE), ("p1", SENTENCE)]), line(1, spans=[])
     )
     sentences, passages, reader = Task("filter", mode="filco"), Task("filter", mode="psg"), Task("generator")
     assert sentences.pair(both, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
@@ -94,7 +94,7 @@ def test_targets_of_each_task(tmp_path: Path) -> None:
     assert passages.pair(both, 3).target == "1, 3"
     assert {task.pair(nothing, 3).target for task in (sentences, passages)} == {"None"}
     assert reader.pair(both, 2).target == "1931"
-    assert [passage["text"] for passage in reader.passages(both)] == [SENTENCE, SPLIT]
+    assert [passage["text"] for passage in reader.passages(both)] == [SENTENCE, SPLIT_SENTENCE]
     assert [passage["text"] for passage in reader.passages(nothing)] == TEXTS[:1]
 
 
@@ -106,10 +106,10 @@ def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:
         line(2, answers=[" "]),
         line(3, measure="cxmi", answers=["", "1931"]),
     )
-    assert [one["id"] for one in read_lines(path, "filter")] == ["q0", "q2", "q3"]
+    assert [line["id"] for line in read_lines(path, "filter")] == ["q0", "q2", "q3"]
     lines = read_lines(path, "generator")
-    assert [one["id"] for one in lines] == ["q0", "q3"]
-    assert [Task("generator").pair(one, 1).target for one in lines] == ["1931", "1931"]
+    assert [line["id"] for line in lines] == ["q0", "q3"]
+    assert [Task("generator").pair(line, 1).target for line in lines] == ["1931", "1931"]
     assert name_measures(lines) == "cxmi+strinc"
     assert len(read_lines(path, "filter", limit=1)) == 1
     with pytest.raises(SetupError, match="holds no question with passages to learn from"):
@@ -119,7 +119,7 @@ def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:
 def test_a_generator_learns_the_prompts_of_its_answers(tmp_path: Path) -> None:
     lines = silver_of(tmp_path / "silver.jsonl", line(), line(1, answer_type="label"), line(2, answer_type="yes_no"))
     task = Task("generator", context="full")
-    assert [task.prompt(one) for one in lines] == ["answer", "answer_label", "answer_yes_no"]
+    assert [task.prompt(line) for line in lines] == ["answer", "answer_label", "answer_yes_no"]
     assert task.prompts(lines) == {name: get_version(name) for name in ("answer", "answer_label", "answer_yes_no")}
     assert "Claim: When was tower 1 finished?" in task.pair(lines[1], 1).prompt
     assert list(Task("filter").prompts(lines)) == ["filter_sentences"]
@@ -132,9 +132,9 @@ def example(number: int, reply: str = "None") -> dict[str, Any]:
 def test_a_valid_file_has_no_problems(tmp_path: Path) -> None:
     lines = silver_of(tmp_path / "silver.jsonl", *(line(number) for number in range(12)))
     assert export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
-    found = check(tmp_path / "chat.jsonl")
-    assert (found.examples, found.problems, found.notes, found.empty) == (12, [], [], 0)
-    assert found.longest * 11 < found.tokens <= found.longest * 12
+    report = check(tmp_path / "chat.jsonl")
+    assert (report.examples, report.problems, report.notes, report.empty) == (12, [], [], 0)
+    assert report.longest * 11 < report.tokens <= report.longest * 12
     with pytest.raises(SetupError, match="is there already; name another file with --out"):
         export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl")
 
@@ -150,8 +150,8 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "x"}]},
         {"messages": [{"role": "user", "content": "x" * 400}, {"role": "assistant", "content": "x"}]},
     ]
-    found = check(written(tmp_path / "chat.jsonl", *bad), window=100)
-    assert found.problems == [
+    report = check(written(tmp_path / "chat.jsonl", *bad), window=100)
+    assert report.problems == [
         "line 2: repeats line 1; keep one of them.",
         "line 3: contradicts line 1; keep one of them.",
         'line 4: expected {"messages": [{"role": ..., "content": ...}, ...]}.',
@@ -163,9 +163,9 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         "line 8: about 135 tokens, more than 100; show fewer passages.",
         "8 examples; a fine-tuning service takes no fewer than 10.",
     ]
-    found = check(written(tmp_path / "chat.jsonl", *(example(number) for number in range(10))))
-    assert found.problems == []
-    assert found.notes == ["10 of 10 replies are None; the model may learn nothing else."]
+    report = check(written(tmp_path / "chat.jsonl", *(example(number) for number in range(10))))
+    assert report.problems == []
+    assert report.notes == ["10 of 10 replies are None; the model may learn nothing else."]
 
 
 def run_command(*arguments: str) -> int:
@@ -196,9 +196,9 @@ def test_the_commands_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_training_without_its_packages_says_what_to_install(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     written(Path("silver.jsonl"), line())
     assert run_command(command, "train", "silver.jsonl", "--out", "made", "--base", "nowhere") == 2
-    said = capsys.readouterr().err
-    assert f"Training a {command} needs the package torch" in said
-    assert "pip install -e '.[train]'" in said
+    output = capsys.readouterr().err
+    assert f"Training a {command} needs the package torch" in output
+    assert "pip install -e '.[train]'" in output
     assert not Path("made").exists()
     written(Path("passages.jsonl"), {"id": "p", "text": TEXTS[0]})
     ask = ["ask", "Who?", "--method", "filco", "--passages", "passages.jsonl"]

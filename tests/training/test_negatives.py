@@ -12,23 +12,27 @@ from quorum.core.text import contains_answer
 from quorum.training.examples import read_negatives
 from quorum.training.negatives import draw_questions, main, mine_negatives, parse_options, read_questions
 
-LONG = (
+LONG_TEXT = (
     " It stands beside the river, and every summer thousands of people come to look at it from the old stone quay." * 2
 )
 CORPUS = [
-    {"id": "gold", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931." + LONG},
-    {"id": "also", "title": "1931", "text": "In that year the Lumen Tower opened." + LONG},  # the answer is its title
-    {"id": "wrong", "title": "Lumen Tower", "text": "The Lumen Tower has a lift and was painted in 1950." + LONG},
-    {"id": "mast", "title": "Iron Mast", "text": "The Iron Mast is a tower that was finished in 1950." + LONG},
-    {"id": "copy", "title": "Copy", "text": "The Iron Mast is a tower that was finished in 1950." + LONG},
+    {"id": "gold", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931." + LONG_TEXT},
+    {
+        "id": "also",
+        "title": "1931",
+        "text": "In that year the Lumen Tower opened." + LONG_TEXT,
+    },  # the answer is its title
+    {"id": "wrong", "title": "Lumen Tower", "text": "The Lumen Tower has a lift and was painted in 1950." + LONG_TEXT},
+    {"id": "mast", "title": "Iron Mast", "text": "The Iron Mast is a tower that was finished in 1950." + LONG_TEXT},
+    {"id": "copy", "title": "Copy", "text": "The Iron Mast is a tower that was finished in 1950." + LONG_TEXT},
     {"id": "short", "title": "Lumen Tower", "text": "The Lumen Tower was finished late."},
-    {"id": "tested", "title": "Lumen Tower", "text": "When the Lumen Tower was finished, people sang." + LONG},
+    {"id": "tested", "title": "Lumen Tower", "text": "When the Lumen Tower was finished, people sang." + LONG_TEXT},
     {"id": "other", "title": "Otters", "text": "Otters eat fish. " * 20},
 ]
 QUESTION = {"id": "q1", "question": "When was the Lumen Tower finished?", "answers": ["1931"], "gold": ["gold"]}
-CONTEXT = "Reeds grow at the Lumen Tower, and herons nest there, as Ada Brook wrote." + LONG
-OTTERS = "Otters. " * 30
-READING = [
+CONTEXT = "Reeds grow at the Lumen Tower, and herons nest there, as Ada Brook wrote." + LONG_TEXT
+OTTERS_TEXT = "Otters. " * 30
+READING_EXAMPLES = [
     {
         "id": "r1",
         "question": "Who wrote of herons at the tower?",
@@ -56,7 +60,7 @@ def files() -> list[str]:
     """The arguments of a run over a corpus and two kinds of questions."""
     write("corpus.jsonl.gz", CORPUS)
     write("qa.jsonl", [QUESTION])
-    write("reading.jsonl", [record | {"source": f"set{n}"} for n, record in enumerate(READING)])
+    write("reading.jsonl", [record | {"source": f"set{n}"} for n, record in enumerate(READING_EXAMPLES)])
     write("dev.jsonl", [{"question": "?", "answers": [], "passages": [CORPUS[6]], "gold": ["elsewhere"]}])
     return [
         *("--corpus", "corpus.jsonl.gz", "reading.jsonl", "--questions", "qa.jsonl", "reading.jsonl"),
@@ -73,16 +77,16 @@ def mine_by_command(arguments: list[str]) -> dict[str, list[dict[str, str]]]:
 
 
 def test_wrong_passages_of_the_same_search(files: list[str]) -> None:
-    found = mine_by_command(files)
-    assert {passage["text"].split(".")[0] for passage in found["q1"]} == {
+    mined = mine_by_command(files)
+    assert {passage["text"].split(".")[0] for passage in mined["q1"]} == {
         "The Lumen Tower has a lift and was painted in 1950",
         "The Iron Mast is a tower that was finished in 1950",
         "Reeds grow at the Lumen Tower, and herons nest there, as Ada Brook wrote",
     }
-    assert len(found["r1"]) == 1
-    assert found["r1"][0]["text"] != CONTEXT
-    assert "r2" not in found  # without an answer, nothing can be told to be wrong
-    for passage in found["q1"]:
+    assert len(mined["r1"]) == 1
+    assert mined["r1"][0]["text"] != CONTEXT
+    assert "r2" not in mined  # without an answer, nothing can be told to be wrong
+    for passage in mined["q1"]:
         assert set(passage) == {"title", "text"}
         assert not contains_answer(passage["title"] + " " + passage["text"], ["1931"])
     examples = read_negatives(Path("out.jsonl.gz"))
@@ -99,23 +103,26 @@ def test_mining_negatives_is_reproducible(files: list[str]) -> None:
 
 def test_options_limit_the_negatives_and_their_sources(files: list[str]) -> None:
     assert [len(found) for found in mine_by_command([*files, "--per-question", "2"]).values()] == [2, 2, 2]
-    found = mine_by_command([*files, "--sources", "set2", "--out", "out.jsonl"])
-    assert set(found) == {"q1", "r3"}
-    assert "Reeds" not in json.dumps(found)  # its source is not among them
+    mined = mine_by_command([*files, "--sources", "set2", "--out", "out.jsonl"])
+    assert set(mined) == {"q1", "r3"}
+    assert "Reeds" not in json.dumps(mined)  # its source is not among them
 
 
 def test_a_draw_is_by_seed_and_in_order() -> None:
     records = [{"id": f"q{n}", "question": f"What is {n}?", "answers": ["x"]} for n in range(200)]
     path = Path(write("many.jsonl", records))
-    ids = {seed: [int(asked.id[1:]) for asked in draw_questions(read_questions(path, 3), 20, seed)] for seed in (1, 2)}
+    ids = {
+        seed: [int(question.id[1:]) for question in draw_questions(read_questions(path, 3), 20, seed)]
+        for seed in (1, 2)
+    }
     assert ids[1] != ids[2]
-    assert all(one == sorted(one) and len(set(one)) == 20 for one in ids.values())
+    assert all(item == sorted(item) and len(set(item)) == 20 for item in ids.values())
     assert [asked.id for asked in draw_questions(read_questions(path, 3), 20, 1)] == [f"q{n}" for n in ids[1]]
     assert len(draw_questions(read_questions(path, 3), 500, 1)) == 200
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (["--corpus", "nowhere.jsonl"], "no file nowhere.jsonl"),
         (["--corpus", "qa.jsonl"], "expected a passage"),
@@ -126,11 +133,11 @@ def test_a_draw_is_by_seed_and_in_order() -> None:
         (["--out", "nowhere/out.jsonl"], "no folder nowhere"),
     ],
 )
-def test_invalid_input_is_refused_in_one_sentence(files: list[str], change: list[str], said: str) -> None:
+def test_invalid_input_is_refused_in_one_sentence(files: list[str], change: list[str], message: str) -> None:
     write("small.jsonl", CORPUS[5:6])
-    write("unanswered.jsonl", READING[1:2])
-    write("strange.jsonl", [READING[0] | {"answers": ["Ada Brook"]}])
-    with pytest.raises(SetupError, match=said):
+    write("unanswered.jsonl", READING_EXAMPLES[1:2])
+    write("strange.jsonl", [READING_EXAMPLES[0] | {"answers": ["Ada Brook"]}])
+    with pytest.raises(SetupError, match=message):
         mine_negatives(parse_options([*files, *change]))
     assert not list(Path().glob("out*"))
 

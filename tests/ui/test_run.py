@@ -48,13 +48,13 @@ async def asked(methods: str, store: str, **settings: str) -> Run:
 async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     run = await asked("concat,post_fusion", store)
-    assert [(one.name, one.phase, (one.result or {})["answer"]) for one in run.answers] == [
+    assert [(answer.name, answer.phase, (answer.result or {})["answer"]) for answer in run.answers] == [
         ("concat", "done", "1931"),
         ("post_fusion", "done", "1931"),
     ]
     voting = run.answers[1]
     assert list_visited_nodes(voting) == [("retrieve", 1), ("passage_answer", 2), ("vote", 1)]
-    assert {name: (one.phase, one.begun, one.ended) for name, one in list_node_states(voting).items()} == {
+    assert {name: (state.phase, state.begun, state.ended) for name, state in list_node_states(voting).items()} == {
         "begin": ("done", 1, 1),
         "retrieve": ("done", 1, 1),
         "passage_answer": ("done", 2, 2),
@@ -63,7 +63,9 @@ async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, op
     assert count_totals(voting)[0] == 2
     again = load_run(run.id, FOLDER)
     assert (again.query, again.answers[1].result) == (run.query, voting.result)
-    assert [list_visited_nodes(one) for one in again.answers] == [list_visited_nodes(one) for one in run.answers]
+    assert [list_visited_nodes(answer) for answer in again.answers] == [
+        list_visited_nodes(answer) for answer in run.answers
+    ]
     assert not again.is_running
 
 
@@ -96,9 +98,9 @@ async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server
     assert run.task is not None
     await run.task
     openai_server.release()
-    assert [one.phase for one in run.answers] == ["done", "stopped"]
+    assert [answer.phase for answer in run.answers] == ["done", "stopped"]
     assert list_node_states(run.answers[1])["passage_answer"].phase == "stopped"
-    assert [one.phase for one in load_run(run.id, FOLDER).answers] == ["done", "stopped"]
+    assert [answer.phase for answer in load_run(run.id, FOLDER).answers] == ["done", "stopped"]
 
 
 async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServer) -> None:
@@ -109,7 +111,7 @@ async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServe
     assert "no such key" in (denied.error or "")
     assert "no collection 'nowhere'" in (missing.error or "")
     assert list_node_states(missing)["retrieve"].phase == "failed"
-    assert all("\n" not in (one.error or "") for one in run.answers)
+    assert all("\n" not in (answer.error or "") for answer in run.answers)
 
 
 async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal(
@@ -160,7 +162,7 @@ def test_the_list_of_past_runs_is_newest_first_and_skips_other_files() -> None:
         save_run(Run(id_, Query(f"Question {id_}"), 1.0, [Answer("concat", "concat", "failed", error="no")]), FOLDER)
     (FOLDER / "20260101-000009-abcdef.json").write_text("{}")
     (FOLDER / "notes.json").write_text("{}")
-    assert [one.id for one in list_past_runs(FOLDER)] == ids[::-1]
+    assert [run.id for run in list_past_runs(FOLDER)] == ids[::-1]
     assert list_past_runs(FOLDER)[0].question == f"Question {ids[-1]}"
 
 

@@ -103,7 +103,9 @@ async def test_a_file_of_the_same_name_takes_the_place_of_the_one_before() -> No
     base = Context(store="here")
     for text in (b"Lima is the capital of Peru.", b"Quito is the capital of Ecuador."):
         await index_uploads(IndexingJob("my-own"), [("capital.txt", make_save(text))], base)
-    assert [one["text"] for one in open_store("here").passages("my-own")[1]] == ["Quito is the capital of Ecuador."]
+    assert [passage["text"] for passage in open_store("here").passages("my-own")[1]] == [
+        "Quito is the capital of Ecuador."
+    ]
 
 
 async def test_an_error_that_stops_the_upload_is_reported_in_one_sentence() -> None:

@@ -10,11 +10,11 @@ from typing import Any
 from quorum.core.errors import SetupError
 from quorum.datasets.formats.convert import Format, UnusableRecord
 from quorum.datasets.formats.files import read_values
-from quorum.datasets.formats.open_domain import DPR, FLASHRAG, KILT, NQ, OURS, TRIVIAQA, WEBQUESTIONS
+from quorum.datasets.formats.open_domain import DPR, FLASHRAG, KILT, NQ, OWN_FORMAT, TRIVIAQA, WEBQUESTIONS
 from quorum.datasets.formats.reading import ASQA, FEVER, HOTPOTQA, SQUAD, STRATEGYQA
 from quorum.datasets.records import Record, preview_value
 
-FORMATS = (DPR, TRIVIAQA, HOTPOTQA, STRATEGYQA, WEBQUESTIONS, FEVER, ASQA, KILT, FLASHRAG, SQUAD, OURS, NQ)
+FORMATS = (DPR, TRIVIAQA, HOTPOTQA, STRATEGYQA, WEBQUESTIONS, FEVER, ASQA, KILT, FLASHRAG, SQUAD, OWN_FORMAT, NQ)
 
 
 def read_records(path: Path, bad: list[str] | None = None) -> Iterator[Record]:
@@ -39,12 +39,14 @@ def read_records(path: Path, bad: list[str] | None = None) -> Iterator[Record]:
 
 def convert_record(chosen: Format | None, value: Any, where: str) -> Record:
     """Convert a value to our record. Without a chosen format it is read as one of our own records."""
-    form = chosen or OURS
+    form = chosen or OWN_FORMAT
     try:
         return form.convert(value, where)
     except UnusableRecord as error:
-        said = f" ({error})"
+        reason = f" ({error})"
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-        said = ""
-    others = "" if chosen else f", or a record of {', '.join(other.name for other in FORMATS if other is not OURS)}"
-    raise SetupError(f"{where}: expected {form.expected}{others}; found {preview_value(value)}{said}.") from None
+        reason = ""
+    others = (
+        "" if chosen else f", or a record of {', '.join(other.name for other in FORMATS if other is not OWN_FORMAT)}"
+    )
+    raise SetupError(f"{where}: expected {form.expected}{others}; found {preview_value(value)}{reason}.") from None

@@ -7,7 +7,7 @@ from typing import Any
 from quorum.core.state import Passage
 from quorum.datasets.records import Record, content_hash
 
-LABELS = {"SUPPORTS", "REFUTES", "NOT ENOUGH INFO"}
+FEVER_LABELS = {"SUPPORTS", "REFUTES", "NOT ENOUGH INFO"}
 
 
 class UnusableRecord(Exception):  # noqa: N818  the name says it without "Error"
@@ -65,10 +65,10 @@ def check_answers(value: Any) -> list[str]:
     """A text or a list of texts as a list. It must not be empty: a record without answers would mean that "unknown" is
     right, but test sets are published without answers.
     """
-    found = [value] if isinstance(value, str) else check_texts(value)
-    if not found:
+    answers = [value] if isinstance(value, str) else check_texts(value)
+    if not answers:
         raise UnusableRecord("there is no answer: the test part of a data set cannot be scored")
-    return found
+    return answers
 
 
 def make_passage(title: Any, content: Any, id_: Any = None) -> Passage:

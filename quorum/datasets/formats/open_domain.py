@@ -8,7 +8,7 @@ from typing import Any
 from quorum.core.json_text import parse_json
 from quorum.core.state import Passage
 from quorum.datasets.formats.convert import (
-    LABELS,
+    FEVER_LABELS,
     Format,
     UnusableRecord,
     check_answers,
@@ -20,7 +20,7 @@ from quorum.datasets.formats.convert import (
 from quorum.datasets.records import Record, get_list, parse_passage
 
 TWO_WAY = ("SUPPORTS", "REFUTES")
-LONG = 30  # words of the mean answer from which an answer is a paragraph
+PARAGRAPH_WORDS = 30  # words of the mean answer from which an answer is a paragraph
 DESCRIPTION = re.compile(r'\(description\s+("(?:[^"\\]|\\.)*"|[^()]*)\)')
 
 
@@ -42,15 +42,15 @@ def convert_ours(value: dict[str, Any], where: str) -> Record:
     return record
 
 
-def parse_keep(said: Any) -> dict[str, bool]:
+def parse_keep(value: Any) -> dict[str, bool]:
     """{"keep": true or false} from a reviewer's mark, which a table writes as a word; {} without a mark."""
-    if said in (None, ""):
+    if value in (None, ""):
         return {}
     words = {"true": True, "yes": True, "false": False, "no": False}
-    found = said if isinstance(said, bool) else words.get(said.strip().lower()) if isinstance(said, str) else None
-    if found is None:
-        raise UnusableRecord(f"keep is neither true nor false: {said!r}")
-    return {"keep": found}
+    keep = value if isinstance(value, bool) else words.get(value.strip().lower()) if isinstance(value, str) else None
+    if keep is None:
+        raise UnusableRecord(f"keep is neither true nor false: {value!r}")
+    return {"keep": keep}
 
 
 def convert_nq(value: dict[str, Any], where: str) -> Record:
@@ -71,8 +71,8 @@ def convert_triviaqa(value: dict[str, Any], where: str) -> Record:
 
 def convert_webquestions(value: dict[str, Any], where: str) -> Record:
     """Berant et al. 2013. Answers are a Lisp list: (list (description "Padmé Amidala") (description Jamaica))."""
-    found = [one.group(1).strip() for one in DESCRIPTION.finditer(value["targetValue"])]
-    answers = [parse_json(answer) if answer.startswith('"') else answer for answer in found]
+    descriptions = [item.group(1).strip() for item in DESCRIPTION.finditer(value["targetValue"])]
+    answers = [parse_json(answer) if answer.startswith('"') else answer for answer in descriptions]
     return make_record(None, value["utterance"], check_answers(answers), url=value.get("url"))
 
 
@@ -108,12 +108,12 @@ def convert_kilt(value: dict[str, Any], where: str) -> Record:
 def find_kilt_type(text: str, answers: Sequence[str], where: str) -> str | None:
     """What a KILT task asks for: by its answers and turns, else by the name of its file (wow-dev-kilt.jsonl)."""
     name = PurePath(where.partition(", line")[0]).name.lower()
-    if set(answers) <= LABELS:
+    if set(answers) <= FEVER_LABELS:
         return "label"
     if "\n" in text.strip() or name.startswith(("wow", "wizard")):
         return "dialogue"
     mean = sum(len(answer.split()) for answer in answers) / len(answers)
-    return "long" if name.startswith("eli5") or mean >= LONG else None
+    return "long" if name.startswith("eli5") or mean >= PARAGRAPH_WORDS else None
 
 
 def mark_turns(text: str) -> str:
@@ -129,10 +129,12 @@ def mark_turns(text: str) -> str:
 
 def convert_dpr(value: dict[str, Any], where: str) -> Record:
     """Karpukhin et al. 2020. Gold passages are not annotated; they are the passages that contain an answer."""
-    found = [convert_retrieved_passage(item) for item in value["ctxs"]]
-    gold = [one["id"] for one, item in zip(found, value["ctxs"], strict=True) if item.get("has_answer")]
+    passages = [convert_retrieved_passage(item) for item in value["ctxs"]]
+    gold = [one["id"] for one, item in zip(passages, value["ctxs"], strict=True) if item.get("has_answer")]
     kind = "passage contains an answer string" if gold else None
-    return make_record(value.get("id"), value["question"], check_answers(value["answers"]), found, gold, gold_kind=kind)
+    return make_record(
+        value.get("id"), value["question"], check_answers(value["answers"]), passages, gold, gold_kind=kind
+    )
 
 
 def convert_retrieved_passage(item: dict[str, Any]) -> Passage:
@@ -155,7 +157,7 @@ def is_triviaqa(value: dict[str, Any]) -> bool:
     return ("Question" in value and "QuestionId" in value) or (isinstance(answer, dict) and "value" in answer)
 
 
-OURS = Format(
+OWN_FORMAT = Format(
     "Quorum",
     '{"id", "question": text, "answers": [text, ...]}',
     lambda value: isinstance(value.get("question"), str) and isinstance(value.get("answers"), list),

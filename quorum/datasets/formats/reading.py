@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from quorum.datasets.formats.convert import (
-    LABELS,
+    FEVER_LABELS,
     Format,
     UnusableRecord,
     check_text,
@@ -29,7 +29,7 @@ def convert_squad(value: dict[str, Any], where: str) -> Record:
 
 def convert_hotpotqa(value: dict[str, Any], where: str) -> Record:
     """Yang et al. 2018; Ho et al. 2020 (2WikiMultihopQA), whose evidence triples go to `meta`."""
-    found = [
+    passages = [
         make_passage(title, " ".join(sentence.strip() for sentence in check_texts(s)))
         for title, s in read_pairs(value, "context")
     ]
@@ -39,8 +39,8 @@ def convert_hotpotqa(value: dict[str, Any], where: str) -> Record:
         value.get("_id", value.get("id")),
         value["question"],
         [check_text(value["answer"])],
-        found,
-        [one["id"] for one in found if one["title"] in titles],
+        passages,
+        [item["id"] for item in passages if item["title"] in titles],
         type=value.get("type"),
         level=value.get("level"),
         supporting_facts=facts,
@@ -85,8 +85,8 @@ def list_paragraph_ids(evidence: Any) -> Iterator[str]:
 def convert_fever(value: dict[str, Any], where: str) -> Record:
     """Thorne et al. 2018. The claim is the question; the id of an evidence sentence is PAGE_NUMBER."""
     label = check_text(value["label"])
-    if label not in LABELS:
-        raise UnusableRecord(f"the label is none of {', '.join(sorted(LABELS))}")
+    if label not in FEVER_LABELS:
+        raise UnusableRecord(f"the label is none of {', '.join(sorted(FEVER_LABELS))}")
     gold = [
         f"{page}_{sentence}"
         for group in value.get("evidence") or []

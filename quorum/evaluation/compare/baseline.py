@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from quorum.algorithms.paired import compute_paired_interval
 from quorum.core.errors import SetupError
-from quorum.evaluation.metrics.registry import WORTH, is_binary, list_compared_measures
+from quorum.evaluation.metrics.registry import WORTH_MEASURE, is_binary, list_compared_measures
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap, holm, mcnemar, questions_needed, sign_flip
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.race_result import RaceResult
@@ -76,7 +76,7 @@ def compare(
             base,
             exact=is_binary(measure),
             untested=len(dropped),
-            widest=1 + scores[baseline].wrong_cost if measure == WORTH else 1.0,
+            widest=1 + scores[baseline].wrong_cost if measure == WORTH_MEASURE else 1.0,
         )
         for name, difference_of_other in zip(others, comparison_of_others, strict=True):
             compared[name][measure] = difference_of_other
@@ -99,7 +99,7 @@ def compute_race_differences(
             continue
         values, others = (dict(zip(column.ids, column.values[measure], strict=True)) for column in (scores, base))
         pairs = {id_: values[id_] - others[id_] for id_ in values.keys() & others.keys()}
-        widest = 1 + scores.wrong_cost if measure == WORTH else 1.0
+        widest = 1 + scores.wrong_cost if measure == WORTH_MEASURE else 1.0
         known = {id_: value / widest for id_, value in pairs.items() if not np.isnan(value)}
         if known and all(abs(value) <= 1 for value in known.values()):
             low, high = race.anytime_interval(known, asked_count)

@@ -19,7 +19,7 @@ from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.compare.wrong_cost import choose_at_costs, describe_choices
 from quorum.evaluation.decisions.compose import Guarantee, compose
 from quorum.evaluation.decisions.recorded_results import read_results
-from quorum.evaluation.metrics.registry import WORTH
+from quorum.evaluation.metrics.registry import WORTH_MEASURE
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
@@ -101,7 +101,7 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     race, options = scores.race, scores.plan.options
     measure, comparisons = right, scores.comparisons
     if options.wrong_cost:
-        measure = WORTH
+        measure = WORTH_MEASURE
         for column_scores in by_column.values():
             column_scores.add_worth(right, options.wrong_cost)
         comparisons = compare_groups(by_column, scores.plan.groups, options.baseline, race)

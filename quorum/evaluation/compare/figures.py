@@ -6,7 +6,7 @@ import numpy as np
 
 from quorum.evaluation.compare.recommendation import Figures
 from quorum.evaluation.compare.wrong_cost import count_shares
-from quorum.evaluation.metrics.registry import WORTH
+from quorum.evaluation.metrics.registry import WORTH_MEASURE
 from quorum.evaluation.metrics.statistics import bootstrap, percentile
 from quorum.evaluation.metrics.uncertainty import Calibration, compute_calibration
 from quorum.evaluation.run.column_scores import ColumnScores
@@ -68,10 +68,10 @@ def compute_figures(
 def find_anytime_interval(name: str, scores: ColumnScores, measure: str, race: RaceResult) -> tuple[float, float]:
     """The interval of a column's mean that holds at every moment of the race."""
     standing = race.standings[name]
-    if measure != WORTH:
+    if measure != WORTH_MEASURE:
         return standing.low, standing.high
     widest = 1 + scores.wrong_cost  # from -wrong_cost to 1
-    worth = dict(zip(scores.ids, scores.values[WORTH], strict=True))
+    worth = dict(zip(scores.ids, scores.values[WORTH_MEASURE], strict=True))
     known = {id_: 2 * (value - 1) / widest + 1 for id_, value in worth.items() if not np.isnan(value)}
     low, high = race.anytime_interval(known, standing.asked)
     return 1 + widest * (low - 1) / 2, 1 + widest * (high - 1) / 2

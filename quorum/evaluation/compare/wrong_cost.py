@@ -1,5 +1,5 @@
-"""What answers come to when a wrong one costs more than saying unknown: shares of right, wrong and unknown answers, and
-the costs at which the recommendation changes.
+"""Scores answers where a wrong one costs more than "unknown": the shares of right, wrong and unknown answers, and the
+costs at which the recommendation changes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from quorum.evaluation.metrics.registry import WORTH, is_binary
+from quorum.evaluation.metrics.registry import WORTH_MEASURE, is_binary
 from quorum.evaluation.metrics.statistics import holm, mcnemar, sign_flip
 from quorum.evaluation.run.column_scores import ColumnScores
 
@@ -19,8 +19,9 @@ SHOWN_COSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 @dataclass(frozen=True)
 class Shares:
-    """How the answers of a method divide, in shares that sum to 1. right: the mean of the measure; unknown: of those
-    that say so and are not right by it; wrong: what is left.
+    """The shares of right, wrong and unknown answers of a method; they sum to 1.
+
+    right: the mean of the measure; unknown: answers that say "unknown" where that is not right; wrong: the rest.
     """
 
     right: float
@@ -30,7 +31,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is recommended while a wrong answer costs from `least` to `most` right ones, both among COSTS."""
+    """The recommendation while a wrong answer costs from `least` to `most` right ones, both among SHOWN_COSTS."""
 
     least: float
     most: float
@@ -39,7 +40,7 @@ class Choice:
 
 
 def count_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shares:
-    """The shares over these questions, all of which were answered; without any, all is 0."""
+    """The shares over these questions, all of which were answered; all shares are 0 without questions."""
     score, unknown = scores.of(measure, ids), scores.of("unknown", ids) == 1
     known = ~np.isnan(score)
     score, unknown = score[known], unknown[known]
@@ -51,7 +52,7 @@ def count_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shar
 
 def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> str:
     """'exact match', or of the worth 'worth (right answers less 2 for a wrong one)'."""
-    if measure == WORTH:
+    if measure == WORTH_MEASURE:
         return f"worth (1 for a right answer, -{wrong_cost:g} for a wrong one)"
     return names[measure]
 
@@ -59,9 +60,9 @@ def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> s
 def choose_at_costs(
     scores: Mapping[str, ColumnScores], measure: str, prices: Mapping[str, float], common: Sequence[str]
 ) -> list[Choice]:
-    """What is recommended among these methods at each cost of a wrong answer, by the tests of a comparison.
+    """The recommendation among these methods at each cost of a wrong answer, by the tests of a comparison.
 
-    prices: what each method takes; common: the questions that all of them answered.
+    prices: the cost of each method; common: the questions that all of them answered.
     """
     names = list(prices)
     right = np.array([scores[name].of(measure, common) for name in names])
@@ -87,9 +88,9 @@ def choose_at_costs(
 
 
 def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[Choice]:
-    """What is recommended at each cost of a wrong answer, costs with the same recommendation together.
+    """The recommendation at each cost of a wrong answer; neighbouring costs with the same one are merged.
 
-    choose: the best and the cheapest of its equals, at a cost.
+    choose: cost -> the best method and the cheapest of its equals.
 
     >>> [(one.least, one.most, one.cheapest) for one in list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))]
     [(0.0, 0.75, 'a'), (1.0, 10.0, 'b')]
@@ -103,7 +104,7 @@ def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[Choice]:
 
 
 def describe_choices(choices: Sequence[Choice]) -> str | None:
-    """For which costs the recommendation turns; None without choices."""
+    """The costs at which the recommendation changes, in a sentence; None without choices."""
     turns = [(cheapest, [*same]) for cheapest, same in groupby(choices, key=lambda choice: choice.cheapest)]
     if not turns:
         return None

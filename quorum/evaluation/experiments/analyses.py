@@ -17,7 +17,14 @@ from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.score import Scores
 
-NAMES = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "rouge_l": "ROUGE-L", "str_em": "STR-EM", "judged": "judged"}
+TITLE_OF_MEASURE = {
+    "em": "EM",
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "rouge_l": "ROUGE-L",
+    "str_em": "STR-EM",
+    "judged": "judged",
+}
 
 
 class Panel(TypedDict):
@@ -42,7 +49,7 @@ def best_of_runs(
         row: dict[str, Any] = {"method": find_shared_name(names), "n": len(ids)}
         for measure in measures:
             attempts = np.stack([scores[name].of(measure, ids) for name in names])
-            row[NAMES[measure]] = interval_of(attempts.max(axis=0))
+            row[TITLE_OF_MEASURE[measure]] = interval_of(attempts.max(axis=0))
         rows.append(row)
     return [Panel(title=f"The best of {len(groups[0])} attempts at each question", rows=rows)]
 
@@ -63,7 +70,10 @@ def split_by_top(
                 row["context"] = float(scores[name].of("context_tokens", ids).sum() / whole.sum())
             for kind, chosen in (("pos", on_top == 1), ("neg", on_top == 0)):
                 row[f"n {kind}"] = int(chosen.sum())
-                row |= {f"{NAMES[one]} {kind}": mean_of(scores[name].of(one, ids)[chosen]) for one in measures}
+                row |= {
+                    f"{TITLE_OF_MEASURE[measure]} {kind}": mean_of(scores[name].of(measure, ids)[chosen])
+                    for measure in measures
+                }
             rows.append(row)
     title = "Context as a share of the whole; results where the top passage held the answer (pos) and did not (neg)"
     return [Panel(title=title, rows=rows)]
@@ -82,23 +92,23 @@ def spread_of_draws(
         row: dict[str, Any] = {"method": label, "draws": len(draws)}
         for measure in measures:
             means = [one for name in draws if (one := mean_of(scores[name].known(measure))) is not None]
-            row[NAMES[measure]] = statistics.fmean(means) if means else None
-            row[f"sd {NAMES[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
+            row[TITLE_OF_MEASURE[measure]] = statistics.fmean(means) if means else None
+            row[f"sd {TITLE_OF_MEASURE[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
         rows.append(row)
     return [Panel(title="Mean and standard deviation over the draws", rows=rows)]
 
 
-def known_panel(asked: int, known: int, model: Any) -> Panel:
+def known_panel(asked_count: int, known: int, model: Any) -> Panel:
     """How many questions the model answers correctly without a context; the methods are not asked these (Post-fusion,
-    section 4). asked: the questions that the model alone answered.
+    section 4). asked_count: the questions that the model alone answered.
     """
     title = "Questions that the model answers correctly without a context (EM) are dropped"
     if model == "embedded" and not known:
         title = "No question is dropped: the embedded reader knows nothing but what it reads"
     rows: list[dict[str, Any]] = [
-        {"questions": "all", "n": asked},
+        {"questions": "all", "n": asked_count},
         {"questions": "known without a context, dropped", "n": known},
-        {"questions": "asked of the methods", "n": asked - known},
+        {"questions": "asked of the methods", "n": asked_count - known},
     ]
     return Panel(title=title, rows=rows)
 
@@ -123,7 +133,7 @@ def given_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
     """How many questions bring each number of passages: a k above that number changes nothing."""
     brought = [len(record["passages"]) for record in records]
     rows: list[dict[str, Any]] = [
-        {"passages": f"k={k}", "questions that bring so many": sum(one >= k for one in brought), "n": len(brought)}
+        {"passages": f"k={k}", "questions that bring so many": sum(item >= k for item in brought), "n": len(brought)}
         for k in sizes
     ]
     most = max(brought, default=0)
@@ -140,7 +150,7 @@ def cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
         rows.append(
             {
                 "method": name,
-                **{NAMES[measure]: interval_of(own.known(measure)) for measure in scores.measures},
+                **{TITLE_OF_MEASURE[measure]: interval_of(own.known(measure)) for measure in scores.measures},
                 "tokens": int(tokens),
                 "dollars": None if cost is None else f"{cost * len(own.ids):.4f}",
             }
@@ -148,7 +158,7 @@ def cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
     return Panel(title="What the answers cost; - where a model has no price (--prices FILE)", rows=rows)
 
 
-SUPPORTED, PRECISE = "supported", "precision_where_supported"
+SUPPORTED_MEASURE, PRECISION_MEASURE = "supported", "precision_where_supported"
 
 
 def coverage_panels(
@@ -162,25 +172,25 @@ def coverage_panels(
 
 def coverage_of(scores: ColumnScores) -> dict[str, Interval | None]:
     """Recall over all questions, precision over those with supporting passages."""
-    found = np.array(scores.values["supported"])
+    is_supported = np.array(scores.values["supported"])
     precision = np.array(scores.values["context_precision"])
-    return {"recall": interval_of(found), "precision (pos)": interval_of(precision[found == 1])}
+    return {"recall": interval_of(is_supported), "precision (pos)": interval_of(precision[is_supported == 1])}
 
 
 def measure_columns(
     experiment: Experiment, scores: Mapping[str, ColumnScores], names: Iterable[str]
 ) -> dict[str, dict[str, Interval | None]]:
     """The measures of an experiment that are not metrics of a single answer."""
-    if PRECISE not in experiment.measures:
+    if PRECISION_MEASURE not in experiment.measures:
         return {}
-    return {name: {PRECISE: coverage_of(scores[name])["precision (pos)"]} for name in names}
+    return {name: {PRECISION_MEASURE: coverage_of(scores[name])["precision (pos)"]} for name in names}
 
 
 def find_shared_name(names: Sequence[str]) -> str:
     """The method of several runs, with the settings that all of them share."""
     method, *_ = names[0].partition("[")
     settings = [name.partition("[")[2].removesuffix("]").split(";") for name in names]
-    shared = [one for one in settings[0] if one and all(one in others for others in settings)]
+    shared = [setting for setting in settings[0] if setting and all(setting in others for others in settings)]
     return f"{method}[{';'.join(shared)}]" if shared else method
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.experiment import Experiment, read_experiment
 
-FOLDER = Path(__file__).parent
+EXPERIMENTS_FOLDER = Path(__file__).parent
 PAPERS = ("Post-fusion", "BlendFilter", "SuRe", "FILCO")
 EXPERIMENTS: dict[str, Experiment] = {}
 ALIASES: dict[str, Experiment] = {}  # shorter names, some with columns of their own
 
-for path in FOLDER.glob("*.toml"):
+for path in EXPERIMENTS_FOLDER.glob("*.toml"):
     experiment, aliases = read_experiment(path)
     EXPERIMENTS[experiment.name] = experiment
     ALIASES.update(aliases)
@@ -24,7 +24,7 @@ def order_of(experiment: Experiment) -> tuple[int, bool, int, str]:
     return PAPERS.index(experiment.paper), kind != "table", int(number or 99), experiment.name
 
 
-EXPERIMENTS = {one.name: one for one in sorted(EXPERIMENTS.values(), key=order_of)}
+EXPERIMENTS = {item.name: item for item in sorted(EXPERIMENTS.values(), key=order_of)}
 
 
 def experiment_of(name: str) -> Experiment:
@@ -33,9 +33,9 @@ def experiment_of(name: str) -> Experiment:
     >>> experiment_of("rerank").name
     'sure-table-4'
     """
-    found = EXPERIMENTS.get(name) or ALIASES.get(name)
-    if found is None:
+    experiment = EXPERIMENTS.get(name) or ALIASES.get(name)
+    if experiment is None:
         close = get_close_matches(name, [*EXPERIMENTS, *ALIASES], n=3)
         guess = f"did you mean {' or '.join(close)}?" if close else "quorum experiment lists them."
         raise SetupError(f"There is no experiment {name!r}; {guess}")
-    return found
+    return experiment

@@ -10,7 +10,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.columns import METHOD_ITEM, Column, make_column, parse_methods, parse_settings
 
-LATE = "retriever=colbert:"  # needs an extra
+LATE_INTERACTION = "retriever=colbert:"  # needs an extra
 
 
 def apply_settings(experiment: Experiment, context: Context, stated: frozenset[str] = frozenset()) -> Context:
@@ -49,7 +49,7 @@ def parse_variants(texts: Sequence[str]) -> dict[str, str]:
     >>> parse_variants(["psg[filter=llm;k=3]"])
     {'psg': 'context_filter=llm;k=3'}
     """
-    found: dict[str, str] = {}
+    variants: dict[str, str] = {}
     for text in texts:
         item = METHOD_ITEM.fullmatch(text)
         if item is None or not item["settings"]:
@@ -62,10 +62,10 @@ def parse_variants(texts: Sequence[str]) -> dict[str, str]:
         settings = {"context_filter" if name == "filter" else name: value for name, value in settings.items()}
         if unknown := [name for name in settings if name not in known]:
             raise SetupError(f"--variant {text!r} sets {unknown[0]!r}, which is not a setting; see quorum ask --help.")
-        if item["method"] in found:
+        if item["method"] in variants:
             raise SetupError(f"--variant {item['method']} is given twice; give each variant once.")
-        found[item["method"]] = ";".join(f"{name}={value}" for name, value in settings.items())
-    return found
+        variants[item["method"]] = ";".join(f"{name}={value}" for name, value in settings.items())
+    return variants
 
 
 def group_columns(
@@ -113,10 +113,10 @@ def list_variants(
     for variant in list_fitting_variants(experiment, most):
         if "{verifier}" in variant and verifier is None:
             continue
-        own = named.get(slots.get(variant, ""), "")
+        variant_settings = named.get(slots.get(variant, ""), "")
         for filter_ in filters if "{filter}" in variant else ("",):
             text = variant.replace("{verifier}", verifier or "").replace("{filter}", filter_)
-            yield ";".join(f"{name}={value}" for name, value in {**split(text), **split(own)}.items())
+            yield ";".join(f"{name}={value}" for name, value in {**split(text), **split(variant_settings)}.items())
     yield from (settings for name, settings in named.items() if name not in experiment.slots)
 
 
@@ -126,7 +126,7 @@ def split(settings: str) -> dict[str, str]:
 
 def list_fitting_variants(experiment: Experiment, most: int | None) -> tuple[str, ...]:
     """The variants without those whose library is missing, up to the first whose k fits all passages."""
-    variants = tuple(one for one in experiment.variants if not is_missing(one))
+    variants = tuple(variant for variant in experiment.variants if not is_missing(variant))
     if not experiment.fits or most is None:
         return variants
     sizes = experiment.sizes
@@ -136,19 +136,19 @@ def list_fitting_variants(experiment: Experiment, most: int | None) -> tuple[str
 
 def is_missing(variant: str) -> bool:
     """Whether a variant needs a library that is not installed."""
-    return LATE in variant and find_spec("sentence_transformers") is None
+    return LATE_INTERACTION in variant and find_spec("sentence_transformers") is None
 
 
 def describe_left_out(experiment: Experiment, verifier: str | None) -> list[str]:
     """The parts of the experiment that do not run, and what they need."""
     lines = [
-        f"{one} is left out: pip install 'quorum-rag[colbert]' lets it run"
-        for one in experiment.variants
-        if is_missing(one)
+        f"{variant} is left out: pip install 'quorum-rag[colbert]' lets it run"
+        for variant in experiment.variants
+        if is_missing(variant)
     ]
     if verifier is None:
-        parts = [one for one in (*experiment.methods, *experiment.variants) if "{verifier}" in one]
-        lines += [f"{one.replace('{verifier}', '...')} is left out: name a model with --verifier" for one in parts]
+        parts = [method for method in (*experiment.methods, *experiment.variants) if "{verifier}" in method]
+        lines += [f"{part.replace('{verifier}', '...')} is left out: name a model with --verifier" for part in parts]
     return lines
 
 

@@ -13,10 +13,10 @@ from quorum.evaluation.experiments.analyses import Panel
 from quorum.evaluation.experiments.preference import Pair, read_pairs
 from quorum.evaluation.metrics.statistics import bootstrap
 
-SHEET, KEY = "preference.csv", "preference.key.json"
-HEADER = ("number", "question", "answer", "summary 1", "summary 2", "choice")
-CHOICES = {"1": 0, "summary 1": 0, "2": 1, "summary 2": 1, "tie": None, "0": None}
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute such a cell
+SHEET_FILE, KEY_FILE = "preference.csv", "preference.key.json"
+SHEET_HEADER = ("number", "question", "answer", "summary 1", "summary 2", "choice")
+PREFERRED_PLACE = {"1": 0, "summary 1": 0, "2": 1, "summary 2": 1, "tie": None, "0": None}
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute such a cell
 
 
 def people_panels(folder: Path, names: Sequence[str]) -> list[Panel]:
@@ -26,7 +26,7 @@ def people_panels(folder: Path, names: Sequence[str]) -> list[Panel]:
     """
     if len(names) != 2:
         raise SetupError(f"People compare two methods; {len(names)} are named ({', '.join(names)}).")
-    if not (folder / SHEET).exists():
+    if not (folder / SHEET_FILE).exists():
         write_sheet(folder, (names[0], names[1]))
     return [count_choices(folder)]
 
@@ -41,11 +41,11 @@ def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
         "methods": list(names),
         "pairs": [{"id": pair.id, "turned": turn} for pair, turn in zip(pairs, turned, strict=True)],
     }
-    with open_private_text(folder / KEY) as file:
+    with open_private_text(folder / KEY_FILE) as file:
         json.dump(key, file, indent=2)
-    with open_private_text(folder / SHEET) as file:
+    with open_private_text(folder / SHEET_FILE) as file:
         writer = csv.writer(file)
-        writer.writerow(HEADER)
+        writer.writerow(SHEET_HEADER)
         for number, (pair, turn) in enumerate(zip(pairs, turned, strict=True), start=1):
             writer.writerow(make_row(number, pair, turn))
     return len(pairs)
@@ -59,7 +59,7 @@ def make_row(number: int, pair: Pair, turned: bool) -> list[str]:
 
 def escape_formula(text: str) -> str:
     """The text with an apostrophe before it if a spreadsheet would take it for a formula."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def read_choices(folder: Path) -> Iterator[int | None]:
@@ -67,9 +67,9 @@ def read_choices(folder: Path) -> Iterator[int | None]:
 
     Raises `SetupError` for a sheet that does not belong to its key, or a choice that cannot be read.
     """
-    path = folder / SHEET
+    path = folder / SHEET_FILE
     try:
-        key = json.loads((folder / KEY).read_text(encoding="utf-8"))
+        key = json.loads((folder / KEY_FILE).read_text(encoding="utf-8"))
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, ValueError, csv.Error) as error:
@@ -80,22 +80,22 @@ def read_choices(folder: Path) -> Iterator[int | None]:
 
 def read_choice(row: dict[str, Any], pairs: Sequence[dict[str, Any]], path: Path) -> Iterator[int | None]:
     """The choice of one line, if it has one."""
-    said = (row.get("choice") or "").strip().lower()
-    if not said:
+    choice = (row.get("choice") or "").strip().lower()
+    if not choice:
         return
     number = str(row.get("number") or "").strip()
     if not number.isdigit() or not 0 < int(number) <= len(pairs):
         raise SetupError(f"{path} has no line number {number!r} in its key; keep the column 'number' as it was.")
-    if said not in CHOICES:
-        raise SetupError(f"{path}, line number {number}: the choice is {said!r}; write 1, 2 or tie.")
-    place = CHOICES[said]
+    if choice not in PREFERRED_PLACE:
+        raise SetupError(f"{path}, line number {number}: the choice is {choice!r}; write 1, 2 or tie.")
+    place = PREFERRED_PLACE[choice]
     yield place if place is None or not pairs[int(number) - 1]["turned"] else 1 - place
 
 
 def count_choices(folder: Path) -> Panel:
     """How often people prefer each method's summary, with intervals over the pairs."""
     choices = list(read_choices(folder))
-    key = json.loads((folder / KEY).read_text(encoding="utf-8"))
+    key = json.loads((folder / KEY_FILE).read_text(encoding="utf-8"))
     sides = (*((name, place) for place, name in enumerate(key["methods"])), ("neither", None))
     rows: list[dict[str, Any]] = [
         {
@@ -105,7 +105,8 @@ def count_choices(folder: Path) -> Panel:
         for name, place in sides
     ]
     title = (
-        f"{len(choices)} of {len(key['pairs'])} pairs decided in {SHEET}: write 1, 2 or tie under 'choice', then run "
+        f"{len(choices)} of {len(key['pairs'])} pairs decided in {SHEET_FILE}: write 1, 2 or tie under 'choice', "
+        f"then run "
         "the same again"
     )
     return Panel(title=title, rows=rows)

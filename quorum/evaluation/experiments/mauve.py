@@ -48,12 +48,12 @@ def compute_mauve(answers: Sequence[str], golds: Sequence[Sequence[str]], model:
     """
     import mauve
 
-    said = [answer for answer in answers if answer]
+    texts = [answer for answer in answers if answer]
     right = [accepted[0] for accepted in golds if accepted and accepted[0]]
-    if not said or not right:
+    if not texts or not right:
         return 0.0
-    found = mauve.compute_mauve(p_features=embed_texts(said, model), q_features=embed_texts(right, model))
-    return 100 * float(found.mauve)
+    scores = mauve.compute_mauve(p_features=embed_texts(texts, model), q_features=embed_texts(right, model))
+    return 100 * float(scores.mauve)
 
 
 def embed_texts(texts: Sequence[str], name: str) -> "NDArray[np.float32]":

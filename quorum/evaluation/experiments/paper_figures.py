@@ -13,7 +13,7 @@ from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.metrics.statistics import bootstrap
 from quorum.evaluation.run.column_scores import ColumnScores
 
-TITLES = {
+TITLE_OF_MEASURE = {
     "em": "EM",
     "f1": "F1",
     "accuracy": "Accuracy",
@@ -37,7 +37,7 @@ TITLES = {
     "output_tokens": "Tokens out",
     "calls": "Calls",
 }
-COUNTS = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")  # no shares
+COUNT_MEASURES = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")  # no shares
 KNOWN_AS = {  # data set -> words in the name of a file of its questions
     "NQ": ("nq", "naturalquestions", "natural questions"),
     "WebQ": ("webq", "webquestions"),
@@ -51,7 +51,7 @@ KNOWN_AS = {  # data set -> words in the name of a file of its questions
     "WoW": ("wow", "wizard"),
     "ASQA": ("asqa",),
 }
-MOST = 3  # columns of a paper in one panel
+MOST_COLUMNS = 3  # columns of a paper in one panel
 
 
 def name_data(file_name: str) -> str | None:
@@ -73,16 +73,16 @@ def choose_figures(
     blocks = list(experiment.figures)
     if wanted:
         words = normalize(wanted.replace(",", " ")).split()
-        chosen = [one for one in blocks if all(word in normalize(f"{one.data} {one.model}") for word in words)]
+        chosen = [block for block in blocks if all(word in normalize(f"{block.data} {block.model}") for word in words)]
         if not chosen:
-            every = "; ".join(dict.fromkeys(f"{one.data} {one.model}".rstrip() for one in blocks))
-            has = f"it has: {every}" if every else "it has none"
+            block_names = "; ".join(dict.fromkeys(f"{block.data} {block.model}".rstrip() for block in blocks))
+            has = f"it has: {block_names}" if block_names else "it has none"
             raise SetupError(f"{experiment.name} has no figures of the paper for {wanted!r}; {has}.")
         return chosen
-    same = [one for one in blocks if one.data.rstrip("*") == data]
+    same = [block for block in blocks if block.data.rstrip("*") == data]
     blocks = same or blocks
-    ours = [one for one in blocks if model and model.rpartition(":")[2] in one.model]
-    first = [one for one in blocks if one.model == blocks[0].model] if blocks else []
+    ours = [block for block in blocks if model and model.rpartition(":")[2] in block.model]
+    first = [block for block in blocks if block.model == blocks[0].model] if blocks else []
     return ours or first
 
 
@@ -98,19 +98,19 @@ def paper_panels(
     """
     panels = []
     for measure in experiment.measures:
-        blocks = [one for one in figures if any(one.of(name, measure) is not None for name in one.values)]
+        blocks = [figure for figure in figures if any(figure.of(name, measure) is not None for name in figure.values)]
         ours = {name: describe_ours(scores[name], measure, (brought or {}).get(name)) for name in names}
         if not blocks and all(value is None for value in ours.values()):
             continue
-        for start in range(0, max(1, len(blocks)), MOST):
-            rows = make_rows(ours, measure, blocks[start : start + MOST])
+        for start in range(0, max(1, len(blocks)), MOST_COLUMNS):
+            rows = make_rows(ours, measure, blocks[start : start + MOST_COLUMNS])
             panels.append(Panel(title=make_title(experiment, measure, bool(blocks)), rows=rows))
     return panels
 
 
 def make_title(experiment: Experiment, measure: str, known: bool) -> str:
     """What the panel shows, and whether the paper states figures."""
-    what = TITLES.get(measure, measure)
+    what = TITLE_OF_MEASURE.get(measure, measure)
     other = "and the paper's" if known else "the paper's figures are plotted only, or not known for this data"
     return f"{what}: ours with 95% intervals, {other} ({experiment.source})"
 
@@ -129,7 +129,7 @@ def make_rows(ours: Mapping[str, Any], measure: str, blocks: Sequence[PaperFigur
 
 def describe_block(block: PaperFigures, blocks: Sequence[PaperFigures]) -> str:
     """The head of a paper's column: its data set, and its model if the columns have several."""
-    several = len({one.model for one in blocks}) > 1
+    several = len({block.model for block in blocks}) > 1
     return f"paper: {block.data} {block.model}".rstrip() if several else f"paper: {block.data}"
 
 
@@ -149,4 +149,4 @@ def describe_ours(scores: ColumnScores, measure: str, brought: Mapping[str, Any]
     known = known[~np.isnan(known)]
     if not len(known):
         return None
-    return f"{known.mean():,.0f}" if measure in COUNTS else bootstrap(known)
+    return f"{known.mean():,.0f}" if measure in COUNT_MEASURES else bootstrap(known)

@@ -47,13 +47,13 @@ def read_pairs(results: Path, one: str, other: str) -> Iterator[Pair]:
     """The questions that both methods answered correctly, with each method's rationale. Questions without an answer are
     left out: a summary has nothing to argue for.
     """
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    rows_of_question: dict[str, dict[str, dict[str, Any]]] = {}
     with results.open(encoding="utf-8") as file:
         for row in map(json.loads, file):
             right = row["error"] is None and row["em"] == 1 and row["gold"]
             if row["method"] in (one, other) and right and row.get("rationale"):
-                found.setdefault(row["id"], {})[row["method"]] = row
-    for id_, rows in sorted(found.items()):
+                rows_of_question.setdefault(row["id"], {})[row["method"]] = row
+    for id_, rows in sorted(rows_of_question.items()):
         if len(rows) == 2:
             first, second = rows[one], rows[other]
             answer = next(gold for gold in first["gold"] if exact_match(first["answer"], [gold]))
@@ -66,18 +66,18 @@ async def ask_judge(pair: Pair, context: Context) -> Verdict:
     for turned in (False, True):
         texts = (pair.other, pair.one) if turned else (pair.one, pair.other)
         try:
-            said = await ask_preference(pair, texts, context)
+            preference = await ask_preference(pair, texts, context)
         except CallError:
             return Verdict("failed", preferred)
-        if said.malformed:
+        if preference.malformed:
             return Verdict("unscored", preferred)
-        preferred.append(said.value if said.value is None or not turned else 1 - said.value)
+        preferred.append(preference.value if preference.value is None or not turned else 1 - preference.value)
     return Verdict(decide_outcome(preferred), preferred)
 
 
 async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -> Parsed[int | None]:
     """One comparison. A reply that cannot be read is malformed: unscored, never a tie."""
-    asked = await ask(
+    replies = await ask(
         "preference",
         Runtime(context=context),
         parse=add_malformed_flag(parse_preference),
@@ -85,7 +85,7 @@ async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -
         passages=None,
         detail=pair.id,
     )
-    return asked.values[0]
+    return replies.values[0]
 
 
 def decide_outcome(preferred: list[int | None]) -> Outcome:
@@ -114,7 +114,7 @@ async def compare_summaries(
         report(len(verdicts), len(pairs))
 
     await RunnableLambda(one).abatch(pairs, {**config, "max_concurrency": concurrency})
-    lines = (json.dumps({"id": one.id, **vars(verdicts[one.id])}) + "\n" for one in pairs)
+    lines = (json.dumps({"id": pair.id, **vars(verdicts[pair.id])}) + "\n" for pair in pairs)
     with open_private_text(folder / "preference.jsonl") as file:
         file.writelines(lines)
     return [count_outcomes(names, pairs, verdicts)]
@@ -123,7 +123,7 @@ async def compare_summaries(
 def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[str, Verdict]) -> Panel:
     """Wins as shares of the scored pairs, with intervals; also the lengths, because judges favour longer texts."""
     outcomes = [verdicts[pair.id].outcome for pair in pairs]
-    scored = [one for one in outcomes if one not in ("unscored", "failed")]
+    scored = [outcome for outcome in outcomes if outcome not in ("unscored", "failed")]
     rows: list[dict[str, Any]] = []
     sides = (("one", names[0], [len(pair.one) for pair in pairs]), ("other", names[1], [len(p.other) for p in pairs]))
     for side, name, lengths in sides:

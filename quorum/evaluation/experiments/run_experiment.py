@@ -45,8 +45,13 @@ from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.source import Progress, ignore_progress
 
-CLOSED = "no_retrieval"
-COUNTED = {"best": best_of_runs, "split": split_by_top, "spread": spread_of_draws, "coverage": coverage_panels}
+CLOSED_BOOK_METHOD = "no_retrieval"
+ANALYSIS_FUNCTIONS = {
+    "best": best_of_runs,
+    "split": split_by_top,
+    "spread": spread_of_draws,
+    "coverage": coverage_panels,
+}
 BY_TASK = {"em", "f1", "accuracy", "rouge_l", "str_em"}  # shown where they fit the questions
 
 
@@ -100,7 +105,7 @@ async def run_experiment(
             await check_judge(chosen.judge, options.context, compared)
         scores = await evaluate(experiment_options(experiment, options, chosen), columns, progress=progress)
     closed = [column for column in columns if column.group is None]
-    panels = [known_panel(len(scores.by_column[one.name].ids), scores.known, one.context.model) for one in closed]
+    panels = [known_panel(len(scores.by_column[item.name].ids), scores.known, item.context.model) for item in closed]
     panels += await analyse(experiment, scores, compared, chosen, progress)
     if experiment.fits and not is_searching(options):
         panels.append(given_panel(dataset.questions(), experiment.sizes))
@@ -132,12 +137,13 @@ def compare_with_paper(
     experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices
 ) -> list[Panel]:
     """The panels that show our results beside the paper's."""
-    shown = tuple(one for one in experiment.measures if one not in BY_TASK or one in scores.measures)
+    shown = tuple(measure for measure in experiment.measures if measure not in BY_TASK or measure in scores.measures)
     data = name_data(scores.plan.options.data.name)
     figures = choose_figures(experiment, data, str(scores.plan.options.context.model), choices.beside)
     if scores.plan.options.methods:  # what only the paper has stands beside its own methods
         figures = [
-            replace(one, values={n: v for n, v in one.values.items() if n in scores.by_column}) for one in figures
+            replace(figure, values={n: v for n, v in figure.values.items() if n in scores.by_column})
+            for figure in figures
         ]
     names = [column.name for column in columns]
     known = measure_columns(experiment, scores.by_column, names)
@@ -155,7 +161,7 @@ def experiment_options(experiment: Experiment, options: Options, choices: Choice
         options,
         keep=experiment.keep,
         about=describe(experiment, options, choices),
-        unless=CLOSED if drops_known(experiment, choices) else None,
+        unless=CLOSED_BOOK_METHOD if drops_known(experiment, choices) else None,
         judge=None if "preference" in experiment.analyses else choices.judge,
         details="cost" in experiment.analyses,
     )
@@ -169,7 +175,7 @@ def check_needs(experiment: Experiment, options: Options, choices: Choices) -> N
         choose_figures(experiment, None, "", choices.beside)
     for name in experiment.needs:
         if not getattr(choices, name) and not (name == "filters" and choices.variants):
-            raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED[name]}.")
+            raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED_OPTIONS[name]}.")
     if options.gold_from is not None and "gold" not in experiment.analyses:
         raise SetupError(f"Experiment {experiment.name} places no gold passages; leave --gold-from out.")
     if options.gold_from is not None and not options.gold_from.is_file():
@@ -184,7 +190,7 @@ async def check_judge(judge: str, context: Context, columns: Sequence[Column]) -
     await check_models(replace(context, model=judge))
 
 
-NEEDED = {
+NEEDED_OPTIONS = {
     "judge": "name the model that judges, for example --judge openai:gpt-4o",
     "verifier": "name the model that checks the summaries, for example --verifier openai:gpt-4o",
     "filters": "give the filters to compare, for example --filters embedded:by_strinc,embedded:by_lexical, or each "
@@ -214,10 +220,10 @@ def experiment_columns(
         most=None if searching else dataset.most,
         shots=shots,
     )
-    closed = parse_methods(CLOSED, options.context) if drops_known(experiment, choices) else []
+    closed = parse_methods(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
     names = {column.name for column in closed}
     rest = [[column for column in group if column.name not in names] for group in groups]
-    compared = [replace(one, group=number) for number, group in enumerate(rest) for one in group]
+    compared = [replace(item, group=number) for number, group in enumerate(rest) for item in group]
     return [*(replace(column, group=None) for column in closed), *compared]
 
 
@@ -257,7 +263,7 @@ async def analyse(
             panels.append(await asyncio.to_thread(cost_panel, scores, columns))
         else:
             names = group_names(columns)
-            panels += await asyncio.to_thread(COUNTED[analysis], scores.by_column, names, scores.measures)
+            panels += await asyncio.to_thread(ANALYSIS_FUNCTIONS[analysis], scores.by_column, names, scores.measures)
     return panels
 
 

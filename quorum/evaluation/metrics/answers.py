@@ -75,9 +75,9 @@ def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
     """Whether the label, or the yes or no at the start of the answer, is right; None for other tasks."""
     task = reference_outputs.get("task")
     if task == "yes_no":
-        said = text.normalize(outputs["answer"]).split()[:1]
+        first_word = text.normalize(outputs["answer"]).split()[:1]
         golds = [text.normalize(gold).split()[:1] for gold in reference_outputs["answers"]]
-        return float(bool(said) and said in golds)
+        return float(bool(first_word) and first_word in golds)
     return em(outputs, reference_outputs) if task == "label" else None
 
 
@@ -90,13 +90,15 @@ def list_known_votes(outputs: Result) -> list[str] | None:
 def gold_in_pool(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether any of the answers voted on is right, by exact match."""
     answers = list_known_votes(outputs)
-    return None if answers is None else any(text.exact_match(one, reference_outputs["answers"]) for one in answers)
+    return (
+        None if answers is None else any(text.exact_match(answer, reference_outputs["answers"]) for answer in answers)
+    )
 
 
 def not_majority(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether a right answer was in the pool and the final answer is wrong (%NM; Liu et al. 2024, section 4)."""
-    found = gold_in_pool(outputs, reference_outputs)
-    return None if found is None else found and em(outputs, reference_outputs) == 0
+    in_pool = gold_in_pool(outputs, reference_outputs)
+    return None if in_pool is None else in_pool and em(outputs, reference_outputs) == 0
 
 
 def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
@@ -105,7 +107,7 @@ def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
     answers = list_known_votes(outputs) if candidates is None else candidates
     if answers is None:
         return None
-    return any(text.exact_match(one, reference_outputs["answers"]) for one in answers)
+    return any(text.exact_match(answer, reference_outputs["answers"]) for answer in answers)
 
 
 def oracle_f1(outputs: Result, reference_outputs: Reference) -> float | None:
@@ -115,7 +117,7 @@ def oracle_f1(outputs: Result, reference_outputs: Reference) -> float | None:
     if answers is None:
         return None
     golds = reference_outputs["answers"]
-    return max((text.f1(one, golds) for one in answers), default=0.0) if golds else 0.0
+    return max((text.f1(answer, golds) for answer in answers), default=0.0) if golds else 0.0
 
 
 def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:
@@ -126,8 +128,10 @@ def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:
     """
     if reference_outputs.get("task") != "long" or not reference_outputs["answers"]:
         return None
-    said = WORDS.findall(outputs["answer"].lower())
-    return max(compute_subsequence_f1(said, WORDS.findall(gold.lower())) for gold in reference_outputs["answers"])
+    answer_words = WORDS.findall(outputs["answer"].lower())
+    return max(
+        compute_subsequence_f1(answer_words, WORDS.findall(gold.lower())) for gold in reference_outputs["answers"]
+    )
 
 
 def compute_subsequence_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:

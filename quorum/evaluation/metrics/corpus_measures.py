@@ -26,16 +26,16 @@ CorpusMeasure = Callable[[list[str], list[list[str]]], float]
 
 def read_measures(items: Sequence[str]) -> dict[str, CorpusMeasure]:
     """The functions named by NAME=MODULE:FUNCTION; modules are found in the working directory, too."""
-    found: dict[str, CorpusMeasure] = {}
+    measures: dict[str, CorpusMeasure] = {}
     for item in items:
         name, equals, where = (part.strip() for part in item.partition("="))
         module, colon, function = where.partition(":")
         if not (name and equals and module and colon and function):
             raise SetupError(f"Measure {item!r} cannot be read; write NAME=MODULE:FUNCTION, as in mauve=my_file:score.")
-        if name in measure_names() or name in found:
+        if name in measure_names() or name in measures:
             raise SetupError(f"There is a measure {name!r} already; give yours another name.")
-        found[name] = import_function(module, function)
-    return found
+        measures[name] = import_function(module, function)
+    return measures
 
 
 def import_function(module: str, function: str) -> CorpusMeasure:
@@ -43,13 +43,13 @@ def import_function(module: str, function: str) -> CorpusMeasure:
     if here not in sys.path:
         sys.path.append(here)
     try:
-        found: Any = getattr(import_module(module), function)
+        function_object: Any = getattr(import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise SetupError(f"Measure {module}:{function} cannot be imported ({error}); check the names.") from None
-    if not callable(found):
+    if not callable(function_object):
         raise SetupError(f"Measure {module}:{function} is not a function; name one of (answers, golds) -> number.")
-    made: CorpusMeasure = found
-    return made
+    corpus_measure: CorpusMeasure = function_object
+    return corpus_measure
 
 
 def compute_corpus_measures(path: Path, measures: Mapping[str, CorpusMeasure]) -> dict[str, dict[str, float]]:

@@ -37,8 +37,8 @@ from quorum.parsing.answers import add_malformed_flag
 from quorum.parsing.correctness import parse_correctness
 from quorum.prompts import get_version
 
-PROMPT = "correctness"
-COUNTS = ("calls", "input_tokens", "output_tokens")
+JUDGE_PROMPT = "correctness"
+COUNT_KEYS = ("calls", "input_tokens", "output_tokens")
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Judge:
     def describe_settings(self) -> dict[str, Any]:
         """The settings that its verdicts depend on."""
         who = identity(self.context.model, self.context) or type(self.context.model).__name__
-        return {"judge": who, "prompt": get_version(PROMPT, self.context.prompts)}
+        return {"judge": who, "prompt": get_version(JUDGE_PROMPT, self.context.prompts)}
 
 
 class JudgedLine(TypedDict):
@@ -164,47 +164,47 @@ async def ask_judge(row: Row, judge: Judge) -> JudgedLine | None:
     """The judge's verdict; None if its call failed for good."""
     config: RunnableConfig = {"callbacks": [judge.spent]}
     try:
-        found: JudgedLine = await RunnableLambda(partial(get_verdict, context=judge.context)).ainvoke(row, config)
+        line: JudgedLine = await RunnableLambda(partial(get_verdict, context=judge.context)).ainvoke(row, config)
     except CallError:
         return None
-    return found
+    return line
 
 
 async def get_verdict(row: Row, context: Context) -> JudgedLine:
     """The judge's verdict on an answer."""
-    said = await ask(
-        PROMPT,
+    replies = await ask(
+        JUDGE_PROMPT,
         Runtime(context=context),
         parse=add_malformed_flag(parse_correctness),
         inputs={"question": row["question"], "golds": row["gold"], "answer": str(row["answer"])},
         passages=None,
         detail=row["id"],
     )
-    value = said.values[0]
-    return make_line(row, None if value.malformed else float(value.value), said.update["usage"])
+    value = replies.values[0]
+    return make_line(row, None if value.malformed else float(value.value), replies.update["usage"])
 
 
 def make_line(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> JudgedLine:
-    used: Any = usage.get(PROMPT, {})
+    used: Any = usage.get(JUDGE_PROMPT, {})
     return JudgedLine(
         id=row["id"],
         method=row["method"],
         answer=str(row["answer"]),
         judged=judged,
         asked=bool(used),
-        usage={name: used.get(name, 0) for name in COUNTS},
+        usage={name: used.get(name, 0) for name in COUNT_KEYS},
     )
 
 
 def add_to_scores(results: Results, lines: Mapping[tuple[str, str], JudgedLine], failed: list[tuple[str, str]]) -> None:
     """Add the verdicts and their usage to the scores of each method."""
     for name, scores in results.scores.items():
-        own = {id_: lines[name, id_] for id_ in scores.ids if (name, id_) in lines}
+        verdicts_of_method = {id_: lines[name, id_] for id_ in scores.ids if (name, id_) in lines}
         counts: dict[str, float | int | None] = {
-            "unscored": sum(one["judged"] is None for one in own.values()),
+            "unscored": sum(item["judged"] is None for item in verdicts_of_method.values()),
             "judge_errors": sum(method == name for method, _ in failed),
         }
-        for count in COUNTS:
-            used = [one["usage"][count] for one in own.values()]
+        for count in COUNT_KEYS:
+            used = [item["usage"][count] for item in verdicts_of_method.values()]
             counts[f"judge_{count}"] = round(sum(used) / len(used), 6) if used else None
-        scores.judge({id_: one["judged"] for id_, one in own.items()}, counts)
+        scores.judge({id_: item["judged"] for id_, item in verdicts_of_method.items()}, counts)

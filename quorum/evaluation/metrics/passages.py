@@ -13,7 +13,7 @@ from quorum.core.state import Passage, Result
 from quorum.evaluation.metrics.answers import Reference
 from quorum.models.token_estimate import estimate_tokens
 
-WORDLESS = ("yes_no", "label", "dialogue", "long")  # tasks whose answers are not spans of a passage
+TASKS_WITHOUT_SPANS = ("yes_no", "label", "dialogue", "long")  # tasks whose answers are not spans of a passage
 
 
 def list_shown(outputs: Result, reference_outputs: Reference) -> list[str]:
@@ -36,11 +36,11 @@ def name_articles(ids: Iterable[str], outputs: Result, reference_outputs: Refere
     """
     names = {name: article[0] for article in reference_outputs.get("articles") or () for name in article}
     titles = {passage["id"]: passage["title"] for passage in outputs.get("passages") or []} if names else {}
-    found = []
+    article_names = []
     for id_ in ids:
         page, colon, _ = id_.partition(":")
-        found.append(names.get(page if colon else "") or names.get(titles.get(id_) or "") or id_)
-    return list(dict.fromkeys(found))
+        article_names.append(names.get(page if colon else "") or names.get(titles.get(id_) or "") or id_)
+    return list(dict.fromkeys(article_names))
 
 
 def list_gold(reference_outputs: Reference) -> set[str]:
@@ -105,8 +105,8 @@ def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
 def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | None:
     """One over the rank of the first gold passage found, 0 if there is none; the mean is MRR."""
     gold, before = list_gold(reference_outputs), list_before(outputs, reference_outputs)
-    found = list_shown(outputs, reference_outputs) if before is None else before
-    ranks = (1 / rank for rank, id_ in enumerate(found, start=1) if id_ in gold)
+    shown = list_shown(outputs, reference_outputs) if before is None else before
+    ranks = (1 / rank for rank, id_ in enumerate(shown, start=1) if id_ in gold)
     return next(ranks, 0.0) if gold else None
 
 
@@ -134,10 +134,10 @@ def supports(outputs: Result, passages: Sequence[Passage], reference_outputs: Re
     passage: for these a passage supports if it is a gold one, or is from a gold article.
     """
     answers = reference_outputs["answers"]
-    if reference_outputs.get("task") in WORDLESS:
+    if reference_outputs.get("task") in TASKS_WITHOUT_SPANS:
         gold = list_gold(reference_outputs)
-        found = name_articles((passage["id"] for passage in passages), outputs, reference_outputs)
-        return bool(gold & set(found)) if gold else None
+        names = name_articles((passage["id"] for passage in passages), outputs, reference_outputs)
+        return bool(gold & set(names)) if gold else None
     return any(text.contains_answer(passage["text"], answers) for passage in passages) if answers else None
 
 
@@ -147,7 +147,7 @@ def holds_answer(outputs: Result, index: int, reference_outputs: Reference) -> b
 
 def context_tokens(outputs: Result, reference_outputs: Reference | None = None) -> int:
     """Tokens of the final passages' titles and texts, at three bytes a token (`quorum.models.token_estimate`)."""
-    return sum(estimate_tokens(f"{one['title']}\n{one['text']}") for one in outputs.get("passages") or [])
+    return sum(estimate_tokens(f"{passage['title']}\n{passage['text']}") for passage in outputs.get("passages") or [])
 
 
 def context_precision(outputs: Result, reference_outputs: Reference) -> float | None:
@@ -155,7 +155,7 @@ def context_precision(outputs: Result, reference_outputs: Reference) -> float | 
     unigram precision, section 4.5, table 3): the best over the gold answers. 0 where a filter left nothing, which the
     paper counts as well; None where a method reads no passages.
     """
-    words, golds = " ".join(one["text"] for one in outputs.get("passages") or []), reference_outputs["answers"]
+    words, golds = " ".join(passage["text"] for passage in outputs.get("passages") or []), reference_outputs["answers"]
     if not golds or not (text.normalize(words) or outputs.get("retrieved")):
         return None
     return compute_unigram_precision(words, golds)

@@ -15,10 +15,10 @@ from quorum.evaluation.metrics.answers import Reference
 Scorer = Callable[[Result, Reference], float | bool | None]
 
 LOG = logging.getLogger("quorum")
-WARNED: set[tuple[str, str]] = set()
+WARNED_METRICS: set[tuple[str, str]] = set()
 WARNING_LOCK = Lock()
-JUDGED = "judged"  # the judge's verdict; it comes from a model, not from a function
-WORTH = "worth"  # the deciding measure less the cost of what is wrong (--wrong-cost); computed for a decision
+JUDGED_MEASURE = "judged"  # the judge's verdict; it comes from a model, not from a function
+WORTH_MEASURE = "worth"  # the deciding measure less the cost of what is wrong (--wrong-cost); computed for a decision
 
 
 @dataclass(frozen=True)
@@ -92,17 +92,19 @@ def list_added_measures(summary: Mapping[str, Mapping[str, object]]) -> list[str
 
 def list_compared_measures() -> list[str]:
     """The measures that have intervals and tests."""
-    return [*(name for name, metric in list_metrics().items() if metric.compared), JUDGED, WORTH]
+    return [*(name for name, metric in list_metrics().items() if metric.compared), JUDGED_MEASURE, WORTH_MEASURE]
 
 
 def is_binary(measure: str) -> bool:
     """Whether a measure is 0 or 1 for each question."""
-    return measure == JUDGED or (measure in (every := list_metrics()) and every[measure].binary)
+    return measure == JUDGED_MEASURE or (measure in (metrics := list_metrics()) and metrics[measure].binary)
 
 
 def score_result(result: Result, reference: Reference) -> dict[str, float | bool | None]:
     """Every metric of one result; None if there is nothing to measure."""
-    return {name: round_number(compute_metric(name, one, result, reference)) for name, one in list_metrics().items()}
+    return {
+        name: round_number(compute_metric(name, metric, result, reference)) for name, metric in list_metrics().items()
+    }
 
 
 def compute_metric(name: str, metric: Metric, result: Result, reference: Reference) -> float | bool | None:
@@ -123,9 +125,9 @@ def compute_metric(name: str, metric: Metric, result: Result, reference: Referen
 def warn_once(name: str, reason: str) -> None:
     """One warning for each metric and reason; answers are scored on several threads."""
     with WARNING_LOCK:
-        if (name, reason) in WARNED:
+        if (name, reason) in WARNED_METRICS:
             return
-        WARNED.add((name, reason))
+        WARNED_METRICS.add((name, reason))
     LOG.warning(
         "The metric %r of an installed package failed on an answer, which has no value for it: %s", name, reason
     )

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 10_000
-CELLS = 1_000_000  # numbers drawn at once
-DIGITS = 9  # values that differ only by rounding are the same value
+MOST_DRAWN_NUMBERS = 1_000_000  # numbers drawn at once
+COMPARED_DIGITS = 9  # values that differ only by rounding are the same value
 
 Floats = NDArray[np.float64]
 
@@ -32,13 +32,13 @@ def bootstrap(values: ArrayLike, *, level: float = 0.95, resamples: int = RESAMP
 
     For differences between two methods on the same questions, this is the paired interval.
     """
-    distinct, counts = np.unique(np.round(np.asarray(values, dtype=np.float64), DIGITS), return_counts=True)
+    distinct, counts = np.unique(np.round(np.asarray(values, dtype=np.float64), COMPARED_DIGITS), return_counts=True)
     n, draw = int(counts.sum()), np.random.default_rng(seed)
     if has_repeats(counts):
         means = [draw.multinomial(n, counts / n, rows) @ distinct / n for rows in split_rows(resamples, len(distinct))]
     else:
-        every = np.repeat(distinct, counts)
-        means = [every[draw.integers(n, size=(rows, n))].mean(axis=1) for rows in split_rows(resamples, n)]
+        all_values = np.repeat(distinct, counts)
+        means = [all_values[draw.integers(n, size=(rows, n))].mean(axis=1) for rows in split_rows(resamples, n)]
     low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(counts @ distinct / n), float(low), float(high))
 
@@ -49,8 +49,8 @@ def has_repeats(counts: NDArray[np.int64]) -> bool:
 
 
 def split_rows(rows: int, width: int) -> Iterator[int]:
-    """`rows` in parts of at most CELLS numbers each."""
-    part = max(1, CELLS // width)
+    """`rows` in parts of at most MOST_DRAWN_NUMBERS numbers each."""
+    part = max(1, MOST_DRAWN_NUMBERS // width)
     while rows > 0:
         yield min(part, rows)
         rows -= part
@@ -77,15 +77,15 @@ def sign_flip(differences: ArrayLike, *, resamples: int = RESAMPLES, seed: int =
 
     Exact if there are at most `resamples` sign patterns; else it draws that many and counts the data as one more.
     """
-    found = np.round(np.asarray(differences, dtype=np.float64), DIGITS)
-    found = found[found != 0]
-    observed = abs(float(found.sum())) * (1 - 1e-9)  # sums that are equal up to rounding count, too
-    if 2 ** len(found) <= resamples:
-        sums = sum_all_signs(found)
+    values = np.round(np.asarray(differences, dtype=np.float64), COMPARED_DIGITS)
+    values = values[values != 0]
+    observed = abs(float(values.sum())) * (1 - 1e-9)  # sums that are equal up to rounding count, too
+    if 2 ** len(values) <= resamples:
+        sums = sum_all_signs(values)
         return float(np.mean(np.abs(sums) >= observed))
-    sizes, counts = np.unique(np.abs(found), return_counts=True)
+    sizes, counts = np.unique(np.abs(values), return_counts=True)
     if not has_repeats(counts):
-        sizes, counts = np.abs(np.sort(found)), np.ones(len(found), dtype=np.int64)
+        sizes, counts = np.abs(np.sort(values)), np.ones(len(values), dtype=np.int64)
     draw, extreme = np.random.default_rng(seed), 0
     for rows in split_rows(resamples, len(sizes)):
         shape = (rows, len(sizes))
@@ -117,11 +117,11 @@ def questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha: float
 
     The sample size of a two-sided paired z-test; None where the means are equal or there are fewer than two questions.
     """
-    found = np.asarray(differences, dtype=np.float64)
-    if len(found) < 2 or abs(mean := float(found.mean())) < 10.0**-DIGITS:
+    values = np.asarray(differences, dtype=np.float64)
+    if len(values) < 2 or abs(mean := float(values.mean())) < 10.0**-COMPARED_DIGITS:
         return None
     quantiles = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)
-    return max(2, math.ceil((quantiles * float(found.std(ddof=1)) / mean) ** 2))
+    return max(2, math.ceil((quantiles * float(values.std(ddof=1)) / mean) ** 2))
 
 
 def percentile(values: ArrayLike, share: float) -> float:

@@ -15,9 +15,9 @@ from quorum.core.state import Result
 from quorum.core.text import UNKNOWN
 from quorum.evaluation.metrics.statistics import Floats
 
-BINS = 10
-VOTING = ("post_fusion", "concat_pf", "rerank", "replug")  # a share of the vote
-SAMPLED = (
+BIN_COUNT = 10
+VOTING_METHODS = ("post_fusion", "concat_pf", "rerank", "replug")  # a share of the vote
+SAMPLED_METHODS = (
     "concat",
     "base",
     "no_retrieval",
@@ -25,7 +25,7 @@ SAMPLED = (
     "concat_pf",
     "filco",
 )  # agreement, where there is more than one sample
-WEIGHED = ("sure", "self_verification")  # the lead over the second candidate
+WEIGHED_METHODS = ("sure", "self_verification")  # the lead over the second candidate
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def compute_calibration(confidence: ArrayLike, right: ArrayLike, of: int | None 
         area=float(risks.mean()),
         best=float(compute_selective_risks(-wrong, wrong).mean()),
         chance=float(wrong.mean()),
-        ece=sum(one.count * abs(one.confidence - one.right) for one in bins) / n,
+        ece=sum(item.count * abs(item.confidence - item.right) for item in bins) / n,
         bins=bins,
     )
 
@@ -98,24 +98,26 @@ def compute_selective_risks(sure: Floats, wrong: Floats) -> Floats:
 
 def make_bins(sure: Floats, right: Floats) -> list[Bin]:
     """The bins that are not empty, by confidence; a confidence of 1 belongs to the last bin."""
-    place = np.minimum((sure * BINS).astype(int), BINS - 1)
-    chosen = [place == number for number in range(BINS)]
-    return [Bin(int(one.sum()), float(sure[one].mean()), float(right[one].mean())) for one in chosen if one.any()]
+    place = np.minimum((sure * BIN_COUNT).astype(int), BIN_COUNT - 1)
+    chosen = [place == number for number in range(BIN_COUNT)]
+    return [Bin(int(item.sum()), float(sure[item].mean()), float(right[item].mean())) for item in chosen if item.any()]
 
 
 def check_confidence(method: str, context: Context) -> None:
     """Raises `SetupError` if the method never states a confidence under these settings."""
-    if method in VOTING and context.vote == "all":
+    if method in VOTING_METHODS and context.vote == "all":
         return
-    if method in WEIGHED or (method in SAMPLED and context.samples > 1):
+    if method in WEIGHED_METHODS or (method in SAMPLED_METHODS and context.samples > 1):
         return
     sampled = (
-        f"sample its answer ({method} with --set samples=5 --set temperature=0.7), or " if method in SAMPLED else ""
+        f"sample its answer ({method} with --set samples=5 --set temperature=0.7), or "
+        if method in SAMPLED_METHODS
+        else ""
     )
-    voting = "set vote=all, or " if method in VOTING else ""
+    voting = "set vote=all, or " if method in VOTING_METHODS else ""
     raise SetupError(
         f"The method {method} states no confidence, so that --abstain-below has nothing to go by; {voting}{sampled}"
-        f"choose one of: {', '.join((*VOTING, *WEIGHED))}."
+        f"choose one of: {', '.join((*VOTING_METHODS, *WEIGHED_METHODS))}."
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-GAP = 0.10  # share of the questions: above this difference the two measures disagree
+LARGEST_GAP = 0.10  # share of the questions: above this difference the two measures disagree
 
 
 def describe_wordy_answers(summary: Mapping[str, Mapping[str, Any]]) -> str | None:
@@ -20,7 +20,9 @@ def describe_wordy_answers(summary: Mapping[str, Mapping[str, Any]]) -> str | No
     wordy = [
         f"{name}: {100 * row['contains']:.1f}% of the answers contain a gold answer, {100 * row['em']:.1f}% equal one"
         for name, row in summary.items()
-        if row.get("em") is not None and row.get("contains") is not None and round(row["contains"] - row["em"], 9) > GAP
+        if row.get("em") is not None
+        and row.get("contains") is not None
+        and round(row["contains"] - row["em"], 9) > LARGEST_GAP
     ]
     if not wordy:
         return None

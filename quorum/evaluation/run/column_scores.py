@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from quorum.evaluation.metrics.registry import WORTH, list_compared_measures, list_metrics
+from quorum.evaluation.metrics.registry import WORTH_MEASURE, list_compared_measures, list_metrics
 from quorum.evaluation.metrics.statistics import Floats, bootstrap, percentile
 
 COST_KEYS = ("calls", "input_tokens", "output_tokens")
@@ -129,7 +129,7 @@ class ColumnScores:
         """Add the worth of each answer: its measure s less wrong_cost * (1 - s); saying unknown costs nothing."""
         score, unknown = np.array(self.values[measure]), np.array(self.values["unknown"]) == 1
         worth = np.where(unknown, score, score - wrong_cost * (1 - score))
-        self.wrong_cost, self.values[WORTH] = wrong_cost, array("d", worth.tolist())
+        self.wrong_cost, self.values[WORTH_MEASURE] = wrong_cost, array("d", worth.tolist())
 
     def known(self, name: str) -> Floats:
         """The values of a measure, for the questions that have it."""

@@ -99,7 +99,7 @@ class Column:
         if composed is None:
             return [self.priced_context]
         stages, priced = composed.stages, getattr(self.own, "priced_as_by_stage", {})
-        senders = [one for one in stages if prompt in one.prompts or (prompt == PROMPT and one.name in priced)]
+        senders = [stage for stage in stages if prompt in stage.prompts or (prompt == PROMPT and stage.name in priced)]
         senders = senders or list(stages)
         return [self.context_of_stage(stage) for stage in senders]
 

@@ -108,7 +108,7 @@ def find_texts(wanted: set[str], context: Context | None, extra: Path | None) ->
 
 
 async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], column: Column) -> dict[str, list[Passage]]:
-    """For each question the first passage that holds an answer among the DEEP best ones, if there is one."""
+    """For each question the first passage that holds an answer among the SEARCH_DEPTH best ones, if there is one."""
     if not records:
         return {}
     from quorum.retrievers import search

@@ -34,7 +34,7 @@ class SpentElsewhere:
 
 
 class ModelHandler(AsyncCallbackHandler):
-    """Follows models and searches alone, in the task that calls them: nodes cost it nothing."""
+    """Handles the events of models and searches only, inline in the calling task."""
 
     run_inline = True
 
@@ -44,7 +44,7 @@ class ModelHandler(AsyncCallbackHandler):
 
 
 class StoredCalls(ModelHandler):
-    """Counts the replies that no call was made for: the journal, or an equal call under way, had them."""
+    """Counts the replies that needed no call: they came from the journal, or from an equal call under way."""
 
     def __init__(self) -> None:
         self.count = 0

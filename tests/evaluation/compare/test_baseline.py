@@ -76,7 +76,7 @@ def test_without_common_questions_there_is_no_difference() -> None:
 def test_groups_are_compared_with_their_first_or_with_the_baseline() -> None:
     methods = {name: scores(make_scores(0.4, seed, 10)) for seed, name in enumerate("abcd")}
     comparison = compare_groups(methods, [["a", "b"], ["c", "d"]], "b")
-    assert [(one["baseline"], list(one["methods"])) for one in comparison] == [("b", ["a"]), ("c", ["d"])]
+    assert [(item["baseline"], list(item["methods"])) for item in comparison] == [("b", ["a"]), ("c", ["d"])]
     assert compare_groups(methods, [["a"], ["b"]]) == []
     with pytest.raises(SetupError, match="none of the methods; name one of: a, b"):
         check_baseline([["a", "b"]], "z")
@@ -93,7 +93,7 @@ def render_tables(tables: Any, width: int = 100) -> str:
 def test_the_tables_fit_into_100_columns() -> None:
     names = ["concat", "post_fusion[vote=staged;k=10]", "self_verification"]
     methods = {name: scores(make_scores(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
-    summary = {name: one.summary() for name, one in methods.items()}
+    summary = {name: method.summary() for name, method in methods.items()}
     text = render_tables(make_score_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
     lines = text.splitlines()
     assert len(lines) == 4 + 4 + 4

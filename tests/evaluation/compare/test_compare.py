@@ -57,13 +57,13 @@ async def test_a_comparison_runs_from_estimate_to_report(
     )
     assert planned.estimate is not None
     # the most: every short answer is wordy and asked once more to be cut
-    assert {name: (one.least, one.most) for name, one in planned.estimate.methods.items()} == {
+    assert {name: (method.least, method.most) for name, method in planned.estimate.methods.items()} == {
         "concat": (1, 2),
         "post_fusion": (2, 4),
         "concat_pf": (1, 6),
     }
     assert planned.estimate.cost is not None
-    figures = {one.name: one for one in decision.figures}
+    figures = {figure.name: figure for figure in decision.figures}
     assert (figures["concat"].quality, figures["post_fusion"].quality, figures["concat_pf"].quality) == (0.5, 1, 1)
     assert (figures["concat"].calls, figures["post_fusion"].calls, figures["concat_pf"].calls) == (1, 2, 2)
     assert figures["post_fusion"].cost == pytest.approx((2 * 100 * 1000 + 2 * 2 * 2000) / 1e6)
@@ -104,11 +104,11 @@ async def test_a_failed_question_is_reported_and_asked_again(
         lambda request: make_error(400, "no <b>") if "number 4?" in request.text else reply_as_reader(request)
     )
     _, first = await run_comparison(corpus, data, methods="concat,post_fusion")
-    assert [(one.n, one.errors, one.cost) for one in first.figures] == [(5, 1, None), (5, 1, None)]
+    assert [(figure.n, figure.errors, figure.cost) for figure in first.figures] == [(5, 1, None), (5, 1, None)]
     assert "1 of concat and 1 of post_fusion" in first.recommendation.sentences[-1]
     openai_server.reply(reply_as_reader)
     _, second = await run_comparison(corpus, data, methods="concat,post_fusion")
-    assert (second.scores.asked, [one.errors for one in second.figures]) == (2, [0, 0])
+    assert (second.scores.asked, [figure.errors for figure in second.figures]) == (2, [0, 0])
 
 
 async def test_a_limit_on_cost_stops_before_and_in_the_middle(
@@ -139,7 +139,7 @@ def test_details_hold_the_path_and_the_replies(
     assert "In all 2 questions: about" in run.err
     assert "no price known" in run.err
     details = [json.loads(line) for line in Path("out/details.jsonl").read_text().splitlines()]
-    result = next(one for one in details if (one["method"], one["id"]) == ("concat_pf", "q1"))
+    result = next(detail for detail in details if (detail["method"], detail["id"]) == ("concat_pf", "q1"))
     top = [step["node"] for step in result["steps"] if step["within"] is None]
     assert top == ["begin", "retrieve", "concat_answer", "unknown_check", "passage_answer", "passage_answer", "vote"]
     assert sorted(call["reply"] for call in result["calls"]) == ["person 1", "unknown", "unknown"]

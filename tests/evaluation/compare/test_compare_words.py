@@ -31,7 +31,7 @@ def make_recommendation(
     budget: dict[str, float] | None = None, **methods: ColumnScores
 ) -> tuple[Recommendation, list[Figures]]:
     common = find_shared_questions(methods)
-    figures = [compute_figures(name, one, "em", None, common) for name, one in methods.items()]
+    figures = [compute_figures(name, method, "em", None, common) for name, method in methods.items()]
     return recommend(figures, methods, "em", budget or {}), figures
 
 
@@ -72,7 +72,7 @@ def test_the_nearest_of_many_not_significantly_worse_methods_are_named() -> None
     assert len(recommendation.equals) == 11
     words = recommendation.sentences[1].partition("tell it from")[2]
     named = re.findall(r"m\d\d", words)
-    quality = {one.name: one.quality for one in figures}
+    quality = {figure.name: figure.quality for figure in figures}
     assert len(named) == 4
     assert min(quality[name] for name in named) >= max(
         quality[name] for name in recommendation.equals if name not in named
@@ -96,7 +96,7 @@ def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None
     recommendation, _ = make_recommendation({"calls": 2}, **methods)
     assert recommendation.best == "middle"
     assert "middle is best within 2 calls a question" in recommendation.sentences[0]
-    assert any(one.startswith("Without the limit good would be ahead: 7") for one in recommendation.sentences)
+    assert any(sentence.startswith("Without the limit good would be ahead: 7") for sentence in recommendation.sentences)
     one, _ = make_recommendation({"calls": 1, "tokens": 101}, **methods)
     assert one.best == "poor"
     assert "No other method keeps within the limit." in one.sentences
@@ -114,7 +114,7 @@ def test_a_limit_on_cost_needs_prices() -> None:
 
 def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
     recommendation, figures = make_recommendation(one=scores(0.5, 1, failed=100), other=scores(0.5, 1))
-    assert [(one.n, one.errors) for one in figures] == [(300, 100), (300, 0)]
+    assert [(figure.n, figure.errors) for figure in figures] == [(300, 100), (300, 0)]
     assert figures[0].quality == figures[1].quality
     assert recommendation.sentences[-1].startswith(
         "Answers that failed count neither as right nor as wrong: 100 of one;"
@@ -163,8 +163,8 @@ def test_the_pareto_front_is_not_dominated(pairs: list[tuple[int, int]]) -> None
             for other in figures
         )
 
-    best = {(one.tokens, one.quality) for one in figures if not beaten(one)}
-    assert {(one.tokens, one.quality) for one in figures if one.name in front} == best
+    best = {(figure.tokens, figure.quality) for figure in figures if not beaten(figure)}
+    assert {(figure.tokens, figure.quality) for figure in figures if figure.name in front} == best
     assert len(front) == len(best)
 
 

@@ -14,17 +14,19 @@ from quorum.evaluation.metrics.statistics import bootstrap
 
 def test_the_cross_fitted_score_stands_beside_the_one_that_chose(tmp_path: Path) -> None:
     decision = make_decision(tmp_path / "out", 60)
-    words = next(one for one in decision.recommendation.sentences if one.startswith("Chosen on one half"))
+    words = next(
+        sentence for sentence in decision.recommendation.sentences if sentence.startswith("Chosen on one half")
+    )
     fair = json.loads((tmp_path / "out" / "recommendation.json").read_text())["cross_fitted"]
     assert f"{100 * fair:.1f}%" in words
-    best = max(one.quality for one in decision.figures)
+    best = max(figure.quality for figure in decision.figures)
     assert best - 0.1 < fair <= best
     assert decision.recommendation.sentences[-1].startswith("Answers that failed")
 
 
 def test_few_questions_give_no_cross_fitted_score(tmp_path: Path) -> None:
     sentences = make_decision(tmp_path / "out", 12).recommendation.sentences
-    assert not any(one.startswith("Chosen on one half") for one in sentences)
+    assert not any(sentence.startswith("Chosen on one half") for sentence in sentences)
 
 
 def test_a_difference_on_few_questions_has_an_interval_that_holds_there() -> None:

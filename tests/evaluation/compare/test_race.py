@@ -52,7 +52,7 @@ def number_in(request: Request) -> int:
 
 
 def reader(request: Request) -> Response:
-    """Is right as often as SKILL says, always on the same questions."""
+    """Is right as often as SKILL_OF_K says, always on the same questions."""
     read = request.text.count("Passage ")
     number = number_in(request)
     right = random.Random(f"{read}:{number}").random() < SKILL_OF_K[read]
@@ -74,9 +74,9 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 def read_outcome(folder: Path) -> dict[str, Any]:
     """What a comparison wrote about its race, without the time that it took."""
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    untimed = {name: {key: one for key, one in row.items() if "second" not in key} for name, row in summary.items()}
+    untimed = {name: {key: item for key, item in row.items() if "second" not in key} for name, row in summary.items()}
     content = json.loads((folder / "recommendation.json").read_text(encoding="utf-8"))
-    content["words"] = [re.sub(r", [\d.]+ s \(p95\)", "", one) for one in content["words"]]
+    content["words"] = [re.sub(r", [\d.]+ s \(p95\)", "", word) for word in content["words"]]
     comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
     return {"summary": untimed, "recommendation": content, "comparison": comparison}
 
@@ -86,8 +86,8 @@ async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_se
     decision = await race(data, concurrency=4)
     result = decision.scores.race
     assert result is not None
-    assert (result.survivors, [one.method for one in result.dropped]) == (["concat[k=3]"], ["concat", "concat[k=2]"])
-    first, second = (one.asked for one in result.dropped)
+    assert (result.survivors, [item.method for item in result.dropped]) == (["concat[k=3]"], ["concat", "concat[k=2]"])
+    first, second = (item.asked for item in result.dropped)
     assert first < second < QUESTIONS
     asked_counts = Counter(row["method"] for row in read_rows(decision.scores.folder))
     assert asked_counts["concat[k=3]"] == QUESTIONS
@@ -100,7 +100,7 @@ async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_se
     assert "at most 5%" in words[2]
     page = (decision.scores.folder / "report.html").read_text(encoding="utf-8")
     text = (decision.scores.folder / "report.md").read_text(encoding="utf-8")
-    assert all("Who was dropped when" in one and f"{first} of {QUESTIONS}" in one for one in (page, text))
+    assert all("Who was dropped when" in item and f"{first} of {QUESTIONS}" in item for item in (page, text))
     content = json.loads((decision.scores.folder / "race.json").read_text(encoding="utf-8"))
     assert (content["seed"], content["mode"], content["survivors"]) == (0, "questions", ["concat[k=3]"])
     config = json.loads((decision.scores.folder / "config.json").read_text(encoding="utf-8"))
@@ -131,7 +131,7 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     raced = await race(data, "raced", mode="future", methods="concat[k=3],concat[k=2],concat")
     assert raced.scores.race is not None
     assert raced.scores.race.survivors == ["concat[k=3]", "concat[k=2]"]
-    p, adjusted = (one.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for one in (whole, raced))
+    p, adjusted = (item.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for item in (whole, raced))
     assert (p, adjusted) == (2 / 2**6, 2 * 2 / 2**6)  # the smaller of two p-values is doubled, even if the other is 1
     assert raced.recommendation.equals == ["concat[k=2]"]
 
@@ -190,7 +190,7 @@ async def test_at_the_limit_on_cost_the_survivors_are_named(
     first = stopped.recommendation.sentences[0]
     assert first.startswith(f"The race stopped at the limit of $6.5, after {result.settled} of {QUESTIONS} questions.")
     assert first.endswith("none of them certified as the best: concat[k=2] and concat[k=3].")
-    assert all(one["em"]["p"] == 1 for one in stopped.scores.comparisons[0]["methods"].values())
+    assert all(method["em"]["p"] == 1 for method in stopped.scores.comparisons[0]["methods"].values())
     on = await race(data, max_cost=100, prices=prices, concurrency=1)
     whole = await race(data, "whole", prices=prices, concurrency=1)
     assert read_outcome(on.scores.folder) == read_outcome(whole.scores.folder)
@@ -255,7 +255,7 @@ async def test_questions_of_one_document_are_bet_on_as_one(tmp_path: Path, opena
     result = decision.scores.race
     assert result is not None
     assert sorted(map(len, result.units)) == [4] * 10
-    assert all(one.asked % 4 == 0 for one in result.standings.values())
+    assert all(standing.asked % 4 == 0 for standing in result.standings.values())
     assert read_rows(decision.scores.folder)[0]["group"].startswith("d")
     for unit in result.units:
         assert len({int(id_[1:]) % 10 for id_ in unit}) == 1
@@ -272,10 +272,10 @@ def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server:
     run = quorum(*command, "--out", "json", "--json")
     assert run.code == 0, run.err
     lines = [json.loads(line) for line in run.out.splitlines()]
-    assert [one["event"] for one in lines] == ["race"] * (len(lines) - 1) + ["result"]
+    assert [line["event"] for line in lines] == ["race"] * (len(lines) - 1) + ["result"]
     assert (lines[-2]["settled"], lines[-1]["best"]) == (60, "concat[k=3]")
-    assert [one["method"] for one in lines[-2]["methods"] if not one["dropped"]] == ["concat[k=3]"]
-    assert all(one["low"] <= one["mean"] <= one["high"] for one in lines[-2]["methods"])
+    assert [method["method"] for method in lines[-2]["methods"] if not method["dropped"]] == ["concat[k=3]"]
+    assert all(method["low"] <= method["mean"] <= method["high"] for method in lines[-2]["methods"])
     assert quorum(*command[:-1], "fast").code == 2
 
 

@@ -13,7 +13,7 @@ from quorum.evaluation.compare.baseline import compare
 from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
 from quorum.evaluation.compare.recommend import recommend
 from quorum.evaluation.compare.wrong_cost import choose_at_costs, count_shares, describe_choices
-from quorum.evaluation.metrics.registry import WORTH
+from quorum.evaluation.metrics.registry import WORTH_MEASURE
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RunningRace
@@ -46,14 +46,14 @@ def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
     methods = {"bold": answers(60, 40, 0), "cautious": answers(50, 5, 45)}
     ids = find_shared_questions(methods)
     choices = choose_at_costs(methods, "em", {"bold": 1, "cautious": 1}, ids)
-    assert [one.best for one in choices] == ["bold", "cautious"]
+    assert [choice.best for choice in choices] == ["bold", "cautious"]
     assert (choices[0].least, choices[1].most) == (0.0, 10.0)
     assert choices[1].least == 0.3  # 60 - 40 c < 50 - 5 c from c = 2/7 on
-    for one in methods.values():
-        one.add_worth("em", 1.0)
-    figures = [compute_figures(name, one, WORTH, None, ids, None, "em") for name, one in methods.items()]
-    assert [one.quality for one in figures] == pytest.approx([0.2, 0.45])
-    recommendation = recommend(figures, methods, WORTH, {}, None, 1.0)
+    for method in methods.values():
+        method.add_worth("em", 1.0)
+    figures = [compute_figures(name, method, WORTH_MEASURE, None, ids, None, "em") for name, method in methods.items()]
+    assert [figure.quality for figure in figures] == pytest.approx([0.2, 0.45])
+    recommendation = recommend(figures, methods, WORTH_MEASURE, {}, None, 1.0)
     assert recommendation.best == "cautious"
     assert "worth (1 for a right answer, -1 for a wrong one) 45.0%" in recommendation.sentences[0]
 
@@ -71,9 +71,9 @@ def test_the_sentence_names_the_cost_at_which_the_choice_changes() -> None:
 
 def test_on_few_questions_the_interval_of_a_worth_holds_too() -> None:
     methods = {"bold": answers(30, 20, 0), "cautious": answers(25, 0, 25)}
-    for one in methods.values():
-        one.add_worth("em", 3.0)
-    comparison = compare(methods, ["bold", "cautious"], "bold")["methods"]["cautious"][WORTH]
+    for method in methods.values():
+        method.add_worth("em", 3.0)
+    comparison = compare(methods, ["bold", "cautious"], "bold")["methods"]["cautious"][WORTH_MEASURE]
     assert comparison["difference"] == pytest.approx(25 / 50 - (30 - 60) / 50)
     assert -4 <= comparison["low"] <= comparison["difference"] <= comparison["high"] <= 4
 
@@ -100,10 +100,10 @@ def test_the_report_shows_shares_and_turning_costs(tmp_path: Path) -> None:
     assert content["wrong_cost"] == 0
     assert content["at_wrong_costs"][0]["least"] == 0.0
     assert content["at_wrong_costs"][-1]["most"] == 10.0
-    assert any("whatever a wrong answer costs" in one or "turns with" in one for one in content["words"])
-    for one in decision.figures:
-        assert one.right + one.wrong + one.unknown == pytest.approx(1.0)
-        assert one.right == pytest.approx(one.quality)
+    assert any("whatever a wrong answer costs" in word or "turns with" in word for word in content["words"])
+    for figure in decision.figures:
+        assert figure.right + figure.wrong + figure.unknown == pytest.approx(1.0)
+        assert figure.right == pytest.approx(figure.quality)
 
 
 def test_a_cost_below_zero_is_refused(tmp_path: Path) -> None:
@@ -116,5 +116,5 @@ def test_the_worth_of_an_answer_without_a_score_is_not_known() -> None:
     column_scores = answers(1, 1, 1)
     column_scores.values["em"][0] = np.nan
     column_scores.add_worth("em", 2.0)
-    assert np.isnan(column_scores.values[WORTH][0])
-    assert list(column_scores.values[WORTH])[1:] == [-2.0, 0.0]
+    assert np.isnan(column_scores.values[WORTH_MEASURE][0])
+    assert list(column_scores.values[WORTH_MEASURE])[1:] == [-2.0, 0.0]

@@ -30,7 +30,7 @@ def results(tmp_path: Path, openai_server: OpenAIServer) -> Path:
 def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(results: Path) -> None:
     read = read_results(results)
     calibrated = calibrate_methods(read, 0.1, 0.05, "post_fusion")
-    assert [one.method for one in calibrated] == ["post_fusion"]
+    assert [item.method for item in calibrated] == ["post_fusion"]
     result = calibrated[0].threshold
     assert result is not None
     assert 0.5 < result.value <= 0.7  # from 0.7 on nothing is wrong
@@ -44,7 +44,7 @@ def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(res
 def test_several_methods_share_the_error(results: Path) -> None:
     read = read_results(results)
     alone = calibrate_methods(read, 0.1, 0.05, "sure")[0].threshold
-    together = {one.method: one.threshold for one in calibrate_methods(read, 0.1, 0.05)}
+    together = {item.method: item.threshold for item in calibrate_methods(read, 0.1, 0.05)}
     assert set(together) == {"post_fusion", "sure"}  # concat states no confidence
     shared = together["sure"]
     assert alone is not None
@@ -91,7 +91,7 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     assert "at most 10% of the answers are wrong" in " ".join(run.out.split())
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     passages = tmp_path / "passages.jsonl"
-    passages.write_text("".join(json.dumps(one) + "\n" for one in GIVEN_PASSAGES), encoding="utf-8")
+    passages.write_text("".join(json.dumps(item) + "\n" for item in GIVEN_PASSAGES), encoding="utf-8")
     file = str(results / "calibration.json")
     command = ["ask", "Which colour?", "--passages", str(passages), "--model", "openai:test", "--set", "journal=off"]
     ask_command = [*command, "--k", "2", "--method", "post_fusion", "--calibration", file]

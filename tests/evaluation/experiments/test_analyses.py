@@ -17,11 +17,11 @@ CONTEXT = Context(model="openai:test", attempts=1)
 
 def scores(**measures: list[float | None]) -> ColumnScores:
     """The scores of one run over questions q0, q1, ...; where EM is null the question failed."""
-    made = ColumnScores()
+    column_scores = ColumnScores()
     for number, em in enumerate(measures["em"]):
         row: Any = Row(id=f"q{number}", error="no reply" if em is None else None, malformed=0)
-        made.add(row | {name: values[number] for name, values in measures.items()})
-    return made
+        column_scores.add(row | {name: values[number] for name, values in measures.items()})
+    return column_scores
 
 
 def test_the_best_of_the_attempts_at_each_question() -> None:
@@ -125,12 +125,12 @@ def test_pairs_are_questions_that_both_have_right(folder: Path) -> None:
 
 
 async def judge_folder(folder: Path) -> tuple[list[dict[str, Any]], str, list[tuple[int, int]]]:
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     names = ("sure", "sum_and_pred")
     panels = await compare_summaries(
-        folder, names, CONTEXT, "openai:judge", concurrency=2, config={}, report=lambda *step: told.append(step)
+        folder, names, CONTEXT, "openai:judge", concurrency=2, config={}, report=lambda *step: progress.append(step)
     )
-    return panels[0]["rows"], panels[0]["title"], told
+    return panels[0]["rows"], panels[0]["title"], progress
 
 
 async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: OpenAIServer) -> None:
@@ -141,7 +141,7 @@ async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: Open
         return "Summary 1" if first_is_sure else "Summary 2"
 
     openai_server.reply(judge)
-    rows, title, told = await judge_folder(folder)
+    rows, title, progress = await judge_folder(folder)
     assert title == "3 questions that both have right"
     assert [(row["summaries of"], round(row["preferred"].mean, 3)) for row in rows] == [
         ("sure", 0.667),
@@ -149,7 +149,7 @@ async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: Open
         ("neither", 0.333),
     ]
     assert [row.get("characters") for row in rows] == [11, 19, None]
-    assert sorted(told) == [(1, 3), (2, 3), (3, 3)]
+    assert sorted(progress) == [(1, 3), (2, 3), (3, 3)]
     assert len(openai_server.chats()) == 6
     assert {request.body["model"] for request in openai_server.chats()} == {"judge"}
     lines = [json.loads(line) for line in (folder / "preference.jsonl").read_text().splitlines()]

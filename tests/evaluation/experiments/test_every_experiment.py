@@ -41,7 +41,8 @@ OPTIONS = {  # what an experiment needs besides data and a model
     # retrievers differ only where there is something to search
     **dict.fromkeys(("sure-table-2", "sure-table-5", "blendfilter-figure-2", "retrieval"), ("--corpus", "pool")),
 }
-ALWAYS = {  # one for each analysis, over three questions; over all ten, and all the others, by make test-long
+# One for each analysis, over three questions; over all ten, and all the others, by make test-long.
+ANALYSIS_WITHOUT_OPTIONS = {
     "best": ("best_of_three", "--methods", "cot"),
     "split": ("filco-table-5",),
     "spread": ("sure-table-9", "--methods", "base"),
@@ -51,7 +52,7 @@ ALWAYS = {  # one for each analysis, over three questions; over all ten, and all
     "cost": ("sure-table-10",),
     "coverage": ("filco-table-2",),
 }
-SAID = {  # the last words of a prompt -> what the model says besides the town
+REPLY_AFTER = {  # the last words of a prompt -> what the model says besides the town
     "Ranking:": "[{gold}] > [2] > [4]",
     "Choice:": "Summary 1",
     "Relevant passages:": "{gold}",
@@ -64,12 +65,14 @@ SAID = {  # the last words of a prompt -> what the model says besides the town
 def reply(request: Request) -> str:
     """The town, if a passage tells it; the form that the prompt asks for, if it asks for another."""
     text = request.text
-    asked = text[text.rindex("lies on the") :].split("?")[0] if "lies on the" in text else ""
-    town = next((town for river, town in RIVERS.items() if river in asked and f"through {town}" in text), "unknown")
+    asked_river = text[text.rindex("lies on the") :].split("?")[0] if "lies on the" in text else ""
+    town = next(
+        (town for river, town in RIVERS.items() if river in asked_river and f"through {town}" in text), "unknown"
+    )
     end = text.rstrip().splitlines()[-1]
-    if end in SAID:
+    if end in REPLY_AFTER:
         places = [at for at, line in enumerate(text.split("\n[")) if f"through {town}" in line]
-        return SAID[end].format(gold=places[0] if places else 1)
+        return REPLY_AFTER[end].format(gold=places[0] if places else 1)
     if "True or False" in text:
         return "True"
     if "Passage 1" in text and "Passage 2" in text:
@@ -113,7 +116,7 @@ def run(
     )
 
     def command(name: str, *more: str) -> tuple[int, str, str]:
-        options = [one.format(pool=pool, prices=prices) for one in OPTIONS.get(name, ())]
+        options = [item.format(pool=pool, prices=prices) for item in OPTIONS.get(name, ())]
         common = ["--model", "openai:test", "--out", str(tmp_path / "out"), "--set", "attempts=1"]
         try:
             main(["experiment", name, str(questions), *common, *options, *more])
@@ -145,7 +148,8 @@ COLUMN = {  # what each analysis is for
     "coverage": "precision (pos)",
 }
 NOT_HERE = {"accuracy", "str_em", "mauve"}  # short answers have none of these; MAUVE is in tests/train
-OWN = [name for name in ALIASES if ALIASES[name] != EXPERIMENTS[ALIASES[name].name]]  # with columns of their own
+# Aliases with columns of their own.
+OWN_ALIASES = [name for name in ALIASES if ALIASES[name] != EXPERIMENTS[ALIASES[name].name]]
 
 
 def check_run(name: str, n: int, output: tuple[int, str, str], folder: Path) -> None:
@@ -167,7 +171,7 @@ def check_analysis(experiment: Experiment, folder: Path) -> None:
     panels = json.loads((folder / "analysis.json").read_text())
     for measure in set(experiment.measures) - NOT_HERE:
         ours = find_panel(panels, f"{paper_figures.TITLES[measure]}: ours")["rows"]
-        kind = str if measure in paper_figures.COUNTS else list
+        kind = str if measure in paper_figures.COUNT_MEASURES else list
         assert any(isinstance(row["ours"], kind) for row in ours), measure
     for analysis in experiment.analyses:
         rows = find_panel(panels, TITLES[analysis].partition("{n}")[2] or TITLES[analysis])["rows"]
@@ -180,15 +184,15 @@ def find_panel(panels: list[dict[str, Any]], title: str) -> dict[str, Any]:
     return next(panel for panel in panels if title in panel["title"])
 
 
-@pytest.mark.parametrize("analysis", ALWAYS)
+@pytest.mark.parametrize("analysis", ANALYSIS_WITHOUT_OPTIONS)
 def test_every_analysis_is_printed(analysis: str, run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
-    name, *more = ALWAYS[analysis]
+    name, *more = ANALYSIS_WITHOUT_OPTIONS[analysis]
     assert analysis in experiment_of(name).analyses
     check_run(name, 3, run(name, "--limit", "3", *more), tmp_path / "out")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [*EXPERIMENTS, *OWN])
+@pytest.mark.parametrize("name", [*EXPERIMENTS, *OWN_ALIASES])
 def test_it_runs_from_data_to_its_analysis(name: str, run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     check_run(name, 10, run(name), tmp_path / "out")
 
@@ -201,7 +205,11 @@ def test_mauve_is_left_out_without_its_extra(run: Callable[..., tuple[int, str, 
 
 
 def test_no_analysis_is_left_out_by_default() -> None:
-    assert set(ALWAYS) == {analysis for one in EXPERIMENTS.values() for analysis in one.analyses} == set(TITLES)
+    assert (
+        set(ANALYSIS_WITHOUT_OPTIONS)
+        == {analysis for item in EXPERIMENTS.values() for analysis in item.analyses}
+        == set(TITLES)
+    )
 
 
 def test_the_papers_figures_stand_beside_ours(run: Callable[..., tuple[int, str, str]]) -> None:
@@ -253,8 +261,8 @@ def test_a_variant_has_its_own_filter_and_generator(
         "filco[filter_mode=filco;model=openai:c]",
         "filco[filter_mode=silver]",
     ]
-    asked = {(one.body["model"], one.text.rstrip().splitlines()[-1]) for one in openai_server.chats()}
-    assert {("a", "Numbers of the passages to keep:"), ("b", "Answer:"), ("c", "Answer:")} <= asked
+    requests = {(request.body["model"], request.text.rstrip().splitlines()[-1]) for request in openai_server.chats()}
+    assert {("a", "Numbers of the passages to keep:"), ("b", "Answer:"), ("c", "Answer:")} <= requests
 
 
 @pytest.mark.parametrize(
@@ -278,10 +286,10 @@ def test_people_choose_without_knowing_the_method(run: Callable[..., tuple[int, 
     lines = list(csv.DictReader(io.StringIO(sheet.read_text())))
     key = json.loads((tmp_path / "out/preference.key.json").read_text())["pairs"]
     assert len(lines) == len(key) == 10
-    assert {one["turned"] for one in key} == {True, False}
-    assert [one["id"] for one in key] != sorted(RIVERS)
-    for number, (line, one) in enumerate(zip(lines, key, strict=True)):
-        line["choice"] = "tie" if number == 0 else "2" if one["turned"] else "Summary 1"
+    assert {item["turned"] for item in key} == {True, False}
+    assert [item["id"] for item in key] != sorted(RIVERS)
+    for number, (line, item) in enumerate(zip(lines, key, strict=True)):
+        line["choice"] = "tie" if number == 0 else "2" if item["turned"] else "Summary 1"
     mark(sheet, lines)
     code, out, _ = run("sure-figure-4c")
     assert code == 0
@@ -308,9 +316,9 @@ def mark(sheet: Path, lines: list[dict[str, str]]) -> None:
 def test_the_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     with suppress(SystemExit):
         main(["experiment", "--json"])
-    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
-    assert list(found) == list(EXPERIMENTS)
-    assert all({"name", "paper", "item", "methods"} <= one.keys() for one in found.values())
-    assert found["sure-table-4"]["aliases"] == ["rerank"]
-    assert (found["sure-table-1"]["paper"], found["sure-table-1"]["item"]) == ("SuRe", "table 1")
-    assert all(name.startswith(one["paper"].lower()) for name, one in found.items())
+    experiments = {item["name"]: item for item in json.loads(capsys.readouterr().out)}
+    assert list(experiments) == list(EXPERIMENTS)
+    assert all({"name", "paper", "item", "methods"} <= item.keys() for item in experiments.values())
+    assert experiments["sure-table-4"]["aliases"] == ["rerank"]
+    assert (experiments["sure-table-1"]["paper"], experiments["sure-table-1"]["item"]) == ("SuRe", "table 1")
+    assert all(name.startswith(item["paper"].lower()) for name, item in experiments.items())

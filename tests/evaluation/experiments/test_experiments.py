@@ -21,7 +21,7 @@ from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.graphs import METHODS
 
 CONTEXT = Context(model="openai:test", attempts=1)
-TOWN = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna"}
+TOWN_OF_RIVER = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna"}
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def data(tmp_path: Path) -> Path:
     path = tmp_path / "rivers.jsonl"
     other = [{"id": f"o{n}", "title": "", "text": f"Nothing is known of stream {n}."} for n in range(3)]
     lines = []
-    for river, town in TOWN.items():
+    for river, town in TOWN_OF_RIVER.items():
         gold = {"id": river, "title": river, "text": f"The {river} flows through {town}."}
         passages = [*other[:2], gold, other[2]]
         question = f"Which town lies on the {river}?"
@@ -89,8 +89,8 @@ def test_every_filter_is_a_run() -> None:
 
 def test_drawn_demonstrations_give_runs_their_names() -> None:
     shots = [("shots=1;draw=0", "a.jsonl"), ("shots=1;draw=1", "b.jsonl")]
-    found = group_columns(experiment_of("few_shot"), CONTEXT, methods="base,sure[k=3]", shots=shots)
-    assert [[run.name for run in group] for group in found] == [
+    groups = group_columns(experiment_of("few_shot"), CONTEXT, methods="base,sure[k=3]", shots=shots)
+    assert [[run.name for run in group] for group in groups] == [
         ["base"],
         ["base[shots=1;draw=0]"],
         ["base[shots=1;draw=1]"],
@@ -98,7 +98,7 @@ def test_drawn_demonstrations_give_runs_their_names() -> None:
         ["sure[k=3;shots=1;draw=0]"],
         ["sure[k=3;shots=1;draw=1]"],
     ]
-    assert [group[0].context.examples for group in found[:3]] == [None, "a.jsonl", "b.jsonl"]
+    assert [group[0].context.examples for group in groups[:3]] == [None, "a.jsonl", "b.jsonl"]
 
 
 def pool(path: Path, count: int) -> Path:
@@ -112,8 +112,8 @@ def test_drawing_demonstrations_is_reproducible_and_avoids_the_questions(data: P
     drawn = []
     for folder in (tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
-        made = draw_shots(pool(tmp_path / "pool.jsonl", 8), read_data(data), folder, shots=(1, 5), draws=3)
-        drawn.append({label: read_examples(file) for label, file in made})
+        drawings = draw_shots(pool(tmp_path / "pool.jsonl", 8), read_data(data), folder, shots=(1, 5), draws=3)
+        drawn.append({label: read_examples(file) for label, file in drawings})
     assert drawn[0] == drawn[1]
     assert list(drawn[0]) == [f"shots={size};draw={draw}" for size in (1, 5) for draw in range(3)]
     assert [len(found) for found in drawn[0].values()] == [1, 1, 1, 5, 5, 5]
@@ -134,13 +134,13 @@ def reader(request: Request) -> str:
     """Knows the town when its passage is there, and ranks it first when asked for a list."""
     if request.text.endswith("Ranking:"):
         return "[3] > [1] > [2] > [4]"
-    return next((town for town in TOWN.values() if f"through {town}" in request.text), "unknown")
+    return next((town for town in TOWN_OF_RIVER.values() if f"through {town}" in request.text), "unknown")
 
 
 async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     experiment = experiment_of("rerank")
-    reordered = [one for one in experiment.variants if one in ("", "reranker=listwise")]
+    reordered = [variant for variant in experiment.variants if variant in ("", "reranker=listwise")]
     report, _ = await run_experiment_over(
         type(experiment)(**(vars(experiment) | {"variants": tuple(reordered)})),
         data,
@@ -233,7 +233,7 @@ def test_an_experiment_from_the_command_line(
     best = ["concat", "3", "100.0", "[100.0,", "100.0]", "100.0", "[100.0,", "100.0]"]
     assert best in [line.split() for line in out.splitlines()]
     assert "made 9 calls now" in err
-    sent = {(one.body["temperature"], one.body.get("top_p")) for one in openai_server.chats()}
+    sent = {(request.body["temperature"], request.body.get("top_p")) for request in openai_server.chats()}
     assert sent == {(0, None), (1, 0.5), (1, None)}
     analysis = json.loads(Path("o/analysis.json").read_text())
     assert analysis[0]["rows"] == [{"method": "concat", "n": 3, "EM": [1, 1, 1], "F1": [1, 1, 1]}]
@@ -265,9 +265,9 @@ def test_a_mistake_gets_one_sentence(
 
 def test_one_experiment_as_json(quorum: Callable[..., tuple[int, str, str]]) -> None:
     code, out, _ = quorum("experiment", "few_shot", "--json")
-    found = json.loads(out)
-    assert (code, found["name"], found["aliases"]) == (0, "sure-table-9", ["few_shot"])
-    assert found["figures"][0]["values"]["base"] == [29.4, 41.7]
+    shown = json.loads(out)
+    assert (code, shown["name"], shown["aliases"]) == (0, "sure-table-9", ["few_shot"])
+    assert shown["figures"][0]["values"]["base"] == [29.4, 41.7]
 
 
 def test_a_run_as_json_says_what_the_screen_says(
@@ -276,11 +276,11 @@ def test_a_run_as_json_says_what_the_screen_says(
     openai_server.reply(reader)
     command = ("experiment", "sure-table-2", str(data), "--methods", "base", "--model", "openai:test", "--out", "o")
     code, out, _ = quorum(*command, "--json")
-    found = json.loads(out)
-    assert (code, found["source"], found["summary"]["base"]["em"]) == (0, "SuRe, table 2", 1)
+    shown = json.loads(out)
+    assert (code, shown["source"], shown["summary"]["base"]["em"]) == (0, "SuRe, table 2", 1)
     nothing = (
         "nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions"
     )
-    assert found["changes"] == [nothing, "methods base"]
-    assert found["analysis"] == json.loads(Path("o/analysis.json").read_text())
+    assert shown["changes"] == [nothing, "methods base"]
+    assert shown["analysis"] == json.loads(Path("o/analysis.json").read_text())
     assert nothing in " ".join(quorum(*command)[1].split())

@@ -20,8 +20,14 @@ from quorum.evaluation.run.score import Scores
 from quorum.parsing.correctness import parse_correctness
 
 CONTEXT = Context(model="openai:test", attempts=1)
-SAID = {"Rhine": "the town of Basel", "Thames": "London", "Danube": "Budapest", "Elbe": "unknown", "Styx": "Hades"}
-TOWN = {"Rhine": ["Basel"], "Thames": ["London"], "Danube": ["Vienna"], "Elbe": ["Hamburg"], "Styx": []}
+ANSWER_ABOUT = {
+    "Rhine": "the town of Basel",
+    "Thames": "London",
+    "Danube": "Budapest",
+    "Elbe": "unknown",
+    "Styx": "Hades",
+}
+TOWNS_OF_RIVER = {"Rhine": ["Basel"], "Thames": ["London"], "Danube": ["Vienna"], "Elbe": ["Hamburg"], "Styx": []}
 
 
 @pytest.fixture
@@ -31,7 +37,7 @@ def data(tmp_path: Path) -> Path:
     lines = [
         {"id": river, "question": f"Which town lies on the {river}?", "answers": towns, "gold": []}
         | {"passages": [{"id": f"p-{river}", "title": "", "text": f"The {river} flows through it."}]}
-        for river, towns in TOWN.items()
+        for river, towns in TOWNS_OF_RIVER.items()
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
@@ -39,10 +45,10 @@ def data(tmp_path: Path) -> Path:
 
 def reply_by_model(request: Request, verdicts: dict[str, Any] | None = None) -> Any:
     """What the methods' model says, and what the judge says."""
-    river = next(river for river in TOWN if f"the {river}?" in request.text)
+    river = next(river for river in TOWNS_OF_RIVER if f"the {river}?" in request.text)
     if request.body["model"].startswith("judge"):
         return (verdicts or {"Rhine": "Correct", "Danube": "Incorrect."})[river]
-    return SAID[river]
+    return ANSWER_ABOUT[river]
 
 
 def list_judge_requests(server: OpenAIServer) -> list[Request]:
@@ -87,9 +93,9 @@ def make_options(data: Path, context: Context = CONTEXT, **options: Any) -> Opti
     ],
 )
 def test_verdicts(reply: str, value: bool | None) -> None:
-    found = parse_correctness(reply)
-    assert (None if found.malformed else found.value) is value
-    assert not (found.malformed and found.value)
+    parsed = parse_correctness(reply)
+    assert (None if parsed.malformed else parsed.value) is value
+    assert not (parsed.malformed and parsed.value)
 
 
 async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, openai_server: OpenAIServer) -> None:
@@ -100,12 +106,12 @@ async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, op
     assert summary["judged_low"] <= summary["judged"] <= summary["judged_high"]  # type: ignore[operator]
     assert report.measures == ("em", "f1", "judged")
     sent = list_judge_requests(openai_server)
-    assert {river for one in sent for river in TOWN if f"the {river}?" in one.text} == {"Rhine", "Danube"}
-    rhine = next(one.text for one in sent if "Rhine" in one.text)
+    assert {river for item in sent for river in TOWNS_OF_RIVER if f"the {river}?" in item.text} == {"Rhine", "Danube"}
+    rhine = next(item.text for item in sent if "Rhine" in item.text)
     assert "- Basel" in rhine
     assert "the town of Basel" in rhine
     lines = [json.loads(line) for line in (report.folder / "judged.jsonl").read_text().splitlines()]
-    assert {one["id"]: (one["judged"], one["asked"]) for one in lines} == {
+    assert {line["id"]: (line["judged"], line["asked"]) for line in lines} == {
         "Rhine": (1, True),
         "Thames": (1, False),
         "Danube": (0, True),
@@ -137,7 +143,7 @@ async def test_the_judge_can_be_named_later_and_goes_on(data: Path, openai_serve
     again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
     assert again.judge_spent is not None
     assert (again.judge_spent.calls <= 1, again.summary) == (True, report.summary)
-    openai_server.reply(lambda request: reply_by_model(request, dict.fromkeys(TOWN, "Incorrect")))
+    openai_server.reply(lambda request: reply_by_model(request, dict.fromkeys(TOWNS_OF_RIVER, "Incorrect")))
     before = len(list_judge_requests(openai_server))
     other = await run(data, judge="openai:judge2")
     assert (other.summary["concat"]["judged"], len(list_judge_requests(openai_server)) - before) == (0.2, 2)
@@ -149,7 +155,7 @@ async def test_a_changed_answer_is_judged_again(data: Path, openai_server: OpenA
     (report.folder / "results.jsonl").unlink()
     lines = report.folder / "judged.jsonl"
     lines.write_text('{"id": "Rhine", "method": "concat"}\n' + lines.read_text())  # no verdict of ours
-    openai_server.reply(lambda one: "Incorrect" if one.body["model"].startswith("judge") else "Bern")
+    openai_server.reply(lambda item: "Incorrect" if item.body["model"].startswith("judge") else "Bern")
     again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
     assert again.summary["concat"]["judged"] == 0
 
@@ -171,8 +177,8 @@ async def test_unreadable_verdicts_stay_unscored_and_failed_calls_are_asked_agai
 async def test_methods_are_compared_by_the_judges_verdicts(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_model)
     report = await run(data, "concat,concat[k=1]")
-    found = report.comparisons[0]["methods"]["concat[k=1]"]["judged"]
-    assert (found["difference"], found["test"], found["questions_needed"]) == (0, "mcnemar", None)
+    difference = report.comparisons[0]["methods"]["concat[k=1]"]["judged"]
+    assert (difference["difference"], difference["test"], difference["questions_needed"]) == (0, "mcnemar", None)
 
 
 async def test_the_embedded_reader_judges_nothing(data: Path, openai_server: OpenAIServer) -> None:

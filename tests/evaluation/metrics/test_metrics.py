@@ -28,12 +28,12 @@ def score(outputs: Result, answers: list[str], **given: Any) -> dict[str, Any]:
 
 def result(answer: str, unknown: bool = False, votes: list[str] | None = None) -> Result:
     """A result; the vote "?" is an unknown one."""
-    made = Result(answer=answer, unknown=unknown)
+    outputs = Result(answer=answer, unknown=unknown)
     if votes is not None:
-        made["votes"] = [
+        outputs["votes"] = [
             Vote(rank=rank, passage=f"p{rank}", answer=vote, unknown=vote == "?") for rank, vote in enumerate(votes)
         ]
-    return made
+    return outputs
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_the_label_for_too_little_information_is_an_answer() -> None:
     ],
 )
 def test_the_oracle_chooses_best(candidates: list[str] | None, votes: list[str] | None, best: bool | None) -> None:
-    made = result("Rome", votes=votes)
-    made["candidates"] = candidates
-    assert oracle(made, Reference(answers=["Paris"])) is best
+    outputs = result("Rome", votes=votes)
+    outputs["candidates"] = candidates
+    assert oracle(outputs, Reference(answers=["Paris"])) is best
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_the_oracle_chooses_best(candidates: list[str] | None, votes: list[str] 
     ],
 )  # fmt: skip
 def test_rouge_l_is_that_of_rouge_score(answer: str, gold: str, value: float) -> None:
-    made = rouge_l(result(answer), Reference(answers=["other words", gold], task="long"))
-    assert made == pytest.approx(value, abs=1e-6)
+    score = rouge_l(result(answer), Reference(answers=["other words", gold], task="long"))
+    assert score == pytest.approx(value, abs=1e-6)
     assert rouge_l(result(answer), Reference(answers=[gold], task="short")) is None
 
 
@@ -162,21 +162,21 @@ def test_str_em_is_the_share_of_the_groups_found() -> None:
 
 
 def test_a_summary_overlaps_with_its_own_candidate() -> None:
-    made = result("Paris")
-    made["candidates"] = ["Paris", "Rome"]
-    made["summaries"] = ["The tower stands in Paris.", "The forum is in Rome."]
+    outputs = result("Paris")
+    outputs["candidates"] = ["Paris", "Rome"]
+    outputs["summaries"] = ["The tower stands in Paris.", "The forum is in Rome."]
     reference = Reference(answers=["Paris"])
-    assert (overlap_own(made, reference) or 0) > 0.3
-    assert overlap_other(made, reference) == 0
-    made["summaries"] = None
-    assert overlap_own(made, reference) is None
+    assert (overlap_own(outputs, reference) or 0) > 0.3
+    assert overlap_other(outputs, reference) == 0
+    outputs["summaries"] = None
+    assert overlap_own(outputs, reference) is None
 
 
 def test_a_single_candidate_has_no_other_to_overlap() -> None:
-    made = result("Paris")
-    made["candidates"], made["summaries"] = ["Paris"], ["It stands in Paris."]
-    assert overlap_other(made) is None
-    assert (overlap_own(made) or 0) > 0
+    outputs = result("Paris")
+    outputs["candidates"], outputs["summaries"] = ["Paris"], ["It stands in Paris."]
+    assert overlap_other(outputs) is None
+    assert (overlap_own(outputs) or 0) > 0
 
 
 WORDS = st.text(alphabet="abc the.", max_size=12)

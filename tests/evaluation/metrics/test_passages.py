@@ -27,9 +27,9 @@ from quorum.evaluation.metrics.passages import (
 
 def result(ids: str, before: str | None = None, text: str = "") -> Result:
     """A result whose final passages and those before a filter are named by letters."""
-    made = Result(answer="x", unknown=False, passages=[Passage(id=id_, title="", text=text) for id_ in ids])
-    made["retrieved"] = None if before is None else list(before)
-    return made
+    outputs = Result(answer="x", unknown=False, passages=[Passage(id=id_, title="", text=text) for id_ in ids])
+    outputs["retrieved"] = None if before is None else list(before)
+    return outputs
 
 
 def reference(gold: str = "", *answers: str) -> Reference:
@@ -110,20 +110,20 @@ def test_an_empty_context_has_precision_zero_where_a_filter_emptied_it() -> None
 
 @pytest.mark.parametrize("task", ["label", "yes_no", "dialogue", "long"])
 def test_answers_that_stand_in_no_passage_are_supported_by_gold_passages(task: Any) -> None:
-    read, asked = passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
-    assert (answer_on_top(read, asked), supported(read, asked)) == (False, True)
+    read, reference = passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
+    assert (answer_on_top(read, reference), supported(read, reference)) == (False, True)
     assert supported(read, Reference(answers=["SUPPORTS"], gold=[], task=task)) is None
 
 
 def test_a_gold_article_counts_once_whichever_of_its_paragraphs_is_read() -> None:
-    asked = Reference(answers=["x"], gold=["12:4"], articles=[["12", "Basel"], ["7", "Rhine"]])
+    reference = Reference(answers=["x"], gold=["12:4"], articles=[["12", "Basel"], ["7", "Rhine"]])
     ids = [("12:1", "?"), ("12:2", "?"), ("90", "Rhine"), ("8:1", "Thames")]
     read = result("")
     read["passages"] = [Passage(id=id_, title=title, text="") for id_, title in ids]
-    assert (recall(read, asked), precision(read, asked), s_precision(read, asked)) == (1, 2 / 3, 0)
-    assert (hit_at_1(read, asked), reciprocal_rank(read, asked)) == (1, 1)
+    assert (recall(read, reference), precision(read, reference), s_precision(read, reference)) == (1, 2 / 3, 0)
+    assert (hit_at_1(read, reference), reciprocal_rank(read, reference)) == (1, 1)
     read["retrieved"] = ["8:1", "7:9"]
-    assert (recall_before(read, asked), reciprocal_rank(read, asked)) == (0.5, 0.5)
+    assert (recall_before(read, reference), reciprocal_rank(read, reference)) == (0.5, 0.5)
 
 
 IDS = st.text("abcdef", max_size=6)

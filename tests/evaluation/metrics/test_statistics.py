@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 
 from quorum.evaluation.metrics.statistics import (
-    CELLS,
+    MOST_DRAWN_NUMBERS,
     bootstrap,
     holm,
     mcnemar,
@@ -20,13 +20,13 @@ from quorum.evaluation.metrics.statistics import (
     split_rows,
 )
 
-DRAW = np.random.default_rng(7)
-EM = (DRAW.random(300) < 0.4).astype(float)
-F1 = np.round(np.where(EM > 0, 1, DRAW.choice([0, 0, 0.5, 2 / 3, 0.4], 300)), 6)
-OTHER = np.where(DRAW.random(300) < 0.7, EM, 1 - EM)
+RANDOM_DRAW = np.random.default_rng(7)
+EM = (RANDOM_DRAW.random(300) < 0.4).astype(float)
+F1 = np.round(np.where(EM > 0, 1, RANDOM_DRAW.choice([0, 0, 0.5, 2 / 3, 0.4], 300)), 6)
+OTHER_METHOD = np.where(RANDOM_DRAW.random(300) < 0.7, EM, 1 - EM)
 
 
-@pytest.mark.parametrize("values", [EM, F1, F1 - OTHER, DRAW.normal(2, 5, 80)])
+@pytest.mark.parametrize("values", [EM, F1, F1 - OTHER_METHOD, RANDOM_DRAW.normal(2, 5, 80)])
 def test_the_interval_is_that_of_scipy(values: np.ndarray) -> None:
     ours = bootstrap(values)
     theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=9999, rng=np.random.default_rng(1))
@@ -38,7 +38,7 @@ def test_the_interval_is_that_of_scipy(values: np.ndarray) -> None:
 
 def test_the_interval_covers_the_true_mean_as_often_as_it_says() -> None:
     samples = np.random.default_rng(3).random((400, 200)) < 0.3
-    covered = [low <= 0.3 <= high for _, low, high in (bootstrap(one, resamples=1000) for one in samples)]
+    covered = [low <= 0.3 <= high for _, low, high in (bootstrap(sample, resamples=1000) for sample in samples)]
     assert 0.92 <= np.mean(covered) <= 0.98
 
 
@@ -53,8 +53,8 @@ def test_an_interval_of_what_does_not_vary_has_no_width() -> None:
 
 
 def test_many_distinct_values_are_drawn_in_parts() -> None:
-    assert list(split_rows(10, CELLS // 4)) == [4, 4, 2]
-    assert list(split_rows(3, 2 * CELLS)) == [1, 1, 1]
+    assert list(split_rows(10, MOST_DRAWN_NUMBERS // 4)) == [4, 4, 2]
+    assert list(split_rows(3, 2 * MOST_DRAWN_NUMBERS)) == [1, 1, 1]
     whole = bootstrap(np.arange(1000), resamples=2000)
     assert whole.low == pytest.approx(499.5 - 1.96 * 289 / 1000**0.5, abs=2)
 

@@ -17,22 +17,22 @@ NAN = float("nan")
 
 
 def test_a_risk_coverage_curve_computed_by_hand() -> None:
-    found = compute_calibration([0.9, 0.8, 0.6, 0.4], [1, 0, 1, 0], of=5)
-    assert found is not None
-    assert (found.n, found.of) == (4, 5)
-    assert found.coverage == [0.2, 0.4, 0.6, 0.8]
-    assert found.risk == pytest.approx([0, 1 / 2, 1 / 3, 1 / 2])
-    assert found.area == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
-    assert found.best == pytest.approx((0 + 0 + 1 / 3 + 1 / 2) / 4)
-    assert found.chance == 0.5
-    assert found.ece == pytest.approx((0.1 + 0.8 + 0.4 + 0.4) / 4)
+    calibration = compute_calibration([0.9, 0.8, 0.6, 0.4], [1, 0, 1, 0], of=5)
+    assert calibration is not None
+    assert (calibration.n, calibration.of) == (4, 5)
+    assert calibration.coverage == [0.2, 0.4, 0.6, 0.8]
+    assert calibration.risk == pytest.approx([0, 1 / 2, 1 / 3, 1 / 2])
+    assert calibration.area == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
+    assert calibration.best == pytest.approx((0 + 0 + 1 / 3 + 1 / 2) / 4)
+    assert calibration.chance == 0.5
+    assert calibration.ece == pytest.approx((0.1 + 0.8 + 0.4 + 0.4) / 4)
 
 
 def test_equal_confidence_is_one_step_and_worth_its_mean() -> None:
-    found = compute_calibration([1, 1, 1, 1], [1, 0, 1, 0])
-    assert found is not None
-    assert (found.coverage, found.risk) == ([1], [0.5])
-    assert found.area == found.chance == 0.5
+    calibration = compute_calibration([1, 1, 1, 1], [1, 0, 1, 0])
+    assert calibration is not None
+    assert (calibration.coverage, calibration.risk) == ([1], [0.5])
+    assert calibration.area == calibration.chance == 0.5
 
 
 def test_calibrated_and_overconfident() -> None:
@@ -42,13 +42,13 @@ def test_calibrated_and_overconfident() -> None:
     assert overconfident is not None
     assert calibrated.ece == 0
     assert overconfident.ece == 0.75
-    assert [(one.count, one.confidence, one.right) for one in overconfident.bins] == [(4, 1.0, 0.25)]
+    assert [(item.count, item.confidence, item.right) for item in overconfident.bins] == [(4, 1.0, 0.25)]
 
 
 def test_answers_without_a_confidence_are_left_out() -> None:
-    found = compute_calibration([NAN, 0.5, NAN], [0, 1, 1], of=3)
-    assert found is not None
-    assert (found.n, found.coverage, found.risk) == (1, [1 / 3], [0])
+    calibration = compute_calibration([NAN, 0.5, NAN], [0, 1, 1], of=3)
+    assert calibration is not None
+    assert (calibration.n, calibration.coverage, calibration.risk) == (1, [1 / 3], [0])
     assert compute_calibration([NAN, NAN], [1, 0]) is None
     assert compute_calibration([], []) is None
 
@@ -59,17 +59,17 @@ def test_the_area_lies_between_the_best_and_the_worst_order(data: st.DataObject)
     n = data.draw(st.integers(1, 30))
     sure = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.1, 0.3, 0.5, 0.9, 1])))
     right = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.5, 1])))
-    found = compute_calibration(sure, right)
+    calibration = compute_calibration(sure, right)
     worst = compute_calibration(1 - right, right)
-    assert found is not None
+    assert calibration is not None
     assert worst is not None
-    assert found.best - 1e-9 <= found.area <= worst.area + 1e-9
-    assert found.coverage[-1] == 1
-    assert found.risk[-1] == pytest.approx(found.chance)
-    assert 0 <= found.ece <= 1
-    assert sum(one.count for one in found.bins) == n
+    assert calibration.best - 1e-9 <= calibration.area <= worst.area + 1e-9
+    assert calibration.coverage[-1] == 1
+    assert calibration.risk[-1] == pytest.approx(calibration.chance)
+    assert 0 <= calibration.ece <= 1
+    assert sum(item.count for item in calibration.bins) == n
     orders = [np.cumsum(wrong) / np.arange(1, n + 1) for wrong in shuffle_ties(sure, 1 - right)]
-    assert found.area == pytest.approx(np.mean(orders), abs=0.2)
+    assert calibration.area == pytest.approx(np.mean(orders), abs=0.2)
 
 
 def shuffle_ties(sure: Any, wrong: Any) -> list[Any]:

@@ -90,7 +90,7 @@ def test_the_page_holds_every_question_with_all_that_it_shows(page: Path) -> Non
         ["answer 7", "an answer 7"],
     ]
     packed = [json.loads(gzip.decompress(base64.b64decode(text))) for _, text in scripts[1:-1]]
-    assert [len(one) for one in packed] == [25, 25, 10]
+    assert [len(item) for item in packed] == [25, 25, 10]
     opened = packed[1][2]
     assert len(opened["passages"]) == 3  # each once, though three methods read it
     answer = opened["answers"][2]
@@ -126,7 +126,7 @@ def test_markdown_and_csv(page: Path) -> None:
     assert "<script" not in markdown
     with (folder / "report.csv").open(encoding="utf-8", newline="") as file:
         methods = list(csv.DictReader(file))
-    assert [one["method"] for one in methods] == list(METHODS)
+    assert [method["method"] for method in methods] == list(METHODS)
     assert float(methods[0]["cost"]) == pytest.approx((700 * 0.15 + 9 * 0.6) / 1e6)
     with (folder / "questions.csv").open(encoding="utf-8", newline="") as file:
         questions = list(csv.DictReader(file))
@@ -174,14 +174,14 @@ def test_texts_in_markdown_and_scripts() -> None:
 def test_ticks_are_round_and_few(low: float, high: float) -> None:
     ticks = choose_ticks(Axis(low, high, 0, 100))
     assert 3 <= len(ticks) <= 8
-    assert all(low - 1e-12 <= one <= high + 1e-12 for one in ticks)
+    assert all(low - 1e-12 <= tick <= high + 1e-12 for tick in ticks)
 
 
 def test_a_wide_range_of_costs_is_logarithmic() -> None:
     assert make_cost_axis([1, 100]).log
     assert not make_cost_axis([10, 100]).log
     assert not make_cost_axis([0, 100]).log
-    assert [round(one) for one in choose_ticks(make_cost_axis([10, 1000]))] == [10, 20, 50, 100, 200, 500, 1000]
+    assert [round(item) for item in choose_ticks(make_cost_axis([10, 1000]))] == [10, 20, 50, 100, 200, 500, 1000]
 
 
 def test_names_of_points_do_not_cover_one_another() -> None:

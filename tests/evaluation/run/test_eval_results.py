@@ -169,4 +169,4 @@ def test_a_limit_stops_reading(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text(json.dumps(QUESTION) + "\nbroken\n", encoding="utf-8")
     data = read_data(path, 1)
-    assert (data.count, data.given, [one["id"] for one in data.questions()]) == (1, 0, ["1"])
+    assert (data.count, data.given, [question["id"] for question in data.questions()]) == (1, 0, ["1"])

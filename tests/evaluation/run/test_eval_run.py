@@ -174,9 +174,9 @@ async def test_methods_of_different_settings_have_names_of_their_own(data: Path,
     openai_server.reply(reader)
     report = await run(data, "post_fusion, post_fusion[k=1], post_fusion[ vote=staged ;k=2]")
     assert list(report.summary) == ["post_fusion", "post_fusion[k=1]", "post_fusion[vote=staged;k=2]"]
-    assert [one["calls"] for one in report.summary.values()] == [2, 1, 2]
-    assert [one["gold_in_pool"] for one in report.summary.values()] == [0.666667, 0, None]
-    assert [one["oracle"] for one in report.summary.values()] == [0.666667, 0, None]
+    assert [item["calls"] for item in report.summary.values()] == [2, 1, 2]
+    assert [item["gold_in_pool"] for item in report.summary.values()] == [0.666667, 0, None]
+    assert [item["oracle"] for item in report.summary.values()] == [0.666667, 0, None]
 
 
 async def test_questions_at_once_are_bounded(data: Path, openai_server: OpenAIServer) -> None:

@@ -23,8 +23,8 @@ PASSAGE = {"id": "a", "title": "Tower", "text": "The tower stands in Paris."}
 
 def write(path: Path, *questions: dict[str, Any]) -> Path:
     lines = [
-        {"id": str(number), "question": f"Question {number}?", "passages": [PASSAGE], **one}
-        for number, one in enumerate(questions)
+        {"id": str(number), "question": f"Question {number}?", "passages": [PASSAGE], **question}
+        for number, question in enumerate(questions)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path

@@ -88,7 +88,7 @@ def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str,
     assert placed == place_gold(own_passages[:6][:k], inputs, "short", Context(k=k, seed=seed), how)
     assert len(placed) == min(k, 7)
     assert "x" in ids(placed)
-    assert [one for one in ids(placed) if one != "x"] == ids(own_passages)[: len(placed) - 1]
+    assert [item for item in ids(placed) if item != "x"] == ids(own_passages)[: len(placed) - 1]
 
 
 @pytest.mark.parametrize("how", ["inserted", "retrieved", "top", "bottom"])
@@ -147,7 +147,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     put = next(row for row in rows if row["id"] == "q1" and row["method"] == "concat[k=2;gold=top]")
     assert (put["retrieved"], put["passages"], put["gold_rank"]) == (["a", "b"], ["g", "a"], None)
     methods = json.loads((report.folder / "config.json").read_text())["methods"]
-    assert [one["gold"] for one in methods.values()] == ["retrieved", "top", "bottom"]
+    assert [method["gold"] for method in methods.values()] == ["retrieved", "top", "bottom"]
     again, same = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     assert (again.asked, again.left_out, same) == (0, 1, panels)
 
@@ -201,7 +201,7 @@ async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server
     experiment, options = experiment_of("gold_insertion"), {"methods": "concat[k=2]"}
     with pytest.raises(SetupError, match=r"None of the 1 questions in .* has a gold passage at hand"):
         await run_experiment_over(experiment, data, CONTEXT, dict(**options), out=tmp_path / "bare")
-    corpus = write(tmp_path / "gold.jsonl", [dict(one) for one in passages("c", "g")])
+    corpus = write(tmp_path / "gold.jsonl", [dict(item) for item in passages("c", "g")])
     report, _ = await run_experiment_over(
         experiment, data, CONTEXT, dict(**options, gold_from=corpus), out=tmp_path / "out"
     )
@@ -250,7 +250,7 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     assert {name: row["n"] for name, row in report.summary.items()} == {"no_retrieval": 4, "concat": 3, "summary": 3}
     assert panels[0]["title"] == "Questions that the model answers correctly without a context (EM) are dropped"
     assert [row["n"] for row in panels[0]["rows"]] == [4, 1, 3]
-    assert [one["baseline"] for one in report.comparisons] == ["concat"]
+    assert [comparison["baseline"] for comparison in report.comparisons] == ["concat"]
     again, same = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     assert (again.asked, again.known, same) == (0, 1, panels)
     assert json.loads((report.folder / "analysis.json").read_text())[0] == panels[0]

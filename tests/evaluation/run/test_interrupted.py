@@ -102,9 +102,9 @@ def command(data: str, name: str, *more: str) -> list[str]:
 def remove_times(value: Any) -> Any:
     """What a run wrote, without its times."""
     if isinstance(value, dict):
-        return {name: remove_times(one) for name, one in value.items() if not name.startswith("seconds")}
+        return {name: remove_times(item) for name, item in value.items() if not name.startswith("seconds")}
     if isinstance(value, list):
-        return [remove_times(one) for one in value]
+        return [remove_times(item) for item in value]
     return re.sub(r"[\d.,]+ s \(p95\)", "", value) if isinstance(value, str) else value
 
 

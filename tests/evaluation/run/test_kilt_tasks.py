@@ -18,7 +18,7 @@ async def run(folder: Path, name: str, line: dict[str, Any], context: Context | 
     """The scores and the only row of one question in KILT's form, over a corpus of one passage."""
     data, corpus = folder / name, folder / "corpus.jsonl"
     data.write_text(json.dumps(line) + "\n", encoding="utf-8")
-    corpus.write_text("".join(json.dumps(one) + "\n" for one in PASSAGES), encoding="utf-8")
+    corpus.write_text("".join(json.dumps(item) + "\n" for item in PASSAGES), encoding="utf-8")
     context = context or Context(model="openai:test", attempts=1, retriever="bm25", store=str(folder / "store"))
     options = Options(data=data, methods="concat", context=context, corpus=str(corpus), out=folder / "out")
     scores = await evaluate(options)
@@ -59,8 +59,8 @@ async def test_claims_that_nowhere_lack_evidence_have_two_labels(
     openai_server.reply("SUPPORTS")
     names = {"S": "SUPPORTS", "R": "REFUTES", "N": "NOT ENOUGH INFO"}
     lines = [
-        {"id": str(n), "question": f"Claim {n}.", "answers": [names[one]], "passages": PASSAGES}
-        for n, one in enumerate(labels)
+        {"id": str(n), "question": f"Claim {n}.", "answers": [names[label]], "passages": PASSAGES}
+        for n, label in enumerate(labels)
     ]
     data = tmp_path / "claims.jsonl"
     data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")

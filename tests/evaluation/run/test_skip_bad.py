@@ -43,10 +43,10 @@ def test_good_records_are_read_and_bad_ones_counted(data: Path, caplog: pytest.L
     assert dataset == again
     assert [record["id"] for record in dataset.questions()] == ["a", "e", "f"]
     assert [record["id"] for record in read_data(data, 2, skip_bad=True).questions()] == ["a", "e"]
-    assert [one.getMessage() for one in caplog.records][:6] == [
+    assert [record.getMessage() for record in caplog.records][:6] == [
         f"skipped {data}, line 2: not JSON (Expecting property name enclosed in double quotes); expected one object a "
         "line.",
-        *(one.getMessage() for one in caplog.records[1:5]),
+        *(record.getMessage() for record in caplog.records[1:5]),
         f"{data}: 6 broken records skipped (1 more than are named here).",
     ]
     assert "line 3" in caplog.records[1].getMessage()
