@@ -114,12 +114,12 @@ def restart_server(server: Control, folder: Path, questions: int, down: float) -
 def refuse_key(server: Control, folder: Path, questions: int) -> Found:
     data = write_question_file(folder, questions, 5)
     server.behave(key="another", latency=0.05)
-    said, begin = "", time.perf_counter()
+    message, begin = "", time.perf_counter()
     try:
         run_all(data, folder / "key", folder / "key.sqlite")
     except SetupError as error:
-        said = str(error)
-    return {"seconds": round(time.perf_counter() - begin, 2), "calls": server.stats()["denied"], "said": said}
+        message = str(error)
+    return {"seconds": round(time.perf_counter() - begin, 2), "calls": server.stats()["denied"], "said": message}
 
 
 def is_target_met(name: str, findings: Found) -> bool:

@@ -103,8 +103,8 @@ class GullibleReader(EmbeddedReader):
         lie = next(LIE.finditer(slots.get("passages", "") + slots.get("summary", "")), None)
         if lie is None or name not in BELIEVED:
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
-        said = AIMessage(BELIEVED[name].format(wrong=(lie["answer"] or lie["shown"]).strip()))
-        return ChatResult(generations=[ChatGeneration(message=said)])
+        message = AIMessage(BELIEVED[name].format(wrong=(lie["answer"] or lie["shown"]).strip()))
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 BELIEVED = {
@@ -176,10 +176,10 @@ async def choose_cases(count: int, data: Path | None) -> list[Case]:
     """The first questions that have an answer and five passages."""
     context, every, records, passages = Context(journal="off", k=5), read_sample_passages(), [], []
     for record in read_questions(data or SAMPLE / "questions.jsonl"):
-        found = record["passages"][:5] if data else await search(record["question"], context, every)
-        if len(records) < count and record["answers"] and len(found) == 5:
+        case_passages = record["passages"][:5] if data else await search(record["question"], context, every)
+        if len(records) < count and record["answers"] and len(case_passages) == 5:
             records.append(record)
-            passages.append(found)
+            passages.append(case_passages)
     return list(make_cases(count, passages, records))
 
 

@@ -107,11 +107,11 @@ def run_quorum(folder: Path, settings: Sequence[str]) -> Iterator[tuple[str, int
     )
     assert process.stdout is not None
     line = process.stdout.readline()
-    found = re.search(r"http://\S+", line)
-    if found is None:
+    match = re.search(r"http://\S+", line)
+    if match is None:
         raise RuntimeError(f"The server did not start: {line}{process.communicate()[0]}")
     try:
-        yield found.group(), process.pid
+        yield match.group(), process.pid
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
@@ -151,12 +151,12 @@ async def compare_ways(
 ) -> list[dict[str, Any]]:
     """What each way took, by round; the first round, which imports and connects, is left out."""
     questions = [str(question["question"]) for question in make_questions(count, 1)]
-    found = []
+    figures = []
     async with open_client(*quorum) as served:
         ways = dict(zip(WAYS, (make_in_process(context), served), strict=True))
         for _ in range(rounds + 1):
-            found.append({name: await measure_way(way, server, questions) for name, way in ways.items()})
-    return found[1:]
+            figures.append({name: await measure_way(way, server, questions) for name, way in ways.items()})
+    return figures[1:]
 
 
 def measure_rounds(rounds: int, questions: int) -> list[dict[str, Any]]:
@@ -170,10 +170,10 @@ def measure_rounds(rounds: int, questions: int) -> list[dict[str, Any]]:
             return asyncio.run(compare_ways(context, quorum, server, rounds, questions))
 
 
-def find_medians(found: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
     """The median over the rounds of each figure of each way."""
     return {
-        way: {figure: statistics.median(item[way][figure] for item in found) for figure in found[0][way]}
+        way: {figure: statistics.median(item[way][figure] for item in rounds) for figure in rounds[0][way]}
         for way in WAYS
     }
 

@@ -65,17 +65,17 @@ def measure_search(passages: list[Passage], folder: Path, kind: str) -> Found:
     context = Context(
         store=str(folder), collection="bench", embeddings=RandomEmbeddings(), retriever=kind, k=5, journal="off"
     )
-    asked = make_queries(passages, 51)
-    asyncio.run(search(asked[0], Context(retriever="bm25", journal="off", store=str(folder / "other"))))
+    queries = make_queries(passages, 51)
+    asyncio.run(search(queries[0], Context(retriever="bm25", journal="off", store=str(folder / "other"))))
     context.embeddings.embed_query("")  # type: ignore[union-attr]
     before = measure_memory()
     if kind == "bm25":
         first = time_work(lambda: get_ranking(open_store(str(folder)), "bench"))
     else:
-        first = time_work(lambda: asyncio.run(search(asked[0], context)))
+        first = time_work(lambda: asyncio.run(search(queries[0], context)))
     memory = measure_memory() - before
     times, clock = [], []
-    for query in asked:
+    for query in queries:
         begin = time.perf_counter()
         times.append(1000 * time_work(lambda query=query: asyncio.run(search(query, context))))  # type: ignore[misc]
         clock.append(1000 * (time.perf_counter() - begin))
@@ -118,10 +118,10 @@ def main() -> None:
     options = parser.parse_args()
     given = read_passages(options.passages) if options.passages else read_sample_passages()
     once = run_alone(measure_embedding, given)
-    found = [measure_all(list(generate_passages(int(size), given))) for size in options.sizes.split(",")]
-    rows = [[name, *(f"{item[name]:,.2f}" for item in found)] for name in found[0]]
-    rows += [[name, f"{value:,.2f}"] + [""] * (len(found) - 1) for name, value in once.items()]
-    report("sizes", ["", *(str(item["passages"]) for item in found)], rows, runs=found, once=once)
+    figures = [measure_all(list(generate_passages(int(size), given))) for size in options.sizes.split(",")]
+    rows = [[name, *(f"{item[name]:,.2f}" for item in figures)] for name in figures[0]]
+    rows += [[name, f"{value:,.2f}"] + [""] * (len(figures) - 1) for name, value in once.items()]
+    report("sizes", ["", *(str(item["passages"]) for item in figures)], rows, runs=figures, once=once)
 
 
 if __name__ == "__main__":

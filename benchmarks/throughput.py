@@ -55,12 +55,12 @@ def measure_method(server: Control, method: str, options: argparse.Namespace, fo
 
 def measure_ratios() -> dict[str, float]:
     """The share of the slot bound that each method reaches."""
-    options, found = argparse.Namespace(questions=100, slots=16, calls=None, latency=0.2), {}
+    options, ratios = argparse.Namespace(questions=100, slots=16, calls=None, latency=0.2), {}
     with run_server() as server:
         for method in METHODS.split(","):
             with tempfile.TemporaryDirectory() as folder:
-                found[method] = float(measure_method(server, method, options, Path(folder))["share"])
-    return found
+                ratios[method] = float(measure_method(server, method, options, Path(folder))["share"])
+    return ratios
 
 
 def main() -> None:
@@ -71,19 +71,19 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.2, help="seconds")
     parser.add_argument("--methods", default=METHODS)
     options = parser.parse_args()
-    found = {}
+    figures = {}
     with run_server() as server:
         for method in options.methods.split(","):
             with tempfile.TemporaryDirectory() as folder:
-                found[method] = measure_method(server, method, options, Path(folder))
-    rows = [[method, *list(item.values())[:-1], format_share(item["share"])] for method, item in found.items()]
+                figures[method] = measure_method(server, method, options, Path(folder))
+    rows = [[method, *list(item.values())[:-1], format_share(item["share"])] for method, item in figures.items()]
     header = ("method", "calls", "most at once", "bound s", "seconds", "of the bound")
     report(
         "throughput",
         header,
         rows,
-        methods=found,
-        **judge_targets({m: item["share"] >= 0.95 for m, item in found.items()}),
+        methods=figures,
+        **judge_targets({m: item["share"] >= 0.95 for m, item in figures.items()}),
     )
 
 

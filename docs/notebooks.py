@@ -54,17 +54,17 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks, such as 04; without any, all")
     parser.add_argument("--save", action="store_true", help="keep the outputs in the files")
     parser.add_argument("--strip", action="store_true", help="take the outputs out, run nothing")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     for name in [name for name in os.environ if name.startswith(("QUORUM_", "LANGSMITH_", "LANGCHAIN_"))]:
         del os.environ[name]  # a notebook runs as in a fresh clone: offline, on the embedded model
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
-        if asked.names and not path.name.startswith(tuple(asked.names)):
+        if options.names and not path.name.startswith(tuple(options.names)):
             continue
-        if asked.strip:
+        if options.strip:
             strip_outputs(path)
             continue
         try:
-            print(f"{path.name}: {run_notebook(path, asked.save):.0f} s", flush=True)
+            print(f"{path.name}: {run_notebook(path, options.save):.0f} s", flush=True)
         except CellExecutionError as error:
             sys.exit(f"{path.name} failed:\n{error}")
 

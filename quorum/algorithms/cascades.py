@@ -131,5 +131,5 @@ def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
 
 def compute_stage_shares(recorded: RecordedAnswers, cascade: Cascade) -> Mapping[str, float]:
     """The share of questions that reach each stage, by method."""
-    asked = replay_cascade(recorded, cascade).asked.mean(axis=1)
-    return {stage.method: float(share) for stage, share in zip(cascade, asked, strict=True)}
+    shares_asked = replay_cascade(recorded, cascade).asked.mean(axis=1)
+    return {stage.method: float(share) for stage, share in zip(cascade, shares_asked, strict=True)}

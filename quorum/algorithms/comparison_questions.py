@@ -122,9 +122,9 @@ def tidy_option(text: str) -> str:
     return LEADING_WORD.sub("", text.strip(" ,;:\"“”'")).strip(' ,"“”')
 
 
-def find_wish(asked: str) -> tuple[Kind, Wish]:
+def find_wish(question_part: str) -> tuple[Kind, Wish]:
     """What is compared and which end is asked for: "more recently" is a late date, "died first" an early one."""
-    words = [word.lower() for word in WORD.findall(asked)]
+    words = [word.lower() for word in WORD.findall(question_part)]
     wishes = [WISHED_VALUE[word] for word in words if word in WISHED_VALUE]
     dates = [wish for wish in wishes if wish[0] == "date"]
     return (dates or wishes)[-1]
@@ -193,15 +193,17 @@ def list_words(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in WORD.findall(text)) - {"the", "a", "an"}
 
 
-def read_date(asked: str, text: str) -> tuple[float, ...] | None:
+def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
     """(year, month, day) of the event that is asked for: death, birth, or whatever the text dates first."""
     written = write_dates(text)
     dates = [(match.start(), read_matched_date(match)) for match in YEAR.finditer(written)]
     if not dates:
         return None
-    if re.search(r"\bdi(?:ed|e)\b|\bdeath\b", asked, re.IGNORECASE):
+    if re.search(r"\bdi(?:ed|e)\b|\bdeath\b", question_part, re.IGNORECASE):
         return read_death(written, dates)
-    after = find_after(written, r"\bborn\b") if re.search(r"\bborn|older|oldest|younger|youngest", asked) else None
+    after = (
+        find_after(written, r"\bborn\b") if re.search(r"\bborn|older|oldest|younger|youngest", question_part) else None
+    )
     return next((date for place, date in dates if after is None or place > after), dates[0][1])
 
 
@@ -234,11 +236,11 @@ def read_matched_date(match: re.Match[str]) -> tuple[float, ...]:
     return tuple(float(match[name] or 0) for name in ("year", "month", "day"))
 
 
-def read_number_of(asked: str, text: str) -> tuple[float, ...] | None:
+def read_number_of(question_part: str, text: str) -> tuple[float, ...] | None:
     """A length in metres where the question is about size; else the number before a word of the question."""
     words = write_numbers(re.findall(r"[$€£¥]|\d+(?:\.\d+)?|[^\W\d_]+", re.sub(r"(?<=\d),(?=\d{3})", "", text.lower())))
     numbers = [(place, float(word)) for place, word in enumerate(words) if is_number(word) and not is_year(word)]
-    asked_words = {word.lower() for word in WORD.findall(asked)}
+    asked_words = {word.lower() for word in WORD.findall(question_part)}
     if asked_words & SIZE_WORDS:
         for place, value in numbers:
             unit = words[place + 1] if place + 1 < len(words) else ""

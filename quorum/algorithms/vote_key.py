@@ -20,10 +20,11 @@ from quorum.algorithms.answer_numbers import write_numbers
 from quorum.core.text import normalize
 
 MOST_READ = 100_000  # characters of a text that are searched for an answer
+# Characters; longer answers are texts: the same only if written the same.
 LONGEST_ANSWER, LONGEST_READ_TEXT = (
     400,
     20_000,
-)  # characters; longer answers are texts: the same only if written the same
+)
 
 
 def vote_key(answer: str) -> str:

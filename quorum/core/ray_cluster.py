@@ -87,11 +87,11 @@ def connect(address: str) -> None:
 
 def explain_failed_start(address: str, error: Exception) -> SetupError:
     """The error for a Ray that cannot be started or joined, with what to do next."""
-    said = get_first_line(error).rstrip(".:")
+    reason = get_first_line(error).rstrip(".:")
     if not address:
-        return SetupError(f"Ray cannot start here ({said}); see /tmp/ray/session_latest/logs.")
+        return SetupError(f"Ray cannot start here ({reason}); see /tmp/ray/session_latest/logs.")
     return SetupError(
-        f"The Ray cluster at RAY_ADDRESS={address} cannot be joined ({said}); run this on one of its machines (ray "
+        f"The Ray cluster at RAY_ADDRESS={address} cannot be joined ({reason}); run this on one of its machines (ray "
         "start --head, on the others ray start --address=HOST:6379), or unset RAY_ADDRESS to use only this machine."
     )
 

@@ -15,9 +15,8 @@ from contextvars import Context, ContextVar, copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-SYNC_CALL_DEPTH: ContextVar[int] = ContextVar(
-    "DEPTH", default=0
-)  # how many synchronous calls enclose the code that runs here
+# How many synchronous calls enclose the code that runs here.
+SYNC_CALL_DEPTH: ContextVar[int] = ContextVar("DEPTH", default=0)
 CLOSES_IN_S = 5
 
 

@@ -7,10 +7,11 @@ from quorum.core.thinking import THINKING_TAG
 
 TAG_BEGINS = re.compile(r"(?:<|\[|◁)/?[A-Za-z]{0,8}\s{0,9}\Z")  # the end of a text may be the beginning of a tag
 OPENS_SILENTLY = re.compile(r"r1\b|qwq|think|reason|deepseek|magistral", re.IGNORECASE)
+# How a reply begins that may be a thought whose opening tag is missing.
 THOUGHTS_BEGIN = (
     *("okay,", "ok,", "ok so", "okay so", "alright,", "hmm", "wait,", "let me ", "let's ", "first, i ", "i need to "),
     *("we need to ", "we are asked ", "the user asks ", "the user is ", "the user wants ", "so the user ", "so, the "),
-)  # how a reply begins that may be a thought whose opening tag is missing
+)
 LONGEST_BEGINNING = max(map(len, THOUGHTS_BEGIN))
 silent_models: set[str] = set()  # models of this process that have sent a closing tag alone
 
@@ -131,9 +132,9 @@ class VisibleText:
 
     def get_beginning(self) -> str:
         """The beginning of what is held, long enough to tell whether it may be a thought's."""
-        found = ""
+        beginning = ""
         for item in self.held:
-            found = (found + item).lstrip()
-            if len(found) >= LONGEST_BEGINNING:
+            beginning = (beginning + item).lstrip()
+            if len(beginning) >= LONGEST_BEGINNING:
                 break
-        return found
+        return beginning

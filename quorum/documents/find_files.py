@@ -94,9 +94,9 @@ class FolderWalk:
     """Lists the files below one folder."""
 
     def __init__(
-        self, root: Path, roots: Sequence[Path], without: Path | None, choice: Choice, found: FoundFiles
+        self, root: Path, roots: Sequence[Path], without: Path | None, choice: Choice, found_files: FoundFiles
     ) -> None:
-        self.root, self.roots, self.without, self.choice, self.found = root, roots, without, choice, found
+        self.root, self.roots, self.without, self.choice, self.found_files = root, roots, without, choice, found_files
         self.include = parse_patterns(choice.include, "--include")
         self.exclude = parse_patterns(choice.exclude, "--exclude")
         self.rules: dict[Path, GitIgnoreSpec | None] = {}
@@ -126,7 +126,7 @@ class FolderWalk:
             with os.scandir(folder) as scanned:
                 names = sorted(scanned, key=lambda entry: entry.name)
         except OSError as error:
-            self.found.skipped.append((str(folder), error.strerror or "cannot be read"))
+            self.found_files.skipped.append((str(folder), error.strerror or "cannot be read"))
             return
         for entry in names:
             path, is_folder = Path(entry.path), is_dir(entry)
@@ -143,10 +143,10 @@ class FolderWalk:
         """
         target = path.resolve()
         if not self.choice.follow and not any(target == root or root in target.parents for root in self.roots):
-            self.found.skipped.append((str(path), f"a link out of the folder, to {target}; --follow reads it"))
+            self.found_files.skipped.append((str(path), f"a link out of the folder, to {target}; --follow reads it"))
             return False
         if is_folder and target not in self.seen:
-            self.found.notes.append((str(path), f"a link to {target}, which is followed"))
+            self.found_files.notes.append((str(path), f"a link to {target}, which is followed"))
         return True
 
     def is_chosen(self, path: Path, is_folder: bool) -> bool:
@@ -155,7 +155,7 @@ class FolderWalk:
         if self.choice.exclude and self.exclude.match_file(below):
             return False
         if self.choice.gitignore and self.is_ignored(path, is_folder):
-            self.found.ignored += 1
+            self.found_files.ignored += 1
             return False
         return is_folder or not self.choice.include or bool(self.include.match_file(below))
 

@@ -91,7 +91,7 @@ class BlockWalk:
     """Collects the blocks of a tree in one pass, without recursion, because pages may be nested to any depth."""
 
     def __init__(self) -> None:
-        self.found: list[Block] = []
+        self.collected: list[Block] = []
         self.inline: list[str] = []
         self.lists: list[int | None] = []  # the number of the next item; None: a bullet
 
@@ -108,7 +108,7 @@ class BlockWalk:
                 if element is not root and element.tail:
                     self.inline.append(element.tail)
         self.flush()
-        return self.found
+        return self.collected
 
     def enter(self, element: Any) -> bool:
         """Process the start of an element. Returns True if its content needs no further processing."""
@@ -159,11 +159,11 @@ class BlockWalk:
         text = join_lines("".join(self.inline))
         self.inline.clear()
         if text and text not in ("-", ":"):
-            self.found.append(Block(text))
+            self.collected.append(Block(text))
 
     def add(self, block: Block) -> None:
         if block.text.strip():
-            self.found.append(block)
+            self.collected.append(block)
 
     def table(self, element: Any) -> None:
         for caption in element.iterchildren("caption"):

@@ -98,11 +98,13 @@ class CheckedEmbeddings(Embeddings):
             where = f"The embeddings {self.spec.text!r}"
             where += f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else ""
             if failure.kind == "denied":
-                raise SetupError(f"{where} were refused ({failure.status}: {failure.said}); check the key.") from None
+                raise SetupError(
+                    f"{where} were refused ({failure.status}: {failure.message}); check the key."
+                ) from None
             if failure.kind == "unreachable":
                 raise SetupError(
-                    f"{where} cannot be reached ({failure.said}); start the server or correct the address."
+                    f"{where} cannot be reached ({failure.message}); start the server or correct the address."
                 ) from None
             if failure.kind == "other":
                 raise
-            raise CallError(f"{where} failed ({failure.said}).", failure.status) from error
+            raise CallError(f"{where} failed ({failure.message}).", failure.status) from error

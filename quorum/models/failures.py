@@ -67,11 +67,11 @@ class GarbledReply(ValueError):  # noqa: N818  it reads as what it says
 
 @dataclass(frozen=True)
 class Failure:
-    """One failure. `said`: the server's own words; `retry_after`: seconds the server asked for;
+    """One failure. `message`: the server's own words; `retry_after`: seconds the server asked for;
     `parameter`: the one that the model refuses; the call is repeated without it."""
 
     kind: Kind
-    said: str
+    message: str
     status: int | None = None
     retry_after: float | None = None
     parameter: str | None = None
@@ -83,7 +83,7 @@ def classify_error(
     """Classify the exception of a call.
 
     date: now, in seconds since 1970, for a Retry-After that is a date. provider_package: the package of the model's
-    class; an exception in its code means a garbled reply. secrets: texts that `said` must not repeat, in addition to
+    class; an exception in its code means a garbled reply. secrets: texts that `message` must not repeat, in addition to
     the environment's keys.
     """
     causes = list(iterate_causes(error))

@@ -52,7 +52,7 @@ class CompletionsScorer:
                 failure = classify_error(error, self.clock.date(), "openai")
                 if failure.kind == "other":
                     raise
-                if failure.kind == "refused" and "max_tokens" in failure.said and not self.generated:
+                if failure.kind == "refused" and "max_tokens" in failure.message and not self.generated:
                     self.generated = 1
                     continue
                 tried += 1
@@ -77,7 +77,7 @@ class CompletionsScorer:
 
     def get_pause(self, failure: Failure, tried: int, error: Exception) -> float:
         """Seconds before the next try: what the server asks for, else exponential with jitter."""
-        message = f"{failure.status}: {failure.said}" if failure.status else failure.said
+        message = f"{failure.status}: {failure.message}" if failure.status else failure.message
         where = f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
         if failure.kind == "denied":
             raise SetupError(f"{where} refused the call ({message}); check OPENAI_API_KEY.") from error

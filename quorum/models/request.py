@@ -123,7 +123,7 @@ def refuses_schema(request: Request, failure: Failure) -> bool:
         return False
     if failure.status in (400, 415, 422):
         return failure.kind == "refused"
-    return failure.kind == "again" and (failure.status == 501 or bool(SCHEMA_WORDS.search(failure.said)))
+    return failure.kind == "again" and (failure.status == 501 or bool(SCHEMA_WORDS.search(failure.message)))
 
 
 def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
@@ -167,12 +167,12 @@ def get_server_wait(request: Request, failure: Failure, waited: float) -> float:
     """Seconds until the next try of an unreachable server. SetupError if it has been unreachable for too long."""
     if waited >= UNREACHABLE_SECONDS:
         raise SetupError(
-            f"{request.label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes ({failure.said}); start "
-            "the server or correct its address, then run the same again."
+            f"{request.label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes ({failure.message}); "
+            "start the server or correct its address, then run the same again."
         )
-    said: set[str] = get_loop_cache().get_or_make("unreachable", set)
-    if request.label not in said:
-        said.add(request.label)
+    reported: set[str] = get_loop_cache().get_or_make("unreachable", set)
+    if request.label not in reported:
+        reported.add(request.label)
         LOG.warning("%s cannot be reached; waiting for it up to %.0f minutes.", request.label, UNREACHABLE_SECONDS / 60)
     share = 0.5 + request.clock.share() / 2
     return min(share * UNREACHABLE_WAIT, FIRST_WAIT + waited, UNREACHABLE_SECONDS - waited)
@@ -214,4 +214,4 @@ def make_final_error(request: Request, failure: Failure) -> QuorumError:
 
 def describe_failure(failure: Failure) -> str:
     """The status and the server's message."""
-    return f"{failure.status}: {failure.said}" if failure.status else failure.said
+    return f"{failure.status}: {failure.message}" if failure.status else failure.message

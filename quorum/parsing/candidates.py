@@ -14,10 +14,11 @@ from quorum.core.text import is_unknown
 from quorum.parsing.answers import Parsed, clean_answer, get_first_line, list_lines
 from quorum.parsing.wrapping import unwrap
 
+# Characters and items that are read; a longer reply comes from a model in a loop.
 LONGEST_READ_REPLY, MOST_ITEMS = (
     20_000,
     100,
-)  # characters and items that are read; a longer reply comes from a model in a loop
+)
 
 
 def parse_candidates(reply: str, most: int) -> Parsed[list[str]]:

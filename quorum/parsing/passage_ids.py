@@ -34,9 +34,8 @@ OTHER_NUMBERS = re.compile(
     rf"|(?<=\bother )\d{{1,3}}\b|\b(?:only|just) 1 (?={PASSAGE_NOUN})|(?<=\bnone of )(?:the |these "
     rf"|those )?\d{{1,3}} (?=[a-z])"
 )
-LEADING_NUMBERS = re.compile(
-    rf"\A[\s*_]{{0,5}}(?={NUMBER_LIST}\s?(?:[.;(\n]|$))"
-)  # a list of numbers before anything else
+# A list of numbers before anything else.
+LEADING_NUMBERS = re.compile(rf"\A[\s*_]{{0,5}}(?={NUMBER_LIST}\s?(?:[.;(\n]|$))")
 ENUMERATOR = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+", re.MULTILINE)
 
 NEGATIVE_WORDS = (

@@ -270,10 +270,10 @@ def find_decision(clause: Clause) -> int | None:
 def find_favoured(clauses: Sequence[Clause]) -> set[int]:
     """The passages that the comparisons of a sentence favour. Conceded clauses count only if there are no others."""
     fair = [clause for clause in clauses if not BOTH_EQUAL.search(clause.text)]
-    told = [
+    named = [
         item for item in fair if any(words.search(item.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
     ] or fair
-    telling = [clause for clause in told if told is not fair or clause.measured]
+    telling = [clause for clause in named if named is not fair or clause.measured]
     main = [clause for clause in telling if not clause.conceded] or telling
     return {clause.place ^ is_worse(clause.text) for clause in main}
 

@@ -13,9 +13,9 @@ def describe_collection(store: str, name: str) -> str:
     try:
         count = where.count(name)
         with where.open_client():
-            found = where.get_undamaged(name).get(limit=FIRST_PASSAGES, include=["metadatas"])
+            stored = where.get_undamaged(name).get(limit=FIRST_PASSAGES, include=["metadatas"])
     except QuorumError:
         return "cannot be read now."
-    titles = dict.fromkeys(" ".join(str((item or {}).get("title") or "").split()) for item in found["metadatas"] or [])
+    titles = dict.fromkeys(" ".join(str((item or {}).get("title") or "").split()) for item in stored["metadatas"] or [])
     named = [title[:80] for title in titles if title][:MOST_TITLES]
     return f"{count:,} passage{'' if count == 1 else 's'}{', among them from: ' + '; '.join(named) if named else ''}."

@@ -19,11 +19,12 @@ TASK_PATTERNS = {
     "prompt": r"\bimage\b",
     "emoji": r"\bemoji\b",
 }  # the key of the JSON that is expected -> how the task is recognised
+# Of clients that write no headings.
 TITLE_PATTERNS = (
     r"\bconcise,? (?:5-word-or-less )?title\b.{0,40}\bconversation\b",
     r"\banalyze this conversation and provide\b",
     r"\bgenerate a (?:short|concise) title\b.{0,80}\b(?:conversation|messages)\b",
-)  # of clients that write no headings
+)
 CHAT_HISTORY = re.compile(r"<chat_history>((?:(?!<chat_history>).)*)</chat_history>", re.DOTALL | re.IGNORECASE)
 LONGEST_TITLE = 6  # words
 

@@ -239,8 +239,8 @@ def start_from(model: TwoTowers, file: Path) -> TwoTowers:
             for number in range(model.low):
                 for theirs, ours in LINEAR_NAMES.items():
                     for side in ("A", "B"):
-                        kept = model.updates[number].get_submodule(ours).get_parameter(side)
-                        kept.copy_(weights[f"enc.encoder.layer.{number}.{theirs}.{side}.weight"])
+                        kept_layers = model.updates[number].get_submodule(ours).get_parameter(side)
+                        kept_layers.copy_(weights[f"enc.encoder.layer.{number}.{theirs}.{side}.weight"])
             for number, layer in enumerate(model.tower, start=model.low):
                 for theirs, ours in LINEAR_NAMES.items():
                     there = f"enc.encoder.layer.{number}.{theirs}"

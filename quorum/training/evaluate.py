@@ -47,11 +47,11 @@ def score_readings(readings: Sequence[Reading], answers: Sequence[list[str]]) ->
 def evaluate_reading(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any]:
     """Reading data: EM and F1 on answerable questions, and the score's AUROC against unanswerable ones."""
     data = list(read_records(path))
-    found = read_all(model, fit, [Job(r["question"], [Passage(id="", title="", text=r["context"])]) for r in data])
+    readings = read_all(model, fit, [Job(r["question"], [Passage(id="", title="", text=r["context"])]) for r in data])
     known = [
-        (reading, [a["text"] for a in r["answers"]]) for reading, r in zip(found, data, strict=True) if r["answers"]
+        (reading, [a["text"] for a in r["answers"]]) for reading, r in zip(readings, data, strict=True) if r["answers"]
     ]
-    rest = [reading.score for reading, r in zip(found, data, strict=True) if not r["answers"]]
+    rest = [reading.score for reading, r in zip(readings, data, strict=True) if not r["answers"]]
     out: dict[str, Any] = score_readings([reading for reading, _ in known], [gold for _, gold in known])
     return out | {"auroc": compute_auroc([reading.score for reading, _ in known], rest), "n_unanswerable": len(rest)}
 

@@ -93,7 +93,7 @@ class Page:
                     self.past = html.div()
                 past.props("dense switch-toggle-side").classes("past")
             with html.main().classes("runs") as self.runs:
-                self.said = draw_text("p", message).classes("error").props("role=alert")
+                self.message = draw_text("p", message).classes("error").props("role=alert")
                 self.empty = html.div().classes("empty")
                 if run is None:
                     draw_welcome(self.empty)
@@ -103,7 +103,7 @@ class Page:
     def ask(self, query: Query) -> None:
         """Start a run and show it above earlier ones. The page's address becomes the run's."""
         run = self.shared.ask(query)
-        self.said.text = ""
+        self.message.text = ""
         self.empty.clear()
         with self.runs:
             view = RunView(run, self.form.follow)

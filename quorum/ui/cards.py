@@ -43,12 +43,12 @@ class Card:
     """One answer. `refresh` updates it; the details below the answer are drawn when the run has ended."""
 
     def __init__(self, answer: Answer, question: str) -> None:
-        self.answer, self.question, self.seen = answer, question, -1
+        self.answer, self.question, self.drawn_version = answer, question, -1
         with html.article().classes("card") as self.root:
             with html.header():
                 html.h3(answer.name)
                 self.phase = draw_text("span").classes("phase")
-            self.said = draw_text("p").classes("answer").props("aria-live=polite")
+            self.message = draw_text("p").classes("answer").props("aria-live=polite")
             self.support = html.div().classes("support")
             self.understood = draw_text("p").classes("understood")
             self.facts = draw_text("p").classes("facts")
@@ -69,9 +69,9 @@ class Card:
 
     def refresh(self) -> None:
         """Show what has changed since the last refresh."""
-        if self.seen == self.answer.version:
+        if self.drawn_version == self.answer.version:
             return
-        self.seen, answer = self.answer.version, self.answer
+        self.drawn_version, answer = self.answer.version, self.answer
         self.root.props["data-phase"] = answer.phase
         self.root.props["data-method"] = answer.name
         self.phase.text = PHASE_CLASSES[answer.phase]
@@ -90,8 +90,8 @@ class Card:
     def draw_answer(self) -> None:
         answer = self.answer
         words, kind = write_headline(answer)
-        self.said.text = words
-        self.said.classes(replace=f"answer {kind}" + (" long" if len(words) > LONG_ANSWER else ""))
+        self.message.text = words
+        self.message.classes(replace=f"answer {kind}" + (" long" if len(words) > LONG_ANSWER else ""))
         self.draw_support()
         self.understood.text = write_understood(answer, self.question)
         self.facts.text = " · ".join(list_facts(answer))
@@ -209,7 +209,7 @@ class RunView:
             with html.div().classes("cards").props(f"data-count={len(run.answers)}"):
                 self.cards = [Card(answer, run.query.question) for answer in run.answers]
             self.timer: Any = ui.timer(REDRAWN_EVERY, self.refresh, active=run.is_running)
-        self.seen = -1
+        self.drawn_version = -1
         self.refresh()
 
     def draw_head(self) -> None:
@@ -231,9 +231,9 @@ class RunView:
         for card in self.cards:
             card.refresh()
         version = sum(answer.version for answer in self.run.answers)
-        if version != self.seen and len(self.run.answers) > 1:
+        if version != self.drawn_version and len(self.run.answers) > 1:
             self.compare()
-        self.seen = version
+        self.drawn_version = version
         self.stop.set_visibility(self.run.is_running)
         self.note.text = self.run.note or ""
         task = self.run.task

@@ -47,7 +47,7 @@ class Form:
         with html.div().classes("go"):
             ui.button("Ask", on_click=self.submit).props("unelevated no-caps").classes("send")
             html.small("Ctrl + Enter")
-        self.said = draw_text("p").classes("error").props("role=alert")
+        self.message = draw_text("p").classes("error").props("role=alert")
 
     def draw_where(self, collections: Sequence[str]) -> None:
         """Collection, model and k, each with a field of its own."""
@@ -171,11 +171,11 @@ class Form:
 
     def submit(self) -> None:
         """Ask, or show the error beside the button."""
-        self.said.text = ""
+        self.message.text = ""
         try:
             self.ask(self.read_query())
         except SetupError as error:
-            self.said.text = describe_error(error)
+            self.message.text = describe_error(error)
 
     def set_collections(self, collections: Sequence[str], chosen: str) -> None:
         """Replace the list of collections and choose one of them."""

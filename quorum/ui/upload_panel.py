@@ -41,7 +41,7 @@ class UploadPanel:
             )
             self.files.props(f'flat accept="{ACCEPTED_SUFFIXES}" aria-label="Documents"')
             html.small("txt, md, html, pdf, docx, pptx, xlsx, csv, epub, eml, json or code; up to 100 MB each.")
-            self.said = draw_text("p").props("role=status").classes("said")
+            self.message = draw_text("p").props("role=status").classes("said")
             self.bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback")
             self.bar.props["aria-label"] = "Indexed so far"
             self.bar.set_visibility(False)
@@ -52,8 +52,8 @@ class UploadPanel:
         self.say("Some files were refused: their type is not supported, or they are larger than 100 MB.", wrong=True)
 
     def say(self, message: str, *, wrong: bool = False) -> None:
-        self.said.text = message
-        self.said.classes(replace="error" if wrong else "said")
+        self.message.text = message
+        self.message.classes(replace="error" if wrong else "said")
 
     def accept_files(self, event: Any) -> None:
         """Index the dropped files, even if the page is closed."""

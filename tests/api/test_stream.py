@@ -179,10 +179,10 @@ def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(forgotten_models: N
     words = re.findall(r"\S+\s*", f"{THOUGHT}</think>{LONG_ANSWER}")
     pieces = [reader.read(AIMessageChunk(word, id="1"), about) for word in words]
     pieces.append(reader.finish(LONG_ANSWER))
-    found = [piece for piece in pieces if piece is not None]
-    [place] = [number for number, piece in enumerate(found) if piece.replaces]
+    shown_pieces = [piece for piece in pieces if piece is not None]
+    [place] = [number for number, piece in enumerate(shown_pieces) if piece.replaces]
     assert place > 0
-    assert "".join(piece.text for piece in found[place:]) == LONG_ANSWER
+    assert "".join(piece.text for piece in shown_pieces[place:]) == LONG_ANSWER
 
 
 @pytest.mark.usefixtures("forgotten_models")

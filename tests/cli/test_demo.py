@@ -54,7 +54,7 @@ def test_the_sample_is_found_in_a_checkout_and_in_an_installed_package(
     assert sample.sample_folder() == Path(__file__).resolve().parents[2] / "data" / "sample"
     inside = tmp_path / "quorum" / "data" / "sample"
     (inside / "corpus").mkdir(parents=True)
-    monkeypatch.setattr(sample, "PACKAGE", tmp_path / "quorum")
+    monkeypatch.setattr(sample, "PACKAGE_FOLDER", tmp_path / "quorum")
     assert sample.sample_folder() == inside
     (inside / "corpus").rmdir()
     with pytest.raises(SetupError, match="install Quorum again"):

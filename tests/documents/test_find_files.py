@@ -19,8 +19,8 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def names(found: FoundFiles, root: Path) -> list[str]:
-    return [path.relative_to(root).as_posix() for path in found.files]
+def names(found_files: FoundFiles, root: Path) -> list[str]:
+    return [path.relative_to(root).as_posix() for path in found_files.files]
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ def compute_states(folder: Path, text: str) -> NDArray[np.float32]:
 
     model: Any = AutoModel.from_pretrained(folder).eval()
     with torch.inference_mode():
-        found: Any = model(**AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt"))
-    array: NDArray[np.float32] = found.last_hidden_state[0].numpy()
+        states: Any = model(**AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt"))
+    array: NDArray[np.float32] = states.last_hidden_state[0].numpy()
     return array
 
 
@@ -55,8 +55,11 @@ def test_pooling_prefixes_and_length(encoders: dict[str, Path]) -> None:
     assert plain.embed_query(QUESTION) == pytest.approx(compute_states(first, QUESTION).mean(0), abs=1e-5)
     options = "query=query:&passage=passage%3A&pooling=cls&normalize=true"
     pair = embeddings(f"huggingface:{first}|{second}?{options}")
-    asked, stored = compute_states(first, f"query: {QUESTION}")[0], compute_states(second, "passage: the rhine")[0]
-    assert pair.embed_query(QUESTION) == pytest.approx(asked / np.linalg.norm(asked), abs=1e-5)
+    query_vector, stored = (
+        compute_states(first, f"query: {QUESTION}")[0],
+        compute_states(second, "passage: the rhine")[0],
+    )
+    assert pair.embed_query(QUESTION) == pytest.approx(query_vector / np.linalg.norm(query_vector), abs=1e-5)
     assert pair.embed_documents(["the rhine"])[0] == pytest.approx(stored / np.linalg.norm(stored), abs=1e-5)
     short = embeddings(f"huggingface:{first}?length=4")
     assert short.embed_query("the river rhine") == pytest.approx(short.embed_query("the river danube"), abs=1e-5)

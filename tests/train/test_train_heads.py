@@ -59,9 +59,9 @@ def silver(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(100):
             who, other = rng.sample(people, 2)
             town, elsewhere = rng.sample(["rome", "oslo", "lima", "bonn", "cork"], 2)
-            told = [f"{who} lives in {town}.", f"{other} sings in {elsewhere}."]
-            rng.shuffle(told)
-            text = f"{told[0].capitalize()} {told[1].capitalize()}"
+            written_lines = [f"{who} lives in {town}.", f"{other} sings in {elsewhere}."]
+            rng.shuffle(written_lines)
+            text = f"{written_lines[0].capitalize()} {written_lines[1].capitalize()}"
             start = text.lower().index(who)
             sentence = f"{who} lives in {town}."
             line = {
@@ -137,10 +137,10 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
 def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> None:
     from quorum.training.encoder import load_base
 
-    kept = start_from(load_base(base, 2), folder / "r.safetensors").get_trained_weights()
+    trained_weights = start_from(load_base(base, 2), folder / "r.safetensors").get_trained_weights()
     read_back = start_from(load_base(base, 2), folder / "reader.onnx").get_trained_weights()
-    assert kept.keys() == read_back.keys()
-    for name, value in kept.items():
+    assert trained_weights.keys() == read_back.keys()
+    for name, value in trained_weights.items():
         assert read_back[name].shape == value.shape
         # int8: half a step of the largest weight of the output, at most
         room = value.abs().amax() / 127 + 1e-3

@@ -149,4 +149,5 @@ def describe_ours(scores: ColumnScores, measure: str, brought: Mapping[str, Any]
     known = known[~np.isnan(known)]
     if not len(known):
         return None
-    return f"{known.mean():,.0f}" if measure in COUNT_MEASURES else bootstrap(known)
+    mean = float(known.mean())
+    return (f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}") if measure in COUNT_MEASURES else bootstrap(known)

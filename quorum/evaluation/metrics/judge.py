@@ -122,8 +122,8 @@ def read_verdicts(path: Path) -> dict[tuple[str, str], JudgedLine]:
     with path.open("r+b") as file:
         for text in read_whole_lines(file):
             with suppress(ValueError, KeyError, TypeError):
-                found = json.loads(text)
-                line = JudgedLine(**{name: found[name] for name in JudgedLine.__annotations__})  # type: ignore[typeddict-item]
+                verdicts = json.loads(text)
+                line = JudgedLine(**{name: verdicts[name] for name in JudgedLine.__annotations__})  # type: ignore[typeddict-item]
                 lines[line["method"], line["id"]] = line
     return lines
 

@@ -27,15 +27,15 @@ class DraftWriter:
     ) -> None:
         self.context, self.config, self.concurrency = context, config, concurrency
         self.check = Check(context, threshold)
-        self.asked = EarlierQuestions()
+        self.earlier = EarlierQuestions()
         for question in before:
-            self.asked.add(question)
+            self.earlier.add(question)
 
     async def write_drafts(self, batch: Sequence[Draw]) -> list[Draft]:
         """Write the drafts and compare them with one another, both in the order of the draws."""
         drafts = await self.run_all(RunnableLambda(self.write), batch)
         for draft in drafts:
-            draft.fault = draft.fault or find_fault_in_text(draft, self.asked)
+            draft.fault = draft.fault or find_fault_in_text(draft, self.earlier)
         sound = [draft for draft in drafts if draft.fault is None]
         await self.run_all(RunnableLambda(self.judge), sound)
         return drafts

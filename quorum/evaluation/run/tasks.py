@@ -82,17 +82,17 @@ def infer_labels(answers: Iterable[Sequence[str]]) -> tuple[str, ...]:
     >>> infer_labels([["SUPPORTS"], ["REFUTES"]] * 10)
     ('SUPPORTS', 'REFUTES')
     """
-    found: set[str] = set()
+    labels_found: set[str] = set()
     count = 0
     for one in answers:
-        said = {normalize(answer) for answer in one}
-        if not said or not said <= FEVER_LABELS:
+        normalized = {normalize(answer) for answer in one}
+        if not normalized or not normalized <= FEVER_LABELS:
             continue
-        if said & {normalize(NOT_ENOUGH_INFO)}:
+        if normalized & {normalize(NOT_ENOUGH_INFO)}:
             return LABELS
-        found |= said
+        labels_found |= normalized
         count += 1
-    return (SUPPORTS, REFUTES) if count >= CLAIMS and len(found) == 2 else LABELS
+    return (SUPPORTS, REFUTES) if count >= CLAIMS and len(labels_found) == 2 else LABELS
 
 
 def list_articles(record: Record) -> list[list[str]]:

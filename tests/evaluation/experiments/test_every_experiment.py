@@ -170,7 +170,7 @@ def check_analysis(experiment: Experiment, folder: Path) -> None:
     """Each measure of the paper has figures of ours, with intervals for shares; each analysis has its column."""
     panels = json.loads((folder / "analysis.json").read_text())
     for measure in set(experiment.measures) - NOT_HERE:
-        ours = find_panel(panels, f"{paper_figures.TITLES[measure]}: ours")["rows"]
+        ours = find_panel(panels, f"{paper_figures.TITLE_OF_MEASURE[measure]}: ours")["rows"]
         kind = str if measure in paper_figures.COUNT_MEASURES else list
         assert any(isinstance(row["ours"], kind) for row in ours), measure
     for analysis in experiment.analyses:
@@ -226,6 +226,12 @@ def test_the_papers_figures_stand_beside_ours(run: Callable[..., tuple[int, str,
     _, other, _ = run("sure-table-1", "--methods", "base,sure", "--beside", "HotpotQA")
     assert "paper: HotpotQA" in other
     assert "30.8" in other
+
+
+def test_counts_stand_as_means(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    assert run("post-fusion-figure-3", "--methods", "concat,post_fusion", "--k", "4")[0] == 0
+    panels = json.loads((tmp_path / "out/analysis.json").read_text())
+    assert [row["ours"] for row in find_panel(panels, "Calls: ours")["rows"]] == ["1.0", "4.0"]
 
 
 def test_the_users_settings_win_over_the_papers_and_are_named(
