@@ -37,7 +37,7 @@ from benchmarks.harness import (
     run_server,
     write_question_file,
 )
-from benchmarks.runs import count_answers, count_differences, format_without_timing, run_all
+from benchmarks.runs import count_differences, count_rows, format_without_timing, time_evaluation
 
 Found = dict[str, Any]
 LONGEST_S = 4.0  # from the first work to the kill
@@ -103,7 +103,7 @@ def kill_evaluations(
 
     server.behave(latency=0.2, concat_unknown=0.3)
     wait_for_success(start("whole"))
-    plain, needed, kills, runs, repeated, different, lost = count_answers(folder / "whole"), calls(), 0, 0, 0, 0, 0
+    plain, needed, kills, runs, repeated, different, lost = count_rows(folder / "whole"), calls(), 0, 0, 0, 0, 0
     while kills < times:
         name, runs = f"killed-{runs}", runs + 1
         server.behave(latency=0.2, concat_unknown=0.3)
@@ -111,7 +111,7 @@ def kill_evaluations(
             kills += 1
         wait_for_success(start(name))
         repeated += calls() - needed
-        different += count_differences(plain, count_answers(folder / name))
+        different += count_differences(plain, count_rows(folder / name))
         lost += count_missing_replies(folder / f"{name}.sqlite", needed)
     findings = {"kills": kills, "runs": runs, "calls": needed, "different": different, "replies_lost": lost}
     return findings | {"repeated": repeated, "repeated_per_kill": round(repeated / kills, 1)}
@@ -206,7 +206,7 @@ def fill_disk(server: Control, forks: Forks, folder: Path, questions: int) -> Fo
     """Fill the disk under the results, the journal and a collection; then make room and repeat the run."""
     data = write_question_file(folder, questions, 5)
     server.behave()
-    run_all(data, folder / "plain", folder / "plain.sqlite", methods="concat")
+    time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="concat")
     wait_for_success(start_on_small_disk("index", data, folder / "plain", folder / "plain-store", folder, forks))
     findings: Found = {}
     for what, size in (("results", "96k"), ("journal", "192k"), ("index", "400k")):
@@ -236,7 +236,7 @@ def fill_and_repeat(what: str, data: Path, small: Path, folder: Path, forks: For
     output = process.finish()
     outcome = {"code": process.returncode, "said": output.strip().splitlines()[-1:], "traceback": "Traceback" in output}
     if what != "index":
-        plain = count_answers(folder / "plain")
+        plain = count_rows(folder / "plain")
         lines = (out / "results.jsonl").read_bytes().splitlines(keepends=True)
         whole = [json.loads(line) for line in lines if line.endswith(b"\n")]
         outcome |= {
@@ -249,7 +249,7 @@ def fill_and_repeat(what: str, data: Path, small: Path, folder: Path, forks: For
         return outcome | {
             "different": len(read_collection(small, "full") ^ read_collection(folder / "plain-store", "full"))
         }
-    return outcome | {"different": count_differences(plain, count_answers(out))}
+    return outcome | {"different": count_differences(plain, count_rows(out))}
 
 
 def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -> Found:
@@ -288,8 +288,7 @@ def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -
         "journal": sound,
         "lost_replies": lost,
         "different_rows": sum(
-            count_differences(count_answers(folder / "one"), count_answers(folder / other))
-            for other in ("two", "three")
+            count_differences(count_rows(folder / "one"), count_rows(folder / other)) for other in ("two", "three")
         ),
         "different_passages": len(read_collection(folder / "both") ^ read_collection(folder / "alone")),
     }

@@ -77,7 +77,7 @@ def write_matrix(folder: Path, path: Path) -> Path:
     asked = tuple(id_ for id_ in found.ids if all((method, id_) in found.rows for method in found.methods))
     results = replace(found, ids=asked)
     calls, tokens = make_answer_table(results, "calls"), make_answer_table(results, "tokens")
-    unknown = [results.numbers(method, "unknown") == 1 for method in calls.methods]
+    unknown = [results.get_numbers(method, "unknown") == 1 for method in calls.methods]
     about = {
         "methods": calls.methods,
         "measure": results.measure,

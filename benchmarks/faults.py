@@ -28,7 +28,7 @@ from benchmarks.harness import (
     stop_server,
     write_question_file,
 )
-from benchmarks.runs import METHODS, count_answers, count_differences, read_rows, run_all
+from benchmarks.runs import METHODS, count_differences, count_rows, read_rows, time_evaluation
 from quorum.core.errors import SetupError
 
 CHOICES = {"candidates", "validity", "ranking", "topic", "choose"}
@@ -47,9 +47,9 @@ Found = dict[str, Any]
 def break_transport(server: Control, folder: Path, questions: int) -> Found:
     data = write_question_file(folder, questions, 5)
     server.behave(concat_unknown=0.3, single_unknown=0.3)
-    plain = run_all(data, folder / "plain", folder / "plain.sqlite")
+    plain = time_evaluation(data, folder / "plain", folder / "plain.sqlite")
     server.behave(concat_unknown=0.3, single_unknown=0.3, transport=0.2, hang=10, slow=0.5)
-    seconds = run_all(data, folder / "faulty", folder / "faulty.sqlite")
+    seconds = time_evaluation(data, folder / "faulty", folder / "faulty.sqlite")
     rows, counted = read_rows(folder / "faulty"), server.stats()
     keys = Counter((row["id"], row["method"]) for row in rows)
     return {
@@ -61,7 +61,7 @@ def break_transport(server: Control, folder: Path, questions: int) -> Found:
         "failed": sum(row["error"] is not None for row in rows),
         "lost": questions * len(METHODS.split(",")) - len(keys),
         "twice": sum(count - 1 for count in keys.values()),
-        "different": count_differences(count_answers(folder / "plain"), count_answers(folder / "faulty")),
+        "different": count_differences(count_rows(folder / "plain"), count_rows(folder / "faulty")),
     }
 
 
@@ -72,7 +72,7 @@ def break_content(server: Control, folder: Path, questions: int) -> Found:
     data, findings = write_question_file(folder, questions, 5), Found()
     for method in METHODS.split(","):
         server.behave(concat_unknown=0.3, single_unknown=0.3, content=0.1)
-        run_all(data, folder / method, folder / f"{method}.sqlite", methods=method)
+        time_evaluation(data, folder / method, folder / f"{method}.sqlite", methods=method)
         rows, injected = read_rows(folder / method), server.stats()["content"]
         findings[method] = {
             "injected": injected,
@@ -93,7 +93,7 @@ def restart_server(server: Control, folder: Path, questions: int, down: float) -
     data = write_question_file(folder, questions, 5)
     settings = {"concat_unknown": 0.3, "latency": 0.05}
     server.behave(**settings)
-    run_all(data, folder / "plain", folder / "plain.sqlite", methods="post_fusion")
+    time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="post_fusion")
     back: list[Control] = []
 
     def interrupt() -> None:
@@ -104,10 +104,10 @@ def restart_server(server: Control, folder: Path, questions: int, down: float) -
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    seconds = run_all(data, folder / "outage", folder / "outage.sqlite", methods="post_fusion")
+    seconds = time_evaluation(data, folder / "outage", folder / "outage.sqlite", methods="post_fusion")
     thread.join()
     server.process = back[0].process
-    different = count_differences(count_answers(folder / "plain"), count_answers(folder / "outage"))
+    different = count_differences(count_rows(folder / "plain"), count_rows(folder / "outage"))
     return {"questions": questions, "down": down, "seconds": round(seconds, 1), "different": different}
 
 
@@ -116,7 +116,7 @@ def refuse_key(server: Control, folder: Path, questions: int) -> Found:
     server.behave(key="another", latency=0.05)
     message, begin = "", time.perf_counter()
     try:
-        run_all(data, folder / "key", folder / "key.sqlite")
+        time_evaluation(data, folder / "key", folder / "key.sqlite")
     except SetupError as error:
         message = str(error)
     return {"seconds": round(time.perf_counter() - begin, 2), "calls": server.stats()["denied"], "said": message}

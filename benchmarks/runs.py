@@ -1,4 +1,4 @@
-"""Runs evaluations against the server and reads their results; the benchmarks of faults and crashes share it."""
+"""Runs evaluations against the benchmarks' model server and reads their results (for faults.py and crashes.py)."""
 
 import asyncio
 import json
@@ -14,16 +14,16 @@ from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 
 METHODS = "concat,post_fusion,concat_pf,sure,blendfilter"
-TIMING = ("seconds",)
+TIMING_KEYS = ("seconds",)
 
 
-def run_all(
-    data: Path, out: Path, journal: Path, *, methods: str = METHODS, timeout: float = 3.0, at_once: int = 16
+def time_evaluation(
+    data: Path, out: Path, journal: Path, *, methods: str = METHODS, timeout: float = 3.0, concurrency: int = 16
 ) -> float:
-    """Seconds of one evaluation."""
-    context = Context(model=MODEL, journal=str(journal), timeout=timeout, concurrency=at_once)
+    """Evaluate the methods, and return the seconds that it took."""
+    context = Context(model=MODEL, journal=str(journal), timeout=timeout, concurrency=concurrency)
     begin = time.perf_counter()
-    asyncio.run(evaluate(Options(data=data, out=out, concurrency=at_once), parse_methods(methods, context)))
+    asyncio.run(evaluate(Options(data=data, out=out, concurrency=concurrency), parse_methods(methods, context)))
     return time.perf_counter() - begin
 
 
@@ -31,13 +31,13 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()]
 
 
-def count_answers(folder: Path) -> Counter[str]:
+def count_rows(folder: Path) -> Counter[str]:
     """Every row without its timing, with its count. Equal for runs with the same results in any order."""
     return Counter(map(format_without_timing, read_rows(folder)))
 
 
 def format_without_timing(row: dict[str, Any]) -> str:
-    return json.dumps({key: value for key, value in row.items() if key not in TIMING}, sort_keys=True)
+    return json.dumps({key: value for key, value in row.items() if key not in TIMING_KEYS}, sort_keys=True)
 
 
 def count_differences(one: Counter[str], other: Counter[str]) -> int:

@@ -17,7 +17,7 @@ WIDEST_LINE = 100
 
 @dataclass(frozen=True)
 class Group:
-    """Names on one section of the page: their purpose, and an example if their docstrings have none."""
+    """A section of the page: its names, what they are for, and an example if their docstrings have none."""
 
     title: str
     names: tuple[str, ...]
@@ -96,7 +96,8 @@ GROUPS = (
     Group(
         "Errors",
         ("QuorumError", "SetupError", "CallError", "TooLong"),
-        "`TooLong` is a `CallError`; `CallError` and `SetupError` are each a `QuorumError`. A bug keeps its own kind.",
+        "`TooLong` is a `CallError`; `CallError` and `SetupError` are each a `QuorumError`. A bug raises another"
+        " exception.",
         """
         >>> import quorum
         >>> try:
@@ -126,10 +127,10 @@ FURTHER_READING = {"Context": "All of them, with defaults and meaning: [settings
 
 def write_api_page() -> str:
     """All groups, one after the other."""
-    return "\n\n".join(part for group in GROUPS for part in write_group(group))
+    return "\n\n".join(part for group in GROUPS for part in list_group_parts(group))
 
 
-def write_group(group: Group) -> Iterator[str]:
+def list_group_parts(group: Group) -> Iterator[str]:
     yield f"## {group.title}"
     yield group.intro
     if group.example:
@@ -154,12 +155,14 @@ def write_group(group: Group) -> Iterator[str]:
 
 def collect_examples() -> dict[str, str]:
     """Every example of the page as a doctest, by its name or group."""
-    own = {name: split_docstring(inspect.getdoc(getattr(quorum, name)) or "")[1] for name in document_name()}
-    shared = {group.title: textwrap.dedent(group.example).strip() for group in GROUPS}
-    return {name: text for name, text in (shared | own).items() if text}
+    examples_of_names = {
+        name: split_docstring(inspect.getdoc(getattr(quorum, name)) or "")[1] for name in list_documented_names()
+    }
+    examples_of_groups = {group.title: textwrap.dedent(group.example).strip() for group in GROUPS}
+    return {name: text for name, text in (examples_of_groups | examples_of_names).items() if text}
 
 
-def document_name() -> list[str]:
+def list_documented_names() -> list[str]:
     return [name for group in GROUPS for name in group.names if name not in CONSTANTS]
 
 
@@ -206,12 +209,12 @@ def list_fields(value: Any) -> list[str]:
     if value is quorum.Context:
         return []
     if is_typeddict(value):
-        kinds = {name: format_type(kind) for name, kind in value.__annotations__.items()}
+        types = {name: format_type(kind) for name, kind in value.__annotations__.items()}
     elif is_dataclass(value):
-        kinds = {part.name: format_type(part.type) for part in fields(value)}
+        types = {part.name: format_type(part.type) for part in fields(value)}
     else:
         return []
-    return [f"| `{name}` | {format_field_type(kind)} |" for name, kind in kinds.items()]
+    return [f"| `{name}` | {format_field_type(kind)} |" for name, kind in types.items()]
 
 
 def format_field_type(kind: str) -> str:

@@ -14,8 +14,8 @@ from quorum.parsing.yes_no import parse_yes_no
 async def select(state: State, runtime: Runtime[Context]) -> State:
     """candidates, summaries, verdicts, preferences -> answer, rationale, validity, scores, confidence, evidence.
 
-    A single candidate is the answer; without candidates the answer is unknown. While comparisons are missing, scores
-    and confidence are null.
+    A single candidate is the answer; without candidates the answer is unknown. Scores and confidence are null until
+    every pair of candidates is compared; `ranking=lazy` may stop before that.
     """
     candidates, summaries = state.get("candidates") or [], state.get("summaries") or []
     if not candidates:

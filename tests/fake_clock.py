@@ -7,24 +7,24 @@ from quorum.models.clock import Clock
 
 
 class FakeClock(Clock):
-    """slept: the seconds of every sleep; luck: the random share of the jitter, 1 for the longest wait; on_sleep: a
-    callback after each sleep.
+    """slept: the seconds of every sleep. jitter: what `draw_jitter` returns; 1 gives the longest wait. on_sleep: called
+    after each sleep.
     """
 
-    def __init__(self, luck: float = 1.0) -> None:
+    def __init__(self, jitter: float = 1.0) -> None:
         self.time = 1000.0
-        self.luck = luck
+        self.jitter = jitter
         self.slept: list[float] = []
         self.on_sleep: Callable[[], None] = lambda: None
 
     def now(self) -> float:
         return self.time
 
-    def date(self) -> float:
+    def unix_time(self) -> float:
         return 1_800_000_000.0 + self.time
 
-    def share(self) -> float:
-        return self.luck
+    def draw_jitter(self) -> float:
+        return self.jitter
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

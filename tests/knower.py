@@ -1,6 +1,6 @@
 """A scripted model that answers every prompt of every method."""
 
-from tower import PASSAGES
+from method_fixtures import PASSAGES
 
 from quorum.models.scripted import ScriptedModel
 

@@ -36,7 +36,7 @@ def install_plugin(
 
 
 @pytest.fixture
-def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def example_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install the example package into a folder on the path, without a network."""
     about = tomllib.loads((EXAMPLE_PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (site := tmp_path / "site").mkdir()

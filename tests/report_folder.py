@@ -27,12 +27,12 @@ HTML_ATTACK = (
 SHARE_RIGHT = {"concat": 0.45, "post_fusion": 0.55, "sure": 0.7}
 
 
-def make_row(number: int, method: str, draw: random.Random, nasty: str) -> dict[str, Any]:
+def make_row(number: int, method: str, rng: random.Random, hostile_text: str) -> dict[str, Any]:
     """A line of results.jsonl. One in forty failed."""
-    failed = draw.random() < 0.025
-    right = draw.random() < SHARE_RIGHT[method]
-    unknown = not right and draw.random() < 0.4
-    answer = "unknown" if unknown else f"answer {number}" if right else f"something else {nasty}"
+    failed = rng.random() < 0.025
+    right = rng.random() < SHARE_RIGHT[method]
+    unknown = not right and rng.random() < 0.4
+    answer = "unknown" if unknown else f"answer {number}" if right else f"something else {hostile_text}"
     measures = {"em": float(right), "f1": float(right), "unknown": unknown, "not_majority": not right and not unknown}
     counts = {
         "calls": 1 if method == "concat" else 5,
@@ -41,35 +41,44 @@ def make_row(number: int, method: str, draw: random.Random, nasty: str) -> dict[
         "malformed": 0,
         "dropped": 0,
     }
-    nothing: dict[str, Any] = dict.fromkeys((*measures, *counts))
+    empty: dict[str, Any] = dict.fromkeys((*measures, *counts))
     return {
         "id": f"q{number}",
         "method": method,
-        "question": f"What is number {number} of the things that were asked? {nasty}",
+        "question": f"What is number {number} of the things that were asked? {hostile_text}",
         "task": "short",
         "gold": [f"answer {number}", f"an answer {number}"],
         "answer": None if failed else answer,
-        **(nothing if failed else measures | counts),
-        "confidence": None if failed or method == "concat" or unknown else round(draw.uniform(0.2, 1), 3),
-        "seconds": draw.uniform(0.2, 2),
-        "error": f"The model failed {nasty}" if failed else None,
+        **(empty if failed else measures | counts),
+        "confidence": None if failed or method == "concat" or unknown else round(rng.uniform(0.2, 1), 3),
+        "seconds": rng.uniform(0.2, 2),
+        "error": f"The model failed {hostile_text}" if failed else None,
     }
 
 
-def make_detail(number: int, method: str, nasty: str) -> dict[str, Any]:
+def make_detail(number: int, method: str, hostile_text: str) -> dict[str, Any]:
     """A line of details.jsonl."""
-    text = f"Héllo 🗼 passage about {number}: the answer {number} stands here. {nasty}"
+    text = f"Héllo 🗼 passage about {number}: the answer {number} stands here. {hostile_text}"
     start = text.index(f"answer {number}")
-    passages = [{"id": f"p{number}-{rank}", "title": f"Title {rank} {nasty}", "text": text} for rank in range(3)]
+    passages = [{"id": f"p{number}-{rank}", "title": f"Title {rank} {hostile_text}", "text": text} for rank in range(3)]
     step = {"within": None, "seconds": 0.1}
-    votes = [{"rank": rank, "passage": f"p{number}-{rank}", "answer": nasty, "unknown": rank == 2} for rank in range(3)]
-    call = {"step": 1, "name": f"answer {nasty}", "reply": f"A reply {nasty}", "input_tokens": 700, "output_tokens": 9}
+    votes = [
+        {"rank": rank, "passage": f"p{number}-{rank}", "answer": hostile_text, "unknown": rank == 2}
+        for rank in range(3)
+    ]
+    call = {
+        "step": 1,
+        "name": f"answer {hostile_text}",
+        "reply": f"A reply {hostile_text}",
+        "input_tokens": 700,
+        "output_tokens": 9,
+    }
     return {
         "id": f"q{number}",
         "method": method,
-        "rationale": f"Because {nasty}",
-        "candidates": [f"one {nasty}", "two"] if method == "sure" else None,
-        "summaries": [f"summary {nasty}", "summary"] if method == "sure" else None,
+        "rationale": f"Because {hostile_text}",
+        "candidates": [f"one {hostile_text}", "two"] if method == "sure" else None,
+        "summaries": [f"summary {hostile_text}", "summary"] if method == "sure" else None,
         "validity": [True, False] if method == "sure" else None,
         "scores": [1.5, 0.5] if method == "sure" else None,
         "votes": votes if method == "post_fusion" else None,
@@ -89,17 +98,17 @@ def make_detail(number: int, method: str, nasty: str) -> dict[str, Any]:
 
 
 def make_decision(
-    folder: Path, count: int, nasty: str = HTML_ATTACK, budget: dict[str, float] | None = None
+    folder: Path, count: int, hostile_text: str = HTML_ATTACK, budget: dict[str, float] | None = None
 ) -> Decision:
     """Write the folder of a comparison with `count` questions, and decide from it."""
-    draw = random.Random(count)
+    rng = random.Random(count)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "results.jsonl").open("w") as results, (folder / "details.jsonl").open("w") as details:
         for number in range(count):
             for method in METHODS:
-                results.write(json.dumps(make_row(number, method, draw, nasty)) + "\n")
-                details.write(json.dumps(make_detail(number, method, nasty)) + "\n")
-    config = {"data": {"file": f"data{nasty}.jsonl"}, "source": {"corpus": "corpus"}, "quorum": "0"}
+                results.write(json.dumps(make_row(number, method, rng, hostile_text)) + "\n")
+                details.write(json.dumps(make_detail(number, method, hostile_text)) + "\n")
+    config = {"data": {"file": f"data{hostile_text}.jsonl"}, "source": {"corpus": "corpus"}, "quorum": "0"}
     write_json(folder / "config.json", config)
     with Results(folder / "results.jsonl", METHODS) as written_results:
         summary, comparisons = written_results.summary(), compare_groups(written_results.scores, [METHODS])
@@ -109,10 +118,10 @@ def make_decision(
     plan = Plan(options, dataset, Source(None, None, None), columns, config, folder)
     scores = Scores(plan, written_results.scores, summary, comparisons, 0, Spending())
     used = {"calls": 9, "input_tokens": 900, "output_tokens": 90, "cached_tokens": 0}
-    spent = TotalSpent(models={f"openai:{nasty}": used}, searches=3 * count, searched=count, cost=None)
+    spent = TotalSpent(models={f"openai:{hostile_text}": used}, searches=3 * count, searched=count, cost=None)
     return decide(scores, spent)
 
 
-def make_report(folder: Path, count: int, nasty: str = HTML_ATTACK) -> Path:
-    """Write the report of such a comparison; the path of its page."""
-    return write_report(make_decision(folder, count, nasty))
+def make_report(folder: Path, count: int, hostile_text: str = HTML_ATTACK) -> Path:
+    """Write the report of a comparison with `count` questions, and return the path of its page."""
+    return write_report(make_decision(folder, count, hostile_text))

@@ -1,8 +1,9 @@
 """Times FlashRAG's SuRe over given passages; `benchmarks.peers.flashrag_sure` runs it in FlashRAG's own environment.
 
 Reads {"url", "slots", "questions": [{"id", "question", "passages": [{"title", "text"}]}]} from stdin and writes
-{"seconds", "version", "answers"} as the last line of stdout. FlashRAG takes the passages from its cache of
-retrievals. Its wheel has no default configuration, so this file gives every setting that it reads; others are null.
+{"seconds", "version", "answers"} as the last line of stdout. FlashRAG takes the passages from its retrieval
+cache. Its wheel has no default configuration, so this file gives the settings that this run needs; FlashRAG reads all
+others as null.
 """
 
 import asyncio
@@ -22,21 +23,21 @@ class Settings(dict[str, Any]):
         return None
 
 
-def make_settings(given: dict[str, Any], folder: Path) -> Settings:
+def make_settings(task: dict[str, Any], folder: Path) -> Settings:
     """Settings for OpenAI's API, with one concurrent prompt per slot and the passages in the cache of retrievals."""
     (folder / "cache.json").write_text(
-        json.dumps({question["question"]: make_documents(question) for question in given["questions"]})
+        json.dumps({question["question"]: make_documents(question) for question in task["questions"]})
     )
     return Settings(
         framework="openai",
         generator_model="gpt-4o",  # a name that its tokenizer knows; the server accepts any name
-        generator_batch_size=given["slots"],
+        generator_batch_size=task["slots"],
         generator_max_input_len=1_000_000,
         generation_params={},
-        openai_setting={"api_key": "none", "base_url": given["url"]},
+        openai_setting={"api_key": "none", "base_url": task["url"]},
         retrieval_method="bm25",
         bm25_backend="bm25s",
-        retrieval_topk=max(len(question["passages"]) for question in given["questions"]),
+        retrieval_topk=max(len(question["passages"]) for question in task["questions"]),
         index_path=str(write_empty_index(folder / "index")),
         use_retrieval_cache=True,
         retrieval_cache_path=str(folder / "cache.json"),
@@ -79,7 +80,7 @@ def prepare_tokenizer() -> None:
 
 
 def make_pipeline(configuration: Settings) -> Any:
-    """FlashRAG's SuRe. Its generator wraps a single prompt in one list too many, which servers refuse: undo that."""
+    """FlashRAG's SuRe. Its generator puts a single prompt into a list of lists, which servers refuse; we unwrap it."""
     from flashrag.generator import OpenaiGenerator  # type: ignore[import-not-found]
     from flashrag.pipeline import SuRePipeline  # type: ignore[import-not-found]
 
@@ -96,18 +97,18 @@ def main() -> None:
     from flashrag.dataset import Dataset  # type: ignore[import-not-found]
     from flashrag.dataset.dataset import Item  # type: ignore[import-not-found]
 
-    given = json.load(sys.stdin)
+    task = json.load(sys.stdin)
     prepare_tokenizer()
     asyncio.set_event_loop(asyncio.new_event_loop())
     with tempfile.TemporaryDirectory() as name:
-        configuration = make_settings(given, Path(name))
+        configuration = make_settings(task, Path(name))
         sure = make_pipeline(configuration)
         items = [
             Item({"id": question["id"], "question": question["question"], "output": {}})
-            for question in given["questions"]
+            for question in task["questions"]
         ]
         first, rest = items[:1], items[1:]
-        sure.run(Dataset(configuration, data=first), do_eval=False)  # connects
+        sure.run(Dataset(configuration, data=first), do_eval=False)  # opens the connection; not timed
         begin = time.perf_counter()
         done = sure.run(Dataset(configuration, data=rest), do_eval=False)
         seconds = time.perf_counter() - begin

@@ -23,12 +23,12 @@ ROUNDING_ERROR = 1e-9
 
 @dataclass(frozen=True)
 class Threshold:
-    """Answer if the confidence is `value` or more: `answered` of `of` questions, `wrong` of the answers are wrong."""
+    """Answer if the confidence is `value` or more: `answered` of `questions` are answered, `wrong` of them wrongly."""
 
     value: float
     answered: int
     wrong: int
-    of: int
+    questions: int
     p: float
 
 
@@ -51,47 +51,49 @@ def count_least_answers(at_most: float, error: float) -> int:
 
 
 def find_threshold(
-    confidence: ArrayLike, wrong: ArrayLike, of: int, at_most: float, error: float
+    confidence: ArrayLike, wrong: ArrayLike, questions: int, at_most: float, error: float
 ) -> Threshold | NoThreshold:
     """The lowest threshold that is accepted.
 
-    confidence: in [0, 1], of every answer that has one; wrong: whether each of these answers is wrong; of: the number
-    of questions. at_most: the promised share of wrong answers, 0 < at_most < 1; error: the probability that the promise
-    is not kept.
+    confidence: in [0, 1], of every answer that has one; wrong: whether each of these answers is wrong; questions: how
+    many were asked. at_most: the promised share of wrong answers, 0 < at_most < 1; error: the probability that the
+    promise is not kept.
 
     >>> find_threshold([0.9] * 100 + [0.2] * 50, [False] * 100 + [True] * 50, 150, 0.05, 0.05).value
     0.21
     """
-    sure, bad = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.bool_)
+    confidences, is_wrong = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.bool_)
     least, accepted = count_least_answers(at_most, error), None
     for step in range(THRESHOLD_STEPS, -1, -1):
-        is_answered = sure >= step / THRESHOLD_STEPS - ROUNDING_ERROR
+        is_answered = confidences >= step / THRESHOLD_STEPS - ROUNDING_ERROR
         answered = int(is_answered.sum())
         if answered < least:
             continue
-        mistakes = int(bad[is_answered].sum())
+        mistakes = int(is_wrong[is_answered].sum())
         p = chance_of_at_most(mistakes, answered, at_most)
         if p > error:
             break
-        accepted = Threshold(step / THRESHOLD_STEPS, answered, mistakes, of, p)
-    return accepted or explain_no_threshold(sure, bad, of, at_most, error)
+        accepted = Threshold(step / THRESHOLD_STEPS, answered, mistakes, questions, p)
+    return accepted or explain_no_threshold(confidences, is_wrong, questions, at_most, error)
 
 
-def explain_no_threshold(sure: np.ndarray, bad: np.ndarray, of: int, at_most: float, error: float) -> NoThreshold:
+def explain_no_threshold(
+    confidences: np.ndarray, is_wrong: np.ndarray, questions: int, at_most: float, error: float
+) -> NoThreshold:
     """How many questions would be enough at the most promising threshold, if its share of wrong answers stays."""
     best: tuple[float, int, int] | None = None
-    for value in np.unique(sure):
-        is_answered = sure >= value
-        answered, mistakes = int(is_answered.sum()), int(bad[is_answered].sum())
+    for value in np.unique(confidences):
+        is_answered = confidences >= value
+        answered, mistakes = int(is_answered.sum()), int(is_wrong[is_answered].sum())
         share = mistakes / answered
         needed = count_answers_needed(share, at_most, error)
         if needed is not None:
-            questions = math.ceil(needed * of / answered)
-            if best is None or questions < best[0]:
-                best = (questions, answered, mistakes)
+            enough = math.ceil(needed * questions / answered)
+            if best is None or enough < best[0]:
+                best = (enough, answered, mistakes)
     if best is None:
-        return NoThreshold(len(sure), int(bad.sum()), None)
-    return NoThreshold(best[1], best[2], int(max(best[0], of + 1)))
+        return NoThreshold(len(confidences), int(is_wrong.sum()), None)
+    return NoThreshold(best[1], best[2], int(max(best[0], questions + 1)))
 
 
 def count_answers_needed(share: float, at_most: float, error: float, most: int = 100_000) -> int | None:

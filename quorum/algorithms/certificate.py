@@ -2,15 +2,16 @@
 
 Each passage is asked alone, so a replaced passage changes its own votes and no others. An attacker who replaces m of k
 passages takes their votes from the winner and gives them all to one rival, an answer that has votes already or a new
-one. Replacing a passage brings the rival closer by its gain:
+one. Replacing a passage brings the rival closer by the gain of that passage:
 
-    (votes for the winner) - (votes for the rival) + (samples)
+    (its votes for the winner) - (its votes for the rival) + (its number of votes)
 
-With one sample the gain is 2 for a passage that voted for the winner, 1 for a passage that voted for a third answer or
-said unknown, and 0 for a passage that votes for the rival already. The attacker does best with the m greatest gains. So
-the winner survives m replacements exactly if its lead over every rival exceeds the sum of these gains. A lead equal to
-the sum is lost: the votes tie, and a replaced passage may have the rank that wins the tie. For the same reason the
-number also holds if a poisoned corpus inserts m passages, each of which pushes the last one out of the list.
+With one vote for each passage, the gain is 2 for a passage that voted for the winner, 1 for a passage that voted for a
+third answer or said unknown, and 0 for a passage that votes for the rival already. The attacker does best with the m
+greatest gains. So the winner survives m replacements exactly if its lead over every rival exceeds the sum of these
+gains. A lead equal to the sum is lost: the votes tie, and a replaced passage may have the rank that wins the tie. For
+the same reason the number also holds if a poisoned corpus inserts m passages, each of which pushes the last one out of
+the list.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ def certify_votes(votes: Sequence[Vote]) -> int | None:
     """The greatest number m such that replacing any m passages cannot change the winner of an unweighted vote.
 
     votes: the complete vote, the same number from each passage. Two answers that are equal after normalisation are one
-    winner. The result is 0 if every vote is unknown, because a single passage decides then, and None without votes.
+    winner. The result is 0 if every vote is unknown, because one replaced passage would decide, and None without votes.
     """
     by_passage = [count_answers(votes, rank) for rank in sorted({vote["rank"] for vote in votes})]
     if not by_passage:
@@ -35,7 +36,7 @@ def certify_votes(votes: Sequence[Vote]) -> int | None:
     winner, most = total.most_common(1)[0]
     samples = len(votes) // len(by_passage)
     rivals = [*(total.keys() - {winner}), None]  # None: an answer that nobody gave
-    return min(count_survived(by_passage, winner, rival, most - total[rival], samples) for rival in rivals)
+    return min(count_survived_replacements(by_passage, winner, rival, most - total[rival], samples) for rival in rivals)
 
 
 def count_answers(votes: Sequence[Vote], rank: int) -> Counter[str | None]:
@@ -43,7 +44,7 @@ def count_answers(votes: Sequence[Vote], rank: int) -> Counter[str | None]:
     return Counter(vote_key(vote["answer"]) for vote in votes if vote["rank"] == rank and not vote["unknown"])
 
 
-def count_survived(
+def count_survived_replacements(
     by_passage: Sequence[Counter[str | None]], winner: str | None, rival: str | None, lead: int, samples: int
 ) -> int:
     """How many replaced passages the winner's lead over one rival survives."""

@@ -32,7 +32,7 @@ TITLE_OF_MEASURE = {
 }
 SHARE_MEASURES = ("contains", "unknown")
 COST_MEASURES = ("calls", "input_tokens", "output_tokens", "seconds_p50", "seconds_p95")
-COUNT_MEASURES = ("errors", "malformed", "unscored", "judge_errors")
+PLAIN_MEAN_MEASURES = ("errors", "malformed", "unscored", "judge_errors")
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,7 +164,7 @@ def make_measures_table(rows: Sequence[Row], judged: Sequence[str]) -> Table:
     names = [
         name for name in (*judged, *SHARE_MEASURES, *COST_MEASURES) if any(row.get(name) is not None for row in rows)
     ]
-    counts = [name for name in COUNT_MEASURES if any(row.get(name) for row in rows)]
+    counts = [name for name in PLAIN_MEAN_MEASURES if any(row.get(name) for row in rows)]
     header = ["method", "n", *(TITLE_OF_MEASURE[name] for name in names), *(name.replace("_", " ") for name in counts)]
     return Table("", header, [make_measures_row(row, names, counts) for row in rows])
 

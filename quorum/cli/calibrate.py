@@ -1,4 +1,4 @@
-"""`quorum calibrate`: from which confidence on to answer, so that few answers are wrong."""
+"""`quorum calibrate`: the lowest confidence at which a method may answer, so that few answers are wrong."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,37 +14,44 @@ def calibrate(
     ],
     wrong_at_most: Annotated[
         str,
-        typer.Option("--wrong-at-most", metavar="SHARE", help="Of the answers given: 5% or 0.05.", show_default=False),
+        typer.Option(
+            "--wrong-at-most",
+            metavar="SHARE",
+            help="Largest share of wrong answers among those given: 5% or 0.05.",
+            show_default=False,
+        ),
     ],
     method: Annotated[
-        str | None, typer.Option("--method", metavar="NAME", help="Only this one; else the one that answers most.")
+        str | None,
+        typer.Option("--method", metavar="NAME", help="Method to calibrate; else the one that answers most."),
     ] = None,
     confidence: Annotated[
-        float, typer.Option("--confidence", metavar="P", help="How sure the promise is to be kept.")
+        float, typer.Option("--confidence", metavar="P", help="Probability that the promise holds.")
     ] = 0.95,
     measure: Annotated[
-        str | None, typer.Option("--measure", metavar="NAME", help="What says right or wrong: em, accuracy or judged.")
+        str | None,
+        typer.Option("--measure", metavar="NAME", help="Measure that says right or wrong: em, accuracy or judged."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="By default calibration.json in the folder.")
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Promise that few answers are wrong: write the file that --calibration takes."""
+    """Find the confidence at which a method may answer so that few answers are wrong; write it for --calibration."""
     from quorum.evaluation.decisions.calibrate import (
         calibrate_methods,
-        describe_file,
         describe_no_threshold,
         describe_promise,
+        make_calibration_file,
         write_calibration,
     )
-    from quorum.evaluation.decisions.recorded_results import check_confidence_level, read_results, read_share
+    from quorum.evaluation.decisions.recorded_results import get_error_rate, read_results, read_share
 
-    share, error = read_share(wrong_at_most, "--wrong-at-most"), check_confidence_level(confidence)
-    table = read_results(results, measure)
-    calibrations = calibrate_methods(table, share, error, method)
+    share, error = read_share(wrong_at_most, "--wrong-at-most"), get_error_rate(confidence)
+    recorded = read_results(results, measure)
+    calibrations = calibrate_methods(recorded, share, error, method)
     path = out or results / "calibration.json"
-    written = describe_file(table, calibrations[0], share, error)
+    written = make_calibration_file(recorded, calibrations[0], share, error)
     write_calibration(path, written)
     if json:
         from json import dumps
@@ -54,7 +61,7 @@ def calibrate(
     typer.echo(describe_promise(calibrations[0], share, confidence))
     for calibration in calibrations[1:]:
         if calibration.threshold is None:
-            typer.echo(describe_no_threshold(calibration, share, len(table.ids)))
+            typer.echo(describe_no_threshold(calibration, share, len(recorded.ids)))
         else:
             typer.echo(describe_promise(calibration, share, confidence))
     typer.echo(

@@ -1,4 +1,4 @@
-"""`quorum compose`: a cheaper cascade from what was compared, with a promise."""
+"""`quorum compose`: designs a cheaper cascade of the compared methods, and certifies it."""
 
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -13,19 +13,24 @@ def compose(
         Path, typer.Argument(metavar="RESULTS", help="Folder that quorum eval or compare wrote.", show_default=False)
     ],
     lose_at_most: Annotated[
-        float, typer.Option("--lose-at-most", metavar="X", help="To the best single method: 0.03 is three points.")
+        float,
+        typer.Option(
+            "--lose-at-most", metavar="X", help="Largest loss against the best single method: 0.03 is three points."
+        ),
     ] = 0.03,
     confidence: Annotated[
-        float, typer.Option("--confidence", metavar="P", help="How sure the promise is to be kept.")
+        float, typer.Option("--confidence", metavar="P", help="Probability that the promise holds.")
     ] = 0.9,
     cost: Annotated[
-        str, typer.Option("--cost", metavar="tokens|calls|dollars", help="What is to be saved.")
+        str, typer.Option("--cost", metavar="tokens|calls|dollars", help="Cost that the cascade should save.")
     ] = "tokens",
     wrong_cost: WrongCost = 0.0,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Splits the questions; choose it beforehand.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Seed of the split of the questions; choose it beforehand.")
+    ] = 0,
     measure: Annotated[
         str | None,
-        typer.Option("--measure", metavar="NAME", help="What decides; by default what the questions call for."),
+        typer.Option("--measure", metavar="NAME", help="Deciding measure; by default that of the questions' task."),
     ] = None,
     prices: Prices = None,
     out: Annotated[
@@ -41,19 +46,19 @@ def compose(
         make_composed_file,
         write_composed,
     )
-    from quorum.evaluation.decisions.recorded_results import check_confidence_level, check_wrong_cost, read_results
+    from quorum.evaluation.decisions.recorded_results import check_wrong_cost, get_error_rate, read_results
 
-    error = check_confidence_level(confidence)
-    terms = Guarantee(lose_at_most, error, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
-    table = read_results(results, measure)
-    composition = compose(table, terms, prices)
-    path, written = out or results / "composed.json", make_composed_file(table, composition, terms)
+    error = get_error_rate(confidence)
+    guarantee = Guarantee(lose_at_most, error, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
+    recorded = read_results(results, measure)
+    composition = compose(recorded, guarantee, prices)
+    path, written = out or results / "composed.json", make_composed_file(recorded, composition, guarantee)
     write_composed(path, written)
     if json:
         from json import dumps
 
         typer.echo(dumps(written, ensure_ascii=False, indent=2))
     else:
-        for sentence in describe_composed(composition, terms):
+        for sentence in describe_composed(composition, guarantee):
             typer.echo(sentence)
     typer.echo(f"quorum: ask it with: quorum ask QUESTION --method {path}", err=True)

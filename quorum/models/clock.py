@@ -1,4 +1,4 @@
-"""Time and random numbers for retries and limits. They are an argument, so that tests need no waiting or patching."""
+"""Time and random numbers for retries and limits. Callers pass a `Clock`, so that tests need no waiting or patching."""
 
 import asyncio
 import random
@@ -6,18 +6,18 @@ import time
 
 
 class Clock:
-    """The real one."""
+    """The machine's own clock and random numbers."""
 
     def now(self) -> float:
-        """Seconds, never going back."""
+        """Seconds from some fixed moment; they never go back."""
         return time.monotonic()
 
-    def date(self) -> float:
-        """Seconds since 1970, for comparison with dates a server sends."""
+    def unix_time(self) -> float:
+        """Seconds since 1970, to compare with dates that a server sends."""
         return time.time()
 
-    def share(self) -> float:
-        """A random number in 0..1 (jitter)."""
+    def draw_jitter(self) -> float:
+        """A random number between 0 and 1, to spread retries over time."""
         return random.random()
 
     async def sleep(self, seconds: float) -> None:

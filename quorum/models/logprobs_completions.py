@@ -49,7 +49,7 @@ class CompletionsScorer:
             except SetupError:
                 raise
             except Exception as error:
-                failure = classify_error(error, self.clock.date(), "openai")
+                failure = classify_error(error, self.clock.unix_time(), "openai")
                 if failure.kind == "other":
                     raise
                 if failure.kind == "refused" and "max_tokens" in failure.message and not self.generated:
@@ -90,7 +90,7 @@ class CompletionsScorer:
             raise CallError(f"{where} failed after {tried} tries: {message}", failure.status) from error
         if failure.retry_after is not None:
             return failure.retry_after
-        return self.clock.share() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)
+        return self.clock.draw_jitter() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)
 
     def read(self, reply: Any, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The scores in a reply, in the order of the pairs."""

@@ -81,7 +81,9 @@ async def send(request: Request) -> Record:
         except QuorumError:
             raise
         except Exception as error:
-            failure = classify_error(error, clock.date(), get_provider_package(request), get_secrets(request.model))
+            failure = classify_error(
+                error, clock.unix_time(), get_provider_package(request), get_secrets(request.model)
+            )
             if failure.kind == "other":
                 raise
             if refuses_schema(request, failure):
@@ -174,7 +176,7 @@ def get_server_wait(request: Request, failure: Failure, waited: float) -> float:
     if request.label not in reported:
         reported.add(request.label)
         LOG.warning("%s cannot be reached; waiting for it up to %.0f minutes.", request.label, UNREACHABLE_SECONDS / 60)
-    share = 0.5 + request.clock.share() / 2
+    share = 0.5 + request.clock.draw_jitter() / 2
     return min(share * UNREACHABLE_WAIT, FIRST_WAIT + waited, UNREACHABLE_SECONDS - waited)
 
 
@@ -192,7 +194,7 @@ def get_pause(request: Request, failure: Failure, tried: int, error: Exception) 
             f"{request.label} failed on {request.name!r} after {tries}: {describe_failure(failure)}{later}",
             failure.status,
         ) from error
-    share = request.clock.share()
+    share = request.clock.draw_jitter()
     if retry_after is not None:
         return retry_after * (1 + 0.1 * share)  # jitter
     return share * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)

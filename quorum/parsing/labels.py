@@ -54,35 +54,40 @@ SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def parse_label(reply: str, question: str = "") -> Parsed[str]:
-    """SUPPORTS, REFUTES or NOT ENOUGH INFO. Words such as "true", "contradicted" or "cannot be verified" are labels
-    too.
+    """SUPPORTS, REFUTES or NOT ENOUGH INFO. Words such as "true", "contradicted" or "cannot be verified" count
+    as labels.
 
-    The first of these sources that has a label decides: JSON; the last "Label:"; the beginning of the reply together
-    with its last "so", "therefore" or "I will assume"; the last line whose words agree. Without a label, or with two
-    that disagree, the reply is malformed, and the value is "unknown".
+    The first of these sources that has a label decides:
+
+    1. a JSON object;
+    2. the text after the last "Label:";
+    3. the beginning of the reply, and the clause after its last "so", "therefore" or "I will assume";
+    4. the last line with label words.
+
+    Without a label, or if the two sources of step 3 or the words of the line disagree, the reply is malformed, and the
+    value is "unknown".
     """
     text = unwrap(reply)
     value = read_object(text.strip())
-    named = next((format_value(value[name]) for name in LABEL_KEYS if name in value), "") if value else ""
+    json_label = next((format_value(value[name]) for name in LABEL_KEYS if name in value), "") if value else ""
     text = NEXT_CLAIM.split(cut_invented_question(text, question)[0], maxsplit=1)[0]
-    slots = list(LABEL_SLOT.finditer(text))[-9:]
-    label = find_leading_label(named) or (
+    slots = list(LABEL_SLOT.finditer(text))
+    label = find_leading_label(json_label) or (
         find_leading_label(get_first_line(text[slots[-1].end() :])) if slots else None
     )
     if label is None:
-        first, last = find_leading_label(get_first_line(text)), find_conclusion(text)
-        disagree = first and last and first != last
-        label = None if disagree else first or last or find_agreed_label(text)
+        leading, concluding = find_leading_label(get_first_line(text)), find_conclusion(text)
+        disagree = leading and concluding and leading != concluding
+        label = None if disagree else leading or concluding or find_agreed_label(text)
     return Parsed(label or UNKNOWN, malformed=label is None)
 
 
 def find_conclusion(text: str) -> str | None:
     """The label in the clause after the last concluding word, such as "so", in the last sentence with such a word."""
     for sentence in reversed(SENTENCE_BREAK.split(text)):
-        marks = [
-            mark for mark in CONCLUSION_WORDS.finditer(sentence) if WORD.search(sentence, mark.end())
-        ]  # not "says so."
-        if marks and (label := find_clause_label(sentence[marks[-1].end() :])):
+        ends = [match.end() for match in CONCLUSION_WORDS.finditer(sentence)]
+        clause_starts = [end for end in ends if WORD.search(sentence, end)]  # "so" at the end concludes nothing
+        if clause_starts and (label := find_clause_label(sentence[clause_starts[-1] :])):
             return label
     return None
 
@@ -91,8 +96,9 @@ def find_leading_label(text: str) -> str | None:
     """The label at the beginning of the text, if it is followed by nothing, a full stop or a reason."""
     bare = text.lstrip(" \t*_`\"'“”‘’([{<#->")
     for label, pattern in ((NOT_ENOUGH_INFO, NOT_ENOUGH_WORDS), (REFUTES, REFUTE_WORDS), (SUPPORTS, SUPPORT_WORDS)):
-        mark = pattern.match(bare)
-        if mark and not re.match(r"\W{0,3}(?:\bor\b|/|\|)", bare[mark.end() :]) and is_end_of_label(bare[mark.end() :]):
+        match = pattern.match(bare)
+        rest = bare[match.end() :] if match else ""
+        if match and not re.match(r"\W{0,3}(?:\bor\b|/|\|)", rest) and is_end_of_label(rest):
             return label
     return None
 
@@ -132,7 +138,7 @@ DOUBTED_VERDICT = re.compile(
 
 
 def find_clause_label(text: str) -> str | None:
-    """The label that the words of a clause or line share; None if they disagree or it is only partly true."""
+    """The label that the words of a clause or line share; None if they disagree or say "partly true"."""
     if PARTIAL_VERDICT.search(text) or not WORD.search(text):
         return None
     if DOUBTED_VERDICT.search(text) and not DOUBT_WORDS.search(text):
@@ -147,11 +153,11 @@ def find_clause_label(text: str) -> str | None:
 def contains_unnegated(pattern: re.Pattern[str], line: str) -> bool:
     """Whether the line contains the words without a negation before them."""
     return any(
-        not NEGATION_AT_END.search(line[max(0, mark.start() - 80) : mark.start()]) for mark in pattern.finditer(line)
+        not NEGATION_AT_END.search(line[max(0, match.start() - 80) : match.start()]) for match in pattern.finditer(line)
     )
 
 
-TEXT_NAMES = ("answer", "response", "reply", "turn", "text")
+TEXT_KEYS = ("answer", "response", "reply", "turn", "text")
 TURN_LABEL = re.compile(
     r"\A\W{0,4}(?:assistant|ai|bot|wizard|system|next turn|response|reply|answer)\W{0,3}[:：]\W{0,3}\s*", re.IGNORECASE
 )
@@ -179,7 +185,7 @@ def unwrap_text(reply: str) -> str:
     """The reply without a code fence; of a JSON object with an answer, the answer."""
     text = unwrap(reply, LONGEST_READ_TEXT)
     value = read_object(text.strip()) or {}
-    return next((format_value(value[name]) for name in TEXT_NAMES if name in value), text)
+    return next((format_value(value[name]) for name in TEXT_KEYS if name in value), text)
 
 
 def read_free_text(text: str, question: str) -> Parsed[str]:

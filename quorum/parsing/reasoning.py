@@ -21,7 +21,7 @@ from quorum.parsing.yes_no import parse_yes_no
 LABEL = re.compile(
     r"\A[^\w\n]{0,9}(?:rationale|reasoning|passage|judge?ment|topic)\b[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}\s*", re.I
 )
-TOPIC_IS = re.compile(
+TOPIC_PHRASE = re.compile(
     r"\A(?:the |this )?(?:general |main )?(?:topic|question|subject)(?: of the question)?"
     r" (?:is|relates|belongs)(?: (?:about|(?:related )?to|that of))?:?\s+",
     re.IGNORECASE,
@@ -45,9 +45,9 @@ def parse_free_text(reply: str, question: str = "") -> Parsed[str]:
 
 def parse_topic(reply: str, question: str = "") -> Parsed[str]:
     """The topic that a reply names. If it is empty or names none, it is malformed, and the value is the question."""
-    named = parse_short_answer(LABEL.sub("", unwrap(reply).strip()), question)
-    text = clean_answer(TOPIC_IS.sub("", named.value))
-    return Parsed(question, malformed=True) if is_unknown(text) else Parsed(text, named.malformed)
+    topic_reply = parse_short_answer(LABEL.sub("", unwrap(reply).strip()), question)
+    text = clean_answer(TOPIC_PHRASE.sub("", topic_reply.value))
+    return Parsed(question, malformed=True) if is_unknown(text) else Parsed(text, topic_reply.malformed)
 
 
 def parse_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:

@@ -1,7 +1,7 @@
 """Train the yes/no head of the embedded reader: python -m quorum.training.verdict --help. Needs no torch.
 
-Multinomial logistic regression on pooled states of the reader: yes, no, or not settled. Every question is read
-with its own passages (yes or no) and with those of another question (not settled).
+Multinomial logistic regression on pooled states of the reader, with the classes yes, no and unknown. Every question is
+read with its own passages (yes or no) and with the passages of another question (unknown).
 """
 
 import argparse
@@ -24,28 +24,31 @@ from quorum.models.embedded.reading import make_windows
 VERDICT_CLASSES = ("yes", "no", "unknown")
 MOST_PASSAGES = 10  # of a question, at most
 FOLDS = 5
-RIDGES = (0.01, 0.03, 0.1, 0.3)
+RIDGE_PENALTIES = (0.01, 0.03, 0.1, 0.3)
 
 
 def make_examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, list[Passage], int]]:
-    """(question, passages, class) of the yes/no questions: with their own passages, with the gold ones alone, and with
-    all and a few of another question's passages, which do not answer it.
+    """(question, passages, class) of the yes/no questions, up to four examples each.
+
+    With its own passages, and with its gold passages alone, the class is the answer. With the passages of another
+    question, all of them and then a few, the class is unknown.
     """
     rng = random.Random(seed)
     yes_no_records = [record for record in records if get_answer(record) in VERDICT_CLASSES[:2] and record["passages"]]
     others = [record["passages"][:MOST_PASSAGES] for record in yes_no_records]
     rng.shuffle(others)
     examples = []
-    for record, other in zip(yes_no_records, others, strict=True):
+    for record, other_passages in zip(yes_no_records, others, strict=True):
         own_passages = record["passages"][:MOST_PASSAGES]
         label = VERDICT_CLASSES.index(get_answer(record))
         examples.append((record["question"], own_passages, label))
         gold = [passage for passage in own_passages if passage["id"] in record["gold"]]
         if gold and len(gold) < len(own_passages):
             examples.append((record["question"], gold, label))
-        if {p["id"] for p in other}.isdisjoint(p["id"] for p in own_passages):
-            examples.append((record["question"], other, 2))
-            examples.append((record["question"], rng.sample(other, rng.randint(1, min(3, len(other)))), 2))
+        if {p["id"] for p in other_passages}.isdisjoint(p["id"] for p in own_passages):
+            examples.append((record["question"], other_passages, 2))
+            few = rng.sample(other_passages, rng.randint(1, min(3, len(other_passages))))
+            examples.append((record["question"], few, 2))
     return examples
 
 
@@ -57,8 +60,8 @@ def compute_features(model: Encoder, examples: Sequence[tuple[str, list[Passage]
     """(n, features): the pooled states of each question read with its passages."""
     size, rows = read_manifest()["calibration"]["window"], []
     for question, passages, _ in examples:
-        read = make_windows(model, question, passages, size, packed=True)
-        rows.append(pool_states(model.hidden([window.ids for window in read], [window.types for window in read])))
+        windows = make_windows(model, question, passages, size, packed=True)
+        rows.append(pool_states(model.hidden([window.ids for window in windows], [window.types for window in windows])))
     return np.stack(rows)
 
 
@@ -66,28 +69,28 @@ def fit_softmax_regression(
     x: NDArray[np.float64], labels: NDArray[np.int64], ridge: float, steps: int = 200
 ) -> NDArray[np.float64]:
     """Weights (classes, features + 1), the bias last: gradient descent with momentum on the penalised likelihood."""
-    wide = np.hstack([x, np.ones((len(x), 1))])
+    with_bias = np.hstack([x, np.ones((len(x), 1))])
     truth = np.eye(len(VERDICT_CLASSES))[labels]
-    weights = np.zeros((len(VERDICT_CLASSES), wide.shape[1]))
-    speed, rate = np.zeros_like(weights), 1.0 / (0.25 * np.linalg.norm(wide, 2) ** 2 / len(wide) + ridge)
+    weights = np.zeros((len(VERDICT_CLASSES), with_bias.shape[1]))
+    velocity, rate = np.zeros_like(weights), 1.0 / (0.25 * np.linalg.norm(with_bias, 2) ** 2 / len(with_bias) + ridge)
     for _ in range(steps):
-        scores = wide @ weights.T
-        raised = np.exp(scores - scores.max(1, keepdims=True))
-        gradient = (raised / raised.sum(1, keepdims=True) - truth).T @ wide / len(wide)
+        scores = with_bias @ weights.T
+        exponentials = np.exp(scores - scores.max(1, keepdims=True))
+        gradient = (exponentials / exponentials.sum(1, keepdims=True) - truth).T @ with_bias / len(with_bias)
         gradient[:, :-1] += ridge * weights[:, :-1]
-        speed = 0.9 * speed - rate * gradient
-        weights = weights + speed
+        velocity = 0.9 * velocity - rate * gradient
+        weights = weights + velocity
     return weights
 
 
 def compute_accuracy(weights: NDArray[np.float64], x: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """How often the likelier of yes and no is right, over the questions with their own passages."""
+    """The share of the yes/no rows whose likelier class of the two is right."""
     is_yes_no = labels < 2
     scores = x[is_yes_no] @ weights[:, :-1].T + weights[:, -1]
     return float((scores[:, :2].argmax(1) == labels[is_yes_no]).mean())
 
 
-def fit(
+def choose_ridge_and_fit(
     x: NDArray[np.float64], labels: NDArray[np.int64], questions: NDArray[np.int64], seed: int = 0
 ) -> tuple[NDArray[np.float64], float, float]:
     """(weights, ridge, accuracy): the ridge with the best cross-validated accuracy on yes/no, fitted on everything.
@@ -95,18 +98,19 @@ def fit(
     questions: the question number of each row. All rows of a question are in one fold.
     """
     folds = np.random.default_rng(seed).permutation(questions.max() + 1)[questions] % FOLDS
-    tried = []
-    for ridge in RIDGES:
-        best_fit = [
+    accuracies = []
+    for ridge in RIDGE_PENALTIES:
+        fold_accuracies = [
             compute_accuracy(
-                fit_softmax_regression(x[folds != fold], labels[folds != fold], ridge), x[folds == fold], own
+                fit_softmax_regression(x[folds != fold], labels[folds != fold], ridge),
+                x[folds == fold],
+                labels[folds == fold],
             )
             for fold in range(FOLDS)
-            for own in [labels[folds == fold]]
         ]
-        tried.append((float(np.mean(best_fit)), ridge))
-    reached, ridge = max(tried)
-    return fit_softmax_regression(x, labels, ridge), ridge, reached
+        accuracies.append((float(np.mean(fold_accuracies)), ridge))
+    accuracy, ridge = max(accuracies)
+    return fit_softmax_regression(x, labels, ridge), ridge, accuracy
 
 
 def train(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, float]:
@@ -116,20 +120,20 @@ def train(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, f
     x, labels = compute_features(Encoder(folder), examples), np.array([label for _, _, label in examples])
     mean, spread = x.mean(0), x.std(0) + 1e-6
     _, questions = np.unique([question for question, _, _ in examples], return_inverse=True)
-    weights, ridge, reached = fit(((x - mean) / spread).astype(np.float64), labels, questions)
-    manifest = {
+    weights, ridge, accuracy = choose_ridge_and_fit(((x - mean) / spread).astype(np.float64), labels, questions)
+    head = {
         "reader": get_weights_hash(),
         "mean": np.round(mean, 4).tolist(),
         "spread": np.round(spread, 4).tolist(),
         "weights": np.round(weights, 5).tolist(),
     }
-    (out / "verdict.json").write_text(json.dumps(manifest) + "\n", encoding="utf-8")
+    (out / "verdict.json").write_text(json.dumps(head) + "\n", encoding="utf-8")
     counts = np.bincount(labels, minlength=3)
     return {
         "questions": float(questions.max() + 1),
         "rows": float(len(labels)),
         "majority": float(counts[:2].max() / counts[:2].sum()),
-        "cross-validated accuracy": reached,
+        "cross-validated accuracy": accuracy,
         "ridge": ridge,
     }
 

@@ -40,7 +40,7 @@ def test_the_threshold_lets_as_many_answers_through_as_the_promise_allows() -> N
     wrong = [False] * 100 + [False] * 98 + [True] * 2 + [True] * 50 + [False] * 50
     threshold = find_threshold(sure, wrong, 320, 0.05, 0.05)
     assert isinstance(threshold, Threshold)
-    assert (threshold.value, threshold.answered, threshold.wrong, threshold.of) == (0.11, 200, 2, 320)
+    assert (threshold.value, threshold.answered, threshold.wrong, threshold.questions) == (0.11, 200, 2, 320)
 
 
 def test_a_missing_threshold_comes_with_the_needed_number_of_answers() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tower import PASSAGES, QUESTION, make_readers
+from method_fixtures import PASSAGES, QUESTION, script_passage_answers
 
 from quorum.algorithms.certificate import certify_votes
 from quorum.algorithms.vote_key import vote_key
@@ -114,7 +114,7 @@ def test_one_sample_is_certified_if_its_lead_exceeds_the_votes_that_can_change(a
 
 
 async def test_post_fusion_certifies_its_answer() -> None:
-    result = await answer(QUESTION, "post_fusion", Context(model=make_readers(*["1931"] * 5)), given=PASSAGES)
+    result = await answer(QUESTION, "post_fusion", Context(model=script_passage_answers(*["1931"] * 5)), given=PASSAGES)
     assert result["certified"] == 2
 
 
@@ -131,13 +131,13 @@ def test_ask_prints_the_certified_number(tmp_path: Path, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("settings", [{"vote": "staged"}, {"reranker": "question"}, {"context_filter": "embedded"}])
 async def test_staged_reranked_or_filtered_votes_are_not_certified(settings: dict[str, str]) -> None:
-    model = make_readers(*["1931"] * 5)
+    model = script_passage_answers(*["1931"] * 5)
     result = await answer(QUESTION, "post_fusion", Context(model=model, **settings), given=PASSAGES)  # type: ignore[arg-type]
     assert (result["answer"], result["certified"]) == ("1931", None)
 
 
 async def test_a_fallback_is_not_certified() -> None:
     """A replaced passage could have answered the first round."""
-    model = make_readers(*["1931"] * 5).on("answer", "unknown")
+    model = script_passage_answers(*["1931"] * 5).on("answer", "unknown")
     result = await answer(QUESTION, "concat_pf", Context(model=model), given=PASSAGES)
     assert (result["answer"], result["certified"]) == ("1931", None)

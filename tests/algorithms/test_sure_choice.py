@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tower import PASSAGES, QUESTION, make_runtime
+from method_fixtures import PASSAGES, QUESTION, make_runtime
 
 from quorum.algorithms.sure_choice import Choice, choose_candidate, choose_next_pairs, list_pairs, sort_validity
 from quorum.core.context import Context

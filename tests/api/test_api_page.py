@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import quorum
-from docs.api_page import GROUPS, collect_examples, document_name, format_doctest, format_type
+from docs.api_page import GROUPS, collect_examples, format_doctest, format_type, list_documented_names
 
 EXAMPLES = collect_examples()
 
@@ -29,7 +29,7 @@ def test_example_runs(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_function_has_an_example() -> None:
-    functions = [name for name in document_name() if inspect.isfunction(getattr(quorum, name))]
+    functions = [name for name in list_documented_names() if inspect.isfunction(getattr(quorum, name))]
     shared = {name for group in GROUPS if group.example for name in group.names}
     assert [name for name in functions if name not in EXAMPLES and name not in shared] == []
 
@@ -39,10 +39,10 @@ def test_every_name_belongs_to_a_group_with_an_example() -> None:
 
 
 def test_every_name_has_a_docstring_of_its_own() -> None:
-    assert [name for name in document_name() if not vars(getattr(quorum, name)).get("__doc__")] == [
-        name for name in document_name() if inspect.isfunction(getattr(quorum, name))
+    assert [name for name in list_documented_names() if not vars(getattr(quorum, name)).get("__doc__")] == [
+        name for name in list_documented_names() if inspect.isfunction(getattr(quorum, name))
     ]
-    assert [name for name in document_name() if not getattr(quorum, name).__doc__] == []
+    assert [name for name in list_documented_names() if not getattr(quorum, name).__doc__] == []
 
 
 def test_an_example_becomes_code_with_its_output_as_comments() -> None:

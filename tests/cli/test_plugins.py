@@ -1,11 +1,11 @@
-"""What the example package adds is there in every command; a package that fails does no harm."""
+"""Every command offers what the example package adds; a package that fails breaks nothing."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from plugin_package import EXAMPLE_PACKAGE, example, install_plugin
+from plugin_package import EXAMPLE_PACKAGE, example_plugin, install_plugin
 from quorum_command import Quorum
 
 from docs.tables import make_langgraph_json
@@ -13,7 +13,7 @@ from quorum.core.plugins import forget_plugins
 from quorum.graphs import METHODS, all_methods, answer_sync
 from quorum.retrievers.registry import RETRIEVERS, all_retrievers
 
-__all__ = ["example"]
+__all__ = ["example_plugin"]  # a fixture, used by name
 
 PASSAGES = [
     {"id": "p1", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."},
@@ -32,11 +32,11 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def rows_in(folder: Path) -> list[dict[str, Any]]:
+def read_rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.usefixtures("example")
+@pytest.mark.usefixtures("example_plugin")
 def test_a_plugins_method_is_listed_drawn_and_asked(quorum: Quorum) -> None:
     assert "shout" in quorum("methods").out
     assert "raise_voice" in quorum("methods", "shout", "--diagram").out
@@ -44,18 +44,18 @@ def test_a_plugins_method_is_listed_drawn_and_asked(quorum: Quorum) -> None:
     assert result["answer"] == "ADA KORN"
 
 
-@pytest.mark.usefixtures("example")
+@pytest.mark.usefixtures("example_plugin")
 def test_a_plugins_method_and_metric_are_columns_of_an_evaluation(quorum: Quorum, data: Path, tmp_path: Path) -> None:
     run = quorum("eval", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
     assert run.code == 0
     assert "brevity" in run.out
-    assert {row["method"]: row["brevity"] for row in rows_in(tmp_path / "out")} == {"concat": 0.5, "shout": 0.5}
+    assert {row["method"]: row["brevity"] for row in read_rows(tmp_path / "out")} == {"concat": 0.5, "shout": 0.5}
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert [summary[name]["brevity"] for name in ("concat", "shout")] == [0.5, 0.5]
     assert json.loads((tmp_path / "out" / "config.json").read_text())["metrics"] == ["brevity"]
 
 
-@pytest.mark.usefixtures("example")
+@pytest.mark.usefixtures("example_plugin")
 def test_all_includes_a_plugins_method_and_a_comparison_reports_it(quorum: Quorum, data: Path, tmp_path: Path) -> None:
     assert list(all_methods()) == [*METHODS, "shout"]
     run = quorum("compare", "given", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
@@ -67,17 +67,17 @@ def test_all_includes_a_plugins_method_and_a_comparison_reports_it(quorum: Quoru
     assert '<th scope="col">brevity</th>' in page
 
 
-@pytest.mark.usefixtures("example")
+@pytest.mark.usefixtures("example_plugin")
 def test_a_plugins_retriever_is_chosen_by_an_option(quorum: Quorum, data: Path, tmp_path: Path) -> None:
     assert list(all_retrievers()) == [*RETRIEVERS, "titles"]
     command = ("eval", str(data), "--methods", "concat", "--corpus", "pool", "--retriever", "titles", "--k", "1")
     assert quorum(*command, "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")).code == 0
-    assert {row["id"]: row["passages"] for row in rows_in(tmp_path / "out")} == {"1": ["p1"], "2": ["p2"]}
+    assert {row["id"]: row["passages"] for row in read_rows(tmp_path / "out")} == {"1": ["p1"], "2": ["p2"]}
     refused = quorum("ask", "Who?", "--retriever", "tittles")
     assert (refused.code, "choose one of: hybrid, chroma, bm25, colbert:MODEL, titles." in refused.err) == (2, True)
 
 
-@pytest.mark.usefixtures("example")
+@pytest.mark.usefixtures("example_plugin")
 def test_a_plugins_file_type_is_indexed(quorum: Quorum, tmp_path: Path) -> None:
     (folder := tmp_path / "notes").mkdir()
     (folder / "vell.note").write_text(f"Vell\n{PASSAGES[0]['text']}\n", encoding="utf-8")
@@ -88,21 +88,21 @@ def test_a_plugins_file_type_is_indexed(quorum: Quorum, tmp_path: Path) -> None:
     assert (content["answer"], content["passages"][0]["title"]) == ("Ada Korn", "Vell")
 
 
-@pytest.mark.usefixtures("example")
+@pytest.mark.usefixtures("example_plugin")
 def test_the_file_for_studio_names_a_plugins_graph() -> None:
     graphs = json.loads(make_langgraph_json())["graphs"]
     places = (graphs["shout"]["path"], graphs["concat"]["path"])
     assert places == ("quorum_example:graph", "quorum.graphs.concat:graph")
 
 
-def test_a_broken_package_changes_nothing_else(
+def test_a_broken_package_leaves_quorum_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, quorum: Quorum
 ) -> None:
-    points = {
+    entry_points = {
         "quorum.methods": {"broken": "broken_package:method", "concat": "broken_package:text"},
         "quorum.retrievers": {"number": "broken_package:number"},
     }
-    install_plugin(tmp_path, monkeypatch, "broken-package", "text, number = 'no method', 3", points)
+    install_plugin(tmp_path, monkeypatch, "broken-package", "text, number = 'no method', 3", entry_points)
     run = quorum("methods")
     assert run.code == 0
     assert "broken" not in run.out
@@ -113,7 +113,7 @@ def test_a_broken_package_changes_nothing_else(
     forget_plugins()
 
 
-def test_a_metric_that_fails_is_a_warning_and_no_value(
+def test_a_metric_that_fails_causes_a_warning_and_a_null_value(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -121,12 +121,12 @@ def test_a_metric_that_fails_is_a_warning_and_no_value(
     data: Path,
 ) -> None:
     code = "def fails(outputs, reference):\n    raise ValueError('no luck')\n\ndef text(*_):\n    return 'long'\n"
-    points = {"quorum.metrics": {"fails": "failing_metric:fails", "text": "failing_metric:text"}}
+    entry_points = {"quorum.metrics": {"fails": "failing_metric:fails", "text": "failing_metric:text"}}
     (site := tmp_path / "site").mkdir()
-    install_plugin(site, monkeypatch, "failing-metric", code, points)
+    install_plugin(site, monkeypatch, "failing-metric", code, entry_points)
     run = quorum("eval", str(data), "--methods", "concat", "--out", str(tmp_path / "out"))
     assert run.code == 0
-    assert [(row["em"], row["fails"], row["text"]) for row in rows_in(tmp_path / "out")] == [(1, None, None)] * 2
+    assert [(row["em"], row["fails"], row["text"]) for row in read_rows(tmp_path / "out")] == [(1, None, None)] * 2
     assert (
         sum("no luck" in message for message in caplog.messages)
         == sum("returned str" in message for message in caplog.messages)

@@ -6,8 +6,8 @@ import stat
 from pathlib import Path
 
 import pytest
+from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, Response, make_error
-from tower import PASSAGES, QUESTION
 
 from quorum.cli.main import main
 

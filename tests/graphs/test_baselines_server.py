@@ -1,8 +1,8 @@
 """SuRe's baselines against a loopback OpenAI server: what it is sent."""
 
 import pytest
+from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, Request
-from tower import PASSAGES, QUESTION
 
 from quorum.core.context import Context
 from quorum.core.state import Passage

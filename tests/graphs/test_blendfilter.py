@@ -16,7 +16,7 @@ from blendfilter_fixtures import (
     trace_blendfilter,
 )
 from langgraph.checkpoint.memory import InMemorySaver
-from tower import make_runtime
+from method_fixtures import make_runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError

@@ -1,4 +1,4 @@
-"""Follow-up questions: made to stand alone from what was said before, in front of any method."""
+"""A follow-up question is rewritten to stand alone, with the help of the conversation, before any method answers it."""
 
 import asyncio
 from dataclasses import replace
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from method_fixtures import PASSAGES
 from openai_server import OpenAIServer, Request, Response, make_too_long
-from tower import PASSAGES
 
 from quorum.api.stream import NodeFinished, RunFinished, stream
 from quorum.core.context import Context
@@ -28,8 +28,8 @@ def is_rewriting(request: Request) -> bool:
     return "Last question:" in request.text
 
 
-def reader(request: Request) -> str:
-    """Rewrites the question, and answers it in its new form alone."""
+def rewrite_or_answer(request: Request) -> str:
+    """Rewrite the question if that is asked for; answer only the rewritten question."""
     if is_rewriting(request):
         return STAND_ALONE_QUESTION
     return "1931" if STAND_ALONE_QUESTION in request.text else "unknown"
@@ -41,8 +41,8 @@ async def ask(method: str = "concat", history: Any = HISTORY, **settings: Any) -
     )
 
 
-async def test_a_follow_up_is_asked_as_a_question_of_its_own(openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+async def test_a_follow_up_is_rewritten_to_stand_alone(openai_server: OpenAIServer) -> None:
+    openai_server.reply(rewrite_or_answer)
     result = await ask()
     assert (result["answer"], result["question"]) == ("1931", STAND_ALONE_QUESTION)
     assert {name: item["calls"] for name, item in result["usage"].items()} == {"stand_alone": 1, "answer": 1}
@@ -69,21 +69,21 @@ async def test_any_method_answers_a_follow_up(method: str) -> None:
     assert set(result) == set(await answer(STAND_ALONE_QUESTION, method, Context(), given=PASSAGES)) | {"question"}
 
 
-async def test_the_call_is_journaled(openai_server: OpenAIServer, tmp_path: Any) -> None:
-    openai_server.reply(reader)
+async def test_the_rewriting_call_is_journaled(openai_server: OpenAIServer, tmp_path: Any) -> None:
+    openai_server.reply(rewrite_or_answer)
     once = await ask(journal=str(tmp_path / "journal.sqlite"))
     assert await ask(journal=str(tmp_path / "journal.sqlite")) == once
     assert len(openai_server.chats()) == 2
 
 
-async def test_the_oldest_turns_give_way_where_the_prompt_is_too_long(openai_server: OpenAIServer) -> None:
+async def test_the_oldest_turns_are_dropped_if_the_prompt_is_too_long(openai_server: OpenAIServer) -> None:
     long = [turn | {"content": f"{turn['content']} {'tower ' * 200}"} for turn in HISTORY * 3]
     result = await ask(history=[*long, *HISTORY], context_window=900)
     assert result["usage"]["stand_alone"]["calls"] == 1
     assert "Ada Moreau" in openai_server.chats()[0].text
 
 
-async def test_a_history_that_fits_no_window_is_passed_over(openai_server: OpenAIServer) -> None:
+async def test_a_history_that_is_too_long_for_the_model_is_ignored(openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: make_too_long() if is_rewriting(request) else "1931")
     result = await ask()
     assert (result["answer"], result["question"], list(result["usage"])) == (
@@ -94,14 +94,16 @@ async def test_a_history_that_fits_no_window_is_passed_over(openai_server: OpenA
 
 
 @pytest.mark.parametrize("reply", ["", "I don't know.", "x" * 1001])
-async def test_a_reply_that_is_no_question_leaves_the_question(openai_server: OpenAIServer, reply: str) -> None:
+async def test_a_reply_that_is_no_question_leaves_the_question_unchanged(
+    openai_server: OpenAIServer, reply: str
+) -> None:
     openai_server.reply(lambda request: reply if is_rewriting(request) else "1931")
     result = await ask()
     assert result["question"] == "When was it finished?"
     assert result["malformed"]["stand_alone"]["count"] == 1
 
 
-async def test_thoughts_are_no_part_of_the_question(openai_server: OpenAIServer) -> None:
+async def test_thinking_is_cut_from_the_rewritten_question(openai_server: OpenAIServer) -> None:
     openai_server.reply(
         lambda request: Response(f"<think>It?</think>\n{STAND_ALONE_QUESTION}") if is_rewriting(request) else "1931"
     )
@@ -109,21 +111,21 @@ async def test_thoughts_are_no_part_of_the_question(openai_server: OpenAIServer)
 
 
 @pytest.mark.parametrize("turn", [{"role": "robot", "content": "x"}, {"role": "user"}, {"content": "x"}, "text", None])
-async def test_a_history_of_something_else_is_refused(turn: Any) -> None:
+async def test_an_invalid_turn_is_refused(turn: Any) -> None:
     with pytest.raises(SetupError, match=r"Item 2 of the history is not a turn .*give \{'role'"):
         await ask(history=[HISTORY[0], turn])
 
 
 def test_synchronous_code_gives_a_history_too(openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(rewrite_or_answer)
     result = answer_sync("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
     assert result["answer"] == "1931"
 
 
-async def test_a_stream_shows_the_rewriting_and_the_methods_nodes_inside(openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
-    passages = stream("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
-    events = [event async for event in passages]
+async def test_a_stream_shows_the_rewriting_node_and_the_methods_own_nodes(openai_server: OpenAIServer) -> None:
+    openai_server.reply(rewrite_or_answer)
+    running = stream("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
+    events = [event async for event in running]
     nodes = [(*event.inside, event.node) for event in events if isinstance(event, NodeFinished)]
     assert nodes == [
         ("begin_turn",),
@@ -138,14 +140,14 @@ async def test_a_stream_shows_the_rewriting_and_the_methods_nodes_inside(openai_
 
 
 async def test_a_thread_remembers_the_conversation(openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
-    on_a_thread = conversation_graph(method_of("post_fusion").graph).copy()
-    on_a_thread.checkpointer = InMemorySaver()
+    openai_server.reply(rewrite_or_answer)
+    conversation = conversation_graph(method_of("post_fusion").graph).copy()
+    conversation.checkpointer = InMemorySaver()
     config: Any = {"configurable": {"thread_id": "one"}}
     first = {"messages": [HumanMessage("Who planned the Lumen Tower?")], "given": PASSAGES[:3]}
-    await on_a_thread.ainvoke(first, config, context=SERVED_CONTEXT)
+    await conversation.ainvoke(first, config, context=SERVED_CONTEXT)
     second = {"messages": [HumanMessage("When was it finished?")], "given": PASSAGES[:2]}
-    result = await on_a_thread.ainvoke(second, config, context=SERVED_CONTEXT)
+    result = await conversation.ainvoke(second, config, context=SERVED_CONTEXT)
     assert [message.text for message in result["messages"]] == [
         "Who planned the Lumen Tower?",
         "unknown",
@@ -155,19 +157,19 @@ async def test_a_thread_remembers_the_conversation(openai_server: OpenAIServer) 
     assert len(result["votes"]) == 2
     assert {name: item["calls"] for name, item in result["usage"].items()} == {"stand_alone": 1, "answer": 2}
     third = {"messages": [HumanMessage("When was it finished?")]}
-    with pytest.raises(SetupError, match="no collection"):  # the passages belonged to their turns
-        await on_a_thread.ainvoke(third, config, context=replace(SERVED_CONTEXT, collection="none", store="empty"))
+    with pytest.raises(SetupError, match="no collection"):  # passages given with one turn are not kept for the next
+        await conversation.ainvoke(third, config, context=replace(SERVED_CONTEXT, collection="none", store="empty"))
 
 
-async def test_sources_that_a_server_appended_are_no_part_of_what_was_said(openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+async def test_sources_that_a_server_appended_are_cut_from_the_history(openai_server: OpenAIServer) -> None:
+    openai_server.reply(rewrite_or_answer)
     await ask(history=[HISTORY[0], {"role": "assistant", "content": 'Ada Moreau\n\nSources:\n1. Towers: "a strike"'}])
     assert "Assistant: Ada Moreau\n" in openai_server.chats()[0].text
     assert "strike" not in openai_server.chats()[0].text
 
 
 async def test_the_graph_of_studio_asks_the_method_that_its_settings_name(openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(rewrite_or_answer)
     messages = [
         HumanMessage(HISTORY[0]["content"]),
         AIMessage(HISTORY[1]["content"]),
@@ -178,9 +180,9 @@ async def test_the_graph_of_studio_asks_the_method_that_its_settings_name(openai
     assert (result["messages"][-1].text, len(result["votes"])) == ("1931", 3)
     with pytest.raises(SetupError, match="no method 'nothing'"):
         await graph.ainvoke(inputs, context={"model": "openai:test", "method": "nothing"})
-    form = graph.get_context_jsonschema()["properties"]
-    assert form["method"]["default"] == "concat_pf"
-    assert form["k"]["default"] == 5
+    settings_schema = graph.get_context_jsonschema()["properties"]
+    assert settings_schema["method"]["default"] == "concat_pf"
+    assert settings_schema["k"]["default"] == 5
 
 
 async def test_messages_without_a_question_are_refused() -> None:
@@ -188,14 +190,12 @@ async def test_messages_without_a_question_are_refused() -> None:
         await graph.ainvoke({"messages": [AIMessage("Hello")]})
 
 
-def test_many_conversations_at_once_keep_apart(openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: request.text.split("Last question: ")[1].splitlines()[0] + " Really?")
-
+def test_conversations_at_the_same_time_do_not_mix(openai_server: OpenAIServer) -> None:
     async def rewrite(number: int) -> str:
-        passages = await answer(f"And number {number}?", "no_retrieval", SERVED_CONTEXT, history=HISTORY)
-        return str(passages["question"])  # type: ignore[typeddict-item]
+        result = await answer(f"And number {number}?", "no_retrieval", SERVED_CONTEXT, history=HISTORY)
+        return str(result["question"])  # type: ignore[typeddict-item]
 
-    async def all_of_them() -> list[str]:
+    async def rewrite_all() -> list[str]:
         openai_server.reply(
             lambda request: (
                 f"{request.text.split('Last question: ')[1].splitlines()[0]} Really?"
@@ -205,10 +205,10 @@ def test_many_conversations_at_once_keep_apart(openai_server: OpenAIServer) -> N
         )
         return await asyncio.gather(*(rewrite(number) for number in range(20)))
 
-    assert asyncio.run(all_of_them()) == [f"And number {number}? Really?" for number in range(20)]
+    assert asyncio.run(rewrite_all()) == [f"And number {number}? Really?" for number in range(20)]
 
 
-def test_its_drawing_shows_where_a_first_question_goes() -> None:
+def test_the_drawing_labels_first_and_follow_up_questions() -> None:
     drawn = conversation_graph("concat").get_graph()
     assert {(edge.source, edge.target, edge.data) for edge in drawn.edges if edge.conditional} == {
         ("begin_turn", "stand_alone", "follow-up"),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from method_fixtures import PASSAGES, QUESTION, script_passage_answers, trace_method
 from openai_server import COMPLETIONS_PATH, OpenAIServer
-from tower import PASSAGES, QUESTION, make_readers, trace_method
 
 from quorum.core.context import Context, get_filter
 from quorum.core.errors import SetupError
@@ -196,7 +196,7 @@ async def test_an_unknown_filter_is_a_setup_error(spec: str) -> None:
 
 
 async def test_any_method_may_filter_its_context() -> None:
-    model = make_readers("1931", "1931").on("filter_sentences", f"{FINISHED_SENTENCE}\n{ENDED_SENTENCE}")
+    model = script_passage_answers("1931", "1931").on("filter_sentences", f"{FINISHED_SENTENCE}\n{ENDED_SENTENCE}")
     assert (await trace_method("post_fusion", model, context_filter="llm"))[1:] == [
         ("retrieve", {"passages": "p1 p2 p3"}),
         ("refine", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),

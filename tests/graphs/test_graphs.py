@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from knower import make_knower
 from langgraph.checkpoint.memory import InMemorySaver
-from tower import PASSAGES, QUESTION
+from method_fixtures import PASSAGES, QUESTION
 
 from docs.tables import make_langgraph_json
 from quorum import graphs

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, Request, Response, make_too_long
-from tower import PASSAGES, QUESTION
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as run_with
 from hypothesis import strategies as st
-from tower import PASSAGES, QUESTION, make_readers, trace_method
+from method_fixtures import PASSAGES, QUESTION, script_passage_answers, trace_method
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
@@ -96,7 +96,7 @@ async def test_reasoning_prompts_unknown_and_malformed(method: str, node: str) -
 
 
 async def test_post_fusion() -> None:
-    assert await trace_method("post_fusion", make_readers("1931", "1950", "in 1931")) == [
+    assert await trace_method("post_fusion", script_passage_answers("1931", "1950", "in 1931")) == [
         *FIRST_STEPS,
         make_vote_step(0, "1931"),
         make_vote_step(1, "1950"),
@@ -106,7 +106,7 @@ async def test_post_fusion() -> None:
 
 
 async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
-    model = make_readers("unknown", "1950", "1931", "1931", "1950.")
+    model = script_passage_answers("unknown", "1950", "1931", "1931", "1950.")
     steps = await trace_method("post_fusion", model, k=5)
     assert steps[-1] == (
         "vote",
@@ -115,7 +115,7 @@ async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
 
 
 async def test_post_fusion_all_unknown() -> None:
-    assert await trace_method("post_fusion", make_readers("unknown", "I don't know", "")) == [
+    assert await trace_method("post_fusion", script_passage_answers("unknown", "I don't know", "")) == [
         *FIRST_STEPS,
         make_vote_step(0, "?"),
         make_vote_step(1, "?"),
@@ -125,7 +125,7 @@ async def test_post_fusion_all_unknown() -> None:
 
 
 async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
-    model = make_readers(["1931", "1950"], ["1950", "1950"], ["unknown", "unknown"])
+    model = script_passage_answers(["1931", "1950"], ["1950", "1950"], ["unknown", "unknown"])
     assert await trace_method("post_fusion", model, samples=2, temperature=0.7) == [
         *FIRST_STEPS,
         make_vote_step(0, "1931", "1950"),
@@ -139,7 +139,7 @@ async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
 
 
 async def test_post_fusion_staged_stops_when_decided() -> None:
-    assert await trace_method("post_fusion", make_readers("1931", "1931"), vote="staged") == [
+    assert await trace_method("post_fusion", script_passage_answers("1931", "1931"), vote="staged") == [
         *FIRST_STEPS,
         make_vote_step(0, "1931"),
         make_vote_step(1, "1931"),
@@ -152,7 +152,9 @@ async def test_post_fusion_staged_stops_when_decided() -> None:
 
 async def test_post_fusion_staged_goes_on_while_it_is_open() -> None:
     open_vote = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36"]}
-    assert await trace_method("post_fusion", make_readers("1931", "1950", "unknown", "1931"), k=5, vote="staged") == [
+    assert await trace_method(
+        "post_fusion", script_passage_answers("1931", "1950", "unknown", "1931"), k=5, vote="staged"
+    ) == [
         ("begin", {}),
         ("retrieve", {"passages": "p1 p2 p3 p4 p5"}),
         make_vote_step(0, "1931"),
@@ -173,7 +175,7 @@ async def test_concat_pf_known() -> None:
 
 
 async def test_concat_pf_falls_back() -> None:
-    model = make_readers("1931", "unknown", "1931").on("answer", "unknown")
+    model = script_passage_answers("1931", "unknown", "1931").on("answer", "unknown")
     assert await trace_method("concat_pf", model) == [
         *FIRST_STEPS,
         ("concat_answer", {**UNKNOWN_ANSWER, "passages": "p1 p2 p3"}),
@@ -186,19 +188,21 @@ async def test_concat_pf_falls_back() -> None:
 
 
 async def test_concat_pf_falls_back_to_unknown() -> None:
-    model = make_readers("unknown", "unknown", "unknown").on("answer", "unknown")
+    model = script_passage_answers("unknown", "unknown", "unknown").on("answer", "unknown")
     assert (await trace_method("concat_pf", model))[-1] == ("vote", UNKNOWN_ANSWER)
 
 
 async def test_concat_pf_falls_back_when_most_samples_are_unknown() -> None:
-    model = make_readers(["1931"] * 3, ["unknown"] * 3, ["1950"] * 3).on("answer", "unknown", "1950", "Unknown.")
+    model = script_passage_answers(["1931"] * 3, ["unknown"] * 3, ["1950"] * 3).on(
+        "answer", "unknown", "1950", "Unknown."
+    )
     steps = await trace_method("concat_pf", model, samples=3, temperature=0.7)
     assert steps[2] == ("concat_answer", {**UNKNOWN_ANSWER, "confidence": 2 / 3, "passages": "p1 p2 p3"})
     assert steps[-1] == ("vote", {"answer": "1931", "unknown": False, "confidence": 0.5, "evidence": ["p1 32-36"]})
 
 
 async def test_concat_pf_speculative_known() -> None:
-    model = make_readers("1950", "1950", "1950").on("answer", "1931")
+    model = script_passage_answers("1950", "1950", "1950").on("answer", "1931")
     assert await trace_method("concat_pf", model, speculative=True) == [
         *FIRST_STEPS,
         ("concat_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
@@ -208,7 +212,7 @@ async def test_concat_pf_speculative_known() -> None:
 
 
 async def test_concat_pf_speculative_unknown() -> None:
-    model = make_readers("1931", "unknown", "1931").on("answer", "unknown")
+    model = script_passage_answers("1931", "unknown", "1931").on("answer", "unknown")
     assert await trace_method("concat_pf", model, speculative=True) == [
         *FIRST_STEPS,
         ("concat_answer", {**UNKNOWN_ANSWER, "passages": "p1 p2 p3"}),
@@ -221,7 +225,7 @@ async def test_concat_pf_speculative_unknown() -> None:
 
 
 async def test_concat_pf_speculative_and_staged() -> None:
-    model = make_readers("1931", "1950", "1950").on("answer", "unknown")
+    model = script_passage_answers("1931", "1950", "1950").on("answer", "unknown")
     steps = await trace_method("concat_pf", model, speculative=True, vote="staged")
     assert [node for node, _ in steps[2:]] == [
         *("concat_answer", "passage_answer_ahead", "passage_answer_ahead", "unknown_check"),
@@ -231,7 +235,7 @@ async def test_concat_pf_speculative_and_staged() -> None:
 
 
 async def test_pf_concat() -> None:
-    model = make_readers("1931", "unknown", "1950").on("answer_candidates", "1931")
+    model = script_passage_answers("1931", "unknown", "1950").on("answer_candidates", "1931")
     assert await trace_method("pf_concat", model) == [
         *FIRST_STEPS,
         make_vote_step(0, "1931"),
@@ -243,7 +247,7 @@ async def test_pf_concat() -> None:
 
 
 async def test_pf_concat_all_unknown_asks_all_passages_again() -> None:
-    model = make_readers("unknown", "unknown", "unknown").on("answer", "1931")
+    model = script_passage_answers("unknown", "unknown", "unknown").on("answer", "1931")
     assert (await trace_method("pf_concat", model))[5:] == [
         ("keep_answered", {"passages": "p1 p2 p3", "candidates": []}),
         ("distill_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
@@ -251,7 +255,7 @@ async def test_pf_concat_all_unknown_asks_all_passages_again() -> None:
 
 
 async def test_pf_concat_samples_both_rounds() -> None:
-    model = make_readers(["unknown", "1931"], ["unknown", "unknown"], ["1931.", "1950"])
+    model = script_passage_answers(["unknown", "1931"], ["unknown", "unknown"], ["1931.", "1950"])
     model.on("answer_candidates", "unknown", "1931")
     steps = await trace_method("pf_concat", model, samples=2, temperature=0.7)
     assert steps[5:] == [
@@ -261,7 +265,7 @@ async def test_pf_concat_samples_both_rounds() -> None:
 
 
 async def test_pf_concat_asks_every_passage_whatever_the_vote() -> None:
-    model = make_readers("1931", "1931", "1931").on("answer_candidates", "1931")
+    model = script_passage_answers("1931", "1931", "1931").on("answer_candidates", "1931")
     assert [node for node, _ in await trace_method("pf_concat", model, vote="staged")].count("passage_answer") == 3
 
 
@@ -269,7 +273,7 @@ REPLIES = ("unknown", "1931", "1950")
 
 
 async def result(method: str, first: str, pool: tuple[str, ...], **settings: Any) -> Result:
-    model = make_readers(*pool).on("answer", first)
+    model = script_passage_answers(*pool).on("answer", first)
     return await answer(QUESTION, method, Context(model=model, **settings), given=PASSAGES[: len(pool)])
 
 

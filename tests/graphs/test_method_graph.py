@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from knower import make_knower
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
+from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, Request, Response
-from tower import PASSAGES, QUESTION
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError

@@ -1,11 +1,11 @@
-"""What comes between finding passages and reading them: a reranker, a filter, and nothing at all without either."""
+"""A reranker and a filter run between retrieval and reading, if they are set; without them nothing does."""
 
 from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from tower import PASSAGES, QUESTION, make_readers, make_runtime, trace_method
+from method_fixtures import PASSAGES, QUESTION, make_runtime, script_passage_answers, trace_method
 
 from quorum.core.context import Context
 from quorum.core.state import Passage, State
@@ -15,14 +15,18 @@ from quorum.models.scripted import ScriptedModel
 from quorum.nodes.routes import ask_passages, refine_or
 
 READING_METHODS = [name for name in METHODS if name != "no_retrieval"]
-OWN_NODES = {"filco": {"filter_context"}, "blendfilter": {"gather", "gather/filter"}, "self_verification": {"verify"}}
+SUBGRAPHS_OF_METHOD = {
+    "filco": {"filter_context"},
+    "blendfilter": {"gather", "gather/filter"},
+    "self_verification": {"verify"},
+}
 FILTER_SETTING: dict[str, Any] = {"context_filter": "embedded"}
 RERANKER_SETTING: dict[str, Any] = {"reranker": "question"}
 FILTER_NODES, RERANK_NODES = {"refine", "refine/filter_context"}, {"refine", "refine/rerank"}
 
 
 async def list_entered_graphs(method: str, given: list[Passage] = PASSAGES, **settings: Any) -> set[str]:
-    """The graphs inside the method's own that a question enters, by the nodes on the way: 'refine/rerank'."""
+    """The subgraphs that a run of the method enters, each as the path of nodes to it, such as 'refine/rerank'."""
     inputs: Any = {"question": QUESTION, "given": given}
     graph, context = METHODS[method].graph, Context(**settings)
     result = graph.astream(inputs, context=context, stream_mode="values", subgraphs=True)
@@ -31,14 +35,17 @@ async def list_entered_graphs(method: str, given: list[Passage] = PASSAGES, **se
 
 @pytest.mark.parametrize("method", READING_METHODS)
 async def test_without_reranker_and_filter_no_subgraph_is_entered(method: str) -> None:
-    own = OWN_NODES.get(method, set())
+    own = SUBGRAPHS_OF_METHOD.get(method, set())
     assert await list_entered_graphs(method) <= own
     assert await list_entered_graphs(method, **FILTER_SETTING) - own == list_expected_graphs(method, FILTER_NODES)
     assert await list_entered_graphs(method, **RERANKER_SETTING) - own == list_expected_graphs(method, RERANK_NODES)
 
 
 def list_expected_graphs(method: str, inside: set[str]) -> set[str]:
-    """`blendfilter` refines what each query finds; `filco`, whose filter is its own, has a reranker before it."""
+    """The subgraphs that a reranker or a filter adds to the method's own.
+
+    `blendfilter` also refines the passages of each query. `filco` has its own filter, and adds only the reranker.
+    """
     if method == "filco":
         return {"rerank"} if inside == RERANK_NODES else set()
     return inside | {f"gather/{item}" for item in inside if method == "blendfilter"}
@@ -50,8 +57,12 @@ async def test_a_single_passage_is_not_reranked() -> None:
     assert await list_entered_graphs("filco", PASSAGES[:1], **RERANKER_SETTING) == {"filter_context"}
 
 
-async def test_reranked_and_filtered_before_every_passage_is_asked() -> None:
-    model = make_readers("1931").on("rank_passages", "[3] > [1] > [2]").on("filter_sentences", PASSAGES[2]["text"])
+async def test_passages_are_reranked_and_filtered_before_each_is_asked() -> None:
+    model = (
+        script_passage_answers("1931")
+        .on("rank_passages", "[3] > [1] > [2]")
+        .on("filter_sentences", PASSAGES[2]["text"])
+    )
     assert (await trace_method("post_fusion", model, reranker="listwise", context_filter="llm"))[1:] == [
         ("retrieve", {"passages": "p1 p2 p3"}),
         ("refine", {"passages": "p3", "retrieved": ["p3", "p1", "p2"]}),
@@ -79,9 +90,9 @@ async def test_the_subgraph_changes_nothing_by_default() -> None:
 
 def test_refine_or_routes_to_a_node_or_by_another_router() -> None:
     state = State(question=QUESTION, passages=PASSAGES[:2])
-    for then, goes_on in (("vote", "vote"), (ask_passages, ask_passages(state, make_runtime()))):
-        route = refine_or(then)
-        assert route(state, make_runtime()) == goes_on
+    for next_step, expected in (("vote", "vote"), (ask_passages, ask_passages(state, make_runtime()))):
+        route = refine_or(next_step)
+        assert route(state, make_runtime()) == expected
         assert (
             route(state, make_runtime(reranker="question"))
             == route(state, make_runtime(context_filter="llm"))

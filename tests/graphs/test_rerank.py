@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.memory import InMemorySaver
-from tower import PASSAGES, QUESTION, make_runtime
+from method_fixtures import PASSAGES, QUESTION, make_runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import TooLong

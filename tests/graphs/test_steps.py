@@ -11,8 +11,8 @@ from hypothesis import settings as run_with
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
+from method_fixtures import make_runtime
 from openai_server import OpenAIServer, Request
-from tower import make_runtime
 
 from quorum.core.context import MOST_ROUNDS, MOST_STEPS, MOST_SUPERSTEPS, Context
 from quorum.core.errors import SetupError

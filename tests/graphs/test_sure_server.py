@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, Request
-from tower import PASSAGES, QUESTION
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError

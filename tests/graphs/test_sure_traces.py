@@ -4,7 +4,7 @@ from itertools import groupby
 from typing import Any
 
 import pytest
-from tower import PASSAGES, QUESTION, trace_method
+from method_fixtures import PASSAGES, QUESTION, trace_method
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError

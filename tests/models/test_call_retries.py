@@ -50,7 +50,7 @@ async def test_passing_failures_are_tried_again(openai_server: OpenAIServer, fai
 
 async def test_waits_grow_to_a_limit_and_are_jittered(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(500, "out of order"))
-    longest, half = FakeClock(luck=1.0), FakeClock(luck=0.5)
+    longest, half = FakeClock(jitter=1.0), FakeClock(jitter=0.5)
     for clock in (longest, half):
         with pytest.raises(CallError, match=r"'answer' after 8 tries: 500: out of order") as caught:
             await ask(clock=clock)
@@ -68,8 +68,8 @@ async def test_attempts_is_a_setting(openai_server: OpenAIServer) -> None:
 
 
 async def test_retry_after_is_honoured(openai_server: OpenAIServer) -> None:
-    clock = FakeClock(luck=0.0)
-    date = email.utils.formatdate(clock.date() + 7.0, usegmt=True)
+    clock = FakeClock(jitter=0.0)
+    date = email.utils.formatdate(clock.unix_time() + 7.0, usegmt=True)
     openai_server.reply(
         [
             make_error(429, "slow", Retry_After="3"),

@@ -1,4 +1,4 @@
-"""The journal: nothing is paid twice, not after a crash and not by two processes."""
+"""The journal: no call is paid for twice, neither after a crash nor by two processes."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ def context(tmp_path: Path) -> Context:
     return Context(model="openai:test", journal=str(tmp_path / "folder" / "journal.sqlite"))
 
 
-def rows(context: Context) -> list[tuple[str, ...]]:
+def read_rows(context: Context) -> list[tuple[str, ...]]:
     """(prompt, version, sample, text) of every stored reply."""
     close_journals()
     connection = sqlite3.connect(str(context.journal))
@@ -40,8 +40,8 @@ def rows(context: Context) -> list[tuple[str, ...]]:
         connection.close()
 
 
-def client(context: Context, *questions: str) -> "subprocess.Popen[str]":
-    """Another process that uses the same journal."""
+def start_client(context: Context, *questions: str) -> "subprocess.Popen[str]":
+    """Start another process that uses the same journal."""
     path = os.pathsep.join([str(CLIENT_SCRIPT.parent.parent), str(CLIENT_SCRIPT.parent)])
     return subprocess.Popen(
         [sys.executable, str(CLIENT_SCRIPT), str(context.journal), *questions],
@@ -72,15 +72,15 @@ async def test_a_stored_reply_keeps_its_tokens_and_time(openai_server: OpenAISer
     assert (again.text, again.raw, again.finish) == ("Lima", "<think>x</think>Lima", "length")
     assert again.usage == first.usage == {"calls": 1, "input_tokens": 9, "output_tokens": 4, "cached_tokens": 5}
     assert again.seconds == first.seconds == 2.5
-    assert rows(context) == [("answer", "abc", 0, "<think>x</think>Lima")]
+    assert read_rows(context) == [("answer", "abc", 0, "<think>x</think>Lima")]
 
 
 async def test_the_journal_key_contains_what_changes_a_reply(
     openai_server: OpenAIServer, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def ask(text: str = "Which?", **given: object) -> int:
+    async def ask(text: str = "Which?", **options: object) -> int:
         before = len(openai_server.chats())
-        await call("answer", text, context=context, **given)  # type: ignore[arg-type]
+        await call("answer", text, context=context, **options)  # type: ignore[arg-type]
         return len(openai_server.chats()) - before
 
     assert await ask() == 1
@@ -94,7 +94,7 @@ async def test_the_journal_key_contains_what_changes_a_reply(
     assert await ask() == 0
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url.replace("127.0.0.1", "localhost"))
     assert await ask() == 1
-    assert len(rows(context)) == 8
+    assert len(read_rows(context)) == 8
     assert "another-key" not in Path(str(context.journal)).read_bytes().decode("latin-1")
 
 
@@ -105,7 +105,7 @@ async def test_failures_are_not_stored(openai_server: OpenAIServer, context: Con
     assert [reply.text for reply in await call("answer", "Which?", context=context)] == ["here"]
 
 
-async def test_models_without_identity_are_not_stored(context: Context) -> None:
+async def test_replies_of_models_without_identity_are_not_stored(context: Context) -> None:
     model = ScriptedModel().enqueue("a", "b")
     replies = [await call("answer", "Which?", context=context, model=model) for _ in range(2)]
     assert [reply.text for (reply,) in replies] == ["a", "b"]
@@ -114,7 +114,7 @@ async def test_models_without_identity_are_not_stored(context: Context) -> None:
     assert not Path(str(context.journal)).exists()
 
 
-async def test_the_journal_lies_beside_the_store(openai_server: OpenAIServer, tmp_path: Path) -> None:
+async def test_the_journal_is_in_the_stores_folder(openai_server: OpenAIServer, tmp_path: Path) -> None:
     await call("answer", "Which?", context=Context(model="openai:test", store=str(tmp_path / "mine"), journal=None))
     assert (tmp_path / "mine" / "journal.sqlite").exists()
     remote = Context(store="http://localhost:8000", journal=None)
@@ -146,13 +146,13 @@ async def test_a_file_that_is_no_journal_is_named_and_not_touched(
 @pytest.mark.long
 def test_a_killed_process_loses_no_reply(openai_server: OpenAIServer, context: Context) -> None:
     openai_server.reply(["one", "two", Response("three", hold=True)])
-    process = client(context, "a", "b", "c")
+    process = start_client(context, "a", "b", "c")
     with process:
         openai_server.wait_for(3, 60)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
     openai_server.reply("after")
-    again = client(context, "a", "b", "c")
+    again = start_client(context, "a", "b", "c")
     assert again.communicate(timeout=60)[0].splitlines() == ["a one True", "b two True", "c after False"]
     assert len(openai_server.chats()) == 4
 
@@ -161,28 +161,27 @@ def test_a_killed_process_loses_no_reply(openai_server: OpenAIServer, context: C
 def test_two_processes_share_a_journal(openai_server: OpenAIServer, context: Context) -> None:
     questions = [f"question-{i}" for i in range(20)]
     openai_server.reply(lambda request: f"answer-to-{request.text}")
-    processes = [client(context, *order) for order in (questions, questions[::-1])]
+    processes = [start_client(context, *order) for order in (questions, questions[::-1])]
     for process in processes:
         lines = process.communicate(timeout=120)[0].splitlines()
         assert process.returncode == 0
         assert sorted(line.split()[1] for line in lines) == sorted(f"answer-to-{question}" for question in questions)
-    assert sorted(row[3] for row in rows(context)) == sorted(f"answer-to-{question}" for question in questions)
-    assert client(context, *questions).communicate(timeout=60)[0].count("True") == 20
+    assert sorted(row[3] for row in read_rows(context)) == sorted(f"answer-to-{question}" for question in questions)
+    assert start_client(context, *questions).communicate(timeout=60)[0].count("True") == 20
 
 
 SQLITE_THREADS: list[int] = []
 WATCHED_JOURNALS: list[str] = []
 
 
-def watch(event: str, args: tuple[object, ...]) -> None:
-
+def record_sqlite_thread(event: str, args: tuple[object, ...]) -> None:
+    """An audit hook: note the thread of every connection to the watched journal."""
     if event == "sqlite3.connect" and WATCHED_JOURNALS and str(args[0]) == WATCHED_JOURNALS[0]:
         SQLITE_THREADS.append(threading.get_ident())
 
 
 async def test_the_journal_does_not_block_the_event_loop(openai_server: OpenAIServer, context: Context) -> None:
-
-    sys.addaudithook(watch)
+    sys.addaudithook(record_sqlite_thread)
     WATCHED_JOURNALS.append(str(Path(str(context.journal)).resolve()))
     replies = await asyncio.gather(*(call("answer", f"question {i}", context=context) for i in range(10)))
     WATCHED_JOURNALS.clear()
@@ -191,7 +190,7 @@ async def test_the_journal_does_not_block_the_event_loop(openai_server: OpenAISe
     assert threading.get_ident() not in SQLITE_THREADS
 
 
-async def test_waiting_writes_to_the_journal_are_made_in_one_transaction(tmp_path: Path) -> None:
+async def test_queued_writes_share_one_transaction(tmp_path: Path) -> None:
     journal = open_journal(str(tmp_path / "journal.sqlite"))
     record = Record("text", "stop", 3, 1, 0, 0.5)
     await journal.put("known", record)
@@ -203,7 +202,7 @@ async def test_waiting_writes_to_the_journal_are_made_in_one_transaction(tmp_pat
     puts = [asyncio.create_task(journal.put(f"key {number}", record)) for number in range(9)]
     gets = [asyncio.create_task(journal.get(key)) for key in ("known", "key 8", "missing")]
     await asyncio.sleep(0)
-    puts[0].cancel()  # what was handed over is kept all the same
+    puts[0].cancel()  # a queued reply is stored even if its caller is cancelled
     busy.set()
     await asyncio.gather(*puts[1:])
     assert await asyncio.gather(*gets) == [record, record, None]
@@ -231,8 +230,10 @@ async def test_a_reply_that_sqlite_refuses_loses_no_other_reply(tmp_path: Path) 
     record = Record("text", "stop", 3, 1, 0, 0.5)
     busy = threading.Event()
     journal.thread.submit(busy.wait)
-    odd = Record("text", "stop", 2**70, 1, 0, 0.5)
-    puts = [asyncio.create_task(journal.put(key, item)) for key, item in (("a", record), ("b", odd), ("c", record))]
+    unstorable = Record("text", "stop", 2**70, 1, 0, 0.5)
+    puts = [
+        asyncio.create_task(journal.put(key, item)) for key, item in (("a", record), ("b", unstorable), ("c", record))
+    ]
     await asyncio.sleep(0)
     busy.set()
     outcomes = await asyncio.gather(*puts, return_exceptions=True)
@@ -240,35 +241,35 @@ async def test_a_reply_that_sqlite_refuses_loses_no_other_reply(tmp_path: Path) 
     assert await journal.get("a") == await journal.get("c") == record
 
 
-def test_keys_depend_on_every_part() -> None:
-    who, decoding = {"provider": "openai", "base_url": "u", "model": "m"}, {"temperature": 0.0}
+def test_journal_keys_depend_on_every_part_of_a_request() -> None:
+    model, decoding = {"provider": "openai", "base_url": "u", "model": "m"}, {"temperature": 0.0}
     keys = {
-        make_key(who, decoding, "text", None, 0),
-        make_key(who | {"model": "n"}, decoding, "text", None, 0),
-        make_key(who | {"base_url": "v"}, decoding, "text", None, 0),
-        make_key(who, {"temperature": 0.5}, "text", None, 0),
-        make_key(who, decoding, "texts", None, 0),
-        make_key(who, decoding, "text", [{"question": "q"}, "answer"], 0),
-        make_key(who, decoding, "text", None, 1),
+        make_key(model, decoding, "text", None, 0),
+        make_key(model | {"model": "n"}, decoding, "text", None, 0),
+        make_key(model | {"base_url": "v"}, decoding, "text", None, 0),
+        make_key(model, {"temperature": 0.5}, "text", None, 0),
+        make_key(model, decoding, "texts", None, 0),
+        make_key(model, decoding, "text", [{"question": "q"}, "answer"], 0),
+        make_key(model, decoding, "text", None, 1),
     }
     assert len(keys) == 7
 
 
-async def test_stored_replies_without_valid_counts_are_asked_again(
+async def test_stored_replies_with_invalid_token_counts_are_requested_again(
     openai_server: OpenAIServer, context: Context
 ) -> None:
     openai_server.reply("Oslo")
     await call("answer", "Which?", context=context)
     close_journals()
-    for odd in (3.5, "many", -1, 10**12):
+    for invalid_count in (3.5, "many", -1, 10**12):
         with sqlite3.connect(str(context.journal)) as connection:
-            connection.execute("UPDATE replies SET input_tokens = ?, text = 'old'", (odd,))
+            connection.execute("UPDATE replies SET input_tokens = ?, text = 'old'", (invalid_count,))
         connection.close()
         before = len(openai_server.chats())
         first, second = [(await call("answer", "Which?", context=context))[0] for _ in range(2)]
         assert (first.text, first.stored, second.text, second.stored) == ("Oslo", False, "Oslo", True)
         assert len(openai_server.chats()) == before + 1
-        assert len(rows(context)) == 1
+        assert len(read_rows(context)) == 1
 
 
 async def test_only_the_owner_can_read_the_journal(openai_server: OpenAIServer, context: Context) -> None:
@@ -287,7 +288,7 @@ async def test_only_the_owner_can_read_the_journal(openai_server: OpenAIServer, 
 async def test_a_journal_of_an_older_version_is_read_and_extended(
     openai_server: OpenAIServer, context: Context
 ) -> None:
-    """It has no table of details, and a reply of such a Quorum has none there."""
+    """Older journals have no table `details`, so their replies have no reasoning."""
     openai_server.reply(Response("Oslo", message={"reasoning_content": "hm"}))
     await call("answer", "Which?", context=context)
     close_journals()
@@ -298,7 +299,7 @@ async def test_a_journal_of_an_older_version_is_read_and_extended(
     assert (reply.text, reply.stored, reply.reasoning) == ("Oslo", True, "")
 
 
-async def test_reasoning_is_kept_beside_a_reply(openai_server: OpenAIServer, context: Context) -> None:
+async def test_reasoning_is_stored_with_its_reply(openai_server: OpenAIServer, context: Context) -> None:
     openai_server.reply(Response("Oslo", message={"reasoning_content": "Norway's capital"}))
     replies = [(await call("answer", "Which?", context=context))[0] for _ in range(2)]
     assert [(reply.text, reply.stored, reply.reasoning) for reply in replies] == [

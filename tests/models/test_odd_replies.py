@@ -9,9 +9,9 @@ import pytest
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, StateGraph
+from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, Response
 from quorum_command import Quorum
-from tower import PASSAGES, QUESTION
 from typing_extensions import TypedDict
 
 from quorum.core.context import Context

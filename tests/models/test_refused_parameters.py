@@ -10,9 +10,9 @@ import pytest
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
+from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, Request, Response, make_error
 from quorum_command import Quorum
-from tower import PASSAGES, QUESTION
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
+from method_fixtures import PASSAGES
 from openai_server import OpenAIServer, Request, Response, make_error
-from tower import PASSAGES
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, TooLong

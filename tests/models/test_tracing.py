@@ -14,8 +14,8 @@ from langgraph.types import Overwrite, Send
 from langsmith import run_trees
 from langsmith.utils import get_env_var
 from langsmith_server import Collector, Run
+from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, make_error
-from tower import PASSAGES, QUESTION
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError

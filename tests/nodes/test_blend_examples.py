@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from blendfilter_fixtures import PASSAGES, make_blend_model
-from tower import make_runtime
+from method_fixtures import make_runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError

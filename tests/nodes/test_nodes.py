@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from langgraph.types import Overwrite, Send
-from tower import PASSAGES, QUESTION, make_readers, make_runtime
+from method_fixtures import PASSAGES, QUESTION, make_runtime, script_passage_answers
 
 from quorum.core.errors import CallError, SetupError, TooLong
 from quorum.core.state import Evidence, Passage, State, Vote
@@ -136,7 +136,7 @@ async def test_a_refusal_becomes_unknown_without_evidence() -> None:
 
 
 async def test_passage_answer_votes_once_per_sample() -> None:
-    model = make_readers("", ["1950", "**Unknown**"])
+    model = script_passage_answers("", ["1950", "**Unknown**"])
     state = State(question=QUESTION, rank=1, passages=[PASSAGES[1]])
     update = await passage_answer(state, make_runtime(model, samples=2, temperature=0.7))
     assert update["votes"] == [

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, Request, Response, make_error, make_too_long
 from quorum_command import Quorum
-from tower import PASSAGES, QUESTION
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError

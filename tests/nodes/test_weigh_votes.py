@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
+from method_fixtures import PASSAGES, QUESTION, make_runtime
 from openai_server import OpenAIServer
-from tower import PASSAGES, QUESTION, make_runtime
 
 from quorum.algorithms.tfidf import compute_cosines
 from quorum.algorithms.votes import count_votes

@@ -10,7 +10,7 @@ from report_folder import make_decision
 
 from quorum.evaluation.compare.recommend import find_pareto_front
 from quorum.evaluation.compare.recommendation import Figures
-from quorum.evaluation.report.page import read_asset, write_cost_section
+from quorum.evaluation.report.page import read_asset, render_cost_section
 from quorum.graphs import METHODS
 
 METHOD_NAMES = [*sorted(METHODS)[:23], "blendfilter[filter_turns=1]"]
@@ -40,7 +40,7 @@ def charts(folder: Path, seed: int, count: int) -> Path:
         decision.recommendation, best=best, cheapest=best, front=find_pareto_front(figures, "tokens"), unit="tokens"
     )
     page = folder / "charts.html"
-    body = write_cost_section(replace(decision, figures=figures, recommendation=recommendation))
+    body = render_cost_section(replace(decision, figures=figures, recommendation=recommendation))
     page.write_text(
         f"<!doctype html><meta charset=utf-8><style>{read_asset('report.css')}</style><main>{body}</main>",
         encoding="utf-8",

@@ -1,15 +1,15 @@
 """A method of an installed package on the page."""
 
 import pytest
-from plugin_package import example
+from plugin_package import example_plugin
 
 from quorum.ui.cards import write_mermaid
 from quorum.ui.form import list_families
 
-__all__ = ["example"]
+__all__ = ["example_plugin"]  # a fixture, used by name
 
 
-@pytest.mark.usefixtures("example")
+@pytest.mark.usefixtures("example_plugin")
 def test_the_page_offers_and_draws_its_method() -> None:
     assert list_families()["Example"] == ["shout"]
     assert "raise_voice" in str(write_mermaid("shout"))

@@ -1,4 +1,4 @@
-"""Bi-encoders by folder: two encoders, pooling, prefixes, similarity, DPR's layout; checked against transformers."""
+"""Embeddings by bi-encoders from a folder give the vectors that transformers computes, with every option."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ from quorum.retrievers import search
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # a missing model must not be looked for
+os.environ["HF_HUB_OFFLINE"] = "1"  # never ask the hub for a missing model
 PASSAGES = [
     Passage(id="rhine", title="rhine", text="the rhine flows through basel."),
     Passage(id="danube", title="danube", text="the danube flows through vienna."),
@@ -39,13 +39,13 @@ def encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def compute_states(folder: Path, text: str) -> NDArray[np.float32]:
-    """(tokens, dimension) by transformers alone."""
+    """The last hidden states, (tokens, dimension), computed by transformers alone."""
     from transformers import AutoModel, AutoTokenizer
 
     model: Any = AutoModel.from_pretrained(folder).eval()
     with torch.inference_mode():
-        states: Any = model(**AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt"))
-    array: NDArray[np.float32] = states.last_hidden_state[0].numpy()
+        output: Any = model(**AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt"))
+    array: NDArray[np.float32] = output.last_hidden_state[0].numpy()
     return array
 
 
@@ -55,18 +55,20 @@ def test_pooling_prefixes_and_length(encoders: dict[str, Path]) -> None:
     assert plain.embed_query(QUESTION) == pytest.approx(compute_states(first, QUESTION).mean(0), abs=1e-5)
     options = "query=query:&passage=passage%3A&pooling=cls&normalize=true"
     pair = embeddings(f"huggingface:{first}|{second}?{options}")
-    query_vector, stored = (
+    question_vector, passage_vector = (
         compute_states(first, f"query: {QUESTION}")[0],
         compute_states(second, "passage: the rhine")[0],
     )
-    assert pair.embed_query(QUESTION) == pytest.approx(query_vector / np.linalg.norm(query_vector), abs=1e-5)
-    assert pair.embed_documents(["the rhine"])[0] == pytest.approx(stored / np.linalg.norm(stored), abs=1e-5)
+    assert pair.embed_query(QUESTION) == pytest.approx(question_vector / np.linalg.norm(question_vector), abs=1e-5)
+    assert pair.embed_documents(["the rhine"])[0] == pytest.approx(
+        passage_vector / np.linalg.norm(passage_vector), abs=1e-5
+    )
     short = embeddings(f"huggingface:{first}?length=4")
     assert short.embed_query("the river rhine") == pytest.approx(short.embed_query("the river danube"), abs=1e-5)
     assert plain.embed_documents([]) == []
 
 
-def test_batches_give_what_single_texts_give(encoders: dict[str, Path]) -> None:
+def test_batches_give_the_same_vectors_as_single_texts(encoders: dict[str, Path]) -> None:
     model = embeddings(f"huggingface:{encoders['first']}")
     texts = ["the rhine", "a tiger hunts deer in the forest.", "vienna", "the danube flows through vienna ."]
     alone = [model.embed_documents([text])[0] for text in texts]
@@ -89,18 +91,18 @@ def test_a_models_own_pooling_and_prefixes_are_used(encoders: dict[str, Path], t
     assert changed.embed_query(QUESTION) == pytest.approx(compute_states(encoders["first"], QUESTION).mean(0), abs=1e-5)
 
 
-def test_dpr_models_give_the_vectors_of_the_original(encoders: dict[str, Path]) -> None:
+def test_dpr_models_give_the_same_vectors_as_transformers(encoders: dict[str, Path]) -> None:
     from transformers import AutoTokenizer, DPRContextEncoder, DPRQuestionEncoder
 
     pair = embeddings(f"huggingface:{encoders['questions']}|{encoders['passages']}?similarity=dot")
-    for kind, name, vectors in (
+    for model_class, name, vector in (
         (DPRQuestionEncoder, "questions", pair.embed_query(QUESTION)),
         (DPRContextEncoder, "passages", pair.embed_documents([QUESTION])[0]),
     ):
-        model: Any = kind.from_pretrained(encoders[name]).eval()
+        model: Any = model_class.from_pretrained(encoders[name]).eval()
         with torch.inference_mode():
             tokens = AutoTokenizer.from_pretrained(encoders[name])(QUESTION, return_tensors="pt")
-            assert vectors == pytest.approx(model(**tokens).pooler_output[0].numpy(), abs=1e-5)
+            assert vector == pytest.approx(model(**tokens).pooler_output[0].numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot"])
@@ -114,10 +116,10 @@ async def test_search_ranks_by_the_similarity_asked_for(
     passages = await search(QUESTION, context)
     model = embeddings(spec)
     texts = ["\n".join(filter(None, (passage["title"], passage["text"]))) for passage in PASSAGES]
-    query_vector, stored = np.array(model.embed_query(QUESTION)), np.array(model.embed_documents(texts))
-    scores = stored @ query_vector
+    query_vector, passage_vectors = np.array(model.embed_query(QUESTION)), np.array(model.embed_documents(texts))
+    scores = passage_vectors @ query_vector
     if similarity == "cosine":
-        scores /= np.linalg.norm(stored, axis=1) * np.linalg.norm(query_vector)
+        scores /= np.linalg.norm(passage_vectors, axis=1) * np.linalg.norm(query_vector)
     assert [passage["id"] for passage in passages] == [PASSAGES[i]["id"] for i in np.argsort(-scores)]
     assert [passage["score"] for passage in passages] == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
     info = open_store(store).info("rivers")

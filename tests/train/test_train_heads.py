@@ -166,11 +166,11 @@ def test_the_verdict_head_learns_what_is_linear() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 6))
     labels = np.where(x[:, 5] > 1, 2, (x[:, 0] > 0).astype(int))
-    weights, ridge, reached = verdict.fit(x, labels, np.arange(300))
-    assert ridge in verdict.RIDGES
+    weights, ridge, reached = verdict.choose_ridge_and_fit(x, labels, np.arange(300))
+    assert ridge in verdict.RIDGE_PENALTIES
     assert reached > 0.85
     assert weights.shape == (3, 7)
-    noise, _, chance = verdict.fit(x, rng.permutation(labels), np.arange(300))
+    noise, _, chance = verdict.choose_ridge_and_fit(x, rng.permutation(labels), np.arange(300))
     assert chance < 0.65
     assert np.abs(noise[:, :-1]).max() < np.abs(weights[:, :-1]).max()
 

@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from method_fixtures import PASSAGES
 from openai_server import OpenAIServer, Request
-from tower import PASSAGES
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError

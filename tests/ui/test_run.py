@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 
 import pytest
+from method_fixtures import QUESTION
 from openai_server import OpenAIServer, Response, make_error
-from tower import QUESTION
 
 from quorum.cli.main import main
 from quorum.core.context import Context
@@ -25,7 +25,7 @@ HTML_ATTACK = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    from tower import PASSAGES
+    from method_fixtures import PASSAGES
 
     where = str(tmp_path_factory.mktemp("towers"))
     index_passages(PASSAGES, collection="towers", store=where)

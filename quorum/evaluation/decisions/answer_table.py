@@ -29,12 +29,14 @@ def make_answer_table(
     unit: the cost of a call: 1, its tokens, or dollars by the table of prices. Calls that two methods share are known
     only if the results have details (those of `quorum compare`).
     """
-    methods, ids = results.complete, results.ids
+    methods, ids = results.complete_methods, results.ids
     if not methods:
         raise SetupError(f"No method of {results.folder} was asked every question; finish the comparison first.")
-    worst, best = (np.array(part) for part in zip(*(results.worth(name, wrong_cost) for name in methods), strict=True))
-    failed = np.array([results.failed(name) for name in methods])
-    unknown = np.array([results.numbers(name, "unknown") == 1 for name in methods])
+    worst, best = (
+        np.array(part) for part in zip(*(results.bound_worth(name, wrong_cost) for name in methods), strict=True)
+    )
+    failed = np.array([results.find_failed(name) for name in methods])
+    unknown = np.array([results.get_numbers(name, "unknown") == 1 for name in methods])
     calls, stands = read_calls(results, methods)
     tables = [find_prices(results, name, unit, Prices(prices)) for name in methods]
     cost, shared = compute_costs(results, methods, calls, unit, tables)
@@ -45,18 +47,20 @@ def make_answer_table(
         known=~failed & ~unknown,
         failed=failed,
         key=number_answers(results, methods),
-        confidence=np.array([results.numbers(name, "confidence") for name in methods]),
+        confidence=np.array([results.get_numbers(name, "confidence") for name in methods]),
         certified=np.array([[stands.get((name, id_), False) for id_ in ids] for name in methods]),
         cost=cost,
         shared=shared,
-        group=results.group,
+        group=results.group_numbers,
     )
 
 
 def number_answers(results: RecordedResults, methods: Sequence[str]) -> np.ndarray:
     """A number for each answer; answers that are equal after normalisation have the same number."""
     places: dict[str, int] = {}
-    return np.array([[places.setdefault(answer, len(places)) for answer in results.answers(name)] for name in methods])
+    return np.array(
+        [[places.setdefault(answer, len(places)) for answer in results.get_vote_keys(name)] for name in methods]
+    )
 
 
 def read_calls(
@@ -153,8 +157,8 @@ def compute_costs(
 
 def estimate_costs(results: RecordedResults, method: str, unit: Unit, prices: Mapping[str, Price]) -> np.ndarray:
     """The cost from the counts in the rows alone; a failed answer costs the mean of the others."""
-    read, written = results.numbers(method, "input_tokens"), results.numbers(method, "output_tokens")
-    costs = results.numbers(method, "calls") if unit == "calls" else read + written
+    read, written = results.get_numbers(method, "input_tokens"), results.get_numbers(method, "output_tokens")
+    costs = results.get_numbers(method, "calls") if unit == "calls" else read + written
     if unit == "dollars":
         costs = np.array(
             [prices["model"].of(input_count, other) for input_count, other in zip(read, written, strict=True)]

@@ -12,15 +12,15 @@ from quorum.core.text import format_count
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
 from quorum.evaluation.run.result_files import write_json
 
-LEFT_OUT = {"answer_type", "calibration"}  # of the settings that a file must share with the run that uses it
+FREE_SETTINGS = {"answer_type", "calibration"}  # a run may change these and still use the file
 
 
 @dataclass(frozen=True)
 class CalibratedMethod:
     """A threshold of one method, or why there is none.
 
-    method: its name in the results; threshold: None if no promise is possible; needed: in that case, about how many
-    questions would be enough, None if more would not help.
+    method: its name in the results. threshold: None if no promise is possible; then `needed` is about how many
+    questions would be enough, None if more would not help. answered: the answers that could be calibrated.
     """
 
     method: str
@@ -32,10 +32,10 @@ class CalibratedMethod:
 def calibrate_methods(
     results: RecordedResults, wrong_at_most: float, error: float, method: str | None = None
 ) -> list[CalibratedMethod]:
-    """The thresholds of the named method, or of every method that states a confidence; these divide the error among
-    them. The method that answers most comes first.
+    """The thresholds of the named method, or of every method that states a confidence, the most answers first.
 
-    Raises `SetupError` if the measure is not right-or-wrong, or no method states a confidence.
+    error: the probability that a promise fails; several methods get an equal part of it each. Raises `SetupError` if
+    the measure is not right-or-wrong, or no method states a confidence.
     """
     if not results.is_right_or_wrong:
         raise SetupError(
@@ -43,11 +43,11 @@ def calibrate_methods(
             "another with --measure, or compare with a --judge."
         )
     names = [check_method(results, method)] if method else list(results.methods)
-    confident = [name for name in names if np.isfinite(results.numbers(name, "confidence")).any()]
+    confident = [name for name in names if np.isfinite(results.get_numbers(name, "confidence")).any()]
     if not confident:
-        whose = method or "any method here"
+        subject = method or "any method here"
         raise SetupError(
-            f"The results state no confidence of {whose}; calibrate a method that votes, samples or ranks "
+            f"The results state no confidence of {subject}; calibrate a method that votes, samples or ranks "
             "(post_fusion, sure, concat with samples=5)."
         )
     if len(results.ids) < count_least_answers(wrong_at_most, error / len(confident)):
@@ -60,8 +60,7 @@ def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: fl
     least, asked_count = count_least_answers(wrong_at_most, error), format_count(len(results.ids), "question")
     return SetupError(
         f"{asked_count} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {least} answers even if "
-        f"none is "
-        "wrong; ask more questions, or promise less with --wrong-at-most."
+        "none is wrong; ask more questions, or promise less with --wrong-at-most."
     )
 
 
@@ -69,23 +68,23 @@ def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float
     """The threshold of one method. Unknown answers, failed answers and answers without a confidence count as
     abstentions.
     """
-    sure, score = results.numbers(method, "confidence"), results.numbers(method, results.measure)
-    is_answered = np.isfinite(sure) & np.isfinite(score) & (results.numbers(method, "unknown") != 1)
-    of = int(results.asked(method).sum())
-    threshold = find_threshold(sure[is_answered], score[is_answered] < 1, of, wrong_at_most, error)
+    confidence, score = results.get_numbers(method, "confidence"), results.get_numbers(method, results.measure)
+    is_answered = np.isfinite(confidence) & np.isfinite(score) & (results.get_numbers(method, "unknown") != 1)
+    question_count = int(results.find_asked(method).sum())
+    threshold = find_threshold(confidence[is_answered], score[is_answered] < 1, question_count, wrong_at_most, error)
     if isinstance(threshold, Threshold):
         return CalibratedMethod(method, threshold, None, int(is_answered.sum()))
     return CalibratedMethod(method, None, threshold.needed, int(is_answered.sum()))
 
 
-def describe_file(
+def make_calibration_file(
     results: RecordedResults, calibrated: CalibratedMethod, wrong_at_most: float, error: float
 ) -> dict[str, Any]:
     """The content of the file: the promise, its evidence, and the method and settings that it holds for."""
     if calibrated.threshold is None:
         raise SetupError(describe_no_threshold(calibrated, wrong_at_most, len(results.ids)))
     threshold = calibrated.threshold
-    settings = {name: value for name, value in results.settings(calibrated.method).items() if name not in LEFT_OUT}
+    settings = {name: value for name, value in results.settings(calibrated.method).items() if name not in FREE_SETTINGS}
     return {
         "kind": "quorum calibration",
         "method": settings.pop("method", calibrated.method),
@@ -94,7 +93,7 @@ def describe_file(
         "confidence": round(1 - error, 12),
         "answered": threshold.answered,
         "wrong": threshold.wrong,
-        "questions": threshold.of,
+        "questions": threshold.questions,
         "measure": results.measure,
         "data": dict(results.data),
         "settings": settings,
@@ -102,7 +101,7 @@ def describe_file(
 
 
 def write_calibration(path: Path, content: dict[str, Any]) -> None:
-    """Write the whole file at once. Raises `SetupError` if it cannot be written."""
+    """Write the file, whole or not at all. Raises `SetupError` if it cannot be written."""
     if not path.parent.is_dir():
         raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another with --out.")
     write_json(path, content)
@@ -115,10 +114,9 @@ def describe_promise(calibrated: CalibratedMethod, wrong_at_most: float, confide
         raise ValueError("no threshold")
     return (
         f"{calibrated.method}: answer where the confidence is {threshold.value:g} or more. That was "
-        f"{threshold.answered} of "
-        f"{threshold.of} questions ({threshold.answered / threshold.of:.0%}), {threshold.wrong} of them wrong. On "
-        f"questions like "
-        f"these, at most {100 * wrong_at_most:g}% of the answers are wrong, with confidence {confidence:g}."
+        f"{threshold.answered} of {threshold.questions} questions ({threshold.answered / threshold.questions:.0%}), "
+        f"{threshold.wrong} of them wrong. On questions like these, at most {100 * wrong_at_most:g}% of the answers "
+        f"are wrong, with confidence {confidence:g}."
     )
 
 
@@ -128,11 +126,9 @@ def describe_no_threshold(calibrated: CalibratedMethod, wrong_at_most: float, qu
     if calibrated.needed is None:
         return (
             f"{calibrated.method} cannot promise {share}: even its surest answers are wrong more often, and more "
-            f"questions "
-            "would not help; promise less with --wrong-at-most, or take another method."
+            "questions would not help; promise less with --wrong-at-most, or take another method."
         )
     return (
         f"{calibrated.method} cannot promise {share} from {format_count(questions, 'question')}; about "
-        f"{calibrated.needed:,} would "
-        "do, or promise less with --wrong-at-most."
+        f"{calibrated.needed:,} would do, or promise less with --wrong-at-most."
     )

@@ -72,8 +72,8 @@ def decide_gate(
     old_low, old_high = align_worth(baseline, baseline_method, baseline.ids, wrong_cost)
     new_low, new_high = align_worth(new, new_method, baseline.ids, wrong_cost)
     scale = 1 + wrong_cost
-    most = average_by_group((old_high - new_low) / scale, baseline.group)
-    least = average_by_group((old_low - new_high) / scale, baseline.group)
+    most = average_by_group((old_high - new_low) / scale, baseline.group_numbers)
+    least = average_by_group((old_low - new_high) / scale, baseline.group_numbers)
     fewest = count_fewest_questions(margin / scale, error)
     if len(most) < fewest:
         raise SetupError(
@@ -140,7 +140,7 @@ def choose_method(results: RecordedResults, method: str | None) -> str:
             f"{results.folder}:METHOD."
         )
     name = check_method(results, method) if method else results.methods[0]
-    if name not in results.complete:
+    if name not in results.complete_methods:
         raise SetupError(f"{name} was not asked all questions of {results.folder}; finish the evaluation first.")
     return name
 
@@ -149,7 +149,7 @@ def align_worth(
     results: RecordedResults, method: str, ids: tuple[str, ...], wrong_cost: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The lowest and highest worth of the method's answers, in the order of `ids`."""
-    low, high = results.worth(method, wrong_cost)
+    low, high = results.bound_worth(method, wrong_cost)
     place = {id_: number for number, id_ in enumerate(results.ids)}
     order = [place[id_] for id_ in ids]
     return low[order], high[order]

@@ -14,22 +14,23 @@ from quorum.algorithms.vote_key import vote_key
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.registry import is_binary
 from quorum.evaluation.run.config_file import read_config
-from quorum.evaluation.run.read_rows import is_of, read_rows
+from quorum.evaluation.run.read_rows import has_type, read_rows
 from quorum.evaluation.run.tasks import list_measures
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Row = Mapping[str, Any]
 
-HIGHEST_COST = 1_000_000  # of a wrong answer, in right ones
+HIGHEST_WRONG_COST = 1_000_000  # a wrong answer may cost at most as much as this many right answers are worth
 
 
 @dataclass(frozen=True)
 class RecordedResults:
     """The content of a results folder.
 
-    config: config.json; measure: the deciding measure; methods, ids: the names and the questions; rows: by method and
-    question, the answer if there is one, else the error; questions that a method was not asked are missing.
+    config: the content of config.json. measure: the deciding measure. methods: their names. ids: of the questions.
+    rows: by (method, question id), the line of results.jsonl with the answer; the line with the error if there is no
+    answer. A question that a method was not asked has no row.
     """
 
     folder: Path
@@ -39,30 +40,32 @@ class RecordedResults:
     ids: tuple[str, ...]
     rows: Mapping[tuple[str, str], Row]
 
-    def numbers(self, method: str, name: str) -> Floats:
+    def get_numbers(self, method: str, name: str) -> Floats:
         """One number of every row of a method, by question; NaN if it is null or there is no answer."""
         rows = (self.rows.get((method, id_)) or {} for id_ in self.ids)
         values: list[Any] = [row.get(name) for row in rows]
         return np.array([math.nan if value is None else float(value) for value in values])
 
-    def asked(self, method: str) -> Flags:
+    def find_asked(self, method: str) -> Flags:
         """Which questions the method was asked, whether it answered or failed."""
         return np.array([(method, id_) in self.rows for id_ in self.ids], dtype=np.bool_)
 
-    def failed(self, method: str) -> Flags:
+    def find_failed(self, method: str) -> Flags:
         """Which questions have no answer of the method that could be scored."""
-        scored = ~np.isnan(self.numbers(method, self.measure))
-        return self.asked(method) & ~scored
+        scored = ~np.isnan(self.get_numbers(method, self.measure))
+        return self.find_asked(method) & ~scored
 
-    def answers(self, method: str) -> list[str]:
+    def get_vote_keys(self, method: str) -> list[str]:
         """The answer to each question, normalised as in a vote; empty if there is none."""
         return [vote_key(str((self.rows.get((method, id_)) or {}).get("answer") or "")) for id_ in self.ids]
 
-    def worth(self, method: str, wrong_cost: float = 0.0) -> tuple[Floats, Floats]:
-        """The lowest and the highest worth of each answer: its measure, minus `wrong_cost` times the wrong part of an
-        answer that is not unknown. The two differ if an answer failed.
+    def bound_worth(self, method: str, wrong_cost: float = 0.0) -> tuple[Floats, Floats]:
+        """The lowest and the highest worth of each answer.
+
+        An answer is worth its measure minus `wrong_cost` times (1 - measure); an unknown answer costs nothing. The two
+        bounds differ only where an answer failed.
         """
-        score, unknown = self.numbers(method, self.measure), self.numbers(method, "unknown") == 1
+        score, unknown = self.get_numbers(method, self.measure), self.get_numbers(method, "unknown") == 1
         value = np.where(unknown, score, score - wrong_cost * (1 - score))
         missing = np.isnan(value)
         return np.where(missing, -wrong_cost, value), np.where(missing, 1.0, value)
@@ -73,20 +76,20 @@ class RecordedResults:
         return is_binary(self.measure)
 
     @cached_property
-    def complete(self) -> tuple[str, ...]:
+    def complete_methods(self) -> tuple[str, ...]:
         """The methods that were asked every question; a race does not ask all of them."""
-        return tuple(method for method in self.methods if self.asked(method).all())
+        return tuple(method for method in self.methods if self.find_asked(method).all())
 
     @cached_property
-    def group(self) -> NDArray[np.int64]:
-        """The number of the document or conversation of each question; its own number if none is stated."""
-        named: dict[str, str] = {}
+    def group_numbers(self) -> NDArray[np.int64]:
+        """A number for each question; questions of one document or conversation have the same."""
+        group_of_id: dict[str, str] = {}
         for (_, id_), row in self.rows.items():
             if row.get("group"):
-                named[id_] = str(row["group"])
-        places: dict[tuple[str, str], int] = {}
-        keys = [("group", named[id_]) if id_ in named else ("question", id_) for id_ in self.ids]
-        return np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
+                group_of_id[id_] = str(row["group"])
+        number_of_key: dict[tuple[str, str], int] = {}
+        keys = [("group", group_of_id[id_]) if id_ in group_of_id else ("question", id_) for id_ in self.ids]
+        return np.array([number_of_key.setdefault(key, len(number_of_key)) for key in keys], dtype=np.int64)
 
     def settings(self, method: str) -> Mapping[str, Any]:
         """The method and its settings, as config.json describes them."""
@@ -118,23 +121,27 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
             rows[key] = {"error": None, "answer": None, **row}
     if not rows:
         raise SetupError(f"{results} holds no answers yet; finish the evaluation first.")
-    judged = read_verdicts(folder)
-    if judged:
-        rows = {key: {**row, "judged": judged.get(key)} for key, row in rows.items()}
-    chosen = measure or (
-        "judged" if judged else list_measures({row.get("task") or "short" for row in rows.values()})[0]
+    verdicts = read_verdicts(folder)
+    if verdicts:
+        rows = {key: {**row, "judged": verdicts.get(key)} for key, row in rows.items()}
+    chosen_measure = measure or (
+        "judged" if verdicts else list_measures({row.get("task") or "short" for row in rows.values()})[0]
     )
-    if all(row.get(chosen) is None for row in rows.values()):
-        raise SetupError(f"The results in {folder} have no measure {chosen!r}; name one of results.jsonl.")
-    if any(row.get(chosen) is not None and not is_of(row[chosen], float) for row in rows.values()):
-        raise SetupError(f"The measure {chosen!r} of {results} is not always a number; name another, or run it again.")
-    if any(row.get(chosen) is not None and not 0 <= row[chosen] <= 1 for row in rows.values()):
-        raise SetupError(f"The measure {chosen!r} is not a share between 0 and 1; name one that is, such as em or f1.")
-    known = config.get("methods", {})
-    methods = tuple(dict.fromkeys([*known, *(method for method, _ in rows)]))
-    answered = tuple(method for method in methods if any(key[0] == method for key in rows))
+    if all(row.get(chosen_measure) is None for row in rows.values()):
+        raise SetupError(f"The results in {folder} have no measure {chosen_measure!r}; name one of results.jsonl.")
+    if any(row.get(chosen_measure) is not None and not has_type(row[chosen_measure], float) for row in rows.values()):
+        raise SetupError(
+            f"The measure {chosen_measure!r} of {results} is not always a number; name another, or run it again."
+        )
+    if any(row.get(chosen_measure) is not None and not 0 <= row[chosen_measure] <= 1 for row in rows.values()):
+        raise SetupError(
+            f"The measure {chosen_measure!r} is not a share between 0 and 1; name one that is, such as em or f1."
+        )
+    configured = config.get("methods", {})
+    methods = tuple(dict.fromkeys([*configured, *(method for method, _ in rows)]))
+    asked_methods = tuple(method for method in methods if any(key[0] == method for key in rows))
     ids = tuple(dict.fromkeys(id_ for _, id_ in rows))
-    return RecordedResults(folder, config, chosen, answered, ids, rows)
+    return RecordedResults(folder, config, chosen_measure, asked_methods, ids, rows)
 
 
 def read_verdicts(folder: Path) -> dict[tuple[str, str], float | None]:
@@ -147,7 +154,7 @@ def read_verdicts(folder: Path) -> dict[tuple[str, str], float | None]:
 def read_verdict(line: Mapping[str, Any], path: Path) -> float | None:
     """The verdict of a line of judged.jsonl."""
     verdict = line.get("judged")
-    if verdict is not None and not is_of(verdict, float):
+    if verdict is not None and not has_type(verdict, float):
         raise SetupError(f"{path} has a verdict that is no number; remove the file, and run the judge again.")
     return verdict
 
@@ -170,7 +177,7 @@ def read_share(text: str, option: str) -> float:
     return value
 
 
-def check_confidence_level(confidence: float) -> float:
+def get_error_rate(confidence: float) -> float:
     """The error rate of a confidence level. Raises `SetupError` if the level is not between 0.5 and 1."""
     if not 0.5 <= confidence < 1:
         raise SetupError(f"--confidence {confidence:g} does not fit; give a probability from 0.5 up to 1, such as 0.9.")
@@ -179,8 +186,9 @@ def check_confidence_level(confidence: float) -> float:
 
 def check_wrong_cost(wrong_cost: float) -> float:
     """The cost of a wrong answer, 0 or more."""
-    if not 0 <= wrong_cost <= HIGHEST_COST:
+    if not 0 <= wrong_cost <= HIGHEST_WRONG_COST:
         raise SetupError(
-            f"--wrong-cost {wrong_cost:g} does not fit; give what a wrong answer costs, from 0 to {HIGHEST_COST:,}."
+            f"--wrong-cost {wrong_cost:g} does not fit; give what a wrong answer costs, from 0 to "
+            f"{HIGHEST_WRONG_COST:,}."
         )
     return wrong_cost

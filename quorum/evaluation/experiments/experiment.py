@@ -23,10 +23,10 @@ class PaperFigures:
     measures: tuple[str, ...]
     values: Mapping[str, tuple[float | None, ...]]
 
-    def of(self, column: str, measure: str) -> float | None:
+    def get_figure(self, column: str, measure: str) -> float | None:
         """The paper's figure in percent, if it has one.
 
-        >>> PaperFigures("NQ", "ChatGPT", ("em", "f1"), {"base": (28.4, 38.8)}).of("base", "f1")
+        >>> PaperFigures("NQ", "ChatGPT", ("em", "f1"), {"base": (28.4, 38.8)}).get_figure("base", "f1")
         38.8
         """
         row = self.values.get(column)

@@ -37,8 +37,8 @@ TITLE_OF_MEASURE = {
     "output_tokens": "Tokens out",
     "calls": "Calls",
 }
-COUNT_MEASURES = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")  # no shares
-KNOWN_AS = {  # data set -> words in the name of a file of its questions
+PLAIN_MEAN_MEASURES = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")  # whose plain mean is shown
+FILE_NAME_WORDS = {  # data set -> words by which a file name tells it
     "NQ": ("nq", "naturalquestions", "natural questions"),
     "WebQ": ("webq", "webquestions"),
     "2Wiki": ("2wiki", "2wikimultihopqa", "2wikimultihop"),
@@ -54,21 +54,24 @@ KNOWN_AS = {  # data set -> words in the name of a file of its questions
 MOST_COLUMNS = 3  # columns of a paper in one panel
 
 
-def name_data(file_name: str) -> str | None:
+def find_data_set_name(file_name: str) -> str | None:
     """The paper's data set that a file's name contains, or None.
 
-    >>> name_data("hotpotqa_dev.jsonl")
+    >>> find_data_set_name("hotpotqa_dev.jsonl")
     'HotpotQA'
     """
     words = file_name.lower().replace("-", "_").replace(".", "_").split("_")
-    return next((data for data, names in KNOWN_AS.items() if any(word in names for word in words)), None)
+    return next((data for data, names in FILE_NAME_WORDS.items() if any(word in names for word in words)), None)
 
 
 def choose_figures(
     experiment: Experiment, data: str | None, model: str, wanted: str | None = None
 ) -> list[PaperFigures]:
-    """The blocks of figures to show: those that hold all words of `wanted`; else those of this data set and, if the
-    paper ran this model, of this model, otherwise of its first model. Raises `SetupError` if none holds these words.
+    """The blocks of the paper's figures to show.
+
+    With `wanted`: the blocks whose data set and model contain all of its words; raises `SetupError` if there are none.
+    Otherwise: the blocks of this data set, or of all if the paper has none of it; of these, the blocks of this model,
+    or of the paper's first model if the paper did not run this one.
     """
     blocks = list(experiment.figures)
     if wanted:
@@ -79,50 +82,53 @@ def choose_figures(
             has = f"it has: {block_names}" if block_names else "it has none"
             raise SetupError(f"{experiment.name} has no figures of the paper for {wanted!r}; {has}.")
         return chosen
-    same = [block for block in blocks if block.data.rstrip("*") == data]
-    blocks = same or blocks
-    ours = [block for block in blocks if model and model.rpartition(":")[2] in block.model]
-    first = [block for block in blocks if block.model == blocks[0].model] if blocks else []
-    return ours or first
+    of_data = [block for block in blocks if block.data.rstrip("*") == data]
+    blocks = of_data or blocks
+    of_model = [block for block in blocks if model and model.rpartition(":")[2] in block.model]
+    of_first_model = [block for block in blocks if block.model == blocks[0].model] if blocks else []
+    return of_model or of_first_model
 
 
-def paper_panels(
+def make_paper_panels(
     experiment: Experiment,
     scores: Mapping[str, ColumnScores],
     names: Sequence[str],
     figures: Sequence[PaperFigures],
-    brought: Mapping[str, Mapping[str, Any]] | None = None,
+    column_measures: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Panel]:
-    """One panel for each measure: our columns with their intervals, then the paper's figures. brought: measures over
-    all answers of a column at once, such as MAUVE: {column: {measure: value}}.
+    """One panel for each measure: our columns with their intervals, then the paper's figures.
+
+    column_measures: {column: {measure: value}} of measures over all answers of a column at once, such as MAUVE.
     """
     panels = []
     for measure in experiment.measures:
-        blocks = [figure for figure in figures if any(figure.of(name, measure) is not None for name in figure.values)]
-        ours = {name: describe_ours(scores[name], measure, (brought or {}).get(name)) for name in names}
+        blocks = [
+            figure for figure in figures if any(figure.get_figure(name, measure) is not None for name in figure.values)
+        ]
+        ours = {name: describe_ours(scores[name], measure, (column_measures or {}).get(name)) for name in names}
         if not blocks and all(value is None for value in ours.values()):
             continue
         for start in range(0, max(1, len(blocks)), MOST_COLUMNS):
             rows = make_rows(ours, measure, blocks[start : start + MOST_COLUMNS])
-            panels.append(Panel(title=make_title(experiment, measure, bool(blocks)), rows=rows))
+            panels.append(Panel(title=make_title(experiment, measure, has_figures=bool(blocks)), rows=rows))
     return panels
 
 
-def make_title(experiment: Experiment, measure: str, known: bool) -> str:
+def make_title(experiment: Experiment, measure: str, *, has_figures: bool) -> str:
     """What the panel shows, and whether the paper states figures."""
     what = TITLE_OF_MEASURE.get(measure, measure)
-    other = "and the paper's" if known else "the paper's figures are plotted only, or not known for this data"
+    other = "and the paper's" if has_figures else "the paper states no numbers for this data"
     return f"{what}: ours with 95% intervals, {other} ({experiment.source})"
 
 
 def make_rows(ours: Mapping[str, Any], measure: str, blocks: Sequence[PaperFigures]) -> list[dict[str, Any]]:
-    """A row for each column of ours and, after them, for what only the paper has."""
+    """A row for each of our columns, then one for each system that only the paper reports."""
     others = dict.fromkeys(name for block in blocks for name in block.values if name not in ours)
     rows = []
     for name in (*ours, *others):
         row: dict[str, Any] = {"method": name, "ours": ours.get(name)}
-        row |= {describe_block(block, blocks): format_figure(block.of(name, measure)) for block in blocks}
-        if name in ours or any(block.of(name, measure) is not None for block in blocks):
+        row |= {describe_block(block, blocks): format_figure(block.get_figure(name, measure)) for block in blocks}
+        if name in ours or any(block.get_figure(name, measure) is not None for block in blocks):
             rows.append(row)
     return rows
 
@@ -138,16 +144,17 @@ def format_figure(value: float | None) -> str | None:
     return None if value is None else f"{value:g}" if value >= 100 else f"{value:.1f}"
 
 
-def describe_ours(scores: ColumnScores, measure: str, brought: Mapping[str, Any] | None) -> Any:
+def describe_ours(scores: ColumnScores, measure: str, column_measures: Mapping[str, Any] | None) -> Any:
     """Our mean with its interval; a plain mean if the measure is not a share; None without a value."""
     if measure not in scores.values:
-        value = (brought or {}).get(measure)
+        value = (column_measures or {}).get(measure)
         return f"{value:.1f}" if isinstance(value, int | float) else value
     values = np.array(scores.values[measure])
     metric = list_metrics().get(measure)
+    # an answer without a value counts as 0 for measures over all questions
     known = np.nan_to_num(values) if metric is not None and metric.counts_all and not np.isnan(values).all() else values
     known = known[~np.isnan(known)]
     if not len(known):
         return None
     mean = float(known.mean())
-    return (f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}") if measure in COUNT_MEASURES else bootstrap(known)
+    return (f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}") if measure in PLAIN_MEAN_MEASURES else bootstrap(known)

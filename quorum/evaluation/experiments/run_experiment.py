@@ -33,7 +33,7 @@ from quorum.evaluation.experiments.experiment_columns import (
 )
 from quorum.evaluation.experiments.human_preference import people_panels
 from quorum.evaluation.experiments.mauve import describe_missing_mauve, mauve_measure
-from quorum.evaluation.experiments.paper_figures import choose_figures, name_data, paper_panels
+from quorum.evaluation.experiments.paper_figures import choose_figures, find_data_set_name, make_paper_panels
 from quorum.evaluation.experiments.quick import make_quick
 from quorum.evaluation.run.columns import Column, group_names, parse_methods
 from quorum.evaluation.run.dataset import DataSet, hash_file, read_data
@@ -138,7 +138,7 @@ def compare_with_paper(
 ) -> list[Panel]:
     """The panels that show our results beside the paper's."""
     shown = tuple(measure for measure in experiment.measures if measure not in BY_TASK or measure in scores.measures)
-    data = name_data(scores.plan.options.data.name)
+    data = find_data_set_name(scores.plan.options.data.name)
     figures = choose_figures(experiment, data, str(scores.plan.options.context.model), choices.beside)
     if scores.plan.options.methods:  # what only the paper has stands beside its own methods
         figures = [
@@ -147,7 +147,9 @@ def compare_with_paper(
         ]
     names = [column.name for column in columns]
     known = measure_columns(experiment, scores.by_column, names)
-    return paper_panels(replace(experiment, measures=shown), scores.by_column, names, figures, known or scores.summary)
+    return make_paper_panels(
+        replace(experiment, measures=shown), scores.by_column, names, figures, known or scores.summary
+    )
 
 
 def is_searching(options: Options) -> bool:

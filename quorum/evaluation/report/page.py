@@ -18,7 +18,7 @@ from quorum.evaluation.report.charts import (
     get_colour_class,
 )
 from quorum.evaluation.report.text import (
-    EXPLAIN_CONFIDENCE,
+    CONFIDENCE_EXPLANATION,
     describe_judging,
     describe_savings,
     describe_seconds,
@@ -50,23 +50,23 @@ SHARES_KEY = (
 ASSETS = Path(__file__).with_name("assets")
 
 
-def write_body(decision: "Decision") -> str:
+def render_body(decision: "Decision") -> str:
     """All sections but the scripts."""
     parts = [
-        write_opening(decision),
-        write_cost_section(decision),
-        write_table(decision),
-        write_race_section(decision),
-        write_bar_section(decision),
-        write_confidence_section(decision),
-        write_spending_section(decision),
+        render_opening(decision),
+        render_cost_section(decision),
+        render_table(decision),
+        render_race_section(decision),
+        render_bar_section(decision),
+        render_confidence_section(decision),
+        render_spending_section(decision),
         read_asset("explore.html"),
         read_asset("reading.html"),
     ]
     return f"<main>{''.join(parts)}</main>"
 
 
-def write_opening(decision: "Decision") -> str:
+def render_opening(decision: "Decision") -> str:
     """The recommendation in words, before anything else."""
     first = decision.recommendation.sentences[0]
     words = "".join(f"<li>{escape(sentence)}</li>" for sentence in list_sentences(decision))
@@ -78,14 +78,17 @@ def write_opening(decision: "Decision") -> str:
     )
 
 
-def write_cost_section(decision: "Decision") -> str:
+def render_cost_section(decision: "Decision") -> str:
     recommendation = decision.recommendation
     unit = "dollars" if recommendation.unit == "cost" else "tokens (in and out)"
     measure = recommendation.measure_name
     note = (
-        f"{measure[0].upper()}{measure[1:]} with its 95% interval, against {unit} for a question. Filled: on the front."
+        f"{measure[0].upper()}{measure[1:]} with its 95% interval, against {unit} for a question. Filled points: no "
+        "other method is both better and cheaper."
     )
-    charts = "".join(f'<div class="{kind}">{draw_cost_chart(decision, frame)}</div>' for kind, frame in FRAMES.items())
+    charts = "".join(
+        f'<div class="{width}">{draw_cost_chart(decision, frame)}</div>' for width, frame in FRAMES.items()
+    )
     return (
         f'<section><h2>Quality against cost</h2><p class="note">{note}</p><div class="figure">{charts}</div></section>'
     )
@@ -94,34 +97,36 @@ def write_cost_section(decision: "Decision") -> str:
 def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
     """The chart; below it a key to the numbers, if not all names fit into the chart."""
     recommendation = decision.recommendation
-    first = [
+    named_first = [
         name for name in (recommendation.best, find_baseline(decision), recommendation.cheapest) if name is not None
     ]
     chart = draw_quality_against_cost(
-        decision.figures, recommendation.front, recommendation.unit, recommendation.measure_name, first, frame
+        decision.figures, recommendation.front, recommendation.unit, recommendation.measure_name, named_first, frame
     )
     if NUMBER_CLASS not in chart:
         return chart
-    kinds = [(figure.name, get_colour_class(number)) for number, figure in enumerate(decision.figures) if figure.n]
-    names = "".join(f'<li class="{kind}">{escape(name)}</li>' for name, kind in kinds)
+    name_classes = [
+        (figure.name, get_colour_class(number)) for number, figure in enumerate(decision.figures) if figure.n
+    ]
+    names = "".join(f'<li class="{colour}">{escape(name)}</li>' for name, colour in name_classes)
     return f'{chart}<ol class="names">{names}</ol>'
 
 
 def find_baseline(decision: "Decision") -> str | None:
-    """The method that the others of the first group are compared with."""
+    """The method that the first comparison measures the others against; None without a comparison."""
     return next((comparison["baseline"] for comparison in decision.scores.comparisons), None)
 
 
-def write_table(decision: "Decision") -> str:
+def render_table(decision: "Decision") -> str:
     """One row for each method; columns that are empty for every method are left out."""
     rows = [make_table_row(decision, figure) for figure in decision.figures]
     shown_titles = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
     recommendation = decision.recommendation
-    mark = "recommended" if recommendation.equals else "best"
+    label = "recommended" if recommendation.equals else "best"
     lines = "".join(
-        write_table_line(
-            [row[title] for title in shown_titles], mark=mark if figure.name == recommendation.cheapest else ""
+        render_table_line(
+            [row[title] for title in shown_titles], label=label if figure.name == recommendation.cheapest else ""
         )
         for figure, row in zip(decision.figures, rows, strict=True)
     )
@@ -131,10 +136,12 @@ def write_table(decision: "Decision") -> str:
     )
 
 
-def write_table_line(cells: Sequence[str], *, mark: str) -> str:
-    """A row of the table; `mark` stands behind the method's name."""
-    chosen, behind = (' class="chosen"', f' data-mark="{mark}"') if mark else ("", "")
-    return f"<tr{chosen}><td{behind}>{cells[0]}</td>{''.join(f'<td>{cell}</td>' for cell in cells[1:])}</tr>"
+def render_table_line(cells: Sequence[str], *, label: str) -> str:
+    """A row of the table; `label`, if it is not empty, is shown after the method's name."""
+    row_class, label_attribute = (' class="chosen"', f' data-mark="{label}"') if label else ("", "")
+    return (
+        f"<tr{row_class}><td{label_attribute}>{cells[0]}</td>{''.join(f'<td>{cell}</td>' for cell in cells[1:])}</tr>"
+    )
 
 
 def make_table_row(decision: "Decision", figure: Figures) -> dict[str, str]:
@@ -185,7 +192,7 @@ def format_number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
-def write_race_section(decision: "Decision") -> str:
+def render_race_section(decision: "Decision") -> str:
     """How many questions every method of a race was asked; nothing without a race."""
     race = decision.scores.race
     if race is None:
@@ -193,17 +200,17 @@ def write_race_section(decision: "Decision") -> str:
     head = "".join(f'<th scope="col">{title}</th>' for title in ("method", "asked", TITLE_OF_MEASURE[race.measure], ""))
     rows = "".join(
         f"<tr><td>{escape(standing.method)}</td><td>{standing.asked:,} of {race.questions:,}</td>"
-        f"<td>{describe_standing(standing)}</td><td>{'dropped' if standing.dropped else 'in it to the end'}</td></tr>"
+        f"<td>{describe_standing(standing)}</td><td>{'dropped' if standing.dropped else 'kept to the end'}</td></tr>"
         for standing in sort_standings(race.standings.values())
     )
     note = "The questions that each method was asked; the intervals hold at every moment of the race."
     return (
-        f'<section><h2>Who was dropped when</h2><p class="note">{note}</p><div class="scroll"><table>'
+        f'<section><h2>When methods were dropped</h2><p class="note">{note}</p><div class="scroll"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
     )
 
 
-def write_bar_section(decision: "Decision") -> str:
+def render_bar_section(decision: "Decision") -> str:
     """For each method: right, wrong and unknown answers, right answers lost in the vote, calls and tokens."""
     lost = [(name, 100 * (row["not_majority"] or 0.0)) for name, row in decision.scores.summary.items()]
     panels = {"Right, wrong, unknown": f"{SHARES_KEY}{draw_share_bars(decision.figures)}"}
@@ -212,7 +219,7 @@ def write_bar_section(decision: "Decision") -> str:
     panels["Calls for a question"] = draw_single_bars([(figure.name, figure.calls) for figure in decision.figures], 1)
     panels["Tokens for a question"] = draw_single_bars([(figure.name, figure.tokens) for figure in decision.figures], 0)
     boxes = "".join(f"<div><h3>{title}</h3>{inside}</div>" for title, inside in panels.items())
-    return f'<section><h2>What comes of it, and what it takes</h2><div class="bars">{boxes}</div></section>'
+    return f'<section><h2>Answers, calls and tokens</h2><div class="bars">{boxes}</div></section>'
 
 
 def draw_share_bars(figures: Iterable[Figures]) -> str:
@@ -243,7 +250,7 @@ def draw_bar(name: str, inside: str, label: str) -> str:
     return f'<div class="bar"><span>{escape(name)}</span><span class="track">{inside}</span><span>{label}</span></div>'
 
 
-def write_confidence_section(decision: "Decision") -> str:
+def render_confidence_section(decision: "Decision") -> str:
     """Risk against coverage, for the methods that state a confidence."""
     calibrations, names = decision.calibrations, [figure.name for figure in decision.figures]
     if not calibrations:
@@ -254,7 +261,8 @@ def write_confidence_section(decision: "Decision") -> str:
         for name, number in ((name, names.index(name)) for name in calibrations)
     )
     charts = "".join(
-        f'<div class="{kind}">{draw_risk_coverage(calibrations, names, frame)}</div>' for kind, frame in FRAMES.items()
+        f'<div class="{width}">{draw_risk_coverage(calibrations, names, frame)}</div>'
+        for width, frame in FRAMES.items()
     )
     titles = ("method", "answers with a confidence", "wrong", "AURC", "chance", "perfect order", "ECE")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
@@ -266,15 +274,15 @@ def write_confidence_section(decision: "Decision") -> str:
     )
     return (
         '<section><h2>Does it know when it is right?</h2><p class="note">The share of wrong answers if a method '
-        "answers only the questions of which it is most sure, more of them from left to right. The lower the curve, "
-        "the more its confidence is worth. A curve ends where "
-        f"the method says unknown. {escape(EXPLAIN_CONFIDENCE)}</p>"
+        "answers only the questions of which it is most sure; from left to right it answers more of them. The lower "
+        "the curve, the more its confidence is worth. A curve ends where "
+        f"the method says unknown. {escape(CONFIDENCE_EXPLANATION)}</p>"
         f'<p class="key lines">{key}</p><div class="figure">{charts}</div>'
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'
     )
 
 
-def write_spending_section(decision: "Decision") -> str:
+def render_spending_section(decision: "Decision") -> str:
     sentences = [
         *describe_spending(decision),
         describe_savings(decision),
@@ -286,5 +294,5 @@ def write_spending_section(decision: "Decision") -> str:
 
 
 def read_asset(name: str) -> str:
-    """A file of the page."""
+    """The text of a file in the folder assets/."""
     return (ASSETS / name).read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
     from quorum.evaluation.run.race_result import RaceResult, Standing
 
-EXPLAIN_CONFIDENCE = (
+CONFIDENCE_EXPLANATION = (
     "AURC is the share of wrong answers, averaged over all coverages, when the surest questions are answered first: "
     "lower is better, and a confidence that says nothing has the value under chance. ECE is the mean gap between the "
     "stated confidence and the share that is right: 0 is perfect."
@@ -150,20 +150,20 @@ def write_markdown(decision: "Decision") -> str:
     lines += ["", "## All methods", "", *write_methods_table(decision), ""]
     lines += ["## Right, wrong, unknown", "", *write_share_bars(decision), ""]
     if decision.scores.race is not None:
-        lines += ["## Who was dropped when", "", *write_race_table(decision.scores.race), ""]
+        lines += ["## When methods were dropped", "", *write_race_table(decision.scores.race), ""]
     if decision.calibrations:
         lines += [
             "## Confidence",
             "",
-            EXPLAIN_CONFIDENCE,
+            CONFIDENCE_EXPLANATION,
             "",
             "| method | answers with a confidence | AURC | chance | ECE |",
             "| --- | --: | --: | --: | --: |",
         ]
         lines += [
-            f"| {escape_markdown(name)} | {sentence.n:,} of {sentence.of:,} | {sentence.area:.3f} | "
-            f"{sentence.chance:.3f} | {sentence.ece:.3f} |"
-            for name, sentence in decision.calibrations.items()
+            f"| {escape_markdown(name)} | {calibration.n:,} of {calibration.of:,} | {calibration.area:.3f} | "
+            f"{calibration.chance:.3f} | {calibration.ece:.3f} |"
+            for name, calibration in decision.calibrations.items()
         ]
         lines.append("")
     lines += ["## What this comparison took", ""]
@@ -205,7 +205,7 @@ def write_race_table(race: "RaceResult") -> Iterator[str]:
     for standing in sort_standings(race.standings.values()):
         asked_words, state = (
             f"{standing.asked:,} of {race.questions:,}",
-            "dropped" if standing.dropped else "in it to the end",
+            "dropped" if standing.dropped else "kept to the end",
         )
         yield f"| {escape_markdown(standing.method)} | {asked_words} | {describe_standing(standing)} | {state} |"
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.compare.recommendation import NAME_OF_MEASURE
-from quorum.evaluation.report.page import read_asset, write_body
+from quorum.evaluation.report.page import read_asset, render_body
 from quorum.evaluation.report.questions import (
     QUESTIONS_PER_CHUNK,
     escape_script_json,
@@ -78,7 +78,7 @@ def make_page(decision: "Decision", index: str) -> str:
     return Template(read_asset("report.html")).substitute(
         title=escape(f"Quorum: {decision.recommendation.sentences[0]}"),
         style=read_asset("report.css"),
-        body=write_body(decision),
+        body=render_body(decision),
         index=index,
         script=script,
         script_hash=base64.b64encode(sha256(script.encode()).digest()).decode(),

@@ -60,7 +60,13 @@ class Questioner:
         seconds = time.perf_counter() - started if watch is None else watch.seconds_alone()
         if details is not None and watch is not None:
             details.append(make_detail(record["id"], column.name, result, watch))
-        row = partial(make_answered_row, pool=column.counts_votes, seconds=seconds, stored=stored.count, keep=self.keep)
+        row = partial(
+            make_answered_row,
+            all_votes_known=column.counts_votes,
+            seconds=seconds,
+            stored_calls=stored.count,
+            keep=self.keep,
+        )
         return await asyncio.to_thread(row, record, column.name, context.answer_type, result)
 
 

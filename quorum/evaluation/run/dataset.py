@@ -15,7 +15,7 @@ from quorum.core.labels import LABELS
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
-from quorum.evaluation.run.tasks import find_common_task, get_stated_task, guess_task, infer_labels, read_group
+from quorum.evaluation.run.tasks import find_common_task, get_stated_task, guess_task, infer_labels, read_document_group
 
 LOG = logging.getLogger("quorum")
 MOST_NAMED_RECORDS = 5  # how many skipped records are named
@@ -29,7 +29,7 @@ class DataSet:
     number of passages that a question brings. skipped: broken records that were skipped on request. without: ids of
     questions that are not asked. golds: gold passages for questions that do not bring them; the questions' records then
     carry these. seed: the questions come in a random order that it draws; None: in the file's order. by_group: in that
-    order the questions of one group (`read_group`) stay together.
+    order the questions of one group (`read_document_group`) stay together.
     """
 
     path: Path
@@ -74,7 +74,7 @@ def group_records(records: Sequence[Record], *, by_group: bool) -> list[list[Rec
     """The records of each group, in their order; without `by_group`, or without a group, each record alone."""
     units: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        name = read_group(record) if by_group else None
+        name = read_document_group(record) if by_group else None
         units.setdefault(("question", record["id"]) if name is None else ("group", name), []).append(record)
     return list(units.values())
 

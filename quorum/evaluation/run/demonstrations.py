@@ -14,10 +14,11 @@ from quorum.evaluation.run.dataset import DataSet
 def draw_shots(
     pool: Path, dataset: DataSet, folder: Path, *, shots: Sequence[int], draws: int
 ) -> list[tuple[str, str]]:
-    """(label, file) of `draws` random sets of each size, written to `folder`; the same pool gives the same sets.
+    """Write `draws` random sets of examples for each size to `folder`; return (label, file) of each.
 
-    The pool holds JSON lines of question and answer, or of question and answers; the first answer is used. Questions of
-    the data set are left out. Raises `SetupError` if too few remain. A smaller set is the beginning of a larger one.
+    pool: JSON lines of question and answer, or of question and answers, of which the first is used. Questions of the
+    data set are left out; raises `SetupError` if too few remain. The same pool always gives the same sets, and the
+    smaller sets of a draw are the beginnings of its larger ones.
     """
     asked_questions = {normalize(record["question"]) for record in dataset.questions()}
     pairs = [pair for pair in read_examples(pool) if normalize(pair["question"]) not in asked_questions]

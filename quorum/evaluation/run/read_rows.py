@@ -58,12 +58,12 @@ def find_problem(row: dict[str, Any]) -> str:
         if not isinstance(row.get(name), str):
             return f"its {name} is missing or no text"
     for name, value in row.items():
-        if name in hints and value is not None and not is_of(value, hints[name]):
+        if name in hints and value is not None and not has_type(value, hints[name]):
             return f"its {name} is of a wrong type"
     return ""
 
 
-def is_of(value: Any, hint: Any) -> bool:
+def has_type(value: Any, hint: Any) -> bool:
     """Whether a JSON value fits a field. A number may also be given as true or false."""
     kinds = get_args(hint) if get_origin(hint) not in (list, None) else (hint,)
     for kind in kinds:

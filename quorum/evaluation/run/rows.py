@@ -8,7 +8,7 @@ from quorum.datasets.records import Record
 from quorum.evaluation.metrics.answers import Reference
 from quorum.evaluation.metrics.registry import list_metrics, list_plugin_metrics, score_result
 from quorum.evaluation.run.column_scores import Row
-from quorum.evaluation.run.tasks import list_articles, read_group, read_groups
+from quorum.evaluation.run.tasks import list_articles, read_answer_groups, read_document_group
 
 
 def make_answered_row(
@@ -17,21 +17,24 @@ def make_answered_row(
     task: str,
     result: Result,
     *,
-    pool: bool,
+    all_votes_known: bool,
     seconds: float,
-    stored: int = 0,
+    stored_calls: int = 0,
     keep: Sequence[str] = (),
 ) -> Row:
-    """The line for a question that was answered. pool: whether all answers in the vote are known; stored: how many
-    calls the journal, or an equal call of another method, had already answered.
+    """The line for a question that was answered.
+
+    all_votes_known: whether the result holds every vote, so that measures of the vote can be computed. stored_calls:
+    the calls that needed no request, because the journal or another method's equal call already had the reply.
+    keep: keys of the result to add to the line.
     """
-    reference = Reference(answers=record["answers"], gold=record["gold"], groups=read_groups(record), task=task)
+    reference = Reference(answers=record["answers"], gold=record["gold"], groups=read_answer_groups(record), task=task)
     if articles := list_articles(record):
         reference["articles"] = articles
     scores = score_result(result, reference)
     for measure in ("not_majority", "gold_in_pool"):
-        scores[measure] = bool(scores[measure]) if pool else None
-    if not pool and result.get("candidates") is None:
+        scores[measure] = bool(scores[measure]) if all_votes_known else None
+    if not all_votes_known and result.get("candidates") is None:
         scores["oracle"] = scores["oracle_f1"] = None
     usage = list((result.get("usage") or {}).values())
     row: dict[str, Any] = {
@@ -56,7 +59,7 @@ def make_answered_row(
         "not_greedy": bool(result.get("not_greedy")),
         "dropped": result.get("dropped") or 0,
         "seconds": round(seconds, 4),
-        "stored": stored,
+        "stored": stored_calls,
         "error": None,
         **describe_group(record),
     }
@@ -95,7 +98,7 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
 
 def describe_group(record: Record) -> dict[str, str]:
     """The group of the question, if the data name one."""
-    name = read_group(record)
+    name = read_document_group(record)
     return {} if name is None else {"group": name}
 
 

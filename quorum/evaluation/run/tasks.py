@@ -51,7 +51,7 @@ def get_stated_task(record: Record) -> str | None:
     return stated
 
 
-def read_group(record: Record) -> str | None:
+def read_document_group(record: Record) -> str | None:
     """The document or conversation that a question belongs to: `meta.group`, else `meta.conversation` or
     `meta.document`; None if the data name none.
     """
@@ -60,7 +60,7 @@ def read_group(record: Record) -> str | None:
     return next((str(name) for name in named if isinstance(name, str | int) and str(name).strip()), None)
 
 
-def read_groups(record: Record) -> list[list[str]]:
+def read_answer_groups(record: Record) -> list[list[str]]:
     """`meta.short_answers`: the short answers of each part of a long answer (ASQA); any value but a list is none."""
     groups = (record.get("meta") or {}).get("short_answers")
     if not isinstance(groups, list):

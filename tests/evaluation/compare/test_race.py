@@ -100,7 +100,7 @@ async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_se
     assert "at most 5%" in words[2]
     page = (decision.scores.folder / "report.html").read_text(encoding="utf-8")
     text = (decision.scores.folder / "report.md").read_text(encoding="utf-8")
-    assert all("Who was dropped when" in item and f"{first} of {QUESTIONS}" in item for item in (page, text))
+    assert all("When methods were dropped" in item and f"{first} of {QUESTIONS}" in item for item in (page, text))
     content = json.loads((decision.scores.folder / "race.json").read_text(encoding="utf-8"))
     assert (content["seed"], content["mode"], content["survivors"]) == (0, "questions", ["concat[k=3]"])
     config = json.loads((decision.scores.folder / "config.json").read_text(encoding="utf-8"))

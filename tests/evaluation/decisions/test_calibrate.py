@@ -10,7 +10,7 @@ from quorum_command import Quorum
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.decisions.calibrate import calibrate_methods, describe_file
+from quorum.evaluation.decisions.calibrate import calibrate_methods, make_calibration_file
 from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.graphs import answer, answer_sync
 from quorum.graphs.post_fusion import graph as post_fusion
@@ -34,8 +34,8 @@ def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(res
     result = calibrated[0].threshold
     assert result is not None
     assert 0.5 < result.value <= 0.7  # from 0.7 on nothing is wrong
-    assert result.of == 240
-    written = describe_file(read, calibrated[0], 0.1, 0.05)
+    assert result.questions == 240
+    written = make_calibration_file(read, calibrated[0], 0.1, 0.05)
     assert (written["method"], written["answer_from"], written["confidence"]) == ("post_fusion", result.value, 0.95)
     assert written["settings"]["k"] == 2
     assert "answer_type" not in written["settings"]
@@ -117,7 +117,7 @@ async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_
     read = read_results(results)
     file = results / "calibration.json"
     calibrated = calibrate_methods(read, 0.1, 0.05, "post_fusion")[0]
-    file.write_text(json.dumps(describe_file(read, calibrated, 0.1, 0.05)), encoding="utf-8")
+    file.write_text(json.dumps(make_calibration_file(read, calibrated, 0.1, 0.05)), encoding="utf-8")
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     context = Context(**CONTEXT, calibration=str(file))
     question = {"question": "Which colour?", "given": GIVEN_PASSAGES}

@@ -93,5 +93,5 @@ def test_a_method_that_was_not_asked_everything_is_left_out(results: Path) -> No
     file = results / "results.jsonl"
     lines = [line for line in file.read_text().splitlines() if '"q7", "method": "sure"' not in line]
     file.write_text("\n".join(lines) + "\n")
-    assert read_results(results).complete == ("concat", "concat_pf")
+    assert read_results(results).complete_methods == ("concat", "concat_pf")
     assert compose(read_results(results), Guarantee(lose_at_most=0.08)).best == "concat_pf"

@@ -171,7 +171,7 @@ def check_analysis(experiment: Experiment, folder: Path) -> None:
     panels = json.loads((folder / "analysis.json").read_text())
     for measure in set(experiment.measures) - NOT_HERE:
         ours = find_panel(panels, f"{paper_figures.TITLE_OF_MEASURE[measure]}: ours")["rows"]
-        kind = str if measure in paper_figures.COUNT_MEASURES else list
+        kind = str if measure in paper_figures.PLAIN_MEAN_MEASURES else list
         assert any(isinstance(row["ours"], kind) for row in ours), measure
     for analysis in experiment.analyses:
         rows = find_panel(panels, TITLES[analysis].partition("{n}")[2] or TITLES[analysis])["rows"]

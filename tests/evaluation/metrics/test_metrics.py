@@ -22,8 +22,8 @@ from quorum.evaluation.metrics.registry import METRICS
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
 
 
-def score(outputs: Result, answers: list[str], **given: Any) -> dict[str, Any]:
-    return registry.score_result(outputs, Reference(answers=answers, **given))
+def score(outputs: Result, answers: list[str], **reference: Any) -> dict[str, Any]:
+    return registry.score_result(outputs, Reference(answers=answers, **reference))
 
 
 def result(answer: str, unknown: bool = False, votes: list[str] | None = None) -> Result:
@@ -67,9 +67,9 @@ def test_the_words_of_a_refusal_score_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "votes", "in_pool", "lost"),
+    ("answer", "votes", "in_pool", "outvoted"),
     [
-        ("Rome", ["Rome", "Paris", "Rome"], True, True),  # the right answer was there and lost
+        ("Rome", ["Rome", "Paris", "Rome"], True, True),  # the right answer had a vote, and lost
         ("Paris", ["Paris", "the paris", "Rome"], True, False),
         ("Rome", ["Rome", "?"], False, False),
         ("unknown", ["?", "?"], False, False),
@@ -77,10 +77,10 @@ def test_the_words_of_a_refusal_score_zero() -> None:
     ],
 )
 def test_gold_in_pool_and_not_majority_count_over_the_votes(
-    answer: str, votes: list[str], in_pool: bool, lost: bool
+    answer: str, votes: list[str], in_pool: bool, outvoted: bool
 ) -> None:
     scores = score(result(answer, unknown=answer == "unknown", votes=votes), ["Paris"])
-    assert (scores["gold_in_pool"], scores["not_majority"]) == (in_pool, lost)
+    assert (scores["gold_in_pool"], scores["not_majority"]) == (in_pool, outvoted)
 
 
 def test_without_votes_there_is_no_pool() -> None:
@@ -124,19 +124,21 @@ def test_the_label_for_too_little_information_is_an_answer() -> None:
     ("candidates", "votes", "best"),
     [
         (["Rome", "Paris"], None, True),
-        (["Rome"], ["Paris"], False),  # what was chosen from counts
+        (["Rome"], ["Paris"], False),  # with candidates, the votes do not count
         (None, ["Rome", "Paris"], True),
         (None, None, None),
     ],
 )
-def test_the_oracle_chooses_best(candidates: list[str] | None, votes: list[str] | None, best: bool | None) -> None:
+def test_the_oracle_is_right_if_any_candidate_or_vote_is(
+    candidates: list[str] | None, votes: list[str] | None, best: bool | None
+) -> None:
     outputs = result("Rome", votes=votes)
     outputs["candidates"] = candidates
     assert oracle(outputs, Reference(answers=["Paris"])) is best
 
 
 @pytest.mark.parametrize(
-    ("answer", "gold", "value"),  # as rouge_score 0.1.2 has them (rougeL, no stemmer)
+    ("answer", "gold", "value"),  # the values are those of rouge_score 0.1.2 (rougeL, no stemmer)
     [
         ("The first expedition was Amundsen's, in 1911.",
          "It was Roald Amundsen who led the first expedition in December 1911.", 0.5),
@@ -148,13 +150,13 @@ def test_the_oracle_chooses_best(candidates: list[str] | None, votes: list[str] 
         ("one two three four five six seven", "seven six five four three two one", 0.142857),
     ],
 )  # fmt: skip
-def test_rouge_l_is_that_of_rouge_score(answer: str, gold: str, value: float) -> None:
+def test_rouge_l_equals_that_of_the_rouge_score_package(answer: str, gold: str, value: float) -> None:
     score = rouge_l(result(answer), Reference(answers=["other words", gold], task="long"))
     assert score == pytest.approx(value, abs=1e-6)
     assert rouge_l(result(answer), Reference(answers=[gold], task="short")) is None
 
 
-def test_str_em_is_the_share_of_the_groups_found() -> None:
+def test_str_em_is_the_share_of_answer_groups_found_in_the_text() -> None:
     groups = [["14 December 1911", "December 14, 1911"], ["Scott"], ["US"]]
     answer = result("Amundsen was there on December 14, 1911; Scott must have known.")
     assert str_em(answer, Reference(answers=[], groups=groups)) == pytest.approx(2 / 3)
@@ -202,11 +204,11 @@ def test_measures_agree_with_one_another(answer: str, golds: list[str], votes: l
         ("It was built by Ada Korn in 1874.", ["Ada Korn"], 1.0),
         ("You must go.", ["US"], 0.0),
         ("The U.S. did.", ["US"], 1.0),
-        ("The", ["the"], 1.0),  # nothing is left of it after normalisation, and exact match counts it
+        ("The", ["the"], 1.0),  # both normalise to an empty text, which is an exact match
         ("Someone", [], 0.0),
     ],
 )
-def test_contains_is_a_gold_answer_on_word_boundaries(answer: str, golds: list[str], expected: float) -> None:
+def test_contains_finds_a_gold_answer_at_word_boundaries(answer: str, golds: list[str], expected: float) -> None:
     outputs: Any = {"answer": answer, "unknown": False}
     assert contains(outputs, Reference(answers=golds)) == expected
     for task in ("yes_no", "label", "long", "dialogue"):
@@ -218,11 +220,11 @@ def test_the_words_of_a_refusal_contain_nothing() -> None:
     assert (contains(outputs, Reference(answers=["who"])), contains(outputs, Reference(answers=[]))) == (0.0, 1.0)
 
 
-def test_sentences_that_exact_match_counts_as_wrong_are_reported() -> None:
+def test_wordy_answers_that_exact_match_counts_as_wrong_are_reported() -> None:
     wordy = {"em": 0.05, "contains": 0.4}
-    words = describe_wordy_answers({"concat": wordy, "sure": {"em": 0.3, "contains": 0.4}, "cot": {"em": None}}) or ""
-    assert words.startswith("concat: 40.0% of the answers contain a gold answer, 5.0% equal one. ")
-    assert "--set shorten=auto" in words
-    assert "--judge" in words
-    assert "sure" not in words
+    message = describe_wordy_answers({"concat": wordy, "sure": {"em": 0.3, "contains": 0.4}, "cot": {"em": None}}) or ""
+    assert message.startswith("concat: 40.0% of the answers contain a gold answer, 5.0% equal one. ")
+    assert "--set shorten=auto" in message
+    assert "--judge" in message
+    assert "sure" not in message
     assert describe_wordy_answers({"concat": {"em": 0.3, "contains": 0.4}}) is None

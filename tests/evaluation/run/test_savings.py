@@ -3,8 +3,8 @@
 from hashlib import sha256
 from pathlib import Path
 
+from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, Request
-from tower import PASSAGES, QUESTION
 
 from benchmarks.harness import make_questions
 from benchmarks.replies import recognise_prompt, write_reply

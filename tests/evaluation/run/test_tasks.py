@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tower import PASSAGES
+from method_fixtures import PASSAGES
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError

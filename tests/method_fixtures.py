@@ -25,7 +25,7 @@ def make_runtime(model: ScriptedModel | None = None, **settings: Any) -> Runtime
     return Runtime(context=Context(model=model or ScriptedModel(), **settings))
 
 
-def make_readers(*answers: str | list[str]) -> ScriptedModel:
+def script_passage_answers(*answers: str | list[str]) -> ScriptedModel:
     """A scripted model with one reply for each passage; a list holds several samples."""
     model = ScriptedModel()
     for number, reply in enumerate(answers, start=1):
