@@ -117,7 +117,14 @@ def run(
 
     def command(name: str, *more: str) -> tuple[int, str, str]:
         options = [item.format(pool=pool, prices=prices) for item in OPTIONS.get(name, ())]
-        common = ["--model", "openai:test", "--out", str(tmp_path / "out"), "--set", "attempts=1"]
+        common = [
+            "--model",
+            "openai:test",
+            "--out",
+            str(tmp_path / "out"),
+            "--set",
+            "attempts=3",
+        ]  # a busy machine loses a connection at times
         try:
             main(["experiment", name, str(questions), *common, *options, *more])
             code: Any = 0
