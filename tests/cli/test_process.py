@@ -25,6 +25,18 @@ def passages(tmp_path: Path) -> str:
     return str(path)
 
 
+def test_the_package_is_run_as_the_command(environment: dict[str, str]) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "quorum", "methods", "no_such_method"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("quorum: ")
+
+
 @pytest.mark.parametrize(("option", "shown"), [("--help", "eval"), ("--version", "quorum 0.")])
 def test_help_and_version_import_nothing_heavy(option: str, shown: str, environment: dict[str, str]) -> None:
     script = (
