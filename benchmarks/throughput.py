@@ -28,25 +28,27 @@ def measure_method(server: Control, method: str, options: argparse.Namespace, fo
     data = write_question_file(folder, options.questions, 5)
     calls_at_once = options.calls or 2 * options.slots
     context = Context(model=MODEL, concurrency=calls_at_once, journal=str(folder / f"{method}.sqlite"))
-    afresh = replace(context, journal=str(folder / "second.sqlite"))  # holds nothing: every call is made
+    empty_journal_context = replace(context, journal=str(folder / "second.sqlite"))  # no stored reply
 
-    async def timed() -> float:
+    async def time_evaluation() -> float:
         await evaluate(
             Options(data=data, out=folder / f"{method}-first", limit=options.slots), parse_methods(method, context)
         )
         server.behave(latency=options.latency, slots=options.slots, concat_unknown=0.3)
         begin = time.perf_counter()
-        await evaluate(Options(data=data, out=folder / method, concurrency=64), parse_methods(method, afresh))
+        await evaluate(
+            Options(data=data, out=folder / method, concurrency=64), parse_methods(method, empty_journal_context)
+        )
         return time.perf_counter() - begin
 
     server.behave()
-    seconds = asyncio.run(timed())
-    counted = server.stats()
-    calls = sum(counted["calls"].values())
+    seconds = asyncio.run(time_evaluation())
+    counts = server.stats()
+    calls = sum(counts["calls"].values())
     bound = calls * options.latency / options.slots
     return {
         "calls": calls,
-        "most_at_once": counted["most_at_once"],
+        "most_at_once": counts["most_at_once"],
         "bound_s": round(bound, 2),
         "seconds": round(seconds, 2),
         "share": round(bound / seconds, 4),

@@ -8,18 +8,18 @@ from quorum.core.labels import is_verdict
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import contains_answer, is_unknown, normalize
 
-CLAIMED_TYPES = ("yes_no", "label", "long", "dialogue")  # types of answers that no passage contains word for word
+UNQUOTABLE_TYPES = ("yes_no", "label", "long", "dialogue")  # types of answers that no passage contains word for word
 
 
 def find_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
     """The passages that contain the answer, in their order, each with the span of its first verbatim occurrence.
 
-    The span is null if the passage contains the answer in other words for the same (after normalisation, by the key of
-    a vote) or in its title. Verdicts and labels have no evidence.
+    The span is null if the passage contains the answer only in its title, or only after normalisation, as a vote
+    compares answers. Verdicts and labels have no evidence.
     """
-    if is_unknown(answer) or has_no_evidence(answer):
+    if is_unknown(answer) or is_unquotable(answer):
         return []
-    return [support for passage in passages if (support := find_support(answer, passage))]
+    return [support for passage in passages if (support := find_passage_evidence(answer, passage))]
 
 
 def split_voters(
@@ -32,29 +32,29 @@ def split_voters(
     """
     evidence: list[Evidence] = []
     unsupported: list[str] = []
-    is_claim = has_no_evidence(answer) or answer_type in CLAIMED_TYPES
+    has_no_quote = is_unquotable(answer) or answer_type in UNQUOTABLE_TYPES
     for voted_answer, passage in voters:
-        place = None if is_claim else find_span(answer, passage["text"]) or find_span(voted_answer, passage["text"])
-        if is_claim or place or find_support(answer, passage):
+        place = None if has_no_quote else find_span(answer, passage["text"]) or find_span(voted_answer, passage["text"])
+        if has_no_quote or place or find_passage_evidence(answer, passage):
             evidence.append(make_evidence(place, passage))
         else:
             unsupported.append(passage["id"])
     return evidence, unsupported
 
 
-def is_claimed(result: Result) -> bool:
-    """Whether the evidence is the method's word alone: it voted for an answer that none of the passages contains."""
+def has_unquoted_evidence(result: Result) -> bool:
+    """Whether the evidence quotes nothing: the method voted for an answer that none of the passages contains."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     cited = [passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages]
-    return bool(cited) and (has_no_evidence(result["answer"]) or not find_evidence(result["answer"], cited))
+    return bool(cited) and (is_unquotable(result["answer"]) or not find_evidence(result["answer"], cited))
 
 
-def has_no_evidence(answer: str) -> bool:
+def is_unquotable(answer: str) -> bool:
     """Whether no passage can contain the answer: a verdict, or nothing that remains after normalisation."""
     return normalize(answer) == "" or is_verdict(answer)
 
 
-def find_support(answer: str, passage: Passage) -> Evidence | None:
+def find_passage_evidence(answer: str, passage: Passage) -> Evidence | None:
     """The evidence that one passage gives, or None if it does not contain the answer."""
     place = find_span(answer, passage["text"])
     texts = (passage["text"], passage["title"])
@@ -63,7 +63,7 @@ def find_support(answer: str, passage: Passage) -> Evidence | None:
 
 
 def make_evidence(place: tuple[int, int] | None, passage: Passage) -> Evidence:
-    """Evidence with a span, or without one for None."""
+    """Evidence with the span `place`, or with a null span if that is None."""
     start, end = place or (None, None)
     return Evidence(passage=passage["id"], start=start, end=end)
 
@@ -83,5 +83,8 @@ def find_span(answer: str, text: str) -> tuple[int, int] | None:
 
 
 def make_word_boundary(character: str, boundary: str) -> str:
-    """The boundary, if the character is a letter or digit of a script with spaces between words (those before Thai)."""
+    """The boundary, if the character is a letter or digit of a script that puts spaces between words.
+
+    In Unicode these are the scripts before Thai.
+    """
     return boundary if character.isalnum() and ord(character) < 0x0E00 else ""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.integer[Any]]
-AT_ONCE = 4_000_000  # tokens that are counted together, which takes about 100 MB
+TOKENS_AT_ONCE = 4_000_000  # tokens that are counted together, which takes about 100 MB
 ARRAY_NAMES = ("scores", "texts", "starts")
 
 
@@ -83,7 +83,7 @@ def count_tokens(numbers: Integers, lengths: Integers) -> tuple[Integers, Intege
     keys, counts, begin = [], [], 0
     while begin < texts:  # some texts at a time, because sorting needs several times their memory
         first = ends[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, first + AT_ONCE, side="right")))
+        end = max(begin + 1, int(np.searchsorted(ends, first + TOKENS_AT_ONCE, side="right")))
         places = np.repeat(np.arange(begin, end), lengths[begin:end])
         key, count = np.unique(numbers[first : ends[end - 1]].astype(np.int64) * texts + places, return_counts=True)
         keys.append(key)

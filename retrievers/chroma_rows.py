@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from chromadb.api import ClientAPI
     from chromadb.api.models.Collection import Collection
 
-AT_ONCE = 1000  # rows of one call of Chroma
+ROWS_PER_CALL = 1000  # rows of one call of Chroma
 
 
 @dataclass
@@ -37,12 +37,12 @@ class Changes:
 
 
 def split_batches(items: list[Any]) -> Iterator[list[Any]]:
-    return (items[i : i + AT_ONCE] for i in range(0, len(items), AT_ONCE))
+    return (items[i : i + ROWS_PER_CALL] for i in range(0, len(items), ROWS_PER_CALL))
 
 
 def list_names(client: "ClientAPI") -> list[str]:
     names: list[str] = []
-    while page := client.list_collections(limit=AT_ONCE, offset=len(names)):
+    while page := client.list_collections(limit=ROWS_PER_CALL, offset=len(names)):
         names += [collection.name for collection in page]
     return sorted(names)
 
@@ -50,7 +50,7 @@ def list_names(client: "ClientAPI") -> list[str]:
 def read_rows(collection: "Collection", parts: list[Any]) -> Iterator[dict[str, Any]]:
     """Every row of a collection, read a page at a time."""
     offset = 0
-    while (page := collection.get(limit=AT_ONCE, offset=offset, include=parts))["ids"]:
+    while (page := collection.get(limit=ROWS_PER_CALL, offset=offset, include=parts))["ids"]:
         offset += len(page["ids"])
         documents = page["documents"] or [""] * len(page["ids"])
         for id_, metadata, document in zip(page["ids"], page["metadatas"] or [], documents, strict=True):

@@ -19,14 +19,14 @@ from quorum.core.private_files import make_private_file
 
 CACHE_FILE = "embeddings.sqlite3"
 LARGEST_CACHE = 4_000_000_000  # bytes; then the oldest half of the vectors is dropped
-AT_ONCE = 500  # keys of one query
+KEYS_PER_QUERY = 500  # keys of one query
 LOG = logging.getLogger("quorum")
 
 
 class CachedEmbeddings(Embeddings):
     """Embeddings that look up each text in a cache first. Passages are cached, questions are not.
 
-    create: makes the model; it is called when the first text is not in the cache. name: of the embeddings, with all
+    create: makes the model; called when a text is not in the cache. name: the name of the embeddings, including all
     that their vectors depend on. folder: where the cache is. If the cache cannot be used, every text is embedded.
     """
 
@@ -36,7 +36,7 @@ class CachedEmbeddings(Embeddings):
 
     @property
     def similarity(self) -> str | None:
-        """The model's own, "dot" or None."""
+        """The similarity that the model is made for, "dot", or None if it states none."""
         return getattr(self.create(), "similarity", None)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -64,10 +64,10 @@ class CachedEmbeddings(Embeddings):
             return vectors
         try:
             with closing(self.connect()) as database:
-                for begin in range(0, len(keys), AT_ONCE):
-                    some = keys[begin : begin + AT_ONCE]
-                    marks = ",".join("?" * len(some))
-                    rows = database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", some)
+                for begin in range(0, len(keys), KEYS_PER_QUERY):
+                    batch = keys[begin : begin + KEYS_PER_QUERY]
+                    placeholders = ",".join("?" * len(batch))
+                    rows = database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({placeholders})", batch)
                     vectors |= {bytes(key): np.frombuffer(vector, dtype="<f4") for key, vector in rows}
         except (sqlite3.Error, ValueError) as error:
             self.give_up(error)

@@ -31,7 +31,7 @@ from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.models.tracing import TraceClient, clean_value, hides_passages
 
-AT_ONCE = 100  # rows, or examples that are looked up
+ROWS_PER_REQUEST = 100  # rows, or examples that are looked up
 LONGEST_MESSAGE = 200  # characters of LangSmith's error message
 URL_QUERY = re.compile(r"\?[^\s'\"]+")  # of an address: ids without end
 PLAIN_TYPES = (str, int, float)
@@ -198,7 +198,7 @@ def compute_digest(lines: LineIndex, method: str, ids: Sequence[str]) -> str:
 def split_into_chunks(items: Iterable[T]) -> Iterator[list[T]]:
     """Split rows into batches of the size of one request."""
     rest = iter(items)
-    while chunk := list(islice(rest, AT_ONCE)):
+    while chunk := list(islice(rest, ROWS_PER_REQUEST)):
         yield chunk
 
 

@@ -9,9 +9,9 @@ from quorum.algorithms.question_language import find_foreign_language
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result
 from quorum.core.statements import find_statement
-from quorum.nodes.evidence import find_span, has_no_evidence
+from quorum.nodes.evidence import find_span, is_unquotable
 
-OR_WORD = re.compile(r"\bor\b", re.IGNORECASE)  # the answer to "A or B?" stands in the question
+OR_WORD = re.compile(r"\bor\b", re.IGNORECASE)  # the question "A or B?" contains its answer
 HOW_QUESTION = re.compile(r"\s*how (?:do|can|could|should|to)\b", re.IGNORECASE)
 SHELL_COMMAND = re.compile(r"[a-z$./_-][\w./$-]*(?: \S+){1,11}(?<![.!?:])")
 
@@ -47,7 +47,7 @@ class ShownResult(Result, total=False):
 
 
 async def add_support(question: str, result: Result, context: Context) -> ShownResult:
-    """The result with the statement to show with it. A follow-up question counts as it was understood."""
+    """The result with the statement to show with it. A follow-up question counts in its rewritten form."""
     question_asked = str(result.get("question") or question)
     return {
         **result,
@@ -70,28 +70,31 @@ def describe_language(question: str, context: Context) -> str | None:
 async def find_support(question: str, result: Result, context: Context) -> Support | None:
     """The statement to show with a result; None if no passage has one.
 
-    With the embedded reader the statements of all passages are ranked. It is sure if the best one holds the answer and
-    is certain enough. With another model the statement is the one around the first evidence.
+    With the embedded reader, this ranks the statements of all passages and takes the best; the support is sure if that
+    statement holds the answer and is certain enough. With another model, it takes the statement around the first
+    evidence.
     """
     passages = result.get("passages") or []
     if context.model != "embedded" or context.answer_type != "short":
         return find_evidence_statement(result)
-    if not result["unknown"] and has_no_evidence(result["answer"]):
-        return None  # yes and no stand in no statement
+    if not result["unknown"] and is_unquotable(result["answer"]):
+        return None  # no statement contains such an answer, for example yes
     from quorum.models.embedded.statements import SURE_FROM, find_certainty, rank_statements, repeats_question
 
     ranked = await rank_statements(question, passages)
     if not ranked:
         return None
     best, passage = ranked[0], passages[ranked[0].passage]
-    answer = None if result["unknown"] else find_answer(result["answer"], best, passage)
+    answer_span = None if result["unknown"] else find_answer_span(result["answer"], best, passage)
     if not OR_WORD.search(question) and repeats_question(result["answer"], question):
-        answer = None
-    certainty = find_certainty(ranked, agrees=answer is not None)
-    span = answer or ((best.span.start, best.span.end) if best.span else None)
+        answer_span = None
+    certainty = find_certainty(ranked, agrees=answer_span is not None)
+    span = answer_span or ((best.span.start, best.span.end) if best.span else None)
     if HOW_QUESTION.match(question) and is_command(passage["text"][best.start : best.end]):
         span = (best.start, best.end)
-    return make_support(passage, (best.start, best.end), span, certainty, answer is not None and certainty >= SURE_FROM)
+    return make_support(
+        passage, (best.start, best.end), span, certainty, answer_span is not None and certainty >= SURE_FROM
+    )
 
 
 def find_evidence_statement(result: Result) -> Support | None:
@@ -108,7 +111,7 @@ def find_evidence_statement(result: Result) -> Support | None:
     return None
 
 
-def find_answer(answer: str, statement: "Statement", passage: Passage) -> tuple[int, int] | None:
+def find_answer_span(answer: str, statement: "Statement", passage: Passage) -> tuple[int, int] | None:
     """The characters of the passage that hold the answer inside the statement."""
     span = find_span(answer, passage["text"][statement.start : statement.end])
     return None if span is None else (statement.start + span[0], statement.start + span[1])
@@ -124,13 +127,13 @@ def make_support(
 ) -> Support:
     """The support, its span cut to the statement."""
     start, end = place
-    inside = None if span is None else (max(start, span[0]), min(end, span[1]))
+    cut_span = None if span is None else (max(start, span[0]), min(end, span[1]))
     return Support(
         passage=passage["id"],
         start=start,
         end=end,
         sentence=passage["text"][start:end],
-        span=[*inside] if inside is not None and inside[0] < inside[1] else None,
+        span=[*cut_span] if cut_span is not None and cut_span[0] < cut_span[1] else None,
         certainty=None if certainty is None else round(certainty, 3),
         sure=sure,
     )

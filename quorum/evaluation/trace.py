@@ -1,4 +1,4 @@
-"""What a run did, collected by LangChain callbacks: nodes, prompts, replies, tokens, time; and the same as JSON."""
+"""Collects by LangChain callbacks what a run did: nodes, prompts, replies, tokens, time. Writes it as JSON, too."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -40,24 +40,24 @@ class Step:
 class Tracer(AsyncCallbackHandler):
     """Collects the steps of one run; calls `listener` with every step that ends."""
 
-    run_inline = True  # in the task of the run, which is faster than one of its own
+    run_inline = True  # LangChain calls us in the run's own task, which is faster
 
     def __init__(self, listener: Listener = lambda step: None) -> None:
         self.root = Step("run", "run")
         self.listener = listener
-        self.open: dict[UUID, Step] = {}
+        self.open_steps: dict[UUID, Step] = {}
         self.parents: dict[UUID, Step] = {}
 
     def begin(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
-        """Attach a step to the nearest ancestor that is a step. None: a run of LangGraph's own, which is skipped."""
-        above = self.parents.get(parent, self.root) if parent is not None else self.root
+        """Attach a step to its nearest ancestor. `step` is None for an internal run of LangGraph, which is left out."""
+        parent_step = self.parents.get(parent, self.root) if parent is not None else self.root
         if step is not None:
-            above.steps.append(step)
-            self.open[run_id] = step
-        self.parents[run_id] = step or above
+            parent_step.steps.append(step)
+            self.open_steps[run_id] = step
+        self.parents[run_id] = step or parent_step
 
     def end(self, run_id: UUID, **outcome: Any) -> None:
-        step = self.open.pop(run_id, None)
+        step = self.open_steps.pop(run_id, None)
         if step is None:
             return
         step.seconds = time.perf_counter() - step.started
@@ -82,7 +82,7 @@ class Tracer(AsyncCallbackHandler):
         self.begin(step, run_id, parent_run_id)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        step = self.open.get(run_id)
+        step = self.open_steps.get(run_id)
         is_node = step is not None and step.kind == "node" and isinstance(outputs, dict)
         self.end(run_id, changes=describe_changes(step.name, outputs) if step is not None and is_node else [])
 
@@ -108,8 +108,10 @@ class Tracer(AsyncCallbackHandler):
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         usage = read_usage(response)
-        if run_id in self.open and usage:
-            self.open[run_id].details.append(f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out")
+        if run_id in self.open_steps and usage:
+            self.open_steps[run_id].details.append(
+                f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out"
+            )
         reasoning = str(getattr(read_message(response), "additional_kwargs", {}).get("reasoning_content") or "")
         self.end(run_id, reply=clean_text(response.generations[0][0].text), reasoning=clean_text(reasoning))
 
@@ -152,14 +154,14 @@ VALUE_FORMATS: dict[str, Callable[[Any], str]] = {
 
 
 def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
-    """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The node `begin` only clears."""
+    """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The first node only clears the state."""
     if node in ("begin", "begin_turn"):
         return []
     changed = unwrap_update(update)
     lines = [
-        f"{key}: {show(one)}"
-        for key, show in VALUE_FORMATS.items()
-        if (one := changed.get(key)) not in (None, [], 0, "")
+        f"{key}: {format_value(value)}"
+        for key, format_value in VALUE_FORMATS.items()
+        if (value := changed.get(key)) not in (None, [], 0, "")
     ]
     return [str(clean_value({"answer": line}, hides_passages())["answer"]) for line in lines]
 

@@ -11,7 +11,7 @@ from quorum.models.failures import Failure, classify_error
 from quorum.models.loops import get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, get_openai_url, hide_login
 
-AT_ONCE = 32  # prompts in one request
+PROMPTS_PER_REQUEST = 32  # prompts in one request
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 
 
@@ -31,7 +31,7 @@ class CompletionsScorer:
 
         A space precedes the continuation. CallError after the last try, SetupError if no try can succeed.
         """
-        parts = [pairs[start : start + AT_ONCE] for start in range(0, len(pairs), AT_ONCE)]
+        parts = [pairs[start : start + PROMPTS_PER_REQUEST] for start in range(0, len(pairs), PROMPTS_PER_REQUEST)]
         scores = await asyncio.gather(*(self.score_part(part) for part in parts))
         return [score for part in scores for score in part]
 

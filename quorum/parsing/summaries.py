@@ -19,7 +19,7 @@ HEADING = re.compile(
 def parse_summary(reply: str) -> Parsed[str]:
     """The text before the end marker [DONE] without heading, lead-in, code fence and quotes. The marker may be missing.
 
-    A reply without a letter or digit is malformed, and the value is what there is.
+    If no letter or digit is left, the reply is malformed, and the value is the text that is left.
     """
     text = unwrap(reply, LONGEST_READ_TEXT).strip()
     if text.startswith("{") and (parts := read_object(text)):

@@ -28,7 +28,7 @@ from quorum.datasets.records import Record
 from quorum.datasets.silver import Silver, make_spans, read_silver
 from quorum.prompts.generator import make_generator_prompt
 
-AT_ONCE = 16  # questions processed at the same time, because a scorer may be a server
+QUESTIONS_AT_ONCE = 16  # questions processed at the same time, because a scorer may be a server
 Progress = Callable[[int], None]
 
 
@@ -141,7 +141,7 @@ async def make_lines(
     questions: Iterator[Record], recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
 ) -> AsyncIterator[Silver]:
     """The silver of the questions, in their order. Several questions are processed at the same time."""
-    while group := list(islice(questions, AT_ONCE)):
+    while group := list(islice(questions, QUESTIONS_AT_ONCE)):
         for line in await asyncio.gather(*(make_line(record, recipe, scorer, context) for record in group)):
             yield line
 

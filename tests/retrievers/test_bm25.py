@@ -69,7 +69,7 @@ def test_the_index_is_the_one_that_bm25s_makes(texts: list[str], at_once: int) -
     """Every share of the texts that is counted together gives the scores of bm25s itself, to the last bit."""
     corpus = [tokenize(text) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bm25_index, "AT_ONCE", at_once)
+        patch.setattr(bm25_index, "TOKENS_AT_ONCE", at_once)
         index = build_index(texts)
     if index is None:
         assert not any(corpus)

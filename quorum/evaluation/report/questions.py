@@ -10,7 +10,7 @@ from typing import Any, cast
 from quorum.core.places import describe_place
 from quorum.core.state import Result
 from quorum.evaluation.run.details import LineIndex
-from quorum.nodes.evidence import is_claimed
+from quorum.nodes.evidence import has_unquoted_evidence
 
 QUESTIONS_PER_CHUNK = 25  # questions packed together: opening one of them unpacks them all
 COST_KEYS = ("calls", "input_tokens", "output_tokens", "seconds")
@@ -79,7 +79,7 @@ def collect_details(
             {name: row.get(name) for name in ROW_KEYS}
             | {"marks": collect_scores(row, None if verdicts is None else verdicts.get(method, id_))}
             | {name: detail.get(name) for name in DETAIL_KEYS}
-            | {"claimed": is_claimed(cast(Result, {**detail, "answer": row["answer"] or ""}))}
+            | {"claimed": has_unquoted_evidence(cast(Result, {**detail, "answer": row["answer"] or ""}))}
             | {"replies": detail.get("calls"), "passages": shown, "unknown": row.get("unknown")}
         )
     return {"answers": answers, "passages": list(passages)}

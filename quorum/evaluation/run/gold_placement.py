@@ -22,7 +22,7 @@ from quorum.evaluation.run.shared_retrieval import share_retrieval
 Place = Literal["inserted", "retrieved", "top", "bottom"]
 
 SEARCH_DEPTH = 100  # retrieved passages searched for an answer, if the data list no gold passages
-AT_ONCE = 8  # searches
+SEARCHES_AT_ONCE = 8  # searches
 TASKS_WITHOUT_SPANS = ("yes_no", "label")  # tasks whose answers are not contained in a passage
 
 
@@ -114,7 +114,7 @@ async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], colum
     from quorum.retrievers import search
 
     deep = await asyncio.to_thread(share_retrieval, [replace(column, context=replace(column.context, k=SEARCH_DEPTH))])
-    slots = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(SEARCHES_AT_ONCE)
 
     async def first(record: Record) -> list[Passage]:
         async with slots:

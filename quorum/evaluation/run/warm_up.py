@@ -1,4 +1,4 @@
-"""Loads the models of this process and opens the stores before the first question, whose seconds would include that."""
+"""Loads local models and opens stores before the first question, so that its measured time does not include that."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ WARM_UP_QUERY = "a first question"
 async def warm_up(columns: Sequence[Column], *, searching: bool) -> None:
     """Load what the columns use in this process. No model of a server is called, and nothing is counted.
 
-    The columns share retrieval. A failure is left to the first question, which reports it.
+    Columns that share a retriever warm it up once. A failure is left to the first question, which reports it.
     """
     contexts = [column.context for column in columns]
-    local = [context for context in contexts if searching and context.embeddings == "embedded"]
-    if local or any("embedded" in (context.model, context.verifier) for context in contexts):
+    embedded_contexts = [context for context in contexts if searching and context.embeddings == "embedded"]
+    if embedded_contexts or any("embedded" in (context.model, context.verifier) for context in contexts):
         await asyncio.to_thread(load_encoder)
-    for retriever in {id(context.retriever): context.retriever for context in local}.values():
+    for retriever in {id(context.retriever): context.retriever for context in embedded_contexts}.values():
         if isinstance(retriever, CachingRetriever) and is_built_in(retriever):
             with suppress(QuorumError):
                 await retriever.ainvoke(WARM_UP_QUERY)
 
 
 def is_built_in(retriever: CachingRetriever) -> bool:
-    """Whether a search is free: one of our retrievers, over the embedded encoder."""
+    """Whether the retriever is one of ours, which calls no server when the embeddings are embedded."""
     from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever, HybridRetriever
 
     return isinstance(retriever.inner, BM25Retriever | ChromaRetriever | HybridRetriever)

@@ -8,7 +8,7 @@ from comparison_fixtures import data, reply_as_reader, run_comparison
 from openai_server import OpenAIServer
 from quorum_command import Quorum
 
-__all__ = ["data"]
+__all__ = ["data"]  # a fixture, used by name
 
 
 @pytest.fixture
@@ -28,15 +28,15 @@ def data_with_passages(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("corpus", "shown", "source"), [("given", 1, "given"), ("pool", 2, "corpus")])
+@pytest.mark.parametrize(("corpus", "passage_count", "source"), [("given", 1, "given"), ("pool", 2, "corpus")])
 async def test_the_questions_own_passages_are_a_corpus(
-    corpus: str, shown: int, source: str, data_with_passages: Path, openai_server: OpenAIServer
+    corpus: str, passage_count: int, source: str, data_with_passages: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
     planned, decision = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")
     folder = decision.scores.folder
     rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
-    assert {len(row["passages"]) for row in rows} == {shown}
+    assert {len(row["passages"]) for row in rows} == {passage_count}
     assert json.loads((folder / "config.json").read_text())["source"]["passages"] == source
     assert planned.estimate is not None
     assert planned.estimate.methods["concat"].calls == 1
@@ -47,15 +47,17 @@ async def test_the_questions_own_passages_are_a_corpus(
     assert (again.scores.asked, len(openai_server.requests)) == (0, request_count)
 
 
-def test_given_passages_must_be_there_and_need_no_retriever(
+def test_given_passages_must_exist_and_take_no_retriever(
     data: Path, data_with_passages: Path, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    none = quorum("compare", "given", str(data), "--models", "openai:test")
-    assert none.code == 2
-    assert "6 of 6 questions in" in none.err
-    assert "name a corpus in place of 'given'." in none.err
-    searched = quorum("compare", "given", str(data_with_passages), "--models", "openai:test", "--retrievers", "bm25")
-    assert (searched.code, "--retrievers bm25 would search nothing" in searched.err) == (2, True)
+    without_passages = quorum("compare", "given", str(data), "--models", "openai:test")
+    assert without_passages.code == 2
+    assert "6 of 6 questions in" in without_passages.err
+    assert "name a corpus in place of 'given'." in without_passages.err
+    with_retriever = quorum(
+        "compare", "given", str(data_with_passages), "--models", "openai:test", "--retrievers", "bm25"
+    )
+    assert (with_retriever.code, "--retrievers bm25 would search nothing" in with_retriever.err) == (2, True)
     assert openai_server.requests == []
 
 
@@ -71,16 +73,16 @@ def test_all_leaves_out_methods_that_cannot_serve_the_questions(
     with data_with_passages.open("a", encoding="utf-8") as file:
         file.write(json.dumps(claim | {"passages": [{"id": "x", "title": "", "text": "It was found."}]}) + "\n")
     command = ("compare", "given", str(data_with_passages), "--dry-run", "--models", "openai:test", "--methods")
-    every = quorum(*command, "all")
-    assert every.code == 0, every.err
-    assert "without react: The prompt 'react' does not serve answer_type='label'." in every.err
-    table = every.out.split("In all")[0]
+    all_methods = quorum(*command, "all")
+    assert all_methods.code == 0, all_methods.err
+    assert "without react: The prompt 'react' does not serve answer_type='label'." in all_methods.err
+    table = all_methods.out.split("In all")[0]
     assert [name for name in ("concat ", "post_fusion ", "react ", "cot ") if f"\n{name}" in table] == [
         "concat ",
         "post_fusion ",
     ]
-    named = quorum(*command, "concat,react")
-    assert (named.code, "react " in named.out, named.err) == (0, True, "")
+    by_name = quorum(*command, "concat,react")
+    assert (by_name.code, "react " in by_name.out, by_name.err) == (0, True, "")
     embedded = quorum("compare", "given", str(data_with_passages), "--dry-run", "--methods", "all[k=1]")
     assert (embedded.code, "The embedded reader cannot check claims" in embedded.err) == (2, True)
     assert openai_server.requests == []
@@ -94,16 +96,19 @@ def test_an_evaluation_by_all_methods_leaves_out_unsuitable_ones(
     data_with_passages.write_text("".join(json.dumps(claim) + "\n" for claim in claims), "utf-8")
     openai_server.reply("REFUTES")
     command = ("eval", str(data_with_passages), "--model", "openai:test", "--out", "out", "--methods")
-    every = quorum(*command, "all")
-    assert every.code == 0, every.err
+    all_methods = quorum(*command, "all")
+    assert all_methods.code == 0, all_methods.err
     assert "without react: The prompt 'react' does not serve answer_type='label'." in caplog.messages
     rows = json.loads((Path("out") / "summary.json").read_text("utf-8"))
     assert ("concat" in rows, "post_fusion" in rows, "react" in rows) == (True, True, False)
     again = quorum(*command, "all")
     assert (again.code, "made 0 calls now" in again.err) == (0, True)
-    named = quorum(
+    by_name = quorum(
         "eval", str(data_with_passages), "--model", "openai:test", "--out", "named", "--methods", "concat,react"
     )
-    assert (named.code, "'react' does not serve" in named.err) == (2, True)
-    against = quorum(*command, "all", "--baseline", "react")
-    assert (against.code, "The baseline 'react' does not serve these questions: The prompt" in against.err) == (2, True)
+    assert (by_name.code, "'react' does not serve" in by_name.err) == (2, True)
+    with_baseline = quorum(*command, "all", "--baseline", "react")
+    assert (
+        with_baseline.code,
+        "The baseline 'react' does not serve these questions: The prompt" in with_baseline.err,
+    ) == (2, True)

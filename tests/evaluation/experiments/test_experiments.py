@@ -1,4 +1,4 @@
-"""The experiments: what runs in which groups, what is drawn, and runs from data to tables."""
+"""Experiments: their groups of columns, the demonstrations they draw, and whole runs from data to tables."""
 
 import json
 from collections.abc import Callable
@@ -39,45 +39,50 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def names(experiment: str, **given: Any) -> list[list[str]]:
-    return [[run.name for run in group] for group in group_columns(experiment_of(experiment), CONTEXT, **given)]
+def list_column_names(experiment: str, **options: Any) -> list[list[str]]:
+    return [[column.name for column in group] for group in group_columns(experiment_of(experiment), CONTEXT, **options)]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_can_be_run(name: str) -> None:
     experiment = experiment_of(name)
-    given: Any = {"verifier": "embedded", "filters": ["embedded"], "searching": True}
-    runs = [run for group in group_columns(experiment, CONTEXT, **given) for run in group]
-    assert all(run.method in METHODS for run in runs)
-    assert len({run.name for run in runs}) == len(runs) > 1 or experiment.shots
+    options: Any = {"verifier": "embedded", "filters": ["embedded"], "searching": True}
+    columns = [column for group in group_columns(experiment, CONTEXT, **options) for column in group]
+    assert all(column.method in METHODS for column in columns)
+    assert len({column.name for column in columns}) == len(columns) > 1 or experiment.shots
     assert set(experiment.further) <= set(ANALYSIS_COLUMNS)
     assert len(experiment.summary) <= 62
 
 
 def test_variants_of_a_method_are_compared_with_the_first() -> None:
-    assert names("queries") == [
+    assert list_column_names("queries") == [
         ["blendfilter", "blendfilter[queries=ex+in]", "blendfilter[queries=q+in]", "blendfilter[queries=q+ex]"]
     ]
-    assert names("sweep_k", methods="concat[seed=1],summary")[0][:2] == ["concat[seed=1;k=5]", "concat[seed=1;k=10]"]
-    assert [len(group) for group in names("filter_modes")] == [4, 4]
+    assert list_column_names("sweep_k", methods="concat[seed=1],summary")[0][:2] == [
+        "concat[seed=1;k=5]",
+        "concat[seed=1;k=10]",
+    ]
+    assert [len(group) for group in list_column_names("filter_modes")] == [4, 4]
 
 
 def test_methods_are_compared_for_each_retriever_where_there_is_something_to_search() -> None:
-    assert names("retrieval") == [["direct", "iter_retgen", "blendfilter"]]
-    assert names("retrieval", searching=True)[0] == [
+    assert list_column_names("retrieval") == [["direct", "iter_retgen", "blendfilter"]]
+    assert list_column_names("retrieval", searching=True)[0] == [
         "direct[retriever=bm25]",
         "iter_retgen[retriever=bm25]",
         "blendfilter[retriever=bm25]",
     ]
-    assert len(names("retrieval", searching=True)) == 3
+    assert len(list_column_names("retrieval", searching=True)) == 3
 
 
-def test_the_verifier_stands_in_the_settings() -> None:
-    assert names("verifier", verifier="openai:big") == [["sure", "sure[verifier=openai:big]", "sure[model=openai:big]"]]
+def test_the_users_verifier_is_filled_into_the_settings() -> None:
+    assert list_column_names("verifier", verifier="openai:big") == [
+        ["sure", "sure[verifier=openai:big]", "sure[model=openai:big]"]
+    ]
 
 
-def test_every_filter_is_a_run() -> None:
-    assert names("measures", filters=["embedded:a", "transformers:b"]) == [
+def test_every_filter_becomes_a_column() -> None:
+    assert list_column_names("measures", filters=["embedded:a", "transformers:b"]) == [
         [
             "filco[filter_mode=full]",
             "filco[filter_mode=silver]",
@@ -87,10 +92,10 @@ def test_every_filter_is_a_run() -> None:
     ]
 
 
-def test_drawn_demonstrations_give_runs_their_names() -> None:
+def test_drawn_demonstrations_name_their_columns() -> None:
     shots = [("shots=1;draw=0", "a.jsonl"), ("shots=1;draw=1", "b.jsonl")]
     groups = group_columns(experiment_of("few_shot"), CONTEXT, methods="base,sure[k=3]", shots=shots)
-    assert [[run.name for run in group] for group in groups] == [
+    assert [[column.name for column in group] for group in groups] == [
         ["base"],
         ["base[shots=1;draw=0]"],
         ["base[shots=1;draw=1]"],
@@ -101,7 +106,7 @@ def test_drawn_demonstrations_give_runs_their_names() -> None:
     assert [group[0].context.examples for group in groups[:3]] == [None, "a.jsonl", "b.jsonl"]
 
 
-def pool(path: Path, count: int) -> Path:
+def write_pool(path: Path, count: int) -> Path:
     lines: list[dict[str, Any]] = [{"question": f"Number {n}?", "answers": [str(n), "x"]} for n in range(count)]
     lines += [{"question": "Which town lies on the RHINE", "answer": "Basel"}, {"question": "None?", "answers": []}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -109,36 +114,36 @@ def pool(path: Path, count: int) -> Path:
 
 
 def test_drawing_demonstrations_is_reproducible_and_avoids_the_questions(data: Path, tmp_path: Path) -> None:
-    drawn = []
+    drawn_sets = []
     for folder in (tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
-        drawings = draw_shots(pool(tmp_path / "pool.jsonl", 8), read_data(data), folder, shots=(1, 5), draws=3)
-        drawn.append({label: read_examples(file) for label, file in drawings})
-    assert drawn[0] == drawn[1]
-    assert list(drawn[0]) == [f"shots={size};draw={draw}" for size in (1, 5) for draw in range(3)]
-    assert [len(found) for found in drawn[0].values()] == [1, 1, 1, 5, 5, 5]
-    assert drawn[0]["shots=5;draw=1"][:1] == drawn[0]["shots=1;draw=1"]
-    assert all("RHINE" not in example["question"] for found in drawn[0].values() for example in found)
-    assert len({found[0]["question"] for found in drawn[0].values()}) > 1
+        files = draw_shots(write_pool(tmp_path / "pool.jsonl", 8), read_data(data), folder, shots=(1, 5), draws=3)
+        drawn_sets.append({label: read_examples(file) for label, file in files})
+    assert drawn_sets[0] == drawn_sets[1]
+    assert list(drawn_sets[0]) == [f"shots={size};draw={draw}" for size in (1, 5) for draw in range(3)]
+    assert [len(found) for found in drawn_sets[0].values()] == [1, 1, 1, 5, 5, 5]
+    assert drawn_sets[0]["shots=5;draw=1"][:1] == drawn_sets[0]["shots=1;draw=1"]
+    assert all("RHINE" not in example["question"] for found in drawn_sets[0].values() for example in found)
+    assert len({found[0]["question"] for found in drawn_sets[0].values()}) > 1
 
 
-def test_too_few_demonstrations(data: Path, tmp_path: Path) -> None:
+def test_too_few_demonstrations_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="4 examples that are not questions of the data set; give a file with 5"):
-        draw_shots(pool(tmp_path / "pool.jsonl", 4), read_data(data), tmp_path, shots=(1, 5), draws=4)
+        draw_shots(write_pool(tmp_path / "pool.jsonl", 4), read_data(data), tmp_path, shots=(1, 5), draws=4)
     (tmp_path / "bad.jsonl").write_text('{"question": 3}\n', encoding="utf-8")
     with pytest.raises(SetupError, match="line 1: expected a question and its answer"):
         draw_shots(tmp_path / "bad.jsonl", read_data(data), tmp_path, shots=(1,), draws=1)
 
 
-def reader(request: Request) -> str:
-    """Knows the town when its passage is there, and ranks it first when asked for a list."""
+def answer_or_rank(request: Request) -> str:
+    """Answer with the town if the prompt has its passage; asked for a ranking, put that passage first."""
     if request.text.endswith("Ranking:"):
         return "[3] > [1] > [2] > [4]"
     return next((town for town in TOWN_OF_RIVER.values() if f"through {town}" in request.text), "unknown")
 
 
 async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(answer_or_rank)
     experiment = experiment_of("rerank")
     reordered = [variant for variant in experiment.variants if variant in ("", "reranker=listwise")]
     report, _ = await run_experiment_over(
@@ -160,8 +165,8 @@ async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_
 
 
 async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
-    options = {"methods": "base", "examples": pool(tmp_path / "pool.jsonl", 6)}
+    openai_server.reply(answer_or_rank)
+    options = {"methods": "base", "examples": write_pool(tmp_path / "pool.jsonl", 6)}
     report, panels = await run_experiment_over(experiment_of("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
     assert [(row["method"], row["draws"], row["EM"]) for row in panels[0]["rows"]] == [
         ("base", 1, 1),
@@ -172,7 +177,7 @@ async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path
     assert report.comparisons == []
     again, _ = await run_experiment_over(experiment_of("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
     assert (report.asked, again.asked) == (3 * 9, 0)
-    pool(tmp_path / "pool.jsonl", 7)
+    write_pool(tmp_path / "pool.jsonl", 7)
     with pytest.raises(SetupError, match="another configuration"):
         await run_experiment_over(experiment_of("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
 
@@ -213,7 +218,7 @@ def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, 
     return run
 
 
-def test_the_list_has_a_line_for_each(quorum: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_list_has_a_line_for_each_experiment(quorum: Callable[..., tuple[int, str, str]]) -> None:
     code, out, _ = quorum("experiment")
     lines = out.splitlines()
     assert (code, len(lines)) == (0, 1 + len(EXPERIMENTS))
@@ -224,7 +229,7 @@ def test_the_list_has_a_line_for_each(quorum: Callable[..., tuple[int, str, str]
 def test_an_experiment_from_the_command_line(
     quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(answer_or_rank)
     command = ("experiment", "best_of_three", str(data), "--methods", "concat", "--model", "openai:test", "--out", "o")
     code, out, err = quorum(*command)
     assert code == 0
@@ -273,14 +278,14 @@ def test_one_experiment_as_json(quorum: Callable[..., tuple[int, str, str]]) -> 
 def test_a_run_as_json_says_what_the_screen_says(
     quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(answer_or_rank)
     command = ("experiment", "sure-table-2", str(data), "--methods", "base", "--model", "openai:test", "--out", "o")
     code, out, _ = quorum(*command, "--json")
     shown = json.loads(out)
     assert (code, shown["source"], shown["summary"]["base"]["em"]) == (0, "SuRe, table 2", 1)
-    nothing = (
+    no_search_note = (
         "nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions"
     )
-    assert shown["changes"] == [nothing, "methods base"]
+    assert shown["changes"] == [no_search_note, "methods base"]
     assert shown["analysis"] == json.loads(Path("o/analysis.json").read_text())
-    assert nothing in " ".join(quorum(*command)[1].split())
+    assert no_search_note in " ".join(quorum(*command)[1].split())

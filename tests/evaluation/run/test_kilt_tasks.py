@@ -1,4 +1,4 @@
-"""KILT's tasks as they are: claims with two labels, long answers by F1, gold articles in the rows."""
+"""KILT's tasks are scored as KILT does: claims with two labels, long answers by F1, gold articles in the rows."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,9 @@ from quorum.evaluation.run.options import Options
 PASSAGES = [{"id": "90", "title": "Vell", "text": "The tower of Vell is of 1412."}]
 
 
-async def run(folder: Path, name: str, line: dict[str, Any], context: Context | None = None) -> tuple[Any, Any]:
+async def evaluate_line(
+    folder: Path, name: str, line: dict[str, Any], context: Context | None = None
+) -> tuple[Any, Any]:
     """The scores and the only row of one question in KILT's form, over a corpus of one passage."""
     data, corpus = folder / name, folder / "corpus.jsonl"
     data.write_text(json.dumps(line) + "\n", encoding="utf-8")
@@ -30,31 +32,35 @@ async def test_a_claim_with_two_labels_is_asked_for_two(tmp_path: Path, openai_s
     openai_server.reply("REFUTES")
     provenance = [{"wikipedia_id": "77", "title": "Vell", "start_paragraph_id": 2}]
     claim = {"id": "f", "input": "Vell has no tower.", "output": [{"answer": "REFUTES", "provenance": provenance}]}
-    _, row = await run(tmp_path, "fever.jsonl", claim)
-    sent_texts = openai_server.chats()[-1].text
-    assert "REFUTES" in sent_texts
-    assert "NOT ENOUGH INFO" not in sent_texts
-    assert (row["accuracy"], row["recall"], row["precision"]) == (1, 1, 1)  # by the title of its article
+    _, row = await evaluate_line(tmp_path, "fever.jsonl", claim)
+    prompt = openai_server.chats()[-1].text
+    assert "REFUTES" in prompt
+    assert "NOT ENOUGH INFO" not in prompt
+    assert (row["accuracy"], row["recall"], row["precision"]) == (
+        1,
+        1,
+        1,
+    )  # the passage is found by its article's title
     assert (row["supported"], row["answer_on_top"]) == (True, True)
 
 
-async def test_three_labels_and_prompts_of_ones_own_stay(tmp_path: Path, openai_server: OpenAIServer) -> None:
+async def test_three_labels_and_the_users_prompts_are_not_changed(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply("REFUTES")
     claim = {"id": 1, "claim": "Vell has no tower.", "label": "NOT ENOUGH INFO", "evidence": []}
-    await run(tmp_path, "fever.jsonl", claim)
+    await evaluate_line(tmp_path, "fever.jsonl", claim)
     assert "NOT ENOUGH INFO" in openai_server.chats()[-1].text
-    own = Context(model="openai:test", attempts=1, prompts={"answer_label": "$passages $question mine"})
+    own_prompt = Context(model="openai:test", attempts=1, prompts={"answer_label": "$passages $question mine"})
     (tmp_path / "own").mkdir()
-    two = {"id": "f", "input": "Vell has no tower.", "output": [{"answer": "REFUTES"}]}
-    await run(tmp_path / "own", "fever.jsonl", two, own)
+    claim_without_evidence = {"id": "f", "input": "Vell has no tower.", "output": [{"answer": "REFUTES"}]}
+    await evaluate_line(tmp_path / "own", "fever.jsonl", claim_without_evidence, own_prompt)
     assert openai_server.chats()[-1].text.endswith("mine")
 
 
 @pytest.mark.parametrize(
-    ("labels", "two"), [("SR" * 10, True), ("SR" * 10 + "N", False), ("S" * 20, False), ("SR", False)]
+    ("labels", "has_two_labels"), [("SR" * 10, True), ("SR" * 10 + "N", False), ("S" * 20, False), ("SR", False)]
 )
-async def test_claims_that_nowhere_lack_evidence_have_two_labels(
-    labels: str, two: bool, tmp_path: Path, openai_server: OpenAIServer
+async def test_a_file_without_unverifiable_claims_has_two_labels(
+    labels: str, has_two_labels: bool, tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply("SUPPORTS")
     names = {"S": "SUPPORTS", "R": "REFUTES", "N": "NOT ENOUGH INFO"}
@@ -66,12 +72,12 @@ async def test_claims_that_nowhere_lack_evidence_have_two_labels(
     data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     context = Context(model="openai:test", attempts=1)
     await evaluate(Options(data=data, limit=1, methods="concat", context=context, out=tmp_path / "out"))
-    assert ("NOT ENOUGH INFO" not in openai_server.chats()[-1].text) == two  # by all claims, although one is asked
+    assert ("NOT ENOUGH INFO" not in openai_server.chats()[-1].text) == has_two_labels  # all claims of the file decide
 
 
 async def test_long_answers_without_short_ones_are_measured_by_f1(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply("The tower of Vell is of 1412.")
-    why = {"id": "e", "input": "Why is it old?", "output": [{"answer": "It is of 1412."}]}
-    scores, row = await run(tmp_path, "eli5-dev-kilt.jsonl", why)
+    question = {"id": "e", "input": "Why is it old?", "output": [{"answer": "It is of 1412."}]}
+    scores, row = await evaluate_line(tmp_path, "eli5-dev-kilt.jsonl", question)
     assert (row["task"], scores.measures) == ("long", ("f1", "rouge_l"))
     assert 0 < row["f1"] < 1

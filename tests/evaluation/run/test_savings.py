@@ -1,4 +1,4 @@
-"""Passages that say the same are asked once, and each still votes; what is saved is counted."""
+"""The model is asked once for equal passages, each of which still votes; the saved calls are counted."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -40,12 +40,12 @@ async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAISer
         question["passages"][1] = second | {"title": first["title"], "text": first["text"]}
     write_questions(path, questions)  # type: ignore[arg-type]
     context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
-    dataset = await measure_savings(read_data(path), context, samples=2, at_once=2)
-    assert all(row["same_answers"] == row["questions"] for row in dataset.values())
-    assert dataset["equal passages asked once"]["calls"] == [20, 16]
-    assert dataset["lazy comparisons"]["calls"][0] == 28
-    assert dataset["both rounds at once"]["rounds"][1] == 4
-    assert dataset["both rounds at once"]["calls"][1] == 4 * 6
+    savings = await measure_savings(read_data(path), context, samples=2, at_once=2)
+    assert all(row["same_answers"] == row["questions"] for row in savings.values())
+    assert savings["equal passages asked once"]["calls"] == [20, 16]
+    assert savings["lazy comparisons"]["calls"][0] == 28
+    assert savings["both rounds at once"]["rounds"][1] == 4
+    assert savings["both rounds at once"]["calls"][1] == 4 * 6
     for name in ("staged votes", "equal calls asked once"):
-        full, saved = dataset[name]["calls"]
+        full, saved = savings[name]["calls"]
         assert saved < full
