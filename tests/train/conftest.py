@@ -1,6 +1,7 @@
 """A tiny random encoder in the published one's layout, and small data that it can learn to read."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from torch import Tensor
 from quorum.training.encoder import LINEAR_NAMES
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 
+os.environ["HF_HUB_OFFLINE"] = "1"  # never ask the hub for a missing model; read when a test imports its library
 torch.set_num_threads(1)  # so small a model gains nothing from more
 
 PEOPLE = [

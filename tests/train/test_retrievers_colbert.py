@@ -1,6 +1,5 @@
 """Late interaction over a collection: MaxSim against its definition, the index on disk, what is computed again."""
 
-import os
 import threading
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from quorum.retrievers.colbert_cache import get_token_index, loaded
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import Store, open_store
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # a missing model must not be looked for
 PASSAGES = [
     Passage(id="rhine", title="rhine", text="the rhine flows through basel."),
     Passage(id="danube", title="danube", text="the danube flows through vienna."),

@@ -1,6 +1,5 @@
 """Embeddings by bi-encoders from a folder give the vectors that transformers computes, with every option."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from quorum.retrievers import search
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # never ask the hub for a missing model
 PASSAGES = [
     Passage(id="rhine", title="rhine", text="the rhine flows through basel."),
     Passage(id="danube", title="danube", text="the danube flows through vienna."),
