@@ -69,6 +69,7 @@ def test_the_reason_of_a_failure_is_returned(reader: GuardedReader, docs: Path) 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no timer of processor time")
+@pytest.mark.long
 def test_a_file_that_takes_too_long_is_skipped_and_the_next_is_read(reader: GuardedReader, docs: Path) -> None:
     write_endless(docs / "a.docx")
     reader.read(docs / "b.md", 100)
@@ -80,6 +81,7 @@ def test_a_file_that_takes_too_long_is_skipped_and_the_next_is_read(reader: Guar
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no timer of processor time")
+@pytest.mark.long
 def test_indexing_names_a_file_that_takes_too_long(docs: Path, tmp_path: Path) -> None:
     write_endless(docs / "a.docx")
     report = index_documents(

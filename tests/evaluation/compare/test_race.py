@@ -136,6 +136,7 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     assert raced.recommendation.equals == ["concat[k=2]"]
 
 
+@pytest.mark.long
 async def test_an_interrupted_race_ends_like_an_uninterrupted_one(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     whole = (await race(data, "whole", concurrency=3)).scores.folder

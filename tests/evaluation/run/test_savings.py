@@ -3,6 +3,7 @@
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
 from method_fixtures import PASSAGES, QUESTION
 from openai_server import OpenAIServer, Request
 
@@ -27,6 +28,7 @@ async def test_equal_passages_are_asked_once_and_vote_each(openai_server: OpenAI
     assert (result["answer"], result["usage"]["answer"]["calls"]) == ("1931", 4)
 
 
+@pytest.mark.long
 async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAIServer, tmp_path: Path) -> None:
     def reply(request: Request) -> str:
         name, slots = recognise_prompt(request.text)
