@@ -11,9 +11,8 @@ from quorum.core.errors import SetupError
 from quorum.nodes.begin import check_question, make_empty_state
 
 SPEAKER_OF_TYPE = {"human": "user", "ai": "assistant"}
-SOURCES_HEADING = (
-    "\n\nSources:\n"  # quorum serve appends the sources to an answer; they are not part of the conversation
-)
+# `quorum serve` appends the sources to an answer; they are not part of the conversation.
+SOURCES_HEADING = "\n\nSources:\n"
 
 
 async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> ConversationState:

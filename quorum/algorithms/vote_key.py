@@ -154,9 +154,8 @@ def join_initials(text: str) -> str:
 WORD_OF_SYMBOL = {"&": "and", "%": "percent"}
 NUMBER = r"(?<![^\W_])-?\d{1,3}(?:,\d{3}){1,6}(?:\.\d+)?(?!\d)|(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:[.:/]\d+)*"
 ORDINAL_ENDING = r"(?:st|nd|rd|th|s)(?![^\W_])"
-VOWEL_SIGN = (
-    r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"  # vowel signs, which `re` does not count as letters
-)
+# Vowel signs, which `re` does not count as letters.
+VOWEL_SIGN = r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"
 WORD = rf"(?:[^\W\d_]|{VOWEL_SIGN})+(?:\+\+?|#)?(?!\w)|(?:[^\W\d_]|{VOWEL_SIGN})+"
 DATE = r"\d{0,4}m\d\d(?:d\d\d)?(?!\w)"
 TOKEN = re.compile(rf"{DATE}|(?:{NUMBER})(?:{ORDINAL_ENDING})?|[&%$£€¥]|A\.(?= )|{WORD}|[^\W_]")

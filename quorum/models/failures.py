@@ -24,7 +24,7 @@ TOO_LONG = re.compile(
     r"context[ _](length|window|size)|maximum (model|context|input) length|max_model_len|prompt is too long"
     r"|too many (input )?tokens|reduce the length of the (messages|prompt|input)|context overflow"
     r"|exceed\w* the (maximum|max|limit|available|configured|model).{0,40}(token|context|length|limit)"
-    r"|input (token count|tokens|length).{0,60}exceed|`inputs` tokens \+ `max_new_tokens`",
+    r"|ContextWindowExceeded|input (token count|tokens|length).{0,60}exceed|`inputs` tokens \+ `max_new_tokens`",
     re.IGNORECASE,
 )
 GARBLED_REPLY_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
@@ -34,6 +34,7 @@ REFUSAL_WORDS = re.compile(
     r"|extra (?:inputs|fields)|(?:does not|doesn't) (?:accept|take|allow)|deprecated|cannot (?:both )?be",
     re.IGNORECASE,
 )
+TOO_LONG_CODE = "context_length_exceeded"
 REFUSED_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
 PARAMETER_NAME = re.compile(r"\b(?:temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
 LONGEST_READ = 5000  # characters of a server's error message
@@ -90,10 +91,12 @@ def classify_error(
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     status = next((code for cause in causes if (code := get_status(cause)) is not None), None)
     message = next((text for cause in causes if (text := get_message(cause, secrets))), "") or type(error).__name__
-    if "ContextOverflowError" in names or (status in (400, 413, 422, 500) and TOO_LONG.search(message)):
+    codes = {str(getattr(cause, "code", "")) for cause in causes}
+    is_too_long = TOO_LONG_CODE in codes or TOO_LONG.search(message)
+    if "ContextOverflowError" in names or (status in (400, 413, 422, 500) and is_too_long):
         return Failure("too_long", message, status)
     if status is not None and status >= 400:
-        return classify_status(status, message, causes, date)
+        return classify_status(status, message, codes, causes, date)
     if "SSLCertVerificationError" in names:
         return Failure("denied", message)
     if names & TIMEOUT_ERRORS or isinstance(error, asyncio.TimeoutError):
@@ -109,9 +112,8 @@ def classify_error(
     return Failure("other", message)
 
 
-def classify_status(status: int, message: str, causes: list[BaseException], date: float) -> Failure:
-    """A failure with an HTTP status."""
-    codes = {str(getattr(cause, "code", "")) for cause in causes}
+def classify_status(status: int, message: str, codes: set[str], causes: list[BaseException], date: float) -> Failure:
+    """A failure with an HTTP status. codes: those of the server's error."""
     if status in (401, 403) or (status == 429 and "insufficient_quota" in codes):
         return Failure("denied", message, status)
     if status in (408, 409, 429) or status >= 500:

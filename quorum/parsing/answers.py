@@ -90,9 +90,8 @@ def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnsw
 
 
 # "Answer:", or "Answer" alone on a line. The prompt's other labels may begin a question that the model invents.
-LINE_START = (
-    r"^[^\w\n]{0,9}"  # markdown before a label; its length is bounded because a model in a loop writes endless lines
-)
+# Markdown before a label; its length is bounded because a model in a loop writes endless lines.
+LINE_START = r"^[^\w\n]{0,9}"
 ANSWER_LABEL = re.compile(
     r"(?P<answer>(?:\b(?:the|my|final|short)[ \t]+){0,3}\banswer\b[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
     rf"|{LINE_START}answer[^\w\n]{{0,9}}$)"

@@ -7,9 +7,8 @@ import re
 
 from quorum.core.thinking import cut_own_turn
 
-LONGEST_READ_REPLY = (
-    24_000  # characters of a reply that parsers of answers read; a longer reply comes from a model in a loop
-)
+# Characters of a reply that parsers of answers read; a longer reply comes from a model in a loop.
+LONGEST_READ_REPLY = 24_000
 LONGEST_READ_TEXT = 100_000  # the same for replies that are text: a summary, notes, copied sentences
 MOST_BOXES, LONGEST_BOX = 3, 400  # the last boxes that are read, and the characters of each
 

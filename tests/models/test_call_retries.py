@@ -160,6 +160,22 @@ async def test_a_prompt_that_does_not_fit_says_so(openai_server: OpenAIServer) -
     assert len(openai_server.chats()) == 1
 
 
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("Shorten your request.", "context_length_exceeded"),
+        ("litellm.BadRequestError: litellm.ContextWindowExceededError: it was refused", None),
+    ],
+)
+async def test_a_prompt_that_does_not_fit_is_told_by_its_code_or_by_the_name_of_a_proxys_error(
+    openai_server: OpenAIServer, message: str, code: str | None
+) -> None:
+    openai_server.reply(make_error(400, message, code))
+    with pytest.raises(TooLong):
+        await ask()
+    assert len(openai_server.chats()) == 1
+
+
 async def test_an_unreachable_server_is_waited_for(
     openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:

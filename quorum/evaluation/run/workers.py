@@ -5,9 +5,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 STARTED_TOGETHER = 8  # workers that start without waiting for one another
-START_INTERVAL = (
-    0.005  # seconds between the starts of two workers: about the time from a question's start to its first call
-)
+# Seconds between the starts of two workers: about the time from a question's start to its first call.
+START_INTERVAL = 0.005
 
 
 async def run_workers(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
