@@ -4,6 +4,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
+export PYTHONDONTWRITEBYTECODE := # tests start hundreds of processes, which compile everything again without bytecode
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

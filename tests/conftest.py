@@ -21,6 +21,12 @@ ISOLATED_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LA
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
+def pytest_unconfigure() -> None:
+    """Collect what is left once and keep the rest: pytest collects five times at the end, a second each."""
+    gc.collect()
+    gc.freeze()
+
+
 def is_loopback(host: Any) -> bool:
     if host in (None, "", b"", "localhost", b"localhost"):
         return True

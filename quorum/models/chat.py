@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from quorum.core.context import Context
+from quorum.models.http_clients import make_http_clients
 from quorum.models.loops import LoopCache, get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 from quorum.models.pretrained import fingerprint_model
@@ -65,7 +66,7 @@ def make_chat(spec: Spec, context: Context, state: LoopCache | None) -> BaseChat
             return get_local_model(spec.name, fingerprint_model(spec.name))
     options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout}
     if spec.provider == "openai":
-        options |= get_openai_access(spec) | {"stream_usage": True} | make_http_client(context.timeout, state)
+        options |= get_openai_access(spec) | {"stream_usage": True} | make_http_clients(context.timeout, state)
 
     def make() -> BaseChatModel:
         if spec.provider == "openai":
@@ -78,16 +79,6 @@ def make_chat(spec: Spec, context: Context, state: LoopCache | None) -> BaseChat
         return model
 
     return make_client(spec, make)
-
-
-def make_http_client(timeout: float, state: LoopCache | None) -> dict[str, Any]:
-    """An HTTP client for one event loop: langchain-openai shares one between loops, and a closed loop breaks it."""
-    import openai
-
-    client = openai.DefaultAsyncHttpxClient(timeout=timeout)
-    if state is not None:
-        state.closers.append(client.aclose)
-    return {"http_async_client": client}
 
 
 @lru_cache(1)

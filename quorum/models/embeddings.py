@@ -9,6 +9,7 @@ from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import CallError, SetupError
 from quorum.models.failures import classify_error
+from quorum.models.http_clients import make_http_clients
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 
 MAKING_LOCK = threading.Lock()
@@ -61,6 +62,7 @@ def make_embeddings_client(spec: Spec) -> Embeddings:
     options: dict[str, Any] = {}
     if spec.provider == "openai":
         options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": MOST_RETRIES}
+        options |= make_http_clients(None, None)
 
     def make() -> Embeddings:
         from langchain.embeddings import init_embeddings

@@ -109,7 +109,7 @@ class ChatServer:
 
     def make_client(self, context: Context) -> Any:
         """The client of this event loop, which does not retry by itself."""
-        from quorum.models.chat import make_http_client
+        from quorum.models.http_clients import make_http_clients
         from quorum.models.openai_chat import OpenAIChat
 
         state = get_loop_cache()
@@ -117,7 +117,7 @@ class ChatServer:
         access: dict[str, Any] = {"base_url": self.url, "api_key": find_key(self.name) or "none"}
 
         def make() -> Any:
-            return OpenAIChat(model=self.model, **options, **access, **make_http_client(context.timeout, state))
+            return OpenAIChat(model=self.model, **options, **access, **make_http_clients(context.timeout, state))
 
         return state.get_or_make(("system", self), make)
 

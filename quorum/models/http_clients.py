@@ -1,0 +1,53 @@
+"""HTTP clients for OpenAI's protocol. All of a process use the same certificates: reading them takes 20 to 40 ms."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+
+    from quorum.models.loops import LoopCache
+
+
+def make_http_clients(timeout: float | None, state: LoopCache | None) -> dict[str, Any]:
+    """The clients of one model, as langchain-openai's options. timeout: in seconds; None: OpenAI's own.
+
+    The asynchronous client belongs to the event loop of `state`, which closes it: langchain-openai's own is shared
+    between loops, and a closed loop breaks it.
+    """
+    import openai
+
+    client = openai.DefaultAsyncHttpxClient(**make_options(timeout))
+    if state is not None:
+        state.closers.append(client.aclose)
+    return {"http_async_client": client, "http_client": get_sync_client(timeout)}
+
+
+@lru_cache(8)
+def get_sync_client(timeout: float | None) -> httpx2.Client:
+    """The client of synchronous calls, one for all servers. timeout: as above."""
+    import openai
+
+    return openai.DefaultHttpxClient(**make_options(timeout))
+
+
+def make_options(timeout: float | None) -> dict[str, Any]:
+    return {"verify": find_ssl_context()} | ({} if timeout is None else {"timeout": timeout})
+
+
+def find_ssl_context() -> ssl.SSLContext:
+    """This machine's certificates, or those that SSL_CERT_FILE or SSL_CERT_DIR name."""
+    return read_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@lru_cache(2)
+def read_certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """The context that httpx2 makes of the environment. file, folder: the variables that it reads."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
