@@ -3,6 +3,7 @@
 import gc
 import ipaddress
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,15 @@ settings.load_profile("untimed")
 gc.set_threshold(100_000, 20, 50)  # a tenth less processor time: most objects are modules and stay
 
 ISOLATED_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "QUORUM_", "CHROMA_")
+ROOM_FOR_TEST_FOLDERS = 1_000_000_000  # bytes; a run takes a tenth
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+def pytest_configure() -> None:
+    """Keep the tests' folders in memory where there is room: stores wait for the disk after every write."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > ROOM_FOR_TEST_FOLDERS:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 
 def pytest_unconfigure() -> None:
