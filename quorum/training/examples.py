@@ -136,6 +136,15 @@ def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Rand
     )
 
 
+def get_weight(example: Example, weights: dict[str, float]) -> float:
+    """The weight of the longest matching group prefix; 1 without a match."""
+    group = example.group + ("" if example.spans else "/none")
+    fitting = [
+        name for name in weights if group.startswith(name) or (name.startswith("*") and group.endswith(name[1:]))
+    ]
+    return weights[max(fitting, key=len)] if fitting else 1.0
+
+
 def get_special_id(tokenizer: Tokenizer, name: str) -> int:
     """The id of a special token."""
     token_id = tokenizer.token_to_id(name)

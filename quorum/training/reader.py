@@ -9,6 +9,7 @@ import argparse
 import random
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -23,11 +24,13 @@ from quorum.training.examples import (
     EncodedExample,
     Example,
     encode,
+    get_weight,
     is_held_out,
     join_contexts,
     read_examples,
     read_negatives,
 )
+from quorum.training.groups import Batch, Groups
 
 MULTI_PASSAGE_SHARE = 0.15
 
@@ -49,14 +52,23 @@ def allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
 
 
 def compute_loss(
-    model: TwoTowers, batch: list[EncodedExample], answerable_weight: float = 0.5, levels: int = 0
+    model: TwoTowers,
+    batch: list[EncodedExample],
+    sizes: Sequence[int] = (),
+    *,
+    answerable_weight: float = 0.5,
+    levels: int = 0,
+    bf16: bool = False,
 ) -> Tensor:
-    """Marginal likelihood of all gold spans (of [CLS] where there is none), and of answerability.
+    """Marginal likelihood of all gold spans (of [CLS] where there is none), and of answerability; with `sizes`, the
+    sizes of consecutive groups, also of the gold spans among the spans of all passages of their group.
 
-    `levels`: compute like a file that is exported with this many weight steps (0: in float).
+    `levels`: compute like a file that is exported with this many weight steps (0: in float). `bf16`: multiply in
+    bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
     """
     ids, types, mask = (part.to(model.words.weight.device) for part in pad(batch))
-    span, answerable = model.read(ids, types, mask, levels)
+    with torch.autocast(ids.device.type, torch.bfloat16, enabled=bf16):
+        span, answerable = model.read(ids, types, mask, levels)
     span = span.float().masked_fill(~allowed_positions(types, mask)[..., None], -1e4)
     starts, ends = F.log_softmax(span[..., 0], dim=1), F.log_softmax(span[..., 1], dim=1)
     losses = []
@@ -65,7 +77,26 @@ def compute_loss(
         losses.append(-torch.logsumexp(starts[row, gold[:, 0]] + ends[row, gold[:, 1]], dim=0))
     has_answer = torch.tensor([float(bool(item.spans)) for item in batch], device=ids.device)
     verdict = F.binary_cross_entropy_with_logits(answerable.float(), has_answer)
-    return torch.stack(losses).mean() / 2 + answerable_weight * verdict
+    loss = torch.stack(losses).mean() / 2 + answerable_weight * verdict
+    shared = compute_group_losses(span, batch, sizes)
+    return loss + torch.stack(shared).mean() / 2 if shared else loss
+
+
+def compute_group_losses(span: Tensor, batch: list[EncodedExample], sizes: Sequence[int]) -> list[Tensor]:
+    """For each group of two and more passages, minus the log of the gold spans' share among all spans of the group
+    and "none". A span counts by the score that the reader ranks with: its logits less those of [CLS].
+    """
+    null = span[:, 0].sum(-1)
+    reach = torch.logsumexp(span[:, 1:], 1).sum(-1) - null  # of all pairs of a start and an end
+    losses, begin = [], 0
+    for size in sizes:
+        rows = range(begin, begin + size)
+        begin += size
+        gold = [span[row, a, 0] + span[row, b, 1] - null[row] for row in rows for a, b in batch[row].spans]
+        if size > 1:
+            everything = torch.logsumexp(torch.cat([reach[rows.start : rows.stop], reach.new_zeros(1)]), 0)
+            losses.append(everything - torch.logsumexp(torch.stack(gold), 0) if gold else everything)
+    return losses
 
 
 class Mixture:
@@ -95,15 +126,6 @@ class Mixture:
         return encode(self.tokenizer, example, length, self.rng)
 
 
-def get_weight(example: Example, weights: dict[str, float]) -> float:
-    """The weight of the longest matching group prefix; 1 without a match."""
-    group = example.group + ("" if example.spans else "/none")
-    fitting = [
-        name for name in weights if group.startswith(name) or (name.startswith("*") and group.endswith(name[1:]))
-    ]
-    return weights[max(fitting, key=len)] if fitting else 1.0
-
-
 def train(
     model: TwoTowers,
     mixture: Mixture,
@@ -116,10 +138,15 @@ def train(
     save_every: float = 300.0,
     average: float = 0.995,
     levels: int = 0,
+    levels_from: float = 0.0,
+    bf16: bool = False,
+    groups: Groups | None = None,
+    group_share: float = 0.0,
 ) -> dict[str, float]:
     """AdamW, warm-up, linear decay over `minutes` (or `steps`); writes the running average of the weights to `out`.
 
-    Returns the number of examples, steps and minutes.
+    `levels_from`: the share of the training after which `levels` counts. `group_share`: the share of the batches that
+    come from `groups`, the others from the mixture. Returns the number of examples, steps and minutes.
     """
     trained_weights = {name: value for name, value in model.named_parameters() if value.requires_grad}
     flat = [value for name, value in trained_weights.items() if value.ndim < 2]
@@ -129,28 +156,28 @@ def train(
     )
     mean = {name: value.detach().clone() for name, value in trained_weights.items()}
     begin = saved = time.monotonic()
-    done, step, running = 0.0, 0, 0.0
+    done, step, examples, running = 0.0, 0, 0, 0.0
     while done < 1:
-        for group in mixture.chunk(batch, 64):
+        for drawn in draw_batches(mixture, groups, batch, 64, group_share):
             elapsed = (time.monotonic() - begin) / 60
             done = step / steps if steps else elapsed / minutes
             if done >= 1:
                 break
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 100) * max(0.01, 1 - done)
-            loss = compute_loss(model, group, levels=levels)
+            loss = compute_loss(model, drawn.rows, drawn.sizes, levels=levels if done >= levels_from else 0, bf16=bf16)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(list(trained_weights.values()), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-            step += 1
+            step, examples = step + 1, examples + len(drawn.rows)
             keep = min(average, step / (step + 10))
             with torch.no_grad():
                 for name, value in trained_weights.items():
                     mean[name].lerp_(value, 1 - keep)
             running += (loss.item() - running) * max(0.01, 1 / step)
             if step % 50 == 0:
-                print(f"{elapsed:.1f} min, {step * batch} examples, loss {running:.3f}", file=sys.stderr, flush=True)
+                print(f"{elapsed:.1f} min, {examples} examples, loss {running:.3f}", file=sys.stderr, flush=True)
             if time.monotonic() - saved > save_every:
                 saved = time.monotonic()
                 write_weights(model.get_trained_weights() | mean, out)
@@ -158,7 +185,17 @@ def train(
     with torch.no_grad():
         for name, value in trained_weights.items():
             value.copy_(mean[name])
-    return {"examples": step * batch, "steps": step, "minutes": (time.monotonic() - begin) / 60}
+    return {"examples": examples, "steps": step, "minutes": (time.monotonic() - begin) / 60}
+
+
+def draw_batches(mixture: Mixture, groups: Groups | None, batch: int, count: int, group_share: float) -> list[Batch]:
+    """About `count` batches, in random order."""
+    of_groups = round(count * group_share) if groups else 0
+    batches = [Batch(rows, [1] * len(rows)) for rows in mixture.chunk(batch, count - of_groups)]
+    if groups and of_groups:
+        batches += groups.chunk(batch, of_groups)
+        mixture.rng.shuffle(batches)
+    return batches
 
 
 def write_weights(weights: dict[str, Tensor], out: Path) -> None:
@@ -195,6 +232,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--levels", type=int, default=0, help="quantisation-aware: train for an export with --levels (0: in float)"
     )
+    parser.add_argument(
+        "--levels-from", type=float, default=0.0, help="share of the training after which --levels counts"
+    )
+    parser.add_argument("--bf16", action="store_true", help="multiply in bfloat16: twice as fast where the CPU can")
+    parser.add_argument(
+        "--group-share",
+        type=float,
+        default=0.0,
+        help="share of the batches with whole groups: a question's right passage and wrong ones compete",
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     torch.manual_seed(options.seed)
@@ -213,7 +260,13 @@ def main(arguments: list[str] | None = None) -> None:
     training_examples = [example for example in examples if not is_held_out(example, CALIBRATION_PERCENT)]
     training_examples = [example for example in training_examples if get_weight(example, options.weights) > 0]
     print(f"{len(training_examples)} of {len(examples)} examples in the mixture", file=sys.stderr)
-    mixture = Mixture(training_examples, options.weights, tokenizer, options.length, options.seed)
+    common = (training_examples, options.weights, tokenizer, options.length, options.seed)
+    mixture, groups = Mixture(*common), Groups(*common) if options.group_share else None
+    if groups and not groups.right:
+        parser.error(
+            "--group-share needs questions with a passage that answers and one that does not, and there are none; "
+            "add --negatives, as quorum.training.negatives mines them"
+        )
     done = train(
         model,
         mixture,
@@ -222,6 +275,10 @@ def main(arguments: list[str] | None = None) -> None:
         rate=options.rate,
         steps=options.steps,
         levels=options.levels,
+        levels_from=options.levels_from,
+        bf16=options.bf16,
+        groups=groups,
+        group_share=options.group_share,
     )
     print(f"done: {done}", file=sys.stderr)
 

@@ -19,7 +19,7 @@ from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder, Logits
 from quorum.models.embedded.reading import Calibration
-from quorum.training import calibrate, evaluate, export, reader
+from quorum.training import base_folder, calibrate, evaluate, export, reader
 from quorum.training.encoder import TwoTowers, load_base, start_from
 from quorum.training.examples import EncodedExample, Example, encode
 
@@ -226,3 +226,38 @@ def test_more_levels_lose_less(exported: Folder, model: TwoTowers, rows: list[En
         float(np.abs(flatten_logits(read(Encoder(exported(levels)), rows)) - expected).mean()) for levels in (7, 63, 0)
     ]
     assert all(more > less for more, less in pairwise(losses))
+
+
+def test_training_goes_on_from_an_exported_file_alone(
+    base: Path, exported: Folder, data: Path, tmp_path: Path, examples: list[Example], tokenizer: Tokenizer
+) -> None:
+    """The folder of the base is written from the file; exported again, the encoder has the same integers."""
+    source = exported(63)
+    base_folder.write_base_folder(source, tmp_path / "base", heads=4)
+    original, rebuilt = load_base(base, LOW), load_base(tmp_path / "base", LOW)
+    assert rebuilt.config == {name: original.config[name] for name in rebuilt.config}
+    words = [Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab() for folder in (base, tmp_path / "base")]
+    assert words[0] == words[1]
+    ids, _, mask = reader.pad([encode(tokenizer, example, 60) for example in examples[:16]])
+    likeness = (original.eval().embed(ids, mask) * rebuilt.eval().embed(ids, mask)).sum(1)
+    assert likeness.min() > 0.99
+    assert likeness.max() < 1  # what int8 rounded stays rounded
+    checkpoint, again = tmp_path / "reader.safetensors", tmp_path / "reader.onnx"
+    common = ["--base", str(tmp_path / "base"), "--low", str(LOW)]
+    reader.main(
+        [*common, "--train", str(data), "--init", str(source / "reader.onnx"), "--steps", "2", "--out", str(checkpoint)]
+    )
+    export.main([*common, "--checkpoint", str(checkpoint), "--data", str(data), "--levels", "63", "--out", str(again)])
+    before, after = (read_integers(file) for file in (source / "reader.onnx", again))
+    assert before
+    assert all(np.array_equal(values, after[name]) for name, values in before.items())
+
+
+def read_integers(file: Path) -> dict[str, np.ndarray[Any, np.dtype[np.int8]]]:
+    """The int8 weights of the sentence encoder in an exported file."""
+    tensors = {item.name: onnx.numpy_helper.to_array(item) for item in onnx.load(file).graph.initializer}
+    return {
+        name: values
+        for name, values in tensors.items()
+        if values.dtype == np.int8 and (name == "words" or (name.startswith("base.") and name.endswith(".weight")))
+    }

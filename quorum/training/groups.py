@@ -1,0 +1,70 @@
+"""Groups for the embedded reader: a question with a passage that answers it and wrong passages beside it.
+
+Spans of all passages of a group compete for one probability, as they do when the reader answers from several passages
+(shared normalisation: Clark and Gardner 2018, "Simple and Effective Multi-Paragraph Reading Comprehension", 4.1).
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tokenizers import Tokenizer
+
+from quorum.training.examples import EncodedExample, Example, encode, get_weight
+
+GROUP_SIZE = 4  # passages of a group, at most: one that answers and wrong ones
+QUESTION_MARK_DROPPED = 0.15  # of the questions: people leave it out
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples that one step reads together. `sizes`: of consecutive groups, which add up to the rows; 1 for an
+    example without a group.
+    """
+
+    rows: list[EncodedExample]
+    sizes: list[int]
+
+
+class Groups:
+    """Draws questions by group weight, without end, each with its right passage first and up to GROUP_SIZE - 1 wrong
+    ones: the examples of the same question without an answer.
+    """
+
+    def __init__(
+        self, examples: Sequence[Example], weights: dict[str, float], tokenizer: Tokenizer, length: int, seed: int
+    ) -> None:
+        self.wrong: defaultdict[str, list[Example]] = defaultdict(list)
+        for example in examples:
+            if not example.spans:
+                self.wrong[example.question].append(example)
+        self.right = [example for example in examples if example.spans and example.question in self.wrong]
+        self.weights = [get_weight(example, weights) for example in self.right]
+        self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
+
+    def chunk(self, rows: int, count: int) -> list[Batch]:
+        """Draw `count` batches of at most `rows` rows together; groups are sorted by length and then split."""
+        groups = [self.draw() for _ in range(count * max(1, rows // GROUP_SIZE))]
+        groups.sort(key=lambda group: max(len(item.ids) for item in group))
+        batches, batch = [], Batch([], [])
+        for group in groups:
+            if len(batch.rows) + len(group) > rows and batch.rows:
+                batches.append(batch)
+                batch = Batch([], [])
+            batch.rows.extend(group)
+            batch.sizes.append(len(group))
+        batches.append(batch)
+        self.rng.shuffle(batches)
+        return batches
+
+    def draw(self) -> list[EncodedExample]:
+        right = self.rng.choices(self.right, self.weights)[0]
+        wrong = self.wrong[right.question]
+        passages = [right, *self.rng.sample(wrong, min(GROUP_SIZE - 1, len(wrong)))]
+        question = right.question
+        if self.rng.random() < QUESTION_MARK_DROPPED:
+            question = question.rstrip("? ") or question
+        return [
+            encode(self.tokenizer, replace(passage, question=question), self.length, self.rng) for passage in passages
+        ]

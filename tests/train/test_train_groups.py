@@ -1,0 +1,143 @@
+"""Groups of a question's passages, which compete while the reader is trained."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+from quorum.training.encoder import load_base
+from quorum.training.examples import EncodedExample, Example
+from quorum.training.groups import GROUP_SIZE, Groups
+from quorum.training.reader import Mixture, compute_loss, draw_batches, main, pad, train
+
+
+@pytest.fixture
+def examples_with_wrong_passages(examples: list[Example]) -> list[Example]:
+    """Each question that has an answer, with five passages that do not answer it; the rest stay as they are."""
+    wrong = [
+        Example(example.question, other.context.replace(" in ", " a "), (), "wrong")
+        for number, example in enumerate(examples)
+        if example.spans
+        for other in (examples[(number + 11 * step) % len(examples)] for step in range(1, 6))
+    ]
+    return [*examples, *wrong]
+
+
+@pytest.fixture
+def groups(examples_with_wrong_passages: list[Example], tokenizer: Tokenizer) -> Groups:
+    return Groups(examples_with_wrong_passages, {}, tokenizer, 60, seed=0)
+
+
+def test_a_group_begins_with_the_passage_that_answers(groups: Groups) -> None:
+    for batch in groups.chunk(16, 8):
+        assert sum(batch.sizes) == len(batch.rows) <= 16
+        begin = 0
+        for size in batch.sizes:
+            right, *wrong = batch.rows[begin : begin + size]
+            assert right.spans
+            assert len(wrong) == GROUP_SIZE - 1
+            assert not any(item.spans for item in wrong)
+            assert all(get_question(item) == get_question(right) for item in wrong)
+            begin += size
+
+
+def get_question(item: EncodedExample) -> list[int]:
+    return item.ids[: item.types.index(1)]
+
+
+def test_questions_without_a_wrong_passage_form_no_group(examples: list[Example], tokenizer: Tokenizer) -> None:
+    assert Groups(examples, {}, tokenizer, 60, seed=0).right == []
+
+
+def test_the_weight_of_a_source_decides_how_often_its_questions_are_drawn(
+    examples_with_wrong_passages: list[Example], tokenizer: Tokenizer
+) -> None:
+    chosen = Example("Where does Ada live?", "Ada lives in Rome.", ((13, 17),), "chosen")
+    wrong = Example(chosen.question, "Ada lives a boat.", (), "wrong")
+    groups = Groups([*examples_with_wrong_passages, chosen, wrong], {"chosen": 1.0, "": 0.0}, tokenizer, 60, seed=0)
+    assert all(size == 2 for batch in groups.chunk(8, 4) for size in batch.sizes)
+
+
+def test_the_loss_of_a_group_is_the_gold_spans_share_among_all_its_passages(base: Path) -> None:
+    model = load_base(base, 1)
+    right = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [(3, 4), (5, 5)])
+    wrong = EncodedExample([2, 50, 3, 70, 71, 3], [0, 0, 0, 1, 1, 1], [])
+    span, _ = model.read(*pad([right, wrong]))
+    total, gold = 1.0, 0.0  # "none" counts 1: its score is 0
+    for row, last in ((0, 6), (1, 5)):
+        null = span[row, 0].sum()
+        scores = span[row, 3 : last + 1, 0, None] + span[row, None, 3 : last + 1, 1] - null
+        total += scores.exp().sum().item()
+        if row == 0:
+            gold += scores[0, 1].exp().item() + scores[2, 2].exp().item()
+    expected = -torch.log(torch.tensor(gold / total)) / 2
+    alone, together = compute_loss(model, [right, wrong]), compute_loss(model, [right, wrong], [2])
+    torch.testing.assert_close(together - alone, expected)
+    torch.testing.assert_close(compute_loss(model, [right, wrong], [1, 1]), alone)
+
+
+def test_a_group_without_an_answer_should_give_none(base: Path) -> None:
+    model = load_base(base, 1)
+    wrong = EncodedExample([2, 50, 3, 70, 71, 3], [0, 0, 0, 1, 1, 1], [])
+    span, _ = model.read(*pad([wrong]))
+    scores = span[0, 3:6, 0, None] + span[0, None, 3:6, 1] - span[0, 0].sum()
+    expected = torch.log(1 + 2 * scores.exp().sum()) / 2
+    torch.testing.assert_close(
+        compute_loss(model, [wrong, wrong], [2]) - compute_loss(model, [wrong, wrong]), expected.detach()
+    )
+
+
+def test_a_share_of_the_batches_comes_from_the_groups(
+    examples_with_wrong_passages: list[Example], groups: Groups, tokenizer: Tokenizer
+) -> None:
+    mixture = Mixture(examples_with_wrong_passages, {}, tokenizer, 60, seed=0)
+    batches = draw_batches(mixture, groups, 16, 10, 0.6)
+    assert [max(batch.sizes) for batch in batches].count(GROUP_SIZE) == 6
+    assert len(batches) == 10
+    assert all(max(batch.sizes) == 1 for batch in draw_batches(mixture, None, 16, 10, 0.0))
+
+
+def test_training_on_groups_ranks_the_right_passage_first(
+    base: Path, examples_with_wrong_passages: list[Example], groups: Groups, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    model = load_base(base, 1)
+    batch = groups.chunk(16, 4)[0]
+    before = compute_loss(model, batch.rows, batch.sizes).item()
+    mixture = Mixture(examples_with_wrong_passages, {}, tokenizer, 60, seed=0)
+    options = {"steps": 60, "rate": 3e-3, "batch": 16, "levels": 63, "levels_from": 0.5, "bf16": True}
+    train(model, mixture, tmp_path / "r.safetensors", minutes=0, groups=groups, group_share=0.5, **options)
+    assert compute_loss(model, batch.rows, batch.sizes).item() < 0.7 * before
+
+
+def test_bfloat16_changes_the_loss_only_by_rounding(base: Path, examples: list[Example], groups: Groups) -> None:
+    model, batch = load_base(base, 1), groups.chunk(16, 1)[0]
+    exact, rounded = (compute_loss(model, batch.rows, batch.sizes, bf16=bf16) for bf16 in (False, True))
+    assert exact.item() != rounded.item()
+    torch.testing.assert_close(exact, rounded, rtol=0.02, atol=0.02)
+
+
+def test_the_command_trains_on_groups(base: Path, data: Path, negatives: Path, tmp_path: Path) -> None:
+    common = ["--base", str(base), "--train", str(data), "--steps", "3", "--group-share", "0.5", "--bf16"]
+    main([*common, "--negatives", str(negatives), "--out", str(tmp_path / "r.safetensors")])
+    assert (tmp_path / "r.safetensors").exists()
+
+
+def test_groups_need_wrong_passages(base: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(
+            [
+                "--base",
+                str(base),
+                "--train",
+                str(data),
+                "--group-share",
+                "0.5",
+                "--out",
+                str(tmp_path / "r.safetensors"),
+            ]
+        )
+    assert refused.value.code == 2
+    assert "add --negatives" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
