@@ -53,8 +53,10 @@ def serve(
 
     from quorum.cli.ask import make_sample
     from quorum.cli.settings import read_context
+    from quorum.serving.address import check_port
     from quorum.serving.serve import serve
 
+    check_port(port)
     options = make_server_options(
         host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices, composed, system
     )

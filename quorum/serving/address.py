@@ -44,10 +44,15 @@ def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
     return distinct_tokens
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket at the address. Raises `SetupError` if it is taken, or is not this machine's."""
+def check_port(port: int) -> None:
+    """Raise `SetupError` if there is no such port."""
     if not 0 <= port <= LARGEST_PORT:
         raise SetupError(f"--port {port} is not a port; give one from 1 to {LARGEST_PORT}, or 0 for any that is free.")
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket at the address. Raises `SetupError` if it is taken, is not this machine's, or there is no such port."""
+    check_port(port)
     listening = None
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
