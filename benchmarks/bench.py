@@ -1,7 +1,7 @@
-"""All short benchmarks in one table, against the last recorded one: python -m benchmarks.bench [NAME ...] [--record]
+"""Compares the ratios of all short benchmarks with the recorded ones: python -m benchmarks.bench [NAME ...] [--record]
 
-A benchmark is a module here with a function `measure_ratios() -> dict[str, float]`: names and ratios of two
-measurements of the same run, more is better. An absolute time says more about the machine and its load than about
+A benchmark is a module of this folder with a function `measure_ratios() -> dict[str, float]`: names, and ratios of two
+measurements of one run; more is better. An absolute time says more about the machine and its load than about
 Quorum, so none is compared. Each benchmark runs in a process of its own. A ratio below 90% of the recorded one is
 called slower, and the exit code is then 1. --record writes the ratios to recorded.json; those of benchmarks that did
 not run stay.

@@ -33,10 +33,10 @@ def measure_cache(server: Control, method: str, settings: dict[str, Any], questi
 
     server.behave(prefix=True, concat_unknown=0.3, single_unknown=0.3)
     asyncio.run(ask_all())
-    counted = server.stats()
-    tokens = counted["tokens"]
+    server_stats = server.stats()
+    tokens = server_stats["tokens"]
     return {
-        "calls": sum(counted["calls"].values()),
+        "calls": sum(server_stats["calls"].values()),
         "prompt_tokens": tokens["prompt"],
         "cached": round(tokens["cached"] / tokens["prompt"], 4),
         "ceiling": round(tokens["ceiling"] / tokens["prompt"], 4),
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=50)
     options = parser.parse_args()
     with run_server() as server:
-        found = {name: measure_cache(server, *run, options.questions) for name, run in RUNS.items()}
+        measured = {name: measure_cache(server, *run, options.questions) for name, run in RUNS.items()}
     rows = [
         [
             name,
@@ -67,11 +67,15 @@ def main() -> None:
             format_share(item["ceiling"]),
             format_share(item["of_ceiling"]),
         ]
-        for name, item in found.items()
+        for name, item in measured.items()
     ]
-    target = judge_targets({name: item["of_ceiling"] >= 0.95 for name, item in found.items() if name != COMPARED})
+    target = judge_targets({name: item["of_ceiling"] >= 0.95 for name, item in measured.items() if name != COMPARED})
     report(
-        "cached", ("run", "calls", "prompt tokens", "cached", "ceiling", "of the ceiling"), rows, runs=found, **target
+        "cached",
+        ("run", "calls", "prompt tokens", "cached", "ceiling", "of the ceiling"),
+        rows,
+        runs=measured,
+        **target,
     )
 
 

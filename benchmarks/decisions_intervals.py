@@ -1,4 +1,4 @@
-"""Intervals, gates, calibrations and honest scores on draws from recorded answers, whose truth is the full matrix."""
+"""Checks intervals, gates, calibrations and scores on draws from recorded answers; the full matrix is the truth."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,31 +17,40 @@ SLACK = 1e-9
 
 
 def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
-    """How often a 95% interval of the difference of two random methods contains the difference of the full matrix."""
+    """The share of 95% intervals of two random methods' difference that contain it as in the full matrix."""
     table, draw = matrix.right, np.random.default_rng(seed)
     covered: dict[str, list[bool]] = {"Tango (ours below 100)": [], "betting, anytime": [], "percentile bootstrap": []}
     for _ in range(draws):
-        one, other = draw.choice(table.shape[1], size=2, replace=False)
-        all_ = table[:, one] - table[:, other]
-        found = all_[draw.integers(len(all_), size=questions)]
-        intervals = (compute_paired_interval(found), compute_interval(found), bootstrap(found, resamples=2000)[1:])
+        first, second = draw.choice(table.shape[1], size=2, replace=False)
+        all_differences = table[:, first] - table[:, second]
+        drawn_differences = all_differences[draw.integers(len(all_differences), size=questions)]
+        intervals = (
+            compute_paired_interval(drawn_differences),
+            compute_interval(drawn_differences),
+            bootstrap(drawn_differences, resamples=2000)[1:],
+        )
         for name, (low, high) in zip(covered, intervals, strict=True):
-            covered[name].append(bool(low - SLACK <= all_.mean() <= high + SLACK))
-    return {name: float(np.mean(found)) for name, found in covered.items()}
+            covered[name].append(bool(low - SLACK <= all_differences.mean() <= high + SLACK))
+    return {name: float(np.mean(hits)) for name, hits in covered.items()}
 
 
 def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float]:
-    """How often a gate passes what loses the margin, or fails what loses nothing; two random methods, QUESTIONS."""
+    """The shares of a gate's verdicts on two random methods and QUESTIONS draws. A verdict is wrong if it passes a
+    method that loses the margin, or fails one that loses nothing.
+    """
     table, draw = matrix.right, np.random.default_rng(seed)
     verdicts = {"pass": 0, "fail": 0, "cannot tell": 0, "wrong": 0}
     for _ in range(draws):
-        one, other = draw.choice(table.shape[1], size=2, replace=False)
-        all_ = table[:, one] - table[:, other]
-        found, loss = all_[draw.integers(len(all_), size=QUESTIONS)], float(all_.mean())
-        if compute_margin_p_value(found, MARGIN) <= ERROR:
+        first, second = draw.choice(table.shape[1], size=2, replace=False)
+        all_differences = table[:, first] - table[:, second]
+        drawn_differences, loss = (
+            all_differences[draw.integers(len(all_differences), size=QUESTIONS)],
+            float(all_differences.mean()),
+        )
+        if compute_margin_p_value(drawn_differences, MARGIN) <= ERROR:
             verdicts["pass"] += 1
             verdicts["wrong"] += loss >= MARGIN
-        elif compute_better_p_value(found) <= ERROR:
+        elif compute_better_p_value(drawn_differences) <= ERROR:
             verdicts["fail"] += 1
             verdicts["wrong"] += loss <= 0
         else:
@@ -52,40 +61,43 @@ def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float
 def judge_calibrations(
     matrix: Matrix, draws: int, limits: Sequence[float], seed: int = 6
 ) -> dict[float, dict[str, float]]:
-    """For each share of wrong answers that is promised: how often a threshold is given to a random method on QUESTIONS
-    draws, how often its promise holds in the full matrix, and the share of questions that are then answered.
+    """Calibrate random methods on QUESTIONS draws, once for each promised share of wrong answers. Returns how often a
+    threshold is given, how often its promise holds in the full matrix, and the share of questions answered then.
     """
     draw, judged = np.random.default_rng(seed), {}
     arrays = {name: matrix.arrays[name].astype(np.float64) for name in ("right", "unknown", "confidence")}
     stating = np.flatnonzero(np.isfinite(arrays["confidence"]).any(axis=1))
     for limit in limits:
-        promises: list[tuple[bool, float]] = []  # of the thresholds given: kept, share answered
+        promises: list[tuple[bool, float]] = []  # for each threshold: whether its promise holds, share answered
         for _ in range(draws):
             method = draw.choice(stating)
             right, unknown, confidence = (table[method] for table in arrays.values())
             drawn = draw.integers(len(right), size=QUESTIONS)
             known = (unknown == 0) & np.isfinite(confidence)
             shown = drawn[known[drawn]]
-            found = find_threshold(confidence[shown], right[shown] == 0, QUESTIONS, limit, ERROR)
-            if isinstance(found, Threshold):
-                answered = known & (confidence >= found.value - SLACK)
+            threshold = find_threshold(confidence[shown], right[shown] == 0, QUESTIONS, limit, ERROR)
+            if isinstance(threshold, Threshold):
+                answered = known & (confidence >= threshold.value - SLACK)
                 promises.append((bool((right[answered] == 0).mean() <= limit), float(answered.mean())))
-        kept, answered_share = np.array(promises).T if promises else np.array([[1.0], [0.0]])
+        kept_shares, answered_share = np.array(promises).T if promises else np.array([[1.0], [0.0]])
         judged[limit] = {
             "given": len(promises) / draws,
-            "kept": 1 - float((kept == 0).sum()) / draws,
+            "kept": 1 - float((kept_shares == 0).sum()) / draws,
             "answered": float(answered_share.mean()),
         }
     return judged
 
 
 def judge_scores(matrix: Matrix, draws: int, questions: int, seed: int = 5) -> dict[str, float]:
-    """How far the winner's own score and its cross-fitted one lie above its score in the full matrix, in points."""
+    """How many points the winner's own score and its cross-fitted score lie above its score in the full matrix."""
     table, draw = matrix.right, np.random.default_rng(seed)
-    truth, own, fair = table.mean(axis=0), [], []
+    truth, own_scores, cross_fitted_scores = table.mean(axis=0), [], []
     for _ in range(draws):
         drawn = table[draw.integers(len(table), size=questions)]
         best = int(drawn.mean(axis=0).argmax())
-        own.append(float(drawn[:, best].mean() - truth[best]))
-        fair.append(compute_cross_fitted_score(drawn) - float(truth[best]))
-    return {"winner's own score": 100 * float(np.mean(own)), "cross-fitted": 100 * float(np.mean(fair))}
+        own_scores.append(float(drawn[:, best].mean() - truth[best]))
+        cross_fitted_scores.append(compute_cross_fitted_score(drawn) - float(truth[best]))
+    return {
+        "winner's own score": 100 * float(np.mean(own_scores)),
+        "cross-fitted": 100 * float(np.mean(cross_fitted_scores)),
+    }

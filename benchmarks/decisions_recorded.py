@@ -2,8 +2,8 @@
 
 NAME.npz holds arrays of methods by questions: right, unknown, failed, key (equal answers have equal numbers),
 confidence (NaN without one), certified, calls, tokens; and of methods by methods by questions: shared_calls and
-shared_tokens, what of the second method's calls the first makes, too. `about` is JSON: the methods, the measure, the
-model with its weights' hash, the hash of the questions, and the version that asked.
+shared_tokens, the calls and tokens of the second method that the first needs as well. `about` is JSON: the methods, the
+measure, the model with its weights' hash, the hash of the questions, and the version that asked.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class Matrix:
 
 
 def record(name: str, data: Path, corpus: str | None, out: Path, limit: int, methods: str) -> Path:
-    """Ask what is missing of one set with the embedded reader, then write its numbers. The same call goes on."""
+    """Ask the embedded reader the missing questions of one set, then write the numbers. The same call continues."""
     folder = out / "runs" / name
     options = Options(
         data=data, methods=methods, limit=limit, corpus=corpus, context=Context(k=5), out=folder, details=True
@@ -72,10 +72,14 @@ def record(name: str, data: Path, corpus: str | None, out: Path, limit: int, met
 
 
 def write_matrix(folder: Path, path: Path) -> Path:
-    """Write the numbers of a folder of results: of the questions that all methods were asked."""
-    found = read_results(folder)
-    asked = tuple(id_ for id_ in found.ids if all((method, id_) in found.rows for method in found.methods))
-    results = replace(found, ids=asked)
+    """Write the numbers of a folder of results, for the questions that all methods were asked."""
+    folder_results = read_results(folder)
+    asked_ids = tuple(
+        id_
+        for id_ in folder_results.ids
+        if all((method, id_) in folder_results.rows for method in folder_results.methods)
+    )
+    results = replace(folder_results, ids=asked_ids)
     calls, tokens = make_answer_table(results, "calls"), make_answer_table(results, "tokens")
     unknown = [results.get_numbers(method, "unknown") == 1 for method in calls.methods]
     about = {
@@ -106,6 +110,6 @@ def write_matrix(folder: Path, path: Path) -> Path:
 
 def read_matrix(path: Path) -> Matrix:
     """The numbers in a file; needs no model and no network."""
-    with np.load(path) as found:
-        arrays = {name: found[name] for name in found.files if name != "about"}
-        return Matrix(path.stem, json.loads(str(found["about"])), arrays)
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files if name != "about"}
+        return Matrix(path.stem, json.loads(str(stored["about"])), arrays)

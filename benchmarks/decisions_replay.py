@@ -30,7 +30,7 @@ TIE = 1e-9
 
 @dataclass
 class Outcomes:
-    """Each repetition: the shares of runs and of calls saved, and whether all of the best methods were lost."""
+    """For each repetition: the shares of runs and of calls saved, and whether all of the best methods were lost."""
 
     runs: list[float] = field(default_factory=list)
     calls: list[float] = field(default_factory=list)
@@ -61,35 +61,35 @@ def most_errors(claim: float, repetitions: int) -> float:
 def replay_orders(
     matrix: Matrix, orders: int, seed: int = 0, questions: int | None = None
 ) -> dict[str, dict[str, float]]:
-    """The questions at hand in random orders: what is true is what asking all methods all of them would say.
+    """Replay the recorded questions in random orders. The truth is the result of asking every method every question.
 
-    questions: so many, drawn anew with replacement for each order; None: those that were recorded.
+    questions: how many to draw for each order, with replacement; None: the recorded questions themselves.
     """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
     draw, rules = np.random.default_rng(seed), OURS | dict(RULES)
-    found = {name: Outcomes() for name in rules if name != "race future"}
+    outcomes_of_rules = {name: Outcomes() for name in rules if name != "race future"}
     for _ in range(orders):
         chosen = draw.integers(len(table), size=questions) if questions else draw.permutation(len(table))
         at_hand = table[chosen]
         best = find_best(at_hand.mean(axis=0))
-        for name, outcomes in found.items():
+        for name, outcomes in outcomes_of_rules.items():
             outcomes.add(rules[name](at_hand), calls, best, len(at_hand))
-    return {name: item.row() for name, item in found.items()}
+    return {name: item.row() for name, item in outcomes_of_rules.items()}
 
 
 def replay_draws(matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None) -> dict[str, dict[str, float]]:
-    """Draws of QUESTIONS with replacement: new questions like the recorded ones. truth: another set, which questions to
-    come are like instead.
+    """Replay QUESTIONS drawn with replacement, as new questions like the recorded ones. truth: another set, which
+    stands for the questions to come instead.
     """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
     best = find_best((truth or matrix).right.mean(axis=0))
     draw, rules = np.random.default_rng(seed), {"race future": OURS["race future"], **RULES}
-    found = {name: Outcomes() for name in rules}
+    outcomes_of_rules = {name: Outcomes() for name in rules}
     for _ in range(draws):
         drawn = table[draw.integers(len(table), size=QUESTIONS)]
-        for name, outcomes in found.items():
+        for name, outcomes in outcomes_of_rules.items():
             outcomes.add(rules[name](drawn), calls, best, QUESTIONS)
-    return {name: item.row() for name, item in found.items()}
+    return {name: item.row() for name, item in outcomes_of_rules.items()}
 
 
 def replay_cascades(
@@ -104,7 +104,7 @@ def replay_cascades(
     recorded, real = matrix.recorded("calls"), (truth or matrix).recorded("calls")
     score, cost = real.worst.mean(axis=1), real.cost.mean(axis=1)
     draw = np.random.default_rng(seed)
-    found: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
+    replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
     for number in range(draws):
         drawn, group = recorded.at(draw.integers(recorded.questions, size=QUESTIONS)), np.arange(QUESTIONS)
         designs, certifies = split_questions(group, number)
@@ -115,15 +115,15 @@ def replay_cascades(
             passed = [
                 item.candidate.cascade for item in certify_cascades(on, front, margin, CASCADE_ERROR) if item.passed
             ]
-            kept, costs = check_promise(real, passed, float(score.max()) - margin)
+            promise_kept, costs = check_promise(real, passed, float(score.max()) - margin)
             cheaper = [number for number, item in enumerate(passed) if mean_cost(drawn, item) < drawn.cost[best].mean()]
             chosen = min(cheaper, key=lambda number: mean_cost(drawn, passed[number]), default=None)
             saved = 0.0 if chosen is None else 1 - costs[chosen] / cost[best]
-            found[margin].append((bool(passed), float(saved), kept))
+            replays[margin].append((bool(passed), float(saved), promise_kept))
     names = ("certified", "saved", "kept")
     return {
-        margin: {name: float(np.mean([item[place] for item in all_])) for place, name in enumerate(names)}
-        for margin, all_ in found.items()
+        margin: {name: float(np.mean([item[place] for item in replays_of_margin])) for place, name in enumerate(names)}
+        for margin, replays_of_margin in replays.items()
     }
 
 
@@ -132,18 +132,18 @@ def mean_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
 
 
 def check_promise(real: Any, cascades: Sequence[Cascade], least: float) -> tuple[bool, list[float]]:
-    """Whether all cascades score at least so much in truth, and what each costs."""
+    """Whether all cascades score at least `least` on the real answers, and what each costs."""
     replayed = [replay_cascade(real, cascade) for cascade in cascades]
     return all(item.worst.mean() >= least - TIE for item in replayed), [float(item.cost.mean()) for item in replayed]
 
 
 def make_scripted_table(shares: Sequence[float], questions: int, alike: float, seed: int) -> Matrix:
-    """Methods that are right with known chances. alike: the share of answers that all methods take from one draw, as
-    methods do that find the same questions hard.
+    """Methods that are right with known chances. alike: the share of questions on which all methods use one draw, so
+    that they find the same questions hard.
     """
     draw = np.random.default_rng(seed)
-    hard, own = draw.random((1, questions)), draw.random((len(shares), questions))
-    right = np.where(draw.random(own.shape) < alike, hard, own) < np.asarray(shares)[:, None]
+    shared_draws, own_draws = draw.random((1, questions)), draw.random((len(shares), questions))
+    right = np.where(draw.random(own_draws.shape) < alike, shared_draws, own_draws) < np.asarray(shares)[:, None]
     names = [f"method {number}" for number in range(len(shares))]
     return Matrix("scripted", {"methods": names}, {"right": right.astype("u1"), "calls": np.ones(right.shape)})
 
@@ -157,13 +157,13 @@ SCRIPTED: dict[str, tuple[list[float], float]] = {
 
 
 def replay_scripted(repetitions: int, questions: int = QUESTIONS) -> dict[str, dict[str, dict[str, float]]]:
-    """Fresh tables with known chances: the rules that speak of questions to come."""
+    """Replay the rules for questions to come on new tables with known chances."""
     rules = {"race future": OURS["race future"], **RULES}
-    found: dict[str, dict[str, Outcomes]] = {case: {rule: Outcomes() for rule in rules} for case in SCRIPTED}
+    outcomes: dict[str, dict[str, Outcomes]] = {case: {rule: Outcomes() for rule in rules} for case in SCRIPTED}
     for case, (shares, alike) in SCRIPTED.items():
         best, calls = find_best(np.asarray(shares)), np.ones(len(shares))
         for seed in range(repetitions):
             table = make_scripted_table(shares, questions, alike, seed).right
             for name, rule in rules.items():
-                found[case][name].add(rule(table), calls, best, questions)
-    return {case: {rule: item.row() for rule, item in rules_.items()} for case, rules_ in found.items()}
+                outcomes[case][name].add(rule(table), calls, best, questions)
+    return {case: {rule: item.row() for rule, item in rules_.items()} for case, rules_ in outcomes.items()}

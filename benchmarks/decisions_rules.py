@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Dropped = dict[int, int]
 
 EVERY = 5  # questions between two looks
-WALD_Z, ALPHA, POSTERIOR = 1.645, 0.05, 0.95
+WALD_Z, ALPHA = 1.645, 0.05
 FEWEST = 10  # questions before the median rule looks first
 
 
@@ -25,8 +25,8 @@ def drop_by_wald(table: Floats) -> Dropped:
 
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
         row = after - 1
-        found: NDArray[np.bool_] = means[row, live] + half[row, live] < means[row, leader] - half[row, leader]
-        return found
+        worse: NDArray[np.bool_] = means[row, live] + half[row, live] < means[row, leader] - half[row, leader]
+        return worse
 
     return drop_at_looks(table, is_worse, EVERY)
 
@@ -39,8 +39,8 @@ def drop_by_mcnemar(table: Floats) -> Dropped:
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
         best, others = right[:after, [leader]], right[:after][:, live]
         wins, losses = (best & ~others).sum(axis=0), (~best & others).sum(axis=0)
-        found: NDArray[np.bool_] = (wins > losses) & (p_values[wins + losses, losses] < ALPHA)
-        return found
+        worse: NDArray[np.bool_] = (wins > losses) & (p_values[wins + losses, losses] < ALPHA)
+        return worse
 
     return drop_at_looks(table, is_worse, 1)
 
@@ -58,8 +58,8 @@ def drop_by_posterior(table: Floats) -> Dropped:
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
         row = after - 1
         gap = means[row, leader] - means[row, live]
-        found: NDArray[np.bool_] = gap > z * np.sqrt(variance[row, leader] + variance[row, live])
-        return found
+        worse: NDArray[np.bool_] = gap > z * np.sqrt(variance[row, leader] + variance[row, live])
+        return worse
 
     return drop_at_looks(table, is_worse, EVERY)
 
@@ -70,8 +70,8 @@ def drop_by_median(table: Floats) -> Dropped:
 
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
         row = means[after - 1, live]
-        found: NDArray[np.bool_] = (row < np.median(row)) & (after >= FEWEST)
-        return found
+        worse: NDArray[np.bool_] = (row < np.median(row)) & (after >= FEWEST)
+        return worse
 
     return drop_at_looks(table, is_worse, EVERY)
 
@@ -101,14 +101,14 @@ def drop_at_looks(
 
 
 def counts(table: Floats) -> Floats:
-    """1, 2, ... as a column."""
+    """The column 1, 2, ...: how many questions have been asked."""
     return np.arange(1.0, len(table) + 1)[:, None]
 
 
 def running_means(table: Floats) -> Floats:
     """The mean of each method after each question."""
-    found: Floats = np.cumsum(table, axis=0) / counts(table)
-    return found
+    means: Floats = np.cumsum(table, axis=0) / counts(table)
+    return means
 
 
 @cache
@@ -117,5 +117,5 @@ def mcnemar_table(most: int) -> Floats:
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
     n, k = np.meshgrid(np.arange(most + 1), np.arange(most + 1), indexing="ij")
     ways = np.where(k <= n, np.exp(logs[n] - logs[k] - logs[np.maximum(n - k, 0)] - n * np.log(2)), 0.0)
-    found: Floats = np.minimum(1.0, 2 * np.cumsum(ways, axis=1))
-    return found
+    p_values: Floats = np.minimum(1.0, 2 * np.cumsum(ways, axis=1))
+    return p_values

@@ -26,7 +26,7 @@ HEAD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/
 
 
 class FreeEmbeddings(Embeddings):
-    """Vectors that cost nothing."""
+    """Embeddings that compute nothing."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [self.embed_query(text) for text in texts]

@@ -39,25 +39,25 @@ BREACHES = {
     "refusal": CHOICES,
     "malformed": {"answer", "extract_answer", *CHOICES},
 }
-SHARING = "blendfilter"  # its queries may rank a question's passages alike, and then it sends equal prompts
+SHARING = "blendfilter"  # two of its queries may find the same passages in the same order: then it sends equal prompts
 MOST_DENIED = 64  # calls that may be in flight at the first refusal: those of all concurrent questions
-Found = dict[str, Any]
+Findings = dict[str, Any]
 
 
-def break_transport(server: Control, folder: Path, questions: int) -> Found:
+def break_transport(server: Control, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
     server.behave(concat_unknown=0.3, single_unknown=0.3)
     plain = time_evaluation(data, folder / "plain", folder / "plain.sqlite")
     server.behave(concat_unknown=0.3, single_unknown=0.3, transport=0.2, hang=10, slow=0.5)
     seconds = time_evaluation(data, folder / "faulty", folder / "faulty.sqlite")
-    rows, counted = read_rows(folder / "faulty"), server.stats()
+    rows, server_stats = read_rows(folder / "faulty"), server.stats()
     keys = Counter((row["id"], row["method"]) for row in rows)
     return {
         "questions": questions,
         "seconds_without": round(plain, 1),
         "seconds": round(seconds, 1),
-        "calls": sum(counted["calls"].values()),
-        "faults": counted["transport"],
+        "calls": sum(server_stats["calls"].values()),
+        "faults": server_stats["transport"],
         "failed": sum(row["error"] is not None for row in rows),
         "lost": questions * len(METHODS.split(",")) - len(keys),
         "twice": sum(count - 1 for count in keys.values()),
@@ -65,11 +65,11 @@ def break_transport(server: Control, folder: Path, questions: int) -> Found:
     }
 
 
-def break_content(server: Control, folder: Path, questions: int) -> Found:
+def break_content(server: Control, folder: Path, questions: int) -> Findings:
     """Run one method after the other, so that methods share no reply. due: the faults that broke a contract. If a reply
     serves several equal calls of a question, it counts once for each call.
     """
-    data, findings = write_question_file(folder, questions, 5), Found()
+    data, findings = write_question_file(folder, questions, 5), Findings()
     for method in METHODS.split(","):
         server.behave(concat_unknown=0.3, single_unknown=0.3, content=0.1)
         time_evaluation(data, folder / method, folder / f"{method}.sqlite", methods=method)
@@ -88,7 +88,7 @@ def is_breach(prompt: str, kind: str) -> bool:
     return prompt in BREACHES[kind]
 
 
-def restart_server(server: Control, folder: Path, questions: int, down: float) -> Found:
+def restart_server(server: Control, folder: Path, questions: int, down: float) -> Findings:
     """Kill the server a moment after the start, and restart it `down` seconds later."""
     data = write_question_file(folder, questions, 5)
     settings = {"concat_unknown": 0.3, "latency": 0.05}
@@ -111,7 +111,7 @@ def restart_server(server: Control, folder: Path, questions: int, down: float) -
     return {"questions": questions, "down": down, "seconds": round(seconds, 1), "different": different}
 
 
-def refuse_key(server: Control, folder: Path, questions: int) -> Found:
+def refuse_key(server: Control, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
     server.behave(key="another", latency=0.05)
     message, begin = "", time.perf_counter()
@@ -122,14 +122,19 @@ def refuse_key(server: Control, folder: Path, questions: int) -> Found:
     return {"seconds": round(time.perf_counter() - begin, 2), "calls": server.stats()["denied"], "said": message}
 
 
-def is_target_met(name: str, findings: Found) -> bool:
+def is_target_met(name: str, findings: Findings) -> bool:
     """Whether a part met its targets."""
     if name == "transport":
         return not any(findings[key] for key in ("failed", "lost", "twice", "different"))
     if name == "content":
         exact = all(item["due"] == item["malformed"] for method, item in findings.items() if method != SHARING)
         ones = findings.values()
-        return exact and all(one["due"] <= one["malformed"] and not one["failed"] and not one["lost"] for one in ones)
+        return exact and all(
+            method_findings["due"] <= method_findings["malformed"]
+            and not method_findings["failed"]
+            and not method_findings["lost"]
+            for method_findings in ones
+        )
     if name == "outage":
         return not findings["different"]
     return "Incorrect API key" in findings["said"] and bool(findings["calls"] <= MOST_DENIED)
@@ -141,13 +146,13 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=500)
     parser.add_argument("--down", type=float, default=30.0, help="seconds without a server")
     options = parser.parse_args()
-    parts: dict[str, Callable[[Control, Path], Found]] = {
+    parts: dict[str, Callable[[Control, Path], Findings]] = {
         "transport": lambda server, folder: break_transport(server, folder, options.questions),
         "content": lambda server, folder: break_content(server, folder, options.questions),
         "outage": lambda server, folder: restart_server(server, folder, min(options.questions, 200), options.down),
         "key": lambda server, folder: refuse_key(server, folder, options.questions),
     }
-    findings: dict[str, Found] = {}
+    findings: dict[str, Findings] = {}
     with run_server() as server:
         for name in options.only.split(","):
             with tempfile.TemporaryDirectory() as folder:

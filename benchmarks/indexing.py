@@ -43,11 +43,11 @@ def measure_round(files: int, seed: int) -> tuple[float, float, int]:
         index_documents([folder], collection="files", store=store)
         indexing = time.perf_counter() - begin
         opened = open_store(store)
-        found = opened.client.get_collection("files").get(include=["documents"])["documents"] or []
+        texts = opened.client.get_collection("files").get(include=["documents"])["documents"] or []
         begin = time.perf_counter()
-        for start in range(0, len(found), BATCH):
-            get_encoder().embed(found[start : start + BATCH])
-        return indexing, time.perf_counter() - begin, len(found)
+        for start in range(0, len(texts), BATCH):
+            get_encoder().embed(texts[start : start + BATCH])
+        return indexing, time.perf_counter() - begin, len(texts)
 
 
 def measure_ratios() -> dict[str, float]:
@@ -65,7 +65,10 @@ def main() -> None:
     measure_round(2, 0)
     rounds = [measure_round(options.files, seed) for seed in range(1, options.rounds + 1)]
     ratio = statistics.median(indexing / embedding for indexing, embedding, _ in rounds)
-    rows = [(f"{count:,}", f"{one:.1f}", f"{other:.1f}", f"{one / other:.2f}") for one, other, count in rounds]
+    rows = [
+        (f"{count:,}", f"{indexing_s:.1f}", f"{embedding_s:.1f}", f"{indexing_s / embedding_s:.2f}")
+        for indexing_s, embedding_s, count in rounds
+    ]
     target = judge_targets({"indexing": ratio <= TARGET})
     header = ("passages", "indexing s", "embedding alone s", "ratio")
     report("indexing", header, rows, files=options.files, ratio=round(ratio, 3), **target)

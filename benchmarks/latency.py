@@ -62,8 +62,8 @@ def measure_ratios() -> dict[str, float]:
     latency, ratios = 0.2, {}
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
         for method in ("concat", "post_fusion", "sure", "blendfilter", "iter_retgen"):
-            one = measure_method(server, method, latency, 5, str(Path(folder) / f"{method}.sqlite"))
-            ratios[method] = 1000 * latency * one["depth"] / one["ms"]
+            figures = measure_method(server, method, latency, 5, str(Path(folder) / f"{method}.sqlite"))
+            ratios[method] = 1000 * latency * figures["depth"] / figures["ms"]
     return ratios
 
 

@@ -32,11 +32,11 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=20_000)
     parser.add_argument("--method", default="concat")
     options = parser.parse_args()
-    seen: list[float] = []
+    megabytes: list[float] = []
 
     def watch(stage: str, done: int, total: int | None) -> None:
         if done >= FIRST and done % 100 == 0:
-            seen.append(measure_memory())
+            megabytes.append(measure_memory())
 
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
         server.behave()
@@ -46,12 +46,12 @@ def main() -> None:
         begin = time.perf_counter()
         asyncio.run(evaluate(Options(data=data, out=Path(folder) / "out", concurrency=16), runs, progress=watch))
         seconds = time.perf_counter() - begin
-        seen.append(measure_memory())
-    growth = max(seen) - seen[0]
+        megabytes.append(measure_memory())
+    growth = max(megabytes) - megabytes[0]
     row = (
         options.questions,
-        f"{seen[0]:.0f}",
-        f"{max(seen):.0f}",
+        f"{megabytes[0]:.0f}",
+        f"{max(megabytes):.0f}",
         f"{growth:.0f}",
         f"{options.questions / seconds:.0f}",
     )

@@ -72,13 +72,13 @@ def make_bare_client(url: str) -> Work:
 
     client = AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
 
-    async def one(prompt: str) -> None:
+    async def ask_prompt(prompt: str) -> None:
         await client.chat.completions.create(
             model="bench", temperature=0, messages=[{"role": "user", "content": prompt}]
         )
 
     async def work(question: dict[str, Any], number: int) -> None:
-        await asyncio.gather(*map(one, render_prompts(question)))
+        await asyncio.gather(*map(ask_prompt, render_prompts(question)))
 
     return work
 
@@ -105,8 +105,8 @@ async def compare_ways(url: str, options: argparse.Namespace, folder: Path) -> d
     rates: dict[str, list[tuple[float, float]]] = {"post_fusion": [], "one-node graph": [], "bare client": []}
     for number in range(options.rounds + 1):
         questions = list(make_questions(options.questions, K))
-        own = replace(context, journal=str(folder / f"{number}.sqlite"))
-        ways = {"post_fusion": make_post_fusion(own), "one-node graph": graph, "bare client": client}
+        own_context = replace(context, journal=str(folder / f"{number}.sqlite"))
+        ways = {"post_fusion": make_post_fusion(own_context), "one-node graph": graph, "bare client": client}
         for name, work in ways.items():
             rates_of_way = await measure_rate(questions, work, 2 * AT_ONCE // K)
             if number:  # the first round imports and connects
@@ -123,7 +123,10 @@ def measure_ways(questions: int, rounds: int) -> dict[str, list[tuple[float, flo
 
 def measure_ratios() -> dict[str, float]:
     """Calls a second of post_fusion to those of the other ways."""
-    rates = {name: statistics.median(rate for rate, _ in found) for name, found in measure_ways(40, 3).items()}
+    rates = {
+        name: statistics.median(rate for rate, _ in figures_of_rounds)
+        for name, figures_of_rounds in measure_ways(40, 3).items()
+    }
     return {f"to the {name}": rates["post_fusion"] / rates[name] for name in ("one-node graph", "bare client")}
 
 
@@ -134,7 +137,10 @@ def main() -> None:
     options = parser.parse_args()
     rates = measure_ways(options.questions, options.rounds)
     medians = {name: statistics.median(rate for rate, _ in rates_of_way) for name, rates_of_way in rates.items()}
-    computing = {name: round(statistics.median(ms for _, ms in found), 2) for name, found in rates.items()}
+    computing = {
+        name: round(statistics.median(ms for _, ms in figures_of_rounds), 2)
+        for name, figures_of_rounds in rates.items()
+    }
     ratios = {name: round(medians["post_fusion"] / value, 3) for name, value in medians.items()}
     rows = [[name, f"{value:.0f}", ratios[name], computing[name]] for name, value in medians.items()]
     figures: dict[str, Any] = {"calls_per_second": {name: round(value, 1) for name, value in medians.items()}}

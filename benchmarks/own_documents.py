@@ -108,9 +108,9 @@ def main() -> None:
     parts = {part: [outcome for outcome in outcomes if outcome.part == part] for part in ("development", "held_out")}
     parts["all"] = outcomes
     print(f"{'':<16}" + "".join(f"{name:>22}" for name in parts))
-    tables = {name: summarize(own) for name, own in parts.items()}
+    tables = {name: summarize(measures) for name, measures in parts.items()}
     for measure_ in tables["all"]:
-        print(f"{measure_:<16}" + "".join(f"{format_share(*own[measure_]):>22}" for own in tables.values()))
+        print(f"{measure_:<16}" + "".join(f"{format_share(*measures[measure_]):>22}" for measures in tables.values()))
     print(json.dumps({"method": options.method, **tables}))
 
 

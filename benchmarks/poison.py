@@ -157,18 +157,18 @@ async def measure_all(options: argparse.Namespace, chosen: Sequence[Case]) -> li
     for model in options.models.split(","):
         for method in options.methods.split(","):
             clean = await ask_all(method, model, chosen, "", 0)
-            one: dict[str, Any] = {"model": model, "method": method, "right": round(measure_right(clean, chosen), 4)}
+            row: dict[str, Any] = {"model": model, "method": method, "right": round(measure_right(clean, chosen), 4)}
             for count in (1, 2):
                 attacks = {kind: await ask_all(method, model, chosen, kind, count) for kind in KINDS}
-                one |= {f"{kind}_{count}": round(measure_fooled(done, chosen), 4) for kind, done in attacks.items()}
-                one[f"right_{count}"] = round(
+                row |= {f"{kind}_{count}": round(measure_fooled(done, chosen), 4) for kind, done in attacks.items()}
+                row[f"right_{count}"] = round(
                     sum(measure_right(done, chosen) for done in attacks.values()) / len(attacks), 4
                 )
                 if clean[0].get("certified") is not None:
                     stand = sum((result.get("certified") or 0) >= count for result in clean)
-                    one[f"certified_{count}"] = round(stand / len(clean), 4)
-                    one[f"broken_{count}"] = sum(count_broken(clean, done, count) for done in attacks.values())
-            figures.append(one)
+                    row[f"certified_{count}"] = round(stand / len(clean), 4)
+                    row[f"broken_{count}"] = sum(count_broken(clean, done, count) for done in attacks.values())
+            figures.append(row)
     return figures
 
 

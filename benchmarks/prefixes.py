@@ -59,8 +59,8 @@ class PrefixCache:
         because it follows them.
         """
         pieces = [(family, kind, slots[kind]) for kind in ORDER if slots.get(kind)]
-        seen = {piece[1] for piece in pieces if piece in self.pieces}
+        seen_names = {piece[1] for piece in pieces if piece in self.pieces}
         self.pieces.update(pieces)
-        if "passages" not in seen:
-            seen.discard("question")
-        return sum(len(split_tokens(slots[kind])) for kind in seen)
+        if "passages" not in seen_names:
+            seen_names.discard("question")
+        return sum(len(split_tokens(slots[kind])) for kind in seen_names)

@@ -83,24 +83,24 @@ def find_readers() -> dict[str, Callable[[str], Any]]:
 
 def time_reader(read: Callable[[str], Any], reply: str) -> float:
     """The shorter of two processor times."""
-    taken = []
+    seconds = []
     for _ in range(2):
         begin = time.process_time()
         read(reply)
-        taken.append(time.process_time() - begin)
-    return min(taken)
+        seconds.append(time.process_time() - begin)
+    return min(seconds)
 
 
 def find_slowest(shape: str, characters: int) -> dict[str, Any]:
     """The reader that takes longest for a shape, and its times in seconds for half of it and for all of it."""
     reply, half = SHAPES[shape](characters), SHAPES[shape](characters // 2)
-    taken = {name: time_reader(read, reply) for name, read in find_readers().items()}
-    name = max(taken, key=lambda item: taken[item])
+    seconds = {name: time_reader(read, reply) for name, read in find_readers().items()}
+    name = max(seconds, key=lambda item: seconds[item])
     return {
         "shape": shape,
         "slowest": name,
         "half": f"{time_reader(find_readers()[name], half):.3f}",
-        "all": f"{taken[name]:.3f}",
+        "all": f"{seconds[name]:.3f}",
     }
 
 
@@ -108,10 +108,10 @@ def main() -> None:
     cli = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     cli.add_argument("--characters", type=int, default=MEGABYTE)
     cli.add_argument("--limit", type=float, default=0.3, help="seconds")
-    given = cli.parse_args()
-    rows = [find_slowest(shape, given.characters) for shape in SHAPES]
-    verdicts = {row["shape"]: float(row["all"]) <= given.limit for row in rows}
-    title = f"the slowest reader of {given.characters:,} characters, in seconds"
+    options = cli.parse_args()
+    rows = [find_slowest(shape, options.characters) for shape in SHAPES]
+    verdicts = {row["shape"]: float(row["all"]) <= options.limit for row in rows}
+    title = f"the slowest reader of {options.characters:,} characters, in seconds"
     report(title, list(rows[0]), [list(row.values()) for row in rows], **judge_targets(verdicts))
     sys.exit(not all(verdicts.values()))
 

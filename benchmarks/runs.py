@@ -40,5 +40,5 @@ def format_without_timing(row: dict[str, Any]) -> str:
     return json.dumps({key: value for key, value in row.items() if key not in TIMING_KEYS}, sort_keys=True)
 
 
-def count_differences(one: Counter[str], other: Counter[str]) -> int:
-    return sum(((one - other) + (other - one)).values())
+def count_differences(rows: Counter[str], other_rows: Counter[str]) -> int:
+    return sum(((rows - other_rows) + (other_rows - rows)).values())

@@ -1,4 +1,4 @@
-"""What the savings that change no answer save on your data: python -m benchmarks.savings DATA [--k 10] [--limit 400]
+"""What the exact savings, which change no answer, save on your data: python -m benchmarks.savings DATA [--k 10]
 
 Asks every question both ways, first with every call and then with the saving. Both use one journal, so a prompt that
 both send has one reply. The savings: lazy comparisons (sure); staged votes (post_fusion and concat_pf, also with
@@ -94,14 +94,14 @@ async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent:
 
 async def ask_question(record: Record, run: Column, dataset: DataSet, watching: list[AsyncCallbackHandler]) -> Result:
     context = run.context_for(dataset.task_of(record))
-    given = record["passages"] or None
-    return await answer(record["question"], run.method, context, given=given, config={"callbacks": [*watching]})
+    passages = record["passages"] or None
+    return await answer(record["question"], run.method, context, given=passages, config={"callbacks": [*watching]})
 
 
 def make_pair_row(full: Cost, saved: Cost) -> dict[str, Any]:
     """Both ways beside each other."""
     return {
-        "same_answers": sum(full.answers[question] == told for question, told in saved.answers.items()),
+        "same_answers": sum(full.answers[question] == answer for question, answer in saved.answers.items()),
         "questions": len(full.answers),
         "calls": [full.calls, saved.calls],
         "tokens": [full.tokens, saved.tokens],
@@ -116,7 +116,10 @@ def make_sharing_row(
     alone = [took[name] for name in ways]
     compared_pairs = [(name, question) for name in ways for question in apart[name].answers]
     return {
-        "same_answers": sum(apart[name].answers[asked] == took[name].answers[asked] for name, asked in compared_pairs),
+        "same_answers": sum(
+            apart[name].answers[asked_question] == took[name].answers[asked_question]
+            for name, asked_question in compared_pairs
+        ),
         "questions": len(compared_pairs),
         "calls": [sum(item.calls for item in alone), spent.calls],
         "tokens": [sum(item.tokens for item in alone), spent.input_tokens + spent.output_tokens],
@@ -144,10 +147,10 @@ async def measure_savings(dataset: DataSet, context: Context, samples: int, at_o
     return figures
 
 
-def add_spending(one: Spending, other: Spending) -> Spending:
+def add_spending(spending: Spending, more_spending: Spending) -> Spending:
     total = Spending()
     for part in ("calls", "input_tokens", "output_tokens"):
-        setattr(total, part, getattr(one, part) + getattr(other, part))
+        setattr(total, part, getattr(spending, part) + getattr(more_spending, part))
     return total
 
 

@@ -55,12 +55,12 @@ class RandomEmbeddings(Embeddings):
         return self.own.embed_query(text)
 
 
-def generate_passages(count: int, given: list[Passage]) -> Iterator[Passage]:
+def generate_passages(count: int, passages: list[Passage]) -> Iterator[Passage]:
     """The given passages, then texts of a hundred words drawn from two of them each."""
     draw = random.Random(0)
-    words = [passage["text"].split() for passage in given]
-    yield from given[:count]
-    for number in range(len(given), count):
+    words = [passage["text"].split() for passage in passages]
+    yield from passages[:count]
+    for number in range(len(passages), count):
         pool = draw.choice(words) + draw.choice(words)
         text = " ".join(draw.choice(pool) for _ in range(100))
         yield Passage(id=f"made-{number}", title=f"Made {number}", text=text)
@@ -91,21 +91,21 @@ def measure_size(
     begin = time.perf_counter()
     Ranking(passages)
     rate = len(passages) / (time.perf_counter() - begin)
-    one: dict[str, Any] = {"passages": len(passages), "bm25_per_second": round(rate), "index_s": None}
+    figures: dict[str, Any] = {"passages": len(passages), "bm25_per_second": round(rate), "index_s": None}
     name = f"{'embedded' if isinstance(chosen_embeddings, str) else 'random'}-{len(passages)}"
     info = open_store(store).find(name)
     if info is None or info.writing:
         begin = time.perf_counter()
         index_passages(passages, collection=name, store=store, embeddings=chosen_embeddings)
-        one["index_s"] = round(time.perf_counter() - begin, 1)
+        figures["index_s"] = round(time.perf_counter() - begin, 1)
     for kind in TARGETS:
         context = Context(
             store=store, collection=name, embeddings=chosen_embeddings, retriever=kind, k=5, journal="off"
         )
         times = asyncio.run(time_searches(context, queries))
-        one[f"{kind}_ms"] = round(statistics.median(times), 2)
-        one[f"{kind}_p95_ms"] = round(sorted(times)[int(len(times) * 0.95)], 2)
-    return one
+        figures[f"{kind}_ms"] = round(statistics.median(times), 2)
+        figures[f"{kind}_p95_ms"] = round(sorted(times)[int(len(times) * 0.95)], 2)
+    return figures
 
 
 def main() -> None:
@@ -116,18 +116,20 @@ def main() -> None:
     parser.add_argument("--store", help="a folder that keeps the collections for another run")
     parser.add_argument("--embed", action="store_true", help="embed the passages instead of storing random vectors")
     options = parser.parse_args()
-    given = (
+    first_passages = (
         read_passages(options.passages)
         if options.passages
         else list(generate_passages(GENERATED, read_sample_passages()))
     )
-    sizes = [int(size) for size in options.sizes.split(",") if size] or [len(given), LARGER]
+    sizes = [int(size) for size in options.sizes.split(",") if size] or [len(first_passages), LARGER]
     chosen_embeddings: str | Embeddings = "embedded" if options.embed else RandomEmbeddings()
     figures = []
     with nullcontext(options.store) if options.store else tempfile.TemporaryDirectory() as store:
         for size in sizes:
-            passages = list(generate_passages(size, given))
-            figures.append(measure_size(passages, make_queries(given, options.queries), store, chosen_embeddings))
+            passages = list(generate_passages(size, first_passages))
+            figures.append(
+                measure_size(passages, make_queries(first_passages, options.queries), store, chosen_embeddings)
+            )
     rows = [list(item.values()) for item in figures]
     misses = {
         f"{kind} at {item['passages']}": item[f"{kind}_ms"] <= most

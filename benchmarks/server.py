@@ -8,13 +8,11 @@ returns the counts. The first line on stdout is the address.
 
 import argparse
 import asyncio
-import base64
 import json
 import math
 import random
-import struct
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -22,10 +20,10 @@ from typing import Any
 
 from benchmarks.prefixes import PrefixCache
 from benchmarks.replies import GARBAGE, REFUSAL, recognise_prompt, write_reply
+from benchmarks.server_bodies import make_completion, make_echo, make_embeddings, make_error, make_events
 
 TRANSPORT_FAULTS = ("429", "500", "502", "drop", "hang", "slow", "truncated")
 CONTENT_FAULTS = ("empty", "refusal", "malformed")
-DIMENSION = 64
 STATUS_TEXTS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
 
 
@@ -165,16 +163,16 @@ class Server:
     def usage(self, text: str, reply: str, name: str, slots: dict[str, str]) -> dict[str, Any]:
         """Token counts; cached ones by the model of a prefix cache, if it is on."""
         if not self.behaviour.prefix:
-            sent, cached = len(text) // 4, 0
+            prompt_tokens, cached = len(text) // 4, 0
         else:
-            sent, cached, ceiling = self.cache.take(text, name, slots)
-            self.counts.tokens.update({"prompt": sent, "cached": cached, "ceiling": ceiling})
-        got = len(reply) // 4 + 1
+            prompt_tokens, cached, ceiling = self.cache.take(text, name, slots)
+            self.counts.tokens.update({"prompt": prompt_tokens, "cached": cached, "ceiling": ceiling})
+        completion_tokens = len(reply) // 4 + 1
         details = {"cached_tokens": cached}
         return {
-            "prompt_tokens": sent,
-            "completion_tokens": got,
-            "total_tokens": sent + got,
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": prompt_tokens + completion_tokens,
             "prompt_tokens_details": details,
         }
 
@@ -200,7 +198,7 @@ class Server:
 
 
 def recognise_foreign(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """As `recognise`, for another tool's prompt, whose whole text takes the place of the passages."""
+    """As `recognise_prompt`, for another tool's prompt; its whole text takes the place of the passages."""
     name = next((ours for words, ours in foreign.items() if words in text), "")
     return name, {"": "", "passages": text, "prediction": "It"} if name else {}
 
@@ -253,74 +251,6 @@ def send_stream(writer: asyncio.StreamWriter, body: dict[str, Any], reply: str, 
         writer.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
     writer.write(b"0\r\n\r\n")
     return True
-
-
-def make_events(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
-    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
-    for word in reply.split(" "):
-        delta = {"role": "assistant", "content": word + " "}
-        yield base | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield base | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-    if (body.get("stream_options") or {}).get("include_usage"):
-        yield base | {"choices": [], "usage": usage}
-    yield "[DONE]"
-
-
-def make_completion(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> dict[str, Any]:
-    """A chat completion in one piece."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
-    base = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"]}
-    return base | {"choices": [choice], "usage": usage}
-
-
-def make_error(message: str, code: str | None = None) -> dict[str, Any]:
-    """An error as OpenAI words it."""
-    return {"error": {"message": message, "type": "error", "param": None, "code": code}}
-
-
-def make_echo(body: dict[str, Any]) -> dict[str, Any]:
-    """Each prompt with its log-probabilities: -0.1 for a repeated word, -2 for a new one, none for the first."""
-    prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
-    choices = [
-        {"index": index, "text": prompt, "finish_reason": "length", "logprobs": make_log_probabilities(prompt)}
-        for index, prompt in enumerate(prompts)
-    ]
-    base = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": body["model"]}
-    return base | {"choices": choices, "usage": {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}}
-
-
-def make_log_probabilities(prompt: str) -> dict[str, Any]:
-    """Tokens (a word with the white space before it), their scores and their places in the text."""
-    words = prompt.split(" ")
-    tokens = [words[0], *(f" {word}" for word in words[1:])]
-    before: set[str] = set()
-    scores: list[float | None] = []
-    for word in words:
-        scores.append(-0.1 if word in before else -2.0)
-        before.add(word)
-    starts = [0]
-    for token in tokens[:-1]:
-        starts.append(starts[-1] + len(token))
-    return {"tokens": tokens, "token_logprobs": [None, *scores[1:]], "text_offset": starts, "top_logprobs": None}
-
-
-def make_embeddings(body: dict[str, Any]) -> dict[str, Any]:
-    """Bags of hashed words, normalised, as numbers or as base64 of float32."""
-    given = body["input"] if isinstance(body["input"], list) else [body["input"]]
-    coded = body.get("encoding_format") == "base64"
-    data = [
-        {"object": "embedding", "index": i, "embedding": make_vector(str(text), coded)} for i, text in enumerate(given)
-    ]
-    return {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
-
-
-def make_vector(text: str, coded: bool) -> list[float] | str:
-    counts = [0.0] * DIMENSION
-    for word in text.lower().split():
-        counts[sha256(word.encode()).digest()[0] % DIMENSION] += 1
-    length = math.sqrt(math.fsum(count * count for count in counts)) or 1.0
-    values = [count / length for count in counts]
-    return base64.b64encode(struct.pack(f"<{DIMENSION}f", *values)).decode() if coded else values
 
 
 async def serve(port: int, behaviour: Behaviour) -> None:

@@ -1,4 +1,4 @@
-"""What a server adds to a question: python -m benchmarks.serving
+"""What `quorum serve` adds to the cost of a question: python -m benchmarks.serving
 
 The same questions by one method over the sample collection, in this process by `quorum.answer`, and from `quorum serve
 --no-page` through OpenAI's own client, both against one model server: one question at a time, 16 at once, and streamed
@@ -77,8 +77,10 @@ async def open_client(url: str, pid: int) -> AsyncIterator[Way]:
 
         async def begin(question: str) -> float:
             messages: Any = [{"role": "user", "content": question}]
-            own: Any = {"quorum": {"answer_type": "long"}}
-            chunks = await client.chat.completions.create(model=METHOD, messages=messages, stream=True, extra_body=own)
+            quorum_settings: Any = {"quorum": {"answer_type": "long"}}
+            chunks = await client.chat.completions.create(
+                model=METHOD, messages=messages, stream=True, extra_body=quorum_settings
+            )
             times = [time.perf_counter() async for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
             return times[0]
 
@@ -181,11 +183,11 @@ def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]
 def measure_ratios() -> dict[str, float]:
     """Questions a second, computing and the time to a first piece: in process to served, or the other way round."""
     medians = find_medians(measure_rounds(3, 30))
-    own, served = (medians[way] for way in WAYS)
+    in_process, served = (medians[way] for way in WAYS)
     return {
-        "questions/s": served["questions/s"] / own["questions/s"],
-        "computing": own[COMPUTING] / served[COMPUTING],
-        "first piece at 50 ms": (own["ms to the first piece"] + 1000 * LATENCY)
+        "questions/s": served["questions/s"] / in_process["questions/s"],
+        "computing": in_process[COMPUTING] / served[COMPUTING],
+        "first piece at 50 ms": (in_process["ms to the first piece"] + 1000 * LATENCY)
         / (served["ms to the first piece"] + 1000 * LATENCY),
     }
 
@@ -196,15 +198,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     medians = find_medians(measure_rounds(options.rounds, options.questions))
-    own, served = (medians[way] for way in WAYS)
-    added = {name: served[name] - own[name] for name in own if name.startswith("ms")}
-    ratio = served["questions/s"] / own["questions/s"]
+    in_process, served = (medians[way] for way in WAYS)
+    added = {name: served[name] - in_process[name] for name in in_process if name.startswith("ms")}
+    ratio = served["questions/s"] / in_process["questions/s"]
     rows = [
-        [name, f"{own[name]:.1f}", f"{served[name]:.1f}", f"{added[name]:+.1f}" if name in added else f"x {ratio:.2f}"]
-        for name in own
+        [
+            name,
+            f"{in_process[name]:.1f}",
+            f"{served[name]:.1f}",
+            f"{added[name]:+.1f}" if name in added else f"x {ratio:.2f}",
+        ]
+        for name in in_process
     ]
     met = {COMPUTING: not added[COMPUTING] > MOST_COMPUTING_ADDED}
-    figures = {"in_process": own, "served": served, "added_ms": added, "ratio": ratio}
+    figures = {"in_process": in_process, "served": served, "added_ms": added, "ratio": ratio}
     report("serving", ("", *WAYS, "difference"), rows, **figures, **judge_targets(met))
 
 

@@ -30,7 +30,7 @@ from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import open_store
 
 EMBEDDED = 256
-Found = dict[str, Any]
+Figures = dict[str, Any]
 
 
 def measure_memory() -> int:
@@ -50,17 +50,17 @@ def measure_folder(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def measure_collection(passages: list[Passage], folder: Path) -> Found:
+def measure_collection(passages: list[Passage], folder: Path) -> Figures:
     """The collection on disk, and how long it took to write."""
-    given: Found = {"collection": "bench", "store": folder, "embeddings": RandomEmbeddings()}
-    seconds = time_work(lambda: index_passages(passages, **given))
+    settings: Figures = {"collection": "bench", "store": folder, "embeddings": RandomEmbeddings()}
+    seconds = time_work(lambda: index_passages(passages, **settings))
     return {
         "store_ms": 1000 * seconds / len(passages),
         "chroma_disk": measure_folder(folder / "chroma") / len(passages),
     }
 
 
-def measure_search(passages: list[Passage], folder: Path, kind: str) -> Found:
+def measure_search(passages: list[Passage], folder: Path, kind: str) -> Figures:
     """The memory that a first search takes in a fresh process, and the time of the other searches."""
     context = Context(
         store=str(folder), collection="bench", embeddings=RandomEmbeddings(), retriever=kind, k=5, journal="off"
@@ -83,26 +83,26 @@ def measure_search(passages: list[Passage], folder: Path, kind: str) -> Found:
     return {f"{kind}_{name}": value for name, value in figures.items()} | {f"{kind}_ms": statistics.median(clock)}
 
 
-def run_alone(work: Callable[..., Found], *given: Any) -> Found:
+def run_alone(work: Callable[..., Figures], *arguments: Any) -> Figures:
     """Do the work in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        figures = pool.apply(work, given)
+        figures = pool.apply(work, arguments)
         pool.close()
         pool.join()
         return figures
 
 
-def measure_all(passages: list[Passage]) -> Found:
+def measure_all(passages: list[Passage]) -> Figures:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found: Found = {"passages": len(passages)} | run_alone(measure_collection, passages, folder)
-        found |= run_alone(measure_search, passages, folder, "chroma") | run_alone(
+        figures: Figures = {"passages": len(passages)} | run_alone(measure_collection, passages, folder)
+        figures |= run_alone(measure_search, passages, folder, "chroma") | run_alone(
             measure_search, passages, folder, "bm25"
         )
-        return found | {"bm25_disk": measure_folder(folder / "bm25") / len(passages)}
+        return figures | {"bm25_disk": measure_folder(folder / "bm25") / len(passages)}
 
 
-def measure_embedding(passages: list[Passage]) -> Found:
+def measure_embedding(passages: list[Passage]) -> Figures:
     """Processor milliseconds to embed a passage, and its length."""
     model, texts = embeddings("embedded"), [make_indexed_text(passage) for passage in passages[:EMBEDDED]]
     model.embed_documents(texts[:8])
@@ -116,9 +116,9 @@ def main() -> None:
     parser.add_argument("--passages", type=Path, help='JSON lines of {"id", "title", "text"}')
     parser.add_argument("--sizes", default="5000,20000", help="with a comma between")
     options = parser.parse_args()
-    given = read_passages(options.passages) if options.passages else read_sample_passages()
-    once = run_alone(measure_embedding, given)
-    figures = [measure_all(list(generate_passages(int(size), given))) for size in options.sizes.split(",")]
+    first_passages = read_passages(options.passages) if options.passages else read_sample_passages()
+    once = run_alone(measure_embedding, first_passages)
+    figures = [measure_all(list(generate_passages(int(size), first_passages))) for size in options.sizes.split(",")]
     rows = [[name, *(f"{item[name]:,.2f}" for item in figures)] for name in figures[0]]
     rows += [[name, f"{value:,.2f}"] + [""] * (len(figures) - 1) for name, value in once.items()]
     report("sizes", ["", *(str(item["passages"]) for item in figures)], rows, runs=figures, once=once)

@@ -39,7 +39,7 @@ def measure_ratios() -> dict[str, float]:
             times["quorum --help"].append(time_command(["--help"], Path(folder)))
             times["first answer"].append(time_command(ask, Path(folder)))
     bare = statistics.median(times.pop("bare"))
-    return {name: bare / statistics.median(found) for name, found in times.items()}
+    return {name: bare / statistics.median(seconds) for name, seconds in times.items()}
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
         for _ in range(options.runs):
             times["quorum --help"].append(time_command(["--help"], Path(folder)))
             times["first answer"].append(time_command(ask, Path(folder)))
-    medians = {name: round(statistics.median(found), 3) for name, found in times.items()}
+    medians = {name: round(statistics.median(times_of_command), 3) for name, times_of_command in times.items()}
     rows = [(name, f"{value:.2f}", f"{min(times[name]):.2f}", TARGETS[name]) for name, value in medians.items()]
     target = judge_targets({name: value <= TARGETS[name] for name, value in medians.items()})
     report("startup", ("command", "median s", "best s", "target s"), rows, seconds=medians, **target)

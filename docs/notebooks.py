@@ -1,7 +1,7 @@
 """Runs the notebooks from top to bottom, each in an empty folder: docs/notebooks.py [--save] [--strip] [NAME ...]
 
-A cell that fails ends it. --save keeps the outputs in the files, to be looked at; --strip takes them out again: what
-is committed holds none.
+A cell that fails ends the run. --save keeps the outputs in the files for a person to read; --strip removes them again,
+because committed notebooks hold none.
 """
 
 import argparse
@@ -17,11 +17,11 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
-SECONDS_A_CELL = 600  # far more than any takes; a cell that hangs ends
+SECONDS_A_CELL = 600  # far more than any cell takes; a cell that hangs is stopped
 
 
 def run_notebook(path: Path, save: bool) -> float:
-    """Execute one notebook in an empty folder, because a notebook must not depend on it; the seconds it took."""
+    """Execute one notebook in an empty folder, because it must not depend on other files. Returns its seconds."""
     book: Any = nbformat.read(path, as_version=4)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

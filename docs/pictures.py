@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "page")]
 
 from browser import Page, browser  # noqa: E402
-from openai_server import Response, make_error  # noqa: E402
+from openai_bodies import Response, make_error  # noqa: E402
 from page_server import serving  # noqa: E402
 
 QUESTION = "Who led the first expedition to reach the South Pole?"

@@ -1,5 +1,5 @@
-"""Writes what is taken from the code: the tables of methods and settings, the Python API, every method's graph, and
-langgraph.json (python docs/tables.py; a test keeps them equal).
+"""Writes the parts of the documentation that come from the code: the tables of methods and settings, the Python API,
+every method's graph, and langgraph.json (python docs/tables.py; a test checks that they are up to date).
 """
 
 import json
@@ -46,8 +46,8 @@ def make_settings_table() -> str:
         about = next(item for item in typing.get_args(hints[part.name]) if isinstance(item, FieldInfo))
         extra = about.json_schema_extra if isinstance(about.json_schema_extra, dict) else {}
         default = extra.get("default")
-        shown = "" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
-        rows.append([f"`{part.name}`", shown, about.description])
+        default_cell = "" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+        rows.append([f"`{part.name}`", default_cell, about.description])
     return format_table(["setting", "default", "meaning"], rows)
 
 
@@ -89,18 +89,18 @@ def make_parts() -> dict[str, dict[str, str]]:
     } | {page: {f"diagram {name}": make_diagram(name) for name in names} for page, names in find_sections().items()}
 
 
-def fill_marks(text: str, written: Mapping[str, str]) -> str:
+def fill_marks(text: str, parts: Mapping[str, str]) -> str:
     """Put every part between its marks in the text. A LookupError if a mark is missing."""
-    for name, part in written.items():
+    for name, part in parts.items():
         mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         if not mark.search(text):
             raise LookupError(f"there is no place for {name}: it wants <!-- {name} --> and <!-- /{name} -->")
-        text = mark.sub(lambda found, part=part: found[1] + part + "\n" + found[2], text)
+        text = mark.sub(lambda match, part=part: match[1] + part + "\n" + match[2], text)
     return text
 
 
 if __name__ == "__main__":
-    for file, written in make_parts().items():
+    for file, generated in make_parts().items():
         path = ROOT / file
-        path.write_text(fill_marks(path.read_text(encoding="utf-8"), written), encoding="utf-8")
+        path.write_text(fill_marks(path.read_text(encoding="utf-8"), generated), encoding="utf-8")
     (ROOT / "langgraph.json").write_text(make_langgraph_json(), encoding="utf-8")

@@ -67,10 +67,10 @@ async def run_blendfilter(model: ScriptedModel, question: str = QUESTION, **sett
 async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
     """The run as (node, update) pairs without counters. Steps that ran at the same time are sorted."""
     context = Context(model=model, **{"k": 2, **settings})
-    given: Any = {"question": QUESTION, "given": PASSAGES}
+    inputs: Any = {"question": QUESTION, "given": PASSAGES}
     updates: list[tuple[str, dict[str, Any]]] = []
-    async for update in METHODS["blendfilter"].graph.astream(given, context=context, stream_mode="updates"):
-        updates += [(node, shorten_update(written)) for node, written in update.items()]
+    async for update in METHODS["blendfilter"].graph.astream(inputs, context=context, stream_mode="updates"):
+        updates += [(node, shorten_update(node_update)) for node, node_update in update.items()]
     together = ("answer_externally", "recall", "name_topic", "gather")
     places = {node: place for place, (node, _) in reversed(list(enumerate(updates)))}
     first = min((places[node] for node in together[:3] if node in places), default=0)
@@ -87,18 +87,18 @@ def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
     """The update without empty counters: passages as ids, what a query found as "rank: before -> after"."""
     if "provided" in update:
         return {}
-    left = {key: value for key, value in update.items() if key not in ("usage", "votes")}
-    if not left.get("not_greedy"):
-        left.pop("not_greedy", None)
-    left = {key: value for key, value in left.items() if value not in ({}, 0, None) or value is False}
-    if "passages" in left:
-        left["passages"] = join_ids(left["passages"])
-    if "knowledge" in left:
-        (result,) = left["knowledge"]
-        left["knowledge"] = f"{result['rank']}: {' '.join(result['retrieved'])} -> {join_ids(result['passages'])}"
-    if "malformed" in left:
-        left["malformed"] = {name: node["replies"] for name, node in left["malformed"].items()}
-    return left
+    shortened = {key: value for key, value in update.items() if key not in ("usage", "votes")}
+    if not shortened.get("not_greedy"):
+        shortened.pop("not_greedy", None)
+    shortened = {key: value for key, value in shortened.items() if value not in ({}, 0, None) or value is False}
+    if "passages" in shortened:
+        shortened["passages"] = join_ids(shortened["passages"])
+    if "knowledge" in shortened:
+        (result,) = shortened["knowledge"]
+        shortened["knowledge"] = f"{result['rank']}: {' '.join(result['retrieved'])} -> {join_ids(result['passages'])}"
+    if "malformed" in shortened:
+        shortened["malformed"] = {name: node["replies"] for name, node in shortened["malformed"].items()}
+    return shortened
 
 
 def join_ids(passages: list[Passage]) -> str:

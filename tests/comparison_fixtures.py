@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import Request, Response
+from openai_bodies import Response
+from openai_server import Request
 
 from quorum.core.context import Context
 from quorum.evaluation.compare.compare import compare, plan_comparison
 from quorum.evaluation.compare.decide import Decision
+from quorum.evaluation.compare.estimate import Estimate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import Plan
 
@@ -24,6 +26,14 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    lines = [{"id": f"p{n}", "title": "", "text": f"Thing number {n} was found by person {n}."} for n in range(6)]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
 def reply_as_reader(request: Request) -> Response:
     """Answer questions with even numbers from all passages, and every question from its own passage alone."""
     number = int(request.text.rpartition("thing number ")[2].partition("?")[0])
@@ -33,9 +43,9 @@ def reply_as_reader(request: Request) -> Response:
     return Response(f"person {number}" if known else "unknown", usage=usage)
 
 
-def make_context(**given: Any) -> Context:
+def make_context(**settings: Any) -> Context:
     return Context(
-        **{"model": "openai:test", "retriever": "bm25", "k": 2, "attempts": 1, "journal": "j.sqlite"} | given
+        **{"model": "openai:test", "retriever": "bm25", "k": 2, "attempts": 1, "journal": "j.sqlite"} | settings
     )
 
 
@@ -43,3 +53,9 @@ async def run_comparison(corpus: str, data: Path, **options: Any) -> tuple[Plan,
     chosen = Options(data=data, corpus=corpus, context=make_context(), out=data.parent / "out", **options)
     planned = await plan_comparison(chosen)
     return planned, await compare(planned)
+
+
+async def make_estimate(corpus: str, data: Path, **options: Any) -> Estimate:
+    planned = await plan_comparison(Options(data=data, corpus=corpus, context=make_context(), **options))
+    assert planned.estimate is not None
+    return planned.estimate

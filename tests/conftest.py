@@ -4,6 +4,7 @@ import gc
 import ipaddress
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,6 +79,14 @@ def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         sys.modules["quorum.models.parameters"].REFUSED_PARAMETERS.clear()  # a later test server may get the same port
     if "quorum.models.chat" in sys.modules:
         sys.modules["quorum.models.chat"].get_scripted_model.cache_clear()  # the next test scripts its own replies
+
+
+@pytest.fixture
+def ctrl_c_raises() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

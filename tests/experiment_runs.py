@@ -16,11 +16,17 @@ CHOICES = {field.name for field in fields(Choices)}
 
 
 async def run_experiment_over(
-    experiment: Experiment, data: Path, context: Context, given: Mapping[str, Any], *, out: Path, **more: Any
+    experiment: Experiment,
+    data: Path,
+    context: Context,
+    names_and_values: Mapping[str, Any],
+    *,
+    out: Path,
+    **more_options: Any,
 ) -> tuple[Scores, list[Panel]]:
     """Run the experiment. given: fields of `Choices` and of `Options` together."""
-    choices = {name: value for name, value in given.items() if name in CHOICES}
-    others = {name: value for name, value in given.items() if name not in CHOICES}
-    options = Options(data=data, context=context, out=out, **others, **more)
+    choices = {name: value for name, value in names_and_values.items() if name in CHOICES}
+    others = {name: value for name, value in names_and_values.items() if name not in CHOICES}
+    options = Options(data=data, context=context, out=out, **others, **more_options)
     outcome = await run_experiment(experiment, options, Choices(**choices))
     return outcome.scores, outcome.panels

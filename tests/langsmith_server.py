@@ -24,7 +24,7 @@ SERVER_INFO = {"version": "0.13.0", "batch_ingest_config": BATCH_CONFIG}
 
 @dataclass
 class Run:
-    """All that the client sent about one run, its begin and its end merged."""
+    """All that the client sent about one run, its start and its end merged."""
 
     sent: dict[str, Any]
     children: list["Run"] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Collector:
                     self.keep(run["id"], run)
 
     def keep(self, id_: str, run: dict[str, Any]) -> None:
-        """Merge what arrived of a run into what arrived before."""
+        """Merge new fields of a run into those that arrived before."""
         self.runs.setdefault(id_, {}).update({name: value for name, value in run.items() if value is not None})
 
     def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
@@ -130,26 +130,26 @@ class Workspace(Collector):
             if any(url.path.endswith(end) for end in self.refused):
                 return 403, {"detail": "no room"}
             if method == "GET":
-                return 200, self.found(url.path, parse_qs(url.query))
-            return 200, self.kept(url.path, body, kind)
+                return 200, self.find_items(url.path, parse_qs(url.query))
+            return 200, self.store(url.path, body, kind)
 
-    def found(self, path: str, wanted: dict[str, list[str]]) -> Any:
+    def find_items(self, path: str, filters: dict[str, list[str]]) -> Any:
         if path == "/info":
             batches = BATCH_CONFIG | {"use_multipart_endpoint": self.multipart}
             flags = {"dataset_examples_multipart_enabled": self.multipart}
             return {"version": "0.13.0", "batch_ingest_config": batches, "instance_flags": flags}
-        held = {"/datasets": self.datasets, "/sessions": self.sessions, "/examples": self.examples}[path]
-        for name, values in wanted.items():
+        items = {"/datasets": self.datasets, "/sessions": self.sessions, "/examples": self.examples}[path]
+        for name, values in filters.items():
             if name in ("id", "name"):
-                held = {id_: item for id_, item in held.items() if item[name] in values}
-        return list(held.values())
+                items = {id_: item for id_, item in items.items() if item[name] in values}
+        return list(items.values())
 
-    def kept(self, path: str, body: bytes, kind: str) -> Any:
+    def store(self, path: str, body: bytes, kind: str) -> Any:
         if path.endswith("/multipart") or kind.startswith("multipart"):
-            return self.parts(path, split_form(body, kind))
+            return self.store_parts(path, split_form(body, kind))
         sent = json.loads(body)
         if path == "/datasets":
-            return self.datasets.setdefault(sent["name"], self.made(sent["name"]) | sent)
+            return self.datasets.setdefault(sent["name"], self.make_dataset(sent["name"]) | sent)
         if path == "/sessions":
             return self.sessions.setdefault(sent["id"], {"start_time": self.TIME, "tenant_id": self.TENANT} | sent)
         if path.startswith("/sessions/"):
@@ -164,28 +164,28 @@ class Workspace(Collector):
             self.examples |= {item["id"]: item | {"dataset_id": self.TENANT} for item in sent}
         return {}
 
-    def made(self, name: str) -> dict[str, Any]:
+    def make_dataset(self, name: str) -> dict[str, Any]:
         return {"id": str(uuid5(NAMESPACE_URL, name)), "created_at": self.TIME, "tenant_id": self.TENANT}
 
-    def parts(self, path: str, parts: dict[str, Any]) -> Any:
+    def store_parts(self, path: str, parts: dict[str, Any]) -> Any:
         """Runs ("post.ID", "post.ID.outputs"), feedback ("feedback.ID") and examples ("ID", "ID.inputs")."""
         for name, value in parts.items():
-            kind, *rest = name.split(".")
+            kind, *rest_of_name = name.split(".")
             if kind == "feedback":
-                self.feedback[rest[0]] = value
+                self.feedback[rest_of_name[0]] = value
             elif kind in ("post", "patch"):
-                self.keep(rest[0], {rest[1]: value} if rest[1:] else value)
+                self.keep(rest_of_name[0], {rest_of_name[1]: value} if rest_of_name[1:] else value)
             else:
-                held = self.examples.setdefault(kind, {"id": kind, "dataset_id": path.split("/")[-2]})
-                held.update({rest[0]: value} if rest else value)
+                example = self.examples.setdefault(kind, {"id": kind, "dataset_id": path.split("/")[-2]})
+                example.update({rest_of_name[0]: value} if rest_of_name else value)
         return {"count": len(parts), "example_ids": []}
 
 
 def split_form(body: bytes, kind: str) -> dict[str, Any]:
     """The parts of a form by name, read as JSON."""
     form: Any = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
-    named = {part.get_param("name", header="content-disposition"): part for part in form.get_payload()}
-    return {str(name): json.loads(part.get_payload(decode=True)) for name, part in named.items()}
+    parts_by_name = {part.get_param("name", header="content-disposition"): part for part in form.get_payload()}
+    return {str(name): json.loads(part.get_payload(decode=True)) for name, part in parts_by_name.items()}
 
 
 def make_handler(collector: Collector) -> type[BaseHTTPRequestHandler]:

@@ -18,11 +18,18 @@ PASSAGES = [
     Passage(id="p4", title="Strikes", text="Builders of the tower struck in 1929."),
     Passage(id="p5", title="1931", text="A year with several new towers."),
 ]
+STATE = State(question=QUESTION, passages=PASSAGES[:3])
+FIRST_STEPS: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
+KNOWN_ANSWER = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
 
 
 def make_runtime(model: ScriptedModel | None = None, **settings: Any) -> Runtime[Context]:
     """The runtime that LangGraph hands to a node."""
     return Runtime(context=Context(model=model or ScriptedModel(), **settings))
+
+
+def ballots(*answers: str) -> list[Vote]:
+    return [Vote(rank=i, passage=f"p{i + 1}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
 
 
 def script_passage_answers(*answers: str | list[str]) -> ScriptedModel:
@@ -37,10 +44,10 @@ async def trace_method(
     method: str, model: ScriptedModel, k: int = 3, **settings: Any
 ) -> list[tuple[str, dict[str, Any]]]:
     """The run as (node, shortened update) pairs in order; calls made at the same time are sorted by rank."""
-    given, context = {"question": QUESTION, "given": PASSAGES[:k]}, Context(model=model, **settings)
+    inputs, context = {"question": QUESTION, "given": PASSAGES[:k]}, Context(model=model, **settings)
     steps: list[tuple[str, dict[str, Any]]] = []
-    async for update in METHODS[method].graph.astream(given, context=context, stream_mode="updates"):
-        steps += [(node, shorten_update(written)) for node, written in update.items()]
+    async for update in METHODS[method].graph.astream(inputs, context=context, stream_mode="updates"):
+        steps += [(node, shorten_update(node_update)) for node, node_update in update.items()]
     return sort_parallel_steps(steps)
 
 
@@ -69,18 +76,22 @@ def shorten_update(update: State) -> dict[str, Any]:
     """The update without empty counters: votes as "rank answer", passages and evidence as ids."""
     if "provided" in update:
         return {}
-    left: dict[str, Any] = {key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")}
-    if left.get("retrieved", "") is None:
-        del left["retrieved"]  # a search without a filter
+    shortened: dict[str, Any] = {
+        key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")
+    }
+    if shortened.get("retrieved", "") is None:
+        del shortened["retrieved"]  # a search without a filter
     if "votes" in update:
-        left["votes"] = [f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)]
+        shortened["votes"] = [
+            f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)
+        ]
     for name in ("unsupported", "not_greedy"):
-        if not left.get(name):
-            left.pop(name, None)
+        if not shortened.get(name):
+            shortened.pop(name, None)
     if "evidence" in update:
-        left["evidence"] = [f"{e['passage']} {e['start']}-{e['end']}" for e in update["evidence"]]
+        shortened["evidence"] = [f"{e['passage']} {e['start']}-{e['end']}" for e in update["evidence"]]
     if "passages" in update:
-        left["passages"] = " ".join(passage["id"] for passage in update["passages"])
+        shortened["passages"] = " ".join(passage["id"] for passage in update["passages"])
     if "malformed" in update:
-        left["malformed"] = {name: node["replies"] for name, node in update["malformed"].items()}
-    return {key: value for key, value in left.items() if value not in ({}, 0) or value is False}
+        shortened["malformed"] = {name: node["replies"] for name, node in update["malformed"].items()}
+    return {key: value for key, value in shortened.items() if value not in ({}, 0) or value is False}

@@ -43,8 +43,8 @@ def make_writer(say: Say | None = None) -> Callable[[Request], str]:
         prompt_rest = text[len(PROMPTS.get(prompt, "")) :] if prompt != "answer" else text
         about = prompt_rest if prompt.startswith("question") else prompt_rest.rpartition("Question: ")[2]
         number = int(re.findall(r"[a-z](\d+)", about)[0])
-        written = say(prompt, number, text) if say else None
-        return write_sound_reply(prompt, number, prompt_rest) if written is None else written
+        scripted = say(prompt, number, text) if say else None
+        return write_sound_reply(prompt, number, prompt_rest) if scripted is None else scripted
 
     return reply
 

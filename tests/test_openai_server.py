@@ -4,7 +4,8 @@ import json
 
 import httpx
 import pytest
-from openai_server import OpenAIServer, Response, make_error, make_too_long
+from openai_bodies import Response, make_error, make_too_long
+from openai_server import OpenAIServer
 
 CHAT_BODY = {"model": "test", "messages": [{"role": "user", "content": "Who wrote it?"}]}
 

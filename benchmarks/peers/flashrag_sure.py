@@ -47,8 +47,8 @@ def is_installed(python: str) -> bool:
 
 def time_flashrag(python: str, url: str, slots: int, questions: list[dict[str, Any]]) -> dict[str, Any]:
     """FlashRAG's seconds for all questions but the first, and its answers."""
-    given = {"url": url, "slots": slots, "questions": questions}
-    process = subprocess.run([python, str(DRIVER)], input=json.dumps(given), capture_output=True, text=True)
+    task = {"url": url, "slots": slots, "questions": questions}
+    process = subprocess.run([python, str(DRIVER)], input=json.dumps(task), capture_output=True, text=True)
     if process.returncode:
         raise SystemExit(f"FlashRAG could not be run: {process.stderr.strip().splitlines()[-1:]}")
     result: dict[str, Any] = json.loads(process.stdout.strip().splitlines()[-1])
@@ -58,12 +58,12 @@ def time_flashrag(python: str, url: str, slots: int, questions: list[dict[str, A
 async def time_quorum(context: Context, questions: list[dict[str, Any]]) -> float:
     """Quorum's seconds for all questions but the first, asked at once."""
 
-    async def one(question: dict[str, Any]) -> None:
+    async def ask_question(question: dict[str, Any]) -> None:
         await answer(question["question"], "sure", context, given=question["passages"])
 
-    await one(questions[0])
+    await ask_question(questions[0])
     begin = time.perf_counter()
-    await asyncio.gather(*map(one, questions[1:]))
+    await asyncio.gather(*map(ask_question, questions[1:]))
     return time.perf_counter() - begin
 
 
@@ -87,16 +87,16 @@ def main() -> None:
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
         server.behave(**behaviour)
         peer = time_flashrag(options.python, server.url, options.slots, questions)
-        found = {
+        measured = {
             f"FlashRAG {peer['version']}": {"seconds": peer["seconds"], **count_timed_calls(server, options.questions)}
         }
         server.behave(**behaviour)
         context = Context(model=MODEL, k=10, concurrency=2 * options.slots, journal=str(Path(folder) / "j.sqlite"))
         seconds = asyncio.run(time_quorum(context, questions))
-        found["Quorum"] = {"seconds": seconds, **count_timed_calls(server, options.questions)}
+        measured["Quorum"] = {"seconds": seconds, **count_timed_calls(server, options.questions)}
     times = round(peer["seconds"] / seconds, 1)
-    rows = [(name, item["calls"], item["in_flight"], f"{item['seconds']:.2f}") for name, item in found.items()]
-    figures = {"runs": found, "times_as_fast": times, **judge_targets({"speed": times >= 10})}
+    rows = [(name, item["calls"], item["in_flight"], f"{item['seconds']:.2f}") for name, item in measured.items()]
+    figures = {"runs": measured, "times_as_fast": times, **judge_targets({"speed": times >= 10})}
     report("flashrag_sure", ("SuRe by", "calls", "in flight", "seconds"), rows, **figures)
 
 

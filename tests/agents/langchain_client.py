@@ -19,7 +19,7 @@ QUESTION = "When was the Lumen Tower finished?"
 
 
 async def use_tools(url: str, token: str, model_url: str) -> dict[str, Any]:
-    """What each step gave, by its name."""
+    """Run each step; return its result by the step's name."""
     steps: list[str] = []
 
     async def note(done: float, total: float | None, message: str | None, context: Any) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer, Request
 
 from quorum import Context, index
 
@@ -53,10 +54,10 @@ def url(tmp_path: Path, openai_server: OpenAIServer) -> Iterator[str]:
         process.terminate()
 
 
-def make_environment(**more: str) -> dict[str, str]:
+def make_environment(**settings: str) -> dict[str, str]:
     """The environment without the settings of the user who runs the tests."""
-    told = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    return told | {"LANGSMITH_TRACING": "false"} | more
+    variables = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    return variables | {"LANGSMITH_TRACING": "false"} | settings
 
 
 def speak(request: Request) -> Response:
@@ -68,8 +69,8 @@ def speak(request: Request) -> Response:
         text = content if isinstance(content, str) else content[0]["text"]
         return Response(f"Quorum says: {text.splitlines()[0]}")
     arguments = json.dumps({"question": request.text, "method": "concat"})
-    made = {"id": "call_1", "type": "function", "function": {"name": "ask", "arguments": arguments}}
-    return Response("", finish="tool_calls", message={"tool_calls": [made]})
+    tool_call = {"id": "call_1", "type": "function", "function": {"name": "ask", "arguments": arguments}}
+    return Response("", finish="tool_calls", message={"tool_calls": [tool_call]})
 
 
 def run_in_the_clients_environment(*command: str, **environment: str) -> str:
@@ -88,24 +89,24 @@ def run_in_the_clients_environment(*command: str, **environment: str) -> str:
 
 
 @pytest.fixture
-def found(url: str, openai_server: OpenAIServer) -> Any:
+def client_steps(url: str, openai_server: OpenAIServer) -> Any:
     """What the client's steps gave."""
     return json.loads(run_in_the_clients_environment(str(CLIENT), url, TOKEN, openai_server.url))
 
 
-def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(found: Any) -> None:
-    assert int(found["mcp"].split(".")[0]) < 2
-    assert set(found["tools"]) == {"ask", "search", "collections", "methods"}
-    assert "towers: 1 passage" in found["tools"]["ask"]
-    assert found["search"] == TOWER
-    assert found["ask"] == "1931"
-    assert found["ask_text"].startswith("1931\n\nSources:\n1. towers (towers.jsonl, line 1):")
-    assert found["steps"] == ["begin", "retrieve", "concat_answer"]
-    assert found["refused"][0] == "error"
-    assert "There is no model 'concat@private'" in found["refused"][1]
-    assert found["resource"] == f"towers\n\n{TOWER}"
-    assert [kind for kind, _ in found["agent"]] == ["human", "ai", "tool", "ai"]
-    assert found["agent"][-1][1] == "Quorum says: 1931"
+def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(client_steps: Any) -> None:
+    assert int(client_steps["mcp"].split(".")[0]) < 2
+    assert set(client_steps["tools"]) == {"ask", "search", "collections", "methods"}
+    assert "towers: 1 passage" in client_steps["tools"]["ask"]
+    assert client_steps["search"] == TOWER
+    assert client_steps["ask"] == "1931"
+    assert client_steps["ask_text"].startswith("1931\n\nSources:\n1. towers (towers.jsonl, line 1):")
+    assert client_steps["steps"] == ["begin", "retrieve", "concat_answer"]
+    assert client_steps["refused"][0] == "error"
+    assert "There is no model 'concat@private'" in client_steps["refused"][1]
+    assert client_steps["resource"] == f"towers\n\n{TOWER}"
+    assert [kind for kind, _ in client_steps["agent"]] == ["human", "ai", "tool", "ai"]
+    assert client_steps["agent"][-1][1] == "Quorum says: 1931"
 
 
 def test_the_example_of_the_page_runs(url: str, openai_server: OpenAIServer) -> None:
@@ -114,5 +115,5 @@ def test_the_example_of_the_page_runs(url: str, openai_server: OpenAIServer) -> 
         item for item in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "langchain_mcp_adapters" in item
     ]
     script = script.replace("http://127.0.0.1:8766/mcp", url).replace("Bearer TOKEN", f"Bearer {TOKEN}")
-    said = run_in_the_clients_environment("-c", script, OPENAI_BASE_URL=openai_server.url, OPENAI_API_KEY="none")
-    assert said == "Quorum says: 1931\n"
+    output = run_in_the_clients_environment("-c", script, OPENAI_BASE_URL=openai_server.url, OPENAI_API_KEY="none")
+    assert output == "Quorum says: 1931\n"

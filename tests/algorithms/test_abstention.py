@@ -1,4 +1,4 @@
-"""Thresholds of confidence with a promise: kept where it is given, and given where it can be."""
+"""Thresholds of confidence: their promise holds, and a threshold is given wherever one is possible."""
 
 import math
 
@@ -20,19 +20,19 @@ def test_fifty_nine_answers_without_a_mistake_are_the_least_for_five_per_cent() 
 
 
 def test_the_promise_is_kept_even_if_confidence_misleads() -> None:
-    draw, broken, given = np.random.default_rng(1), 0, 0
+    draw, broken, threshold_count = np.random.default_rng(1), 0, 0
     for _ in range(200):
         sure = np.round(draw.random(400), 2)
         chance = np.where(sure > 0.9, 0.02, np.where(sure > 0.6, 0.06, 0.01))  # not monotone
         threshold = find_threshold(sure, draw.random(400) < chance, 400, 0.05, 0.1)
         if isinstance(threshold, Threshold):
-            given += 1
+            threshold_count += 1
             grid = np.arange(round(100 * threshold.value), 101) / 100
             true = np.where(grid > 0.9, 0.02, np.where(grid > 0.6, 0.06, 0.01))
             weights = np.where((grid == 0) | (grid == 1), 0.5, 1.0)  # ends of the rounding
             broken += float(np.average(true, weights=weights)) > 0.05
     assert broken / 200 <= 0.1 + 3 * math.sqrt(0.09 / 200)
-    assert given > 20
+    assert threshold_count > 20
 
 
 def test_the_threshold_lets_as_many_answers_through_as_the_promise_allows() -> None:

@@ -1,4 +1,4 @@
-"""The certificate of a vote: sound and exact over every vote of a few passages, and where a result has it."""
+"""The certificate of a vote: it is sound and exact for every vote of a few passages; and which results have one."""
 
 import json
 from contextlib import suppress
@@ -50,9 +50,9 @@ def can_change(passages: tuple[Answers, ...], replaced: int, message: list[Answe
     for kept_passages in combinations(passages, len(passages) - replaced):
         for new in product(message, repeat=replaced):
             for places in combinations(range(len(passages)), replaced):
-                order, rest, replacements = [], iter(kept_passages), iter(new)
+                order, remaining_passages, replacements = [], iter(kept_passages), iter(new)
                 for rank in range(len(passages)):
-                    order.append(next(replacements) if rank in places else next(rest))
+                    order.append(next(replacements) if rank in places else next(remaining_passages))
                 if find_outcome(tuple(order)) != before:
                     return True
     return False

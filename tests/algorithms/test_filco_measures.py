@@ -36,7 +36,7 @@ def texts(chosen: Sequence[Piece]) -> list[str]:
 
 
 class Scorer:
-    """Log-probabilities by the sentences that a prompt holds; keeps what it was asked."""
+    """Log-probabilities by the sentences in a prompt; records its requests."""
 
     def __init__(self, alone: float, **by_word: float) -> None:
         self.alone, self.by_word = alone, by_word
@@ -84,10 +84,10 @@ def test_lexical_is_token_f1() -> None:
 
 
 async def test_lexical_must_exceed_one_half() -> None:
-    one = [Passage(id="x", title="", text="Red green.")]
+    passages = [Passage(id="x", title="", text="Red green.")]
     assert THRESHOLDS["lexical"] == 0.5
-    assert await choose_silver("?", ["red blue"], one, "lexical") == []  # exactly 0.5
-    assert texts(await choose_silver("?", ["red green blue"], one, "lexical")) == ["Red green."]
+    assert await choose_silver("?", ["red blue"], passages, "lexical") == []  # exactly 0.5
+    assert texts(await choose_silver("?", ["red green blue"], passages, "lexical")) == ["Red green."]
 
 
 def test_the_authors_code_counts_characters() -> None:
@@ -140,14 +140,14 @@ def test_the_best_above_the_threshold_is_the_first_of_equals(scored: list[tuple[
     scored = sorted(scored, key=lambda item: item[0])
     collected = [Piece(rank, at, at + 1, "", str(at)) for at, (rank, _) in enumerate(scored)]
     scores = [score for _, score in scored]
-    one = choose_best(collected, scores, limit)
+    best_pieces = choose_best(collected, scores, limit)
     above = [score for score in scores if score > limit]
-    assert len(one) == bool(above)
-    if one:
-        assert scores.index(max(above)) == one[0].start
+    assert len(best_pieces) == bool(above)
+    if best_pieces:
+        assert scores.index(max(above)) == best_pieces[0].start
     each = choose_best(collected, scores, limit, "per_passage")
     assert [piece.rank for piece in each] == sorted({rank for rank, score in scored if score > limit})
-    assert set(one) <= set(each)
+    assert set(best_pieces) <= set(each)
 
 
 def test_shortened_passages_keep_order_ids_and_titles() -> None:
@@ -167,7 +167,7 @@ def test_a_shortened_passage_contains_only_the_chosen_pieces(numbers: set[int]) 
     assert " ".join(passage["text"] for passage in cut) == " ".join(pieces[n].text for n in sorted(numbers))
 
 
-def test_unigram_precision() -> None:
+def test_unigram_precision_is_the_share_of_words_that_answers_hold() -> None:
     assert compute_unigram_precision("The tower: finished in 1931.", ["1931"]) == 0.25
     assert compute_unigram_precision("1931, 1931!", ["1931", "in 1931 and 1931"]) == 1.0
     assert (
@@ -178,7 +178,7 @@ def test_unigram_precision() -> None:
     )
 
 
-def test_verdicts() -> None:
+def test_verdicts_and_answer_types_are_told_from_answers() -> None:
     assert is_verdict("Supports")
     assert is_verdict("no")
     assert not is_verdict("Norway")

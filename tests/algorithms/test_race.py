@@ -1,4 +1,4 @@
-"""The race: who is dropped when, and that the best seldom is."""
+"""The race: which methods are dropped, when, and how seldom the best one is."""
 
 import math
 

@@ -31,8 +31,8 @@ def compute_scores_by_definition(validity: Sequence[bool] | None, outcome: Outco
         score = float(validity[k]) if validity else 0.0
         for i in range(count):
             if i != k:
-                both = [outcome[k, i], outcome[i, k]]
-                score += sum(0.5 if preferred is None else float(preferred == k) for preferred in both) / 2
+                comparisons = [outcome[k, i], outcome[i, k]]
+                score += sum(0.5 if preferred is None else float(preferred == k) for preferred in comparisons) / 2
         scores.append(score)
     return scores
 
@@ -89,8 +89,8 @@ def test_a_certain_winner_needs_no_more_comparisons() -> None:
     assert choose_next_pairs(4, [True] * 4, preferences(known)) == []
     open_ones = [pair for pair in list_pairs(4) if 0 not in pair]
     for winner in (1, 2, 3):
-        rest = {pair: winner if winner in pair else None for pair in open_ones}
-        assert choose_candidate(4, [True] * 4, preferences(known | rest)).best == 0
+        later_comparisons = {pair: winner if winner in pair else None for pair in open_ones}
+        assert choose_candidate(4, [True] * 4, preferences(known | later_comparisons)).best == 0
 
 
 def test_the_margin_reaches_from_a_tie_to_the_widest_lead() -> None:
@@ -120,7 +120,7 @@ def test_validity_in_the_candidates_order() -> None:
 
 
 def judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
-    """A model that proposes as many candidates as there are verdicts and judges their summaries so."""
+    """A model that proposes as many candidates as there are verdicts, and gives these verdicts on their summaries."""
     names = ["1931", "1950", "1929"][: len(validity)]
     model = ScriptedModel().on("candidates", " ".join(f"({'abc'[n]}) {name}" for n, name in enumerate(names)))
     for n, reply in enumerate(validity):

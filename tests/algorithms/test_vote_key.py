@@ -150,9 +150,9 @@ def spell_out(number: int) -> str:
     if number < 100:
         return WORDS_OF_TENS[number // 10 - 2] + (f"-{WORDS_TO_NINETEEN[number % 10]}" if number % 10 else "")
     scale, name = (100, "hundred") if number < 1000 else (1000, "thousand")
-    rest = number % scale
-    joint = " and " if 0 < rest < 100 else " "
-    return f"{spell_out(number // scale)} {name}" + (f"{joint}{spell_out(rest)}" if rest else "")
+    remainder = number % scale
+    joint = " and " if 0 < remainder < 100 else " "
+    return f"{spell_out(number // scale)} {name}" + (f"{joint}{spell_out(remainder)}" if remainder else "")
 
 
 def test_a_long_answer_counts_as_the_same_when_its_words_are_the_same() -> None:

@@ -89,8 +89,8 @@ def test_staged_equals_all(answers: list[str], samples: int) -> None:
 def test_decided_exactly_when_no_outcome_changes_the_answer(answers: list[str], remaining: int) -> None:
     outcomes = {
         (outcome.answer, outcome.unknown)
-        for rest in product("?abc", repeat=remaining)
-        for outcome in [count_votes(ballots(*answers, *rest))]
+        for later_answers in product("?abc", repeat=remaining)
+        for outcome in [count_votes(ballots(*answers, *later_answers))]
     }
     assert is_decided(ballots(*answers), remaining) == (len(outcomes) == 1)
 

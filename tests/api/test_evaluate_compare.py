@@ -26,7 +26,7 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
-def written(path: Path) -> Path:
+def write_records(path: Path) -> Path:
     path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), encoding="utf-8")
     return path
 
@@ -51,10 +51,8 @@ def test_an_evaluation_is_plain_data(tmp_path: Path) -> None:
         ("post_fusion[k=1]", "concat", "em"),
         ("post_fusion[k=1]", "concat", "f1"),
     ]
-    assert [(row["id"], row["method"], row["answer"]) for row in evaluation.rows if row["method"] == "concat"] == [
-        ("1", "concat", "Ada Korn"),
-        ("2", "concat", "1874"),
-    ]
+    answers = [(row["id"], row["answer"]) for row in evaluation.rows if row["method"] == "concat"]
+    assert sorted(answers) == [("1", "Ada Korn"), ("2", "1874")]  # rows stand in the order in which questions finished
     assert evaluation.spent["calls"] > 0
 
 
@@ -68,7 +66,7 @@ def test_the_same_call_repeated_continues(tmp_path: Path) -> None:
 
 async def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:
     blocking = evaluate(RECORDS, "concat", out=tmp_path / "one")
-    awaited = await evaluate_async(written(tmp_path / "questions.jsonl"), "concat", out=tmp_path / "two", limit=1)
+    awaited = await evaluate_async(write_records(tmp_path / "questions.jsonl"), "concat", out=tmp_path / "two", limit=1)
     assert [item.table[0]["n"] for item in (blocking, awaited)] == [2, 1]
 
 
@@ -88,7 +86,7 @@ def test_a_corpus_is_indexed_and_searched(tmp_path: Path) -> None:
 
 
 def test_a_users_own_graph_is_a_column(tmp_path: Path) -> None:
-    own = (
+    graph = (
         StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
         .add_node(begin)
         .add_node(retrieve)
@@ -99,9 +97,12 @@ def test_a_users_own_graph_is_a_column(tmp_path: Path) -> None:
         .add_edge("concat_answer", "__end__")
         .compile(name="mine")
     )
-    assert [row["method"] for row in evaluate(RECORDS, ["concat", own], out=tmp_path / "a").table] == ["concat", "mine"]
-    assert [row["method"] for row in evaluate(RECORDS, own, out=tmp_path / "b").table] == ["mine"]
-    comparison = compare("given", RECORDS, methods=[own], out=tmp_path / "c")
+    assert [row["method"] for row in evaluate(RECORDS, ["concat", graph], out=tmp_path / "a").table] == [
+        "concat",
+        "mine",
+    ]
+    assert [row["method"] for row in evaluate(RECORDS, graph, out=tmp_path / "b").table] == ["mine"]
+    comparison = compare("given", RECORDS, methods=[graph], out=tmp_path / "c")
     assert comparison.best == "mine"
 
 
@@ -144,7 +145,7 @@ def test_an_invalid_budget_is_a_setup_error() -> None:
         compare("given", RECORDS, budget="cheap")
 
 
-def test_an_interrupt_in_a_running_loop_cancels_the_work() -> None:
+def test_an_interrupt_in_a_running_loop_cancels_the_work(ctrl_c_raises: None) -> None:
     begun, ended = threading.Event(), list[str]()
 
     async def work() -> None:

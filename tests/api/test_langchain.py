@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer, Request
 
 from quorum import Context, SetupError, answer, as_retriever, as_tool, index
 
@@ -32,9 +33,9 @@ def store(tmp_path: Path) -> str:
 async def test_the_documents_are_what_the_method_reads(store: str, settings: dict[str, Any]) -> None:
     context = Context(store=store, collection="towers", k=2, **settings)
     documents = await as_retriever("concat", context).ainvoke(QUESTION)
-    read = (await answer(QUESTION, "concat", context))["passages"]
+    passages = (await answer(QUESTION, "concat", context))["passages"]
     assert [(document.id, document.page_content) for document in documents] == [
-        (item["id"], item["text"]) for item in read
+        (item["id"], item["text"]) for item in passages
     ]
     assert documents[0].metadata["title"] == "vell"
 

@@ -8,7 +8,8 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 from langchain_core.messages import AIMessageChunk
-from openai_server import OpenAIServer, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer
 
 from quorum import METHODS, AnswerText, Context, Event, NodeFinished, RunFinished, SetupError, answer, stream
 from quorum.api.stream import AnswerReader
@@ -150,7 +151,7 @@ def forgotten_models() -> Iterator[None]:
 
 @pytest.mark.usefixtures("forgotten_models")
 async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(openai_server: OpenAIServer) -> None:
-    """A reply that nothing tells from an answer: it is shown, withdrawn at the tag, and held back from then on."""
+    """At first the thought looks like an answer: it is shown, withdrawn at the tag, and held back from then on."""
     openai_server.reply(f"{THOUGHT}</think>{LONG_ANSWER}")
     context = Context(model="openai:plain", answer_type="long")
     first = [event for event in await events_of("concat", context) if isinstance(event, AnswerText)]

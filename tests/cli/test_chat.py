@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer, Request, make_error
+from openai_bodies import make_error
+from openai_server import OpenAIServer, Request
 from quorum_command import CommandOutcome, Quorum
 
 from quorum import Context, index
@@ -86,12 +87,12 @@ def test_a_conversation_is_saved_as_markdown_and_as_json(chat: Quorum) -> None:
         *("## Where is the Lumen Tower?", "", "Vell", "", "1. towers (towers.txt)", ""),
         *("## When was it finished?", "", f"*Understood as: {ALONE}*", "", "1931", "", "1. towers (towers.txt)"),
     ]
-    saved = json.loads(Path("b.json").read_text())["exchanges"]
-    assert [(item["question"], item["method"], item["answer"]) for item in saved] == [
+    exchanges = json.loads(Path("b.json").read_text())["exchanges"]
+    assert [(item["question"], item["method"], item["answer"]) for item in exchanges] == [
         ("Where is the Lumen Tower?", "concat", "Vell"),
         ("When was it finished?", "concat", "1931"),
     ]
-    assert saved[1]["result"]["question"] == ALONE
+    assert exchanges[1]["result"]["question"] == ALONE
 
 
 def test_saving_never_replaces_a_foreign_file(chat: Quorum) -> None:
@@ -103,7 +104,7 @@ def test_saving_never_replaces_a_foreign_file(chat: Quorum) -> None:
     assert Path("notes.md").read_text() == "mine"
 
 
-def test_quit_and_history(chat: Quorum) -> None:
+def test_history_lists_the_questions_and_quit_ends_the_chat(chat: Quorum) -> None:
     run = chat("Where is the Lumen Tower?", "/history", "/quit", "Where is the Lumen Tower?")
     assert run.out.splitlines()[2:] == ["> Where is the Lumen Tower?", "Vell"]
 

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer, Request, make_error
+from openai_bodies import make_error
+from openai_server import OpenAIServer, Request
 from quorum_command import CommandOutcome, Quorum
 
 from quorum.evaluation.support import ShownResult
@@ -154,7 +155,7 @@ def test_methods_are_listed(quorum: Quorum) -> None:
     assert all(name in run.out for name in METHODS)
 
 
-def test_methods_as_json(quorum: Quorum) -> None:
+def test_methods_are_printed_as_json(quorum: Quorum) -> None:
     rows = json.loads(quorum("methods", "--json").out)
     assert [row["name"] for row in rows] == list(METHODS)
     assert all(set(row) == {"name", "paper", "summary", "calls", "depth"} for row in rows)

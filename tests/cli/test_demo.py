@@ -13,7 +13,7 @@ from quorum.models import chat_model
 from quorum.models.scripted import ScriptedModel
 
 
-def test_version(quorum: Quorum) -> None:
+def test_version_is_printed(quorum: Quorum) -> None:
     assert quorum("--version") == (0, f"quorum {version('quorum-rag')}\n", "")
 
 

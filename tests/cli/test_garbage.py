@@ -1,3 +1,5 @@
+"""The command line puts off garbage collection while it starts."""
+
 import subprocess
 import sys
 
@@ -18,5 +20,5 @@ print(len(gc.get_objects()) < 20000)
 
 
 def test_garbage_is_collected_once_there_are_many_objects_and_loaded_ones_are_left_out() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True)
-    assert done.stdout.split("\n")[:3] == ["False False", "True True", "True"]
+    process = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True)
+    assert process.stdout.split("\n")[:3] == ["False False", "True True", "True"]

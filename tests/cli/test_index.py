@@ -90,11 +90,11 @@ def test_without_a_terminal_a_line_comes_every_ten_seconds(capsys: pytest.Captur
 
 
 def test_the_remaining_time_is_shown_once_stable_and_follows_the_speed() -> None:
-    left = TimeLeft(now=0.0)
-    assert left.update(0.02, now=1.0) is None
-    steady = [left.update(0.02 * second, now=float(second)) for second in range(5, 26)]
+    time_left = TimeLeft(now=0.0)
+    assert time_left.update(0.02, now=1.0) is None
+    steady = [time_left.update(0.02 * second, now=float(second)) for second in range(5, 26)]
     assert steady[-1] == pytest.approx(25.0)
-    slower = [left.update(0.5 + 0.005 * second, now=25.0 + second) or 0.0 for second in range(1, 90)]
+    slower = [time_left.update(0.5 + 0.005 * second, now=25.0 + second) or 0.0 for second in range(1, 90)]
     assert slower[0] == pytest.approx(25, rel=0.1)  # one slow second changes little
     assert slower[-1] == pytest.approx((1 - 0.945) / 0.005, rel=0.2)
 
@@ -138,8 +138,8 @@ def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Qu
     assert f"  {docs}/handbook.md: 1 passage" in quorum("collections", "show", "notes").out.splitlines()
     assert quorum("collections", "rename", "notes", "minutes").out == "notes is now minutes.\n"
     assert "fourteen" in quorum("ask", "How many weeks?", "--collection", "minutes", "--method", "concat").out
-    taken = quorum("collections", "rename", "minutes", "minutes")
-    assert (taken.code, "already" in taken.err) == (2, True)
+    refused = quorum("collections", "rename", "minutes", "minutes")
+    assert (refused.code, "already" in refused.err) == (2, True)
     assert quorum("collections", "rename", "minutes", "sample").code == 2
     assert quorum("collections", "show", "notes").code == 2
     assert quorum("collections", "rm", "minutes").out == "minutes is removed.\n"
@@ -171,10 +171,10 @@ def test_collections_made_by_evaluations_are_marked_and_cleared(docs: Path, quor
     quorum("index", docs, "--collection", "notes")
     quorum("eval", tmp_path / "q.jsonl", "--methods", "concat", "--corpus", docs, "--out", tmp_path / "out")
     content = {item["name"]: item["made_for"] for item in json.loads(quorum("collections", "list", "--json").out)}
-    (own,) = [name for name in content if name != "notes"]
-    assert content == {"notes": None, own: "evaluation"}
+    (evaluation_collection,) = [name for name in content if name != "notes"]
+    assert content == {"notes": None, evaluation_collection: "evaluation"}
     assert "made by an evaluation from docs" in " ".join(quorum("collections").out.split())
-    assert quorum("collections", "clear").out == f"1 collection removed: {own}.\n"
+    assert quorum("collections", "clear").out == f"1 collection removed: {evaluation_collection}.\n"
     assert [item["name"] for item in json.loads(quorum("collections", "list", "--json").out)] == ["notes"]
 
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer
 
 ROOT = Path(__file__).resolve().parents[2]
 QUORUM_COMMAND = [sys.executable, "-m", "quorum.cli.main"]
@@ -37,8 +38,8 @@ def test_the_package_is_run_as_the_command(environment: dict[str, str]) -> None:
     assert run.stderr.startswith("quorum: ")
 
 
-@pytest.mark.parametrize(("option", "shown"), [("--help", "eval"), ("--version", "quorum 0.")])
-def test_help_and_version_import_nothing_heavy(option: str, shown: str, environment: dict[str, str]) -> None:
+@pytest.mark.parametrize(("option", "expected"), [("--help", "eval"), ("--version", "quorum 0.")])
+def test_help_and_version_import_nothing_heavy(option: str, expected: str, environment: dict[str, str]) -> None:
     script = (
         "import sys\n"
         "from quorum.cli.main import main\n"
@@ -48,11 +49,11 @@ def test_help_and_version_import_nothing_heavy(option: str, shown: str, environm
     )
     command = [sys.executable, "-c", script, option]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert (run.stderr.strip(), shown in run.stdout) == ("[]", True)
+    assert (run.stderr.strip(), expected in run.stdout) == ("[]", True)
 
 
 def hear_ctrl_c() -> None:
-    """Shells start what runs in the background deaf to Ctrl-C, and its children inherit that."""
+    """A shell lets background processes ignore Ctrl-C, and their children inherit that; hear it again."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -38,17 +38,17 @@ def test_every_prompt_is_sent_by_a_method_or_a_command() -> None:
 @pytest.mark.long
 def test_a_method_sends_what_the_catalogue_says(quorum: Quorum, method: str) -> None:
     run = quorum("ask", "Where was Joseph Haydn born?", "--method", method, "--model", "embedded", "--k", "2", "--json")
-    sent = set(json.loads(run.out)["usage"])
-    assert sent
-    assert all(method in list_senders(prompt) for prompt in sent)
+    sent_prompts = set(json.loads(run.out)["usage"])
+    assert sent_prompts
+    assert all(method in list_senders(prompt) for prompt in sent_prompts)
 
 
 def test_show_prints_a_prompt_or_its_override(quorum: Quorum, tmp_path: Path) -> None:
     assert quorum("prompts", "show", "answer").out == BUILT_IN["answer"] + "\n"
     (tmp_path / "answer.md").write_text("Short, please.\n$passages\n$question", encoding="utf-8")
     run = quorum("prompts", "show", "answer", "--set", f"prompts={tmp_path}", "--json")
-    shown = json.loads(run.out)
-    assert (shown["text"], shown["overridden"]) == ("Short, please.\n$passages\n$question", True)
+    prompt = json.loads(run.out)
+    assert (prompt["text"], prompt["overridden"]) == ("Short, please.\n$passages\n$question", True)
     assert "answer (yours)" in quorum("prompts", "--set", f"prompts={tmp_path}").out
 
 
@@ -83,9 +83,9 @@ def test_try_prints_how_a_reply_is_read(
     path = tmp_path / "reply.txt"
     path.write_text(reply, encoding="utf-8")
     run = quorum("prompts", "try", prompt, "--reply", path, *options, "--json")
-    read = json.loads(run.out)
-    assert (run.code, read["malformed"], read["is_unknown"]) == (0, malformed, unknown)
-    assert unknown or read["value"] == value
+    reading = json.loads(run.out)
+    assert (run.code, reading["malformed"], reading["is_unknown"]) == (0, malformed, unknown)
+    assert unknown or reading["value"] == value
 
 
 def test_try_prints_each_part_on_a_line(quorum: Quorum, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from method_fixtures import PASSAGES, QUESTION
-from openai_server import OpenAIServer, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer
 
 from quorum.cli.main import main
 
@@ -34,12 +35,12 @@ def test_a_saved_run_is_printed_like_its_trace(capsys: pytest.CaptureFixture[str
     assert quorum(*ASK_COMMAND, "--method", "concat_pf", "--trace", "--save-trace", "run.json") == 0
     printed = capsys.readouterr().out
     assert quorum("trace", "run.json") == 0
-    again = capsys.readouterr().out
-    assert again.count("answer: passage") == 2
-    assert printed.startswith(again)
-    saved = json.loads(Path("run.json").read_text(encoding="utf-8"))
-    assert (saved["question"], saved["method"]) == (QUESTION, "concat_pf")
-    assert [step["name"] for step in saved["steps"][0]["steps"]][:3] == ["begin", "retrieve", "concat_answer"]
+    printed_trace = capsys.readouterr().out
+    assert printed_trace.count("answer: passage") == 2
+    assert printed.startswith(printed_trace)
+    saved_run = json.loads(Path("run.json").read_text(encoding="utf-8"))
+    assert (saved_run["question"], saved_run["method"]) == (QUESTION, "concat_pf")
+    assert [step["name"] for step in saved_run["steps"][0]["steps"]][:3] == ["begin", "retrieve", "concat_answer"]
 
 
 def test_a_failed_run_is_saved(openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,9 +54,9 @@ def test_a_failed_run_is_saved(openai_server: OpenAIServer, capsys: pytest.Captu
 def test_hidden_passages_are_not_saved(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     assert quorum(*ASK_COMMAND, "--method", "post_fusion", "--save-trace", "run.json") == 0
-    saved = Path("run.json").read_text(encoding="utf-8")
-    assert not [passage["id"] for passage in PASSAGES if passage["text"] in saved]
-    assert "answer: 1931" in saved
+    saved_text = Path("run.json").read_text(encoding="utf-8")
+    assert not [passage["id"] for passage in PASSAGES if passage["text"] in saved_text]
+    assert "answer: 1931" in saved_text
     capsys.readouterr()
 
 

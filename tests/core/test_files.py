@@ -25,9 +25,9 @@ def odd(tmp_path: Path) -> Path:
     [("pipe", "a pipe"), ("zero", "a device"), ("null", "a device"), ("folder", "a folder"), ("gone", "No such file")],
 )
 def test_pipes_and_devices_are_refused(name: str, reason: str, odd: Path) -> None:
-    for read in (open_regular, open_unpacked, read_regular):
+    for open_or_read in (open_regular, open_unpacked, read_regular):
         with pytest.raises(OSError, match=reason):
-            read(odd / name)
+            open_or_read(odd / name)
 
 
 def test_no_more_is_read_than_the_limit(tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_packed_files_are_unpacked_and_closed(name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "escaped"),
     [("plan.md", "plan.md"), ("a\nb", "a\\nb"), ("exe\u202etxt.md", "exe\\u202etxt.md"), ("漢 é", "漢 é")],
 )
-def test_control_characters_in_names_are_shown_as_escapes(name: str, shown: str) -> None:
-    assert escape_name(name) == shown
+def test_control_characters_in_names_are_shown_as_escapes(name: str, escaped: str) -> None:
+    assert escape_name(name) == escaped

@@ -1,4 +1,4 @@
-"""What the engine `ray` is made of, without Ray: what is asked, kept, shared and refused. With Ray: tests/ray."""
+"""The parts of the engine `ray` that need no Ray: what is asked, stored, shared and refused. See also tests/ray."""
 
 import asyncio
 import json
@@ -130,8 +130,12 @@ def test_workers_get_server_addresses_and_keys(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("OPENAI_BASE_URL", "http://there/v1")
     monkeypatch.setenv("SOME_API_KEY", "key")
     monkeypatch.setenv("UNRELATED", "no")
-    given = select_environment()
-    assert (given["OPENAI_BASE_URL"], given["SOME_API_KEY"], given.get("UNRELATED")) == ("http://there/v1", "key", None)
+    variables = select_environment()
+    assert (variables["OPENAI_BASE_URL"], variables["SOME_API_KEY"], variables.get("UNRELATED")) == (
+        "http://there/v1",
+        "key",
+        None,
+    )
 
 
 @pytest.fixture
@@ -151,7 +155,7 @@ def dataset(tmp_path: Path) -> DataSet:
 
 
 class Counting(set[socket.socket]):
-    """Connections, and how many there ever were."""
+    """The open connections, and the number of all that were ever opened."""
 
     total = 0
 
@@ -161,10 +165,10 @@ class Counting(set[socket.socket]):
 
 
 async def test_one_connection_serves_one_call_after_another(dataset: DataSet, openai_server: OpenAIServer) -> None:
-    openai_server.connections = counted = Counting()
+    openai_server.connections = connections = Counting()
     runs = parse_methods("concat", Context(model="openai:test", attempts=1))
     report = await evaluate(Options(data=dataset.path, concurrency=1), runs)
-    assert (report.spent.calls, counted.total) == (3, 1)
+    assert (report.spent.calls, connections.total) == (3, 1)
 
 
 def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
@@ -180,7 +184,7 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
         writer.write_answers(
             Answers([row(records[0], "concat"), row(records[0], "post_fusion")], spent=SpentElsewhere(2, 30, 4))
         )
-        writer.write_answers(Answers([row(records[0], "concat")]))  # twice: its worker ended before it was told
+        writer.write_answers(Answers([row(records[0], "concat")]))  # twice: a worker ended before its row was confirmed
         writer.write_answers(Answers([row(records[1], "concat", "refused")], spent=SpentElsewhere(1, 10, 0)))
         assert [(record["id"], names) for record, names in writer.find_remaining()()] == [
             ("q1", ["post_fusion"]),
@@ -198,18 +202,18 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
 
 
 def test_the_folders_that_every_machine_must_see() -> None:
-    here = share_retrieval(parse_columns(store="stored", collection="notes", examples="examples.jsonl"))
-    assert find_needed_files(here) == ["stored", "examples.jsonl"]
+    columns = share_retrieval(parse_columns(store="stored", collection="notes", examples="examples.jsonl"))
+    assert find_needed_files(columns) == ["stored", "examples.jsonl"]
     assert find_needed_files(share_retrieval(parse_columns(store="http://there:8000", collection="notes"))) == []
     assert find_needed_files(parse_columns()) == []
 
 
 async def test_a_thread_hands_over_its_items_and_its_error() -> None:
-    def found() -> Iterator[int]:
+    def yield_items() -> Iterator[int]:
         yield from (1, 2)
         raise SetupError("no more")
 
-    arriving = iterate_on_thread(found)
+    arriving = iterate_on_thread(yield_items)
     assert [await anext(arriving), await anext(arriving)] == [1, 2]
     with pytest.raises(SetupError, match="no more"):
         await anext(arriving)
@@ -269,7 +273,7 @@ def test_an_unreadable_line_stops_only_its_file(tmp_path: Path) -> None:
     class Ledger:
         new: dict[str, Passage] = {}
 
-    read = ReadPart(
+    part = ReadPart(
         tmp_path,
         [(Passage(id="p", title="", text="x"), None)],
         skipped=[("x, line 2", "no JSON")],
@@ -278,9 +282,9 @@ def test_an_unreadable_line_stops_only_its_file(tmp_path: Path) -> None:
     )
     report, steps = IndexReport(), []
     done = ProgressCounter(lambda done, total, path: steps.append(done), 2)
-    result = take_passages([read], Ledger(), PrecomputedEmbeddings(WordVectors), report, done)  # type: ignore[arg-type]
+    result = take_passages([part], Ledger(), PrecomputedEmbeddings(WordVectors), report, done)  # type: ignore[arg-type]
     assert next(result)["id"] == "p"
     with pytest.raises(Unreadable, match="cut"):
         next(result)
     assert (report.skipped, steps) == ([("x, line 2", "no JSON")], [1, 2])
-    assert replace(read, broken="").lines == 2
+    assert replace(part, broken="").lines == 2

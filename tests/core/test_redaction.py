@@ -27,15 +27,15 @@ LOGIN = "https://alice:hunter22@models.example:8443/v1"
     ],
 )
 def test_credentials_are_taken_out(text: str) -> None:
-    shown = redact(text)
-    assert "0123secret" not in shown
-    assert shown.split()[0] == text.split()[0] or "***" in shown.split()[0]
+    redacted = redact(text)
+    assert "0123secret" not in redacted
+    assert redacted.split()[0] == text.split()[0] or "***" in redacted.split()[0]
 
 
 def test_a_password_of_an_address_in_the_environment_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", LOGIN.replace("hunter22", "hunter%2322"))
-    sent = base64.b64encode(b"alice:hunter#22").decode()
-    for secret in ("hunter%2322", "hunter#22", sent):
+    header_value = base64.b64encode(b"alice:hunter#22").decode()
+    for secret in ("hunter%2322", "hunter#22", header_value):
         assert redact(f"you sent {secret} to me") == "you sent *** to me"
 
 

@@ -1,4 +1,4 @@
-"""What of a passage can be shown alone."""
+"""Which parts of a passage can be shown alone."""
 
 from itertools import pairwise
 

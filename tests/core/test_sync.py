@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -74,21 +74,13 @@ def test_asynchronous_work_may_call_synchronous_code_that_uses_the_loop() -> Non
 
 
 def test_the_work_sees_the_context_variables_of_the_caller_and_changes_none() -> None:
-    async def read() -> str:
+    async def read_variable() -> str:
         value = CONTEXT_VARIABLE.get()
         CONTEXT_VARIABLE.set("theirs")
         return value
 
     CONTEXT_VARIABLE.set("ours")
-    assert (run_sync(read()), CONTEXT_VARIABLE.get()) == ("ours", "ours")
-
-
-@pytest.fixture
-def ctrl_c_raises() -> Iterator[None]:
-    """Also where the tests were started in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+    assert (run_sync(read_variable()), CONTEXT_VARIABLE.get()) == ("ours", "ours")
 
 
 def test_ctrl_c_cancels_the_work_and_waits_for_its_end(ctrl_c_raises: None) -> None:
@@ -147,14 +139,14 @@ def test_an_error_in_a_generator_arrives() -> None:
 def test_a_generator_may_be_dropped_on_the_loop_itself() -> None:
     """The garbage collector closes it wherever it happens to run."""
     observed: list[Any] = []
-    held = [iterate_sync(count(observed))]
-    next(held[0])
+    generators = [iterate_sync(count(observed))]
+    next(generators[0])
 
     async def drop() -> None:
-        held.clear()
+        generators.clear()
 
     run_sync(drop())
-    run_sync(get_loop())  # the loop goes on, and does first what it was given first
+    run_sync(get_loop())  # the loop runs its tasks in order, so the generator is closed by now
     assert observed == [1, "closed"]
 
 

@@ -244,8 +244,8 @@ def test_any_text_is_unknown_or_not(text: str) -> None:
 
 
 @given(st.sampled_from(["unknown", "Unknown"]), st.sampled_from([".", ",", ";", ":", " -", " (", "—", "\n"]), st.text())
-def test_unknown_before_punctuation_is_unknown_with_any_ending(word: str, mark: str, rest: str) -> None:
-    assert is_unknown(f"{word}{mark} {rest}")
+def test_unknown_before_punctuation_is_unknown_with_any_ending(word: str, mark: str, ending: str) -> None:
+    assert is_unknown(f"{word}{mark} {ending}")
 
 
 @given(st.from_regex(r"[A-Z][a-z]{3,9}( [A-Z][a-z]{3,9})?", fullmatch=True).filter(lambda name: "nknown" not in name))

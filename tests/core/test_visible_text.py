@@ -44,12 +44,12 @@ def test_the_visible_text_is_that_of_the_whole_reply(text: str, cuts: list[int],
 def test_a_thought_is_never_shown_and_the_pieces_are_the_answer(thought: str, answer: str, cuts: list[int]) -> None:
     reply = VisibleText()
     pieces = split(f"<think>{thought}SECRET</think>{answer}", cuts)
-    shown = [reply.add(piece) for piece in pieces] + [reply.add("", is_last=True)]
-    assert "".join(shown) == answer.lstrip()
+    visible_pieces = [reply.add(piece) for piece in pieces] + [reply.add("", is_last=True)]
+    assert "".join(visible_pieces) == answer.lstrip()
 
 
 def test_a_thought_whose_opening_tag_is_missing_is_held_back_for_models_that_do_so() -> None:
     reply = VisibleText(may_open_silently("deepseek-r1:8b"))
     assert [reply.add(piece) for piece in ("Paris? ", "Yes.", "</think>", " Paris")] == ["", "", "", "Paris"]
-    plain = VisibleText(may_open_silently("deepseek-r1:8b"))
-    assert [plain.add("Pa"), plain.add("ris", is_last=True)] == ["", "Paris"]
+    reasoning_model = VisibleText(may_open_silently("deepseek-r1:8b"))
+    assert [reasoning_model.add("Pa"), reasoning_model.add("ris", is_last=True)] == ["", "Paris"]

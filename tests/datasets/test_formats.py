@@ -1,4 +1,4 @@
-"""Published data formats, each with records of our own in its shape: what becomes of them."""
+"""Published data formats: each is read from records of our own in its shape."""
 
 import gzip
 import json
@@ -152,7 +152,7 @@ FLASHRAG = {"id": "dev_0", "question": "Who?", "golden_answers": ["Ann"], "metad
 OURS = {"id": 3, "question": "Who?", "answers": [], "passages": [], "gold": ["p"], "meta": {"answer_type": "long"}}
 
 
-def read(tmp_path: Path, content: str, name: str = "data.json") -> list[Record]:
+def read_records(tmp_path: Path, content: str, name: str = "data.json") -> list[Record]:
     (tmp_path / name).write_text(content, encoding="utf-8")
     return list(read_questions(tmp_path / name))
 
@@ -163,7 +163,7 @@ def lines(*values: Any) -> str:
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_squad_brings_its_paragraph_and_unanswerable_questions(tmp_path: Path, indent: int | None) -> None:
-    high, built = read(tmp_path, json.dumps(SQUAD, indent=indent))
+    high, built = read_records(tmp_path, json.dumps(SQUAD, indent=indent))
     name = content_hash("Vell", TOWER)
     assert (high["id"], high["answers"], high["gold"]) == ("s1", ["80 metres"], [name])
     assert high["passages"] == [{"id": name, "title": "Vell", "text": TOWER}] == built["passages"]
@@ -175,26 +175,26 @@ def test_squad_brings_its_paragraph_and_unanswerable_questions(tmp_path: Path, i
         "question": "High?",
         "answers": {"text": [], "answer_start": []},
     }
-    assert read(tmp_path, lines(row))[0]["gold"] == [name]
+    assert read_records(tmp_path, lines(row))[0]["gold"] == [name]
 
 
-def test_nq_open_and_flashrag(tmp_path: Path) -> None:
-    first, second = read(tmp_path, lines(NQ, NQ | {"answer": "1412"}))
+def test_nq_open_and_flashrag_lists_of_answers_are_read(tmp_path: Path) -> None:
+    first, second = read_records(tmp_path, lines(NQ, NQ | {"answer": "1412"}))
     assert (first["id"], second["id"]) == ("1", "2")
     assert (first["answers"], second["answers"]) == (["1412", "in 1412"], ["1412"])
-    (flash,) = read(tmp_path, lines(FLASHRAG))
+    (flash,) = read_records(tmp_path, lines(FLASHRAG))
     assert (flash["id"], flash["answers"], flash["meta"]) == ("dev_0", ["Ann"], {"level": "easy"})
 
 
 @pytest.mark.parametrize("content", [json.dumps(TRIVIAQA), lines(TRIVIAQA_ROW)])
 def test_triviaqa_has_value_and_aliases(tmp_path: Path, content: str) -> None:
-    (record,) = read(tmp_path, content)
+    (record,) = read_records(tmp_path, content)
     assert (record["id"], record["answers"]) == ("tc_1", ["Orm", "River Orm"])
 
 
 @pytest.mark.parametrize("content", [json.dumps(HOTPOTQA), json.dumps(HOTPOTQA, indent=1), lines(HOTPOTQA_ROW)])
-def test_hotpotqa_paragraphs_and_their_supporting_facts(tmp_path: Path, content: str) -> None:
-    (record,) = read(tmp_path, content)
+def test_hotpotqa_brings_paragraphs_and_supporting_facts(tmp_path: Path, content: str) -> None:
+    (record,) = read_records(tmp_path, content)
     texts = ["The Orm is a river. It passes Vell.", "Kett is a lake.", "The tower of Vell was built in 1412."]
     assert [(p["title"], p["text"]) for p in record["passages"]] == list(
         zip(("Orm", "Kett", "Vell"), texts, strict=True)
@@ -202,49 +202,49 @@ def test_hotpotqa_paragraphs_and_their_supporting_facts(tmp_path: Path, content:
     assert record["gold"] == [record["passages"][0]["id"], record["passages"][2]["id"]]
     assert (record["id"], record["answers"]) == ("h1", ["yes"])
     assert record["meta"]["supporting_facts"] == [["Vell", 0], ["Orm", 1]]
-    assert "answer_type" not in record["meta"]  # it would tell that the answer is yes or no
+    assert "answer_type" not in record["meta"]  # the model must not learn that the answer is yes or no
 
 
 def test_2wikimultihopqa_keeps_its_evidence_triples(tmp_path: Path) -> None:
-    (record,) = read(tmp_path, json.dumps(TWOWIKI))
+    (record,) = read_records(tmp_path, json.dumps(TWOWIKI))
     assert record["meta"]["evidences"] == [["Vell", "river", "Orm"]]
 
 
 def test_strategyqa_is_yes_or_no_and_its_facts_are_no_passages(tmp_path: Path) -> None:
-    (record,) = read(tmp_path, json.dumps(STRATEGYQA))
+    (record,) = read_records(tmp_path, json.dumps(STRATEGYQA))
     assert (record["id"], record["answers"], record["passages"]) == ("q1", ["no"], [])
     assert record["gold"] == ["Vell-3", "Orm-1"]
     assert (record["meta"]["answer_type"], len(record["meta"]["decomposition"])) == ("yes_no", 2)
 
 
 def test_webquestions_lists_are_read(tmp_path: Path) -> None:
-    (record,) = read(tmp_path, json.dumps(WEBQUESTIONS))
+    (record,) = read_records(tmp_path, json.dumps(WEBQUESTIONS))
     assert (record["question"], record["answers"]) == (
         "what waters are near vell?",
         ["Orm (river)", "Kett", 'say "Ai"'],
     )
 
 
-def test_fever_labels_and_evidence(tmp_path: Path) -> None:
-    refuted, unknown = read(tmp_path, lines(FEVER, FEVER_UNKNOWN))
+def test_fever_brings_labels_and_evidence(tmp_path: Path) -> None:
+    refuted, unknown = read_records(tmp_path, lines(FEVER, FEVER_UNKNOWN))
     assert (refuted["answers"], refuted["gold"]) == (["REFUTES"], ["Vell_0", "Tower_-LRB-Vell-RRB-_4"])
     assert (refuted["question"], refuted["meta"]) == ("Vell has no tower.", {"answer_type": "label"})
     assert (unknown["id"], unknown["answers"], unknown["gold"]) == ("8", ["NOT ENOUGH INFO"], [])
 
 
-def test_asqa_by_parts_and_with_the_documents_of_alce(tmp_path: Path) -> None:
-    train, dev = read(tmp_path, json.dumps(ASQA))
+def test_asqa_is_read_by_parts_and_with_the_documents_of_alce(tmp_path: Path) -> None:
+    train, dev = read_records(tmp_path, json.dumps(ASQA))
     assert [(r["id"], r["meta"]["split"]) for r in (train, dev)] == [("-1", "train"), ("42", "dev")]
     assert dev["answers"] == ["The base is of 1412, the roof of 1420."]
     assert dev["meta"]["short_answers"] == [["1412"], ["1420", "in 1420"]]
     assert dev["meta"]["answer_type"] == "long"
-    (alce,) = read(tmp_path, json.dumps(ALCE))
+    (alce,) = read_records(tmp_path, json.dumps(ALCE))
     assert (alce["id"], alce["passages"]) == ("42", [{"id": "9", "title": "Vell", "text": TOWER}])
     assert alce["answers"] == dev["answers"]
 
 
-def test_kilt_answers_and_provenance(tmp_path: Path) -> None:
-    built, claim = read(tmp_path, lines(KILT, KILT_FEVER))
+def test_kilt_brings_answers_and_provenance(tmp_path: Path) -> None:
+    built, claim = read_records(tmp_path, lines(KILT, KILT_FEVER))
     assert (built["answers"], built["gold"]) == (["1412", "in 1412"], ["77:2", "77:3", "78:1"])
     assert built["meta"] == {"gold_articles": [["77"], ["78", "Orm"]]}
     assert claim["meta"] == {"answer_type": "label", "labels": ["SUPPORTS", "REFUTES"]}
@@ -254,7 +254,7 @@ def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) ->
     """By their turns and their length; a first turn and a short paragraph by the name of their file."""
     talk = {"id": "w1", "input": "I like hockey.\nSo do I.\nWho won?", "output": [{"answer": "Orm did."}]}
     why = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}
-    first, second = read(tmp_path, lines(talk, why))
+    first, second = read_records(tmp_path, lines(talk, why))
     assert first["question"] == "User: I like hockey.\nAssistant: So do I.\nUser: Who won?"
     assert [item["meta"]["answer_type"] for item in (first, second)] == ["dialogue", "long"]
     for name, kind in (("wow-dev-kilt.jsonl", "dialogue"), ("eli5-dev-kilt.jsonl", "long"), ("nq.jsonl", None)):
@@ -267,7 +267,7 @@ def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) ->
 
 @pytest.mark.parametrize("content", [json.dumps(DPR), lines(*DPR)])
 def test_dpr_results_bring_passages(tmp_path: Path, content: str) -> None:
-    (record,) = read(tmp_path, content)
+    (record,) = read_records(tmp_path, content)
     assert [passage["id"] for passage in record["passages"]] == ["wiki:1", "wiki:2"]
     assert (record["gold"], record["meta"]) == (["wiki:2"], {"gold_kind": "passage contains an answer string"})
 
@@ -280,15 +280,15 @@ def test_dpr_results_bring_passages(tmp_path: Path, content: str) -> None:
         'question\tanswers\tid\tkind\nWho, then?\tAnn|Anna\ta1\twho\n"Two\nlines?"\t"[""Bo|b""]"\ta2\n',
     ],
 )
-def test_tables_with_a_header(tmp_path: Path, content: str) -> None:
-    first, second = read(tmp_path, content, "data.csv")
+def test_a_table_is_read_by_its_header(tmp_path: Path, content: str) -> None:
+    first, second = read_records(tmp_path, content, "data.csv")
     assert (first["id"], first["question"], first["answers"]) == ("a1", "Who, then?", ["Ann", "Anna"])
     assert (second["question"], second["answers"]) == ("Two\nlines?", ["Bo|b"])
     assert first["meta"]["kind"] == "who"
 
 
 def test_our_records_are_read_one_at_a_time(tmp_path: Path) -> None:
-    (record,) = read(tmp_path, lines(OURS | {"source": "here"}))
+    (record,) = read_records(tmp_path, lines(OURS | {"source": "here"}))
     assert record == {**OURS, "id": "3", "source": "here"}
     path = tmp_path / "half.jsonl"
     path.write_text(lines(OURS) + "{", encoding="utf-8")
@@ -298,6 +298,6 @@ def test_our_records_are_read_one_at_a_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [json.dumps(SQUAD), lines(NQ), "question,answers\nWho?,Ann\n"])
 @pytest.mark.parametrize("name", ["data.gz", "data.unnamed"])
 def test_gzip_is_known_by_name_and_by_its_bytes(tmp_path: Path, content: str, name: str) -> None:
-    plain = read(tmp_path, content, "data")
+    plain = read_records(tmp_path, content, "data")
     (tmp_path / name).write_bytes(gzip.compress(content.encode()))
     assert [{**r, "source": ""} for r in read_questions(tmp_path / name)] == [{**r, "source": ""} for r in plain]

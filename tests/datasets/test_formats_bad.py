@@ -19,7 +19,7 @@ from quorum.datasets.records import Record
 GOOD_RECORD = {"question": "Who?", "answer": ["Ann"]}
 
 
-def written(tmp_path: Path, content: str, name: str = "data.json") -> Path:
+def write_data(tmp_path: Path, content: str, name: str = "data.json") -> Path:
     (tmp_path / name).write_text(content, encoding="utf-8")
     return tmp_path / name
 
@@ -48,7 +48,7 @@ def written(tmp_path: Path, content: str, name: str = "data.json") -> Path:
     ],
 )
 def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, content: str, message: str) -> None:
-    path = written(tmp_path, content)
+    path = write_data(tmp_path, content)
     with pytest.raises(SetupError, match=message) as caught:
         list(read_questions(path))
     assert str(path) in str(caught.value)
@@ -57,15 +57,15 @@ def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, content: str, 
 def test_bad_records_are_counted_and_reading_continues(tmp_path: Path) -> None:
     rows = [json.dumps(GOOD_RECORD), "{", '{"question": 1, "answer": "x"}', "[]", json.dumps(GOOD_RECORD)]
     bad: list[str] = []
-    questions = list(read_questions(written(tmp_path, "\n".join(rows)), bad=bad))
+    questions = list(read_questions(write_data(tmp_path, "\n".join(rows)), bad=bad))
     assert [record["id"] for record in questions] == ["1", "5"]
-    assert [f"line {number}" in said for number, said in zip((2, 3, 4), bad, strict=True)] == [True] * 3
+    assert [f"line {number}" in problem for number, problem in zip((2, 3, 4), bad, strict=True)] == [True] * 3
 
 
 def test_an_unknown_first_record_does_not_decide_the_format(tmp_path: Path) -> None:
     records = [{"qid": "a", "question": "Is it?"}, {"qid": "b", "question": "Is it?", "answer": True}]
     bad: list[str] = []
-    (record,) = read_questions(written(tmp_path, json.dumps(records)), bad=bad)
+    (record,) = read_questions(write_data(tmp_path, json.dumps(records)), bad=bad)
     assert (record["id"], record["meta"], len(bad)) == ("b", {"answer_type": "yes_no"}, 1)
 
 
@@ -101,7 +101,7 @@ def run_command(*args: str) -> int:
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_converted_files_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    path, out = written(tmp_path, f"{json.dumps(GOOD_RECORD)}\n"), tmp_path / name
+    path, out = write_data(tmp_path, f"{json.dumps(GOOD_RECORD)}\n"), tmp_path / name
     assert run_command("data", "convert", str(path), "--out", str(out)) == 0
     assert capsys.readouterr().out.endswith("1 question, 0 skipped.\n")
     assert list(read_questions(out)) == list(read_questions(path))
@@ -109,7 +109,7 @@ def test_converted_files_can_be_read_again(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_convert_stops_at_a_broken_record_or_skips_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, out = written(tmp_path, f"{json.dumps(GOOD_RECORD)}\n" + "{\n" * 7), tmp_path / "out.jsonl"
+    path, out = write_data(tmp_path, f"{json.dumps(GOOD_RECORD)}\n" + "{\n" * 7), tmp_path / "out.jsonl"
     assert run_command("data", "convert", str(path), "--out", str(out)) == 2
     assert "line 2: not JSON" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["data.json"]
@@ -122,9 +122,9 @@ def test_convert_stops_at_a_broken_record_or_skips_it(tmp_path: Path, capsys: py
 
 def test_convert_selects_one_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = {"qa_pairs": [], "ambiguous_question": "When?", "annotations": [{"long_answer": "Then."}]}
-    path = written(tmp_path, json.dumps({"train": {"1": record}, "dev": {"2": record, "3": record}}))
+    path = write_data(tmp_path, json.dumps({"train": {"1": record}, "dev": {"2": record, "3": record}}))
     assert run_command("data", "convert", str(path), "--out", str(tmp_path / "dev.jsonl"), "--split", "dev") == 0
-    assert [found["id"] for found in read_questions(tmp_path / "dev.jsonl")] == ["2", "3"]
+    assert [record["id"] for record in read_questions(tmp_path / "dev.jsonl")] == ["2", "3"]
     assert run_command("data", "convert", str(path), "--out", str(tmp_path / "none.jsonl"), "--split", "test") == 1
     assert "0 questions" in capsys.readouterr().out
 

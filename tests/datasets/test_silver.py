@@ -52,7 +52,7 @@ def texts(out: Path) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", ["data.jsonl", "data.jsonl.gz"])
-def test_lines_and_statistics(name: str, tmp_path: Path) -> None:
+def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "silver.jsonl"
     statistics = make_statistics(write(tmp_path / name), out)
     assert texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
@@ -77,7 +77,7 @@ def test_lines_and_statistics(name: str, tmp_path: Path) -> None:
     assert list(out.parent.iterdir()) == [out]
 
 
-def test_top_unit_k_and_limit(tmp_path: Path) -> None:
+def test_top_unit_k_and_limit_choose_what_is_written(tmp_path: Path) -> None:
     data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     make_statistics(data, out, replace(STRINC, top="per_passage"))
     assert texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
@@ -105,7 +105,7 @@ def test_the_answer_type_of_the_command_is_written_to_the_file(tmp_path: Path) -
 
 
 class Asking:
-    """A scorer that keeps what it was asked."""
+    """A scorer that records its requests."""
 
     def __init__(self) -> None:
         self.pairs: list[tuple[str, str]] = []
@@ -131,7 +131,7 @@ def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
 
 
 def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> None:
-    """Characters make almost every sentence resemble the answer; a threshold of one's own changes what is chosen."""
+    """Counted by characters, almost every sentence resembles the answer; another threshold changes the choice."""
     data, out = write(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl"
     spans = {}
     for tokens in ("words", "characters"):
@@ -165,22 +165,22 @@ class Stopping:
 
 
 def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
-    many = [{**RECORDS[at % 3], "id": f"m{at}"} for at in range(50)]
-    data, cxmi = write(tmp_path / "data.jsonl", many), Recipe(measure="cxmi")
-    whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
-    make_statistics(data, whole, cxmi, scorer=Stopping(0))
+    records = [{**RECORDS[at % 3], "id": f"m{at}"} for at in range(50)]
+    data, cxmi = write(tmp_path / "data.jsonl", records), Recipe(measure="cxmi")
+    uninterrupted_file, interrupted_file = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
+    make_statistics(data, uninterrupted_file, cxmi, scorer=Stopping(0))
     scorer = Stopping(40)
     with pytest.raises(KeyboardInterrupt):
-        make_statistics(data, broken, cxmi, scorer=scorer)
-    assert not broken.exists()
+        make_statistics(data, interrupted_file, cxmi, scorer=scorer)
+    assert not interrupted_file.exists()
     (part,) = tmp_path.glob(".broken.jsonl.*.part")
     assert part.read_text(encoding="utf-8").count("\n") == 32
     with part.open("a", encoding="utf-8") as file:
         file.write('{"id": "m32", "quest')  # killed while it wrote
-    seen: list[int] = []
-    make_statistics(data, broken, cxmi, scorer=scorer, progress=seen.append)
-    assert broken.read_bytes() == whole.read_bytes()
-    assert seen == list(range(33, 51))
+    progress_counts: list[int] = []
+    make_statistics(data, interrupted_file, cxmi, scorer=scorer, progress=progress_counts.append)
+    assert interrupted_file.read_bytes() == uninterrupted_file.read_bytes()
+    assert progress_counts == list(range(33, 51))
     assert not part.exists()
 
 
@@ -262,7 +262,9 @@ def run_filter_silver(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[i
     return (int(stopped.value.code or 0), *capsys.readouterr())
 
 
-def test_the_command_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_silver_lines_and_prints_their_statistics(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     code, output, errors = run_filter_silver(capsys, str(data), "--measure", "strinc", "--out", str(out))
     assert code == 0
@@ -285,14 +287,16 @@ def test_cxmi_by_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], op
     assert texts(out) == [["It was built in 1931."], []]
 
 
-def test_mistakes_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_on_the_command_line_are_refused_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = str(write(tmp_path / "data.jsonl"))
-    for more, message in (
+    for options, message in (
         (["--measure", "cxmi"], "needs a model that gives log-probabilities; add --scorer"),
         (["--measure", "strinc", "--scorer", "completions:x"], "strinc asks no model"),
         (["--measure", "cxmi", "--scorer", "embedded"], "scorer='embedded' cannot be used for cxmi"),
     ):
-        code, _, errors = run_filter_silver(capsys, data, *more, "--out", str(tmp_path / "silver.jsonl"))
+        code, _, errors = run_filter_silver(capsys, data, *options, "--out", str(tmp_path / "silver.jsonl"))
         assert code == 2
         assert message in errors
         assert errors.count("\n") == 1

@@ -1,4 +1,4 @@
-"""The README tells the truth: its tables are the code's, its commands and Python run."""
+"""The README is correct: its tables match the code, and its commands and Python examples run."""
 
 import re
 import shlex
@@ -38,7 +38,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_commands_in_the_docs_run(
     workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one test, for later lines need what earlier ones made."""
+    """All in one test, because later commands need the files of earlier ones."""
     monkeypatch.chdir(workplace)
     for line in COMMANDS:
         with pytest.raises(SystemExit) as end:
@@ -79,8 +79,8 @@ def test_the_first_block_holds_two_commands_of_the_makefile() -> None:
 def test_every_folder_of_the_house_is_named() -> None:
     folders = {f"quorum/{path.name}" for path in (ROOT / "quorum").iterdir() if (path / "__init__.py").is_file()}
     folders = {folder for folder in folders if not (ROOT / folder).is_symlink()}
-    shown = folders | {"quorum", "graphs", "nodes", "retrievers", "tests", "notebooks"}
-    assert [folder for folder in sorted(shown) if f"`{folder}/`" not in README] == []
+    expected = folders | {"quorum", "graphs", "nodes", "retrievers", "tests", "notebooks"}
+    assert [folder for folder in sorted(expected) if f"`{folder}/`" not in README] == []
 
 
 def test_the_readme_is_read_in_one_go() -> None:
@@ -108,19 +108,19 @@ def list_anchors(text: str) -> set[str]:
 
 def test_every_setting_has_its_line_in_the_example() -> None:
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
-    named = set(re.findall(r"^#QUORUM_(\w+)=", example, re.MULTILINE))
+    settings = set(re.findall(r"^#QUORUM_(\w+)=", example, re.MULTILINE))
     no_settings = {"HIDE_PASSAGES", "TOKEN"}
-    assert named == {part.name.upper() for part in fields(Context)} | no_settings
+    assert settings == {part.name.upper() for part in fields(Context)} | no_settings
 
 
 def test_the_values_of_the_example_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QUORUM_JOURNAL")
-    plain = Context()
+    defaults = Context()
     for name, value in re.findall(
         r"^#(QUORUM_\w+)=(.*)$", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE
     ):
         monkeypatch.setenv(name, value)
-    assert Context() == plain
+    assert Context() == defaults
 
 
 def test_every_test_that_the_docs_name_is_there() -> None:

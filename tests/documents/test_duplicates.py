@@ -67,11 +67,11 @@ def test_titles_and_headings_count_unless_they_are_file_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other_text"),
     [("x < 5", "x > 5"), ("-3 °C", "3 °C"), ("3.5", "35"), ("5%", "5"), ("Wifi ✓", "Wifi ✗"), ("a/b", "a b")],
 )
-def test_meaningful_signs_count_as_words(one: str, other: str) -> None:
-    assert split_words(one) != split_words(other)
+def test_meaningful_signs_count_as_words(text: str, other_text: str) -> None:
+    assert split_words(text) != split_words(other_text)
 
 
 def test_short_passages_are_never_copies() -> None:

@@ -1,4 +1,4 @@
-"""Readers: encodings, tables, what is left out, and files that mean harm."""
+"""Readers: encodings, tables, what is left out, and malicious files."""
 
 import os
 import zipfile
@@ -126,7 +126,7 @@ def test_invalid_front_matter_is_read_as_text(front: str, tmp_path: Path) -> Non
     assert document.metadata == {}
 
 
-def test_front_matter_in_toml(tmp_path: Path) -> None:
+def test_front_matter_in_toml_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("+++\ntitle = 'Locks'\ndate = 2026-05-01\n+++\n# Intro\n\nBody.")
     document = read_document(tmp_path / "a.md")
     assert (document.title, document.metadata) == ("Locks", {"date": "2026-05-01"})

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from awkward_documents import QUESTIONS, UNWANTED_TEXTS, DocumentQuestion, write_documents
+from awkward_documents import write_documents
+from awkward_questions import QUESTIONS, UNWANTED_TEXTS, DocumentQuestion
 
 from quorum.core.context import Context
 from quorum.core.places import describe_place, make_file_link

@@ -88,7 +88,7 @@ def test_passages_end_with_sentences_and_are_even(text: str) -> None:
     assert all(a + b > 90 for a, b in itertools.pairwise(counts))  # no more passages than needed
 
 
-def test_no_short_tail() -> None:
+def test_the_last_passage_is_not_short() -> None:
     text = " ".join(["Ten words make up this sentence about rivers and towns."] * 10 + ["Five words end the text."])
     assert [len(passage.split()) for passage in split_text(text)] == [50, 55] or [
         len(passage.split()) for passage in split_text(text)

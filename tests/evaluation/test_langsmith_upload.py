@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langsmith.utils import get_env_var
 from langsmith_server import Workspace
-from openai_server import OpenAIServer, Request, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
 from quorum.evaluation.langsmith_rows import make_dated_id
@@ -38,7 +39,7 @@ def workspace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, i
 
 @pytest.fixture
 def data(tmp_path: Path) -> str:
-    """Three questions with two passages each, which say more than an answer does."""
+    """Three questions with two passages each."""
     lines = [
         {
             "id": f"q{n}",
@@ -105,7 +106,7 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     row = next(item for item in rows() if (item["method"], item["id"]) == ("post_fusion[k=2]", "q1"))
     took = datetime.fromisoformat(run["end_time"]) - datetime.fromisoformat(run["start_time"])
     assert took.total_seconds() == pytest.approx(row["seconds"], abs=1e-5)
-    (calls,) = [one for one in workspace.runs.values() if one.get("parent_run_id") == run["id"]]
+    (calls,) = [child for child in workspace.runs.values() if child.get("parent_run_id") == run["id"]]
     assert (calls["name"], calls["run_type"]) == ("2 calls", "llm")
     model_metadata = {"ls_provider": "openai", "ls_model_name": "test"}
     used = {"input_tokens": 200, "output_tokens": 4, "total_tokens": 204}
@@ -146,7 +147,7 @@ def test_a_failed_upload_is_completed_by_the_same_command(
     openai_server.reply(reader)
     assert quorum("eval", data, *METHODS[:-2], "--out", "out").code == 0
     request_count = len(openai_server.requests)
-    if refused != "/datasets":  # which is looked for before the run, too
+    if refused != "/datasets":  # the data set is looked up before the run as well
         workspace.refused = {refused}
         failed = quorum("eval", data, *METHODS, "--out", "out")
         assert (failed.code, failed.err.splitlines()[-1].count("LangSmith did not take them")) == (2, 1)

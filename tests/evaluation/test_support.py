@@ -65,15 +65,15 @@ async def test_the_embedded_reader_finds_rows_and_sentences(question: str, sente
 
 async def test_a_question_without_an_answer_is_not_sure_or_unknown() -> None:
     question = "Which dentist does the company recommend?"
-    shown = await add_support(question, await answer(question, "concat", Context(), given=HANDBOOK), Context())
-    assert shown["unknown"] or is_unsure(shown)
+    supported = await add_support(question, await answer(question, "concat", Context(), given=HANDBOOK), Context())
+    assert supported["unknown"] or is_unsure(supported)
 
 
 async def test_an_answer_outside_the_best_sentence_is_not_sure() -> None:
     question = "Who hands out new laptops?"
-    shown = await add_support(question, make_result("37.5 hours"), Context())
-    assert shown["support"] is not None
-    assert is_unsure(shown)
+    supported = await add_support(question, make_result("37.5 hours"), Context())
+    assert supported["support"] is not None
+    assert is_unsure(supported)
 
 
 async def test_without_passages_or_words_there_is_no_sentence() -> None:
@@ -93,8 +93,8 @@ async def test_a_served_models_answer_has_its_sentence(openai_server: OpenAIServ
 
 async def test_the_offline_reader_says_that_it_reads_english_only() -> None:
     nothing = make_result("unknown", unknown=True)
-    shown = await add_support("Wann öffnet das Büro?", nothing, Context())
-    assert (shown["note"] or "").startswith("The question looks like German, and the offline reader reads English")
+    supported = await add_support("Wann öffnet das Büro?", nothing, Context())
+    assert (supported["note"] or "").startswith("The question looks like German, and the offline reader reads English")
     assert (await add_support("When does it open?", nothing, Context()))["note"] is None
     assert (await add_support("Wann öffnet das Büro?", nothing, Context(model="openai:test")))["note"] is None
 
@@ -102,9 +102,9 @@ async def test_the_offline_reader_says_that_it_reads_english_only() -> None:
 @pytest.mark.parametrize("follow_up", ["Who hands out new laptops?", "Which one?"])
 async def test_a_follow_up_question_counts_as_it_was_understood(follow_up: str) -> None:
     result = make_result("Maren Solvik") | {"question": "Who hands out new laptops?"}
-    shown = await add_support(follow_up, result, Context())  # type: ignore[arg-type]
-    assert shown["support"] is not None
-    assert shown["support"]["sentence"] == HANDBOOK[2]["text"]
+    supported = await add_support(follow_up, result, Context())  # type: ignore[arg-type]
+    assert supported["support"] is not None
+    assert supported["support"]["sentence"] == HANDBOOK[2]["text"]
 
 
 async def test_a_command_is_marked_whole() -> None:

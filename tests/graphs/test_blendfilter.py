@@ -1,4 +1,4 @@
-"""BlendFilter, direct and cot: golden traces by the scripted model, every setting, every way to go."""
+"""BlendFilter, direct and cot: golden traces by the scripted model, every setting, every route."""
 
 import json
 from typing import Any
@@ -109,7 +109,7 @@ async def test_filter_union_merges_first_and_filters_once() -> None:
     assert "[3] Jillian Bell\n" in next(sent.text for sent in model.history if sent.name == "judge")
 
 
-async def test_filter_union_with_one_turn() -> None:
+async def test_filter_union_with_one_turn_judges_and_chooses_in_one_call() -> None:
     model = make_blend_model().on("judge_and_choose", "Relevant passages: 1, 3")
     result = await run_blendfilter(model, filter_union=True, filter_turns=1)
     assert (result["answer"], join_ids(result["passages"])) == ("Jillian Belk", "mansion bell")
@@ -250,19 +250,19 @@ async def test_two_questions_on_one_thread(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
 async def test_with_and_without_a_context(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: Any = {"question": QUESTION, "given": PASSAGES}
+    inputs: Any = {"question": QUESTION, "given": PASSAGES}
     model = make_constant_model()
-    with_one = await METHODS[method].graph.ainvoke(given, context=Context(model=model))
-    assert await METHODS[method].graph.ainvoke(given, context={"model": make_constant_model()}) == with_one
+    with_one = await METHODS[method].graph.ainvoke(inputs, context=Context(model=model))
+    assert await METHODS[method].graph.ainvoke(inputs, context={"model": make_constant_model()}) == with_one
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     default = chat_model("scripted")
     assert isinstance(default, ScriptedModel)
     make_constant_model(model=default)
-    assert await METHODS[method].graph.ainvoke(given) == with_one
+    assert await METHODS[method].graph.ainvoke(inputs) == with_one
     assert with_one["answer"] == "Jillian Belk"
 
 
-async def test_direct() -> None:
+async def test_direct_answers_in_one_call() -> None:
     model = make_constant_model()
     result = await answer(QUESTION, "direct", Context(model=model, k=5), given=PASSAGES)
     assert (result["answer"], result["rationale"], result["evidence"][0]["passage"]) == ("Jillian Belk", None, "bell")
@@ -270,7 +270,7 @@ async def test_direct() -> None:
     assert [sent.name for sent in model.history] == ["direct"]
 
 
-async def test_cot() -> None:
+async def test_cot_reasons_and_answers_in_one_call() -> None:
     model = make_constant_model()
     result = await answer(QUESTION, "cot", Context(model=model, k=5), given=PASSAGES)
     assert (result["answer"], result["rationale"]) == ("Jillian Belk", "It is so.")
@@ -293,7 +293,7 @@ async def test_only_direct_and_cot_answer_from_memory() -> None:
 @pytest.mark.parametrize(
     ("reply", "answer_text"), [("No, it is not.", "no"), ("Yes", "yes"), ("I do not know", "unknown")]
 )
-async def test_yes_or_no_from_direct_and_cot(reply: str, answer_text: str) -> None:
+async def test_direct_and_cot_answer_yes_or_no(reply: str, answer_text: str) -> None:
     model = ScriptedModel().on("direct_yes_no", reply).on("reason_yes_no", f"It is so. So the answer is {reply}.")
     context = Context(model=model, answer_type="yes_no")
     for method in ("direct", "cot"):

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from blendfilter_fixtures import INTERNAL_REPLY, PASSAGES, QUESTION, REASONING_REPLY
-from openai_server import OpenAIServer, Request, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result
@@ -33,7 +34,7 @@ def reply_in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
     barriers = [threading.Barrier(size) for size in sizes]
     lock, arrived = threading.Lock(), 0
 
-    def held(request: Request) -> str | Response:
+    def hold_until_round_is_full(request: Request) -> str | Response:
         nonlocal arrived
         with lock:
             number = next((number for number, end in enumerate(ends) if arrived < end), None)
@@ -46,7 +47,7 @@ def reply_in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
             return make_error(400, f"round {number} is incomplete")
         return reply(request)
 
-    return held
+    return hold_until_round_is_full
 
 
 async def run_blendfilter(**settings: Any) -> Result:

@@ -32,12 +32,12 @@ Test = dict[str, Any] | None
 def write_cascade(folder: Path, *stages: tuple[str, Test, dict[str, Any]]) -> str:
     """A file of stages: the method, its test, settings that differ from the context's."""
     settings = describe_settings(CONTEXT, RUN_SETTINGS | {"retriever", "collection"})
-    written = [
-        {"name": method, "method": method, "accept": accept, "settings": {**settings, **own}, "prompts": {}}
-        for method, accept, own in stages
+    stage_fields = [
+        {"name": method, "method": method, "accept": accept, "settings": {**settings, **stage_settings}, "prompts": {}}
+        for method, accept, stage_settings in stages
     ]
     file = folder / "composed.json"
-    file.write_text(json.dumps({"kind": "quorum composed", "stages": written, "certificate": None}))
+    file.write_text(json.dumps({"kind": "quorum composed", "stages": stage_fields, "certificate": None}))
     return str(file)
 
 
@@ -64,8 +64,8 @@ async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
     cascade: str, openai_server: OpenAIServer
 ) -> None:
     def reply(request: Request) -> str:
-        both = "is red" in request.text and "is old" in request.text
-        return "unknown" if both else "red"
+        has_both_passages = "is red" in request.text and "is old" in request.text
+        return "unknown" if has_both_passages else "red"
 
     openai_server.reply(reply)
     result = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
@@ -103,15 +103,15 @@ async def test_an_answer_that_an_earlier_stage_gave_is_the_same(tmp_path: Path, 
 
 async def test_a_certified_vote_is_accepted(tmp_path: Path, openai_server: OpenAIServer) -> None:
     file = write_cascade(tmp_path, ("post_fusion", {"test": "certified"}, {"k": 4}), ("base", None, {}))
-    given = [
+    passages = [
         *GIVEN_PASSAGES,
         *({**item, "id": item["id"] * 2, "text": f"Now: {item['text']}"} for item in GIVEN_PASSAGES),
     ]
     openai_server.reply("red")
-    result = await answer("Which colour?", file, CONTEXT, given=given)
+    result = await answer("Which colour?", file, CONTEXT, given=passages)
     assert (result["certified"], set(result["usage"])) == (1, {"answer"})
     openai_server.reply(lambda request: "red" if "is red" in request.text else "old")
-    assert set((await answer("Which colour?", file, CONTEXT, given=given))["usage"]) == {"answer", "answer_base"}
+    assert set((await answer("Which colour?", file, CONTEXT, given=passages))["usage"]) == {"answer", "answer_base"}
 
 
 async def test_the_same_search_runs_once(
@@ -136,7 +136,7 @@ async def test_the_same_search_runs_once(
     assert len(openai_server.requests) == 2
     assert [passage["id"] for passage in result["passages"]] == ["a"]
     await answer("Which colour?", file, context)
-    assert len(searches) == 2  # nothing is remembered from one question to the next
+    assert len(searches) == 2  # the next question searches again
 
 
 async def test_a_stage_has_the_settings_that_it_was_measured_with(tmp_path: Path, openai_server: OpenAIServer) -> None:
@@ -252,8 +252,8 @@ async def test_a_changed_collection_is_refused_in_one_sentence(tmp_path: Path, o
 
     revision = index(*GIVEN_PASSAGES)
     file = Path(write_cascade(tmp_path, ("concat", None, {})))
-    written = json.loads(file.read_text()) | {"collection": {"name": "towers", "revision": revision}}
-    file.write_text(json.dumps(written))
+    cascade_fields = json.loads(file.read_text()) | {"collection": {"name": "towers", "revision": revision}}
+    file.write_text(json.dumps(cascade_fields))
     context = replace(CONTEXT, collection="towers", store=str(tmp_path / "store"))
     openai_server.reply("red")
     assert (await answer("Which colour?", str(file), context))["answer"] == "red"
@@ -268,15 +268,15 @@ def test_every_stage_is_priced_by_its_own_model(tmp_path: Path) -> None:
     file = write_cascade(
         tmp_path, ("concat", {"test": "known"}, {"model": cheap}), ("direct", None, {"model": dear, "verifier": None})
     )
-    written = json.loads(Path(file).read_text())
-    for stage, prompt in zip(written["stages"], ("answer", "direct"), strict=True):
+    cascade_fields = json.loads(Path(file).read_text())
+    for stage, prompt in zip(cascade_fields["stages"], ("answer", "direct"), strict=True):
         stage["prompts"] = {prompt: get_version(prompt)}
-    Path(file).write_text(json.dumps(written))
+    Path(file).write_text(json.dumps(cascade_fields))
     [column] = parse_methods(file, Context(model="embedded"))
     prices = [column.price_of(prompt) for prompt in ("answer", "direct", "other")]
     assert prices == [Prices().of("openai:gpt-4o-mini"), Prices().of("openai:gpt-4o"), Prices().of("openai:gpt-4o")]
     used = {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}
-    both = column.cost_of({"answer": used, "direct": used})  # type: ignore[dict-item]
+    total = column.cost_of({"answer": used, "direct": used})  # type: ignore[dict-item]
     assert prices[0] is not None
     assert prices[1] is not None
-    assert both == prices[0].input + prices[1].input
+    assert total == prices[0].input + prices[1].input

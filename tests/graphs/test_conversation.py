@@ -8,7 +8,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from method_fixtures import PASSAGES
-from openai_server import OpenAIServer, Request, Response, make_too_long
+from openai_bodies import Response, make_too_long
+from openai_server import OpenAIServer, Request
 
 from quorum.api.stream import NodeFinished, RunFinished, stream
 from quorum.core.context import Context

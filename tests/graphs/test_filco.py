@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from method_fixtures import PASSAGES, QUESTION, script_passage_answers, trace_method
+from method_fixtures import FIRST_STEPS, PASSAGES, QUESTION, script_passage_answers, trace_method
 from openai_server import COMPLETIONS_PATH, OpenAIServer
 
 from quorum.core.context import Context, get_filter
@@ -19,7 +19,6 @@ from quorum.models.scripted import ScriptedModel
 
 FINISHED_SENTENCE = "The Lumen Tower was finished in 1931."
 ENDED_SENTENCE = "Work on the Lumen Tower ended in 1931, after a strike."
-FIRST_STEPS: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
 LONG_PASSAGE = Passage(id="l", title="Tower", text="It is tall. It was finished in 1931. It is red.")
 
 
@@ -120,12 +119,12 @@ async def test_silver_sentences_for_answers_that_no_sentence_contains() -> None:
 
 
 async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServer) -> None:
-    """With a scorer, labels are chosen for by CXMI, asked with the generator's own prompt."""
+    """With a scorer, CXMI chooses the sentences for labels, and sends the generator's own prompt."""
     near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
     silver_of_label = await silver(["SUPPORTS"], [near], answer_type="label", scorer="completions:test")
     sent_prompts = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
     prompts = [item for body in sent_prompts for item in (body if isinstance(body, list) else [body])]
-    assert len(prompts) == 3  # without a sentence, and with each
+    assert len(prompts) == 3  # one without a sentence, and one with each of two
     assert all(f"Claim: {QUESTION}\nLabel:" in prompt for prompt in prompts)
     assert ["It rained." in prompt for prompt in prompts] == [False, True, False]
     assert silver_of_label[0]["id"] == "n"
@@ -252,6 +251,10 @@ async def test_concurrent_runs_do_not_mix() -> None:
         return str(text[text.index("Number ") : text.index(" It snows")])
 
     model = ScriptedModel().on("filter_sentences", copy_own).on("answer", lambda _: "x")
-    given = [[Passage(id=str(n), title="", text=f"It rains. Number {n} is here. It snows.")] for n in range(20)]
-    answered = await asyncio.gather(*(answer(QUESTION, "filco", Context(model=model), given=item) for item in given))
+    passages_of_questions = [
+        [Passage(id=str(n), title="", text=f"It rains. Number {n} is here. It snows.")] for n in range(20)
+    ]
+    answered = await asyncio.gather(
+        *(answer(QUESTION, "filco", Context(model=model), given=passages) for passages in passages_of_questions)
+    )
     assert [result["passages"][0]["id"] for result in answered if result["passages"]] == [str(n) for n in range(20)]

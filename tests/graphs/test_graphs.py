@@ -38,7 +38,7 @@ RESULT_KEYS = {
 }
 
 
-def test_public_surface() -> None:
+def test_the_package_exports_what_its_all_lists() -> None:
     assert graphs.__all__ == ["DEFAULT", "METHODS", "Method", "all_methods", "answer", "answer_sync", "method_of"]
     assert all(hasattr(graphs, name) for name in graphs.__all__)
 
@@ -244,8 +244,8 @@ def test_mistakes_are_setup_errors(arguments: dict[str, Any], message: str) -> N
 
 async def test_dollar_signs_in_question_and_passages_are_kept() -> None:
     model = make_knower("$5")
-    given = [Passage(id="$x", title="${title}", text="It costs $5, not $question.")]
-    result = await answer("How much is $question in ${passages}?", "pf_concat", Context(model=model), given=given)
+    passages = [Passage(id="$x", title="${title}", text="It costs $5, not $question.")]
+    result = await answer("How much is $question in ${passages}?", "pf_concat", Context(model=model), given=passages)
     assert result["evidence"] == [{"passage": "$x", "start": 9, "end": 11}]
     assert "Question: How much is $question in ${passages}?" in model.history[0].text
 

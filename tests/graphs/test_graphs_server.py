@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from method_fixtures import PASSAGES, QUESTION
-from openai_server import OpenAIServer, Request, Response, make_too_long
+from openai_bodies import Response, make_too_long
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError
@@ -47,8 +48,8 @@ async def test_requests_hold_passages_before_the_question(openai_server: OpenAIS
         slots = [request.text.rindex(slot) for slot in ("Passages:", "[1] ", f"Question: {QUESTION}")]
         assert slots == sorted(slots)
         assert re.search(r"\n(Answer|Rationale):$", request.text)
-    assert sum(found["calls"] for found in result["usage"].values()) == len(requests)
-    assert all(found["input_tokens"] > 0 for found in result["usage"].values())
+    assert sum(spent["calls"] for spent in result["usage"].values()) == len(requests)
+    assert all(spent["input_tokens"] > 0 for spent in result["usage"].values())
     assert result["malformed"] == {}
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as run_with
 from hypothesis import strategies as st
-from method_fixtures import PASSAGES, QUESTION, script_passage_answers, trace_method
+from method_fixtures import FIRST_STEPS, PASSAGES, QUESTION, script_passage_answers, trace_method
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
@@ -16,7 +16,6 @@ from quorum.graphs import METHODS, answer
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import BUILT_IN
 
-FIRST_STEPS: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
 KNOWN_ANSWER = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p3 33-37"]}
 
 
@@ -31,21 +30,21 @@ def make_vote_step(rank: int, *answers: str, node: str = "passage_answer") -> tu
     return (node, {"votes": [f"{rank} {answer}" for answer in answers]})
 
 
-async def test_concat() -> None:
+async def test_concat_answers_from_all_passages_in_one_call() -> None:
     assert await trace_method("concat", ScriptedModel().on("answer", "1931")) == [
         *FIRST_STEPS,
         ("concat_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
     ]
 
 
-async def test_concat_unknown() -> None:
+async def test_concat_without_an_answer_is_unknown() -> None:
     assert await trace_method("concat", ScriptedModel().on("answer", "The passages do not say.")) == [
         *FIRST_STEPS,
         ("concat_answer", {**UNKNOWN_ANSWER, "passages": "p1 p2 p3"}),
     ]
 
 
-async def test_concat_sampled() -> None:
+async def test_concat_with_samples_takes_the_majority() -> None:
     model = ScriptedModel().on("answer", "1950", "1931", "1931.", "unknown")
     assert await trace_method("concat", model, samples=4, temperature=0.7) == [
         *FIRST_STEPS,
@@ -53,7 +52,7 @@ async def test_concat_sampled() -> None:
     ]
 
 
-async def test_concat_with_no_reply_at_all() -> None:
+async def test_concat_with_an_empty_reply_is_unknown() -> None:
     assert await trace_method("concat", ScriptedModel().on("answer", "")) == [
         *FIRST_STEPS,
         ("concat_answer", {**UNKNOWN_ANSWER, "passages": "p1 p2 p3", "malformed": {"answer": [""]}}),
@@ -61,7 +60,7 @@ async def test_concat_with_no_reply_at_all() -> None:
 
 
 @pytest.mark.parametrize(("method", "node"), [("pruning", "pruned_answer"), ("summary", "summarized_answer")])
-async def test_reasoning_prompts(method: str, node: str) -> None:
+async def test_reasoning_prompts_give_answer_and_rationale(method: str, node: str) -> None:
     assert await trace_method(method, ScriptedModel().on(method, "Passage 2 is out.\nAnswer: 1931.")) == [
         *FIRST_STEPS,
         (
@@ -95,7 +94,7 @@ async def test_reasoning_prompts_unknown_and_malformed(method: str, node: str) -
     ]
 
 
-async def test_post_fusion() -> None:
+async def test_post_fusion_asks_each_passage_and_votes() -> None:
     assert await trace_method("post_fusion", script_passage_answers("1931", "1950", "in 1931")) == [
         *FIRST_STEPS,
         make_vote_step(0, "1931"),
@@ -166,7 +165,7 @@ async def test_post_fusion_staged_goes_on_while_it_is_open() -> None:
     ]
 
 
-async def test_concat_pf_known() -> None:
+async def test_concat_pf_with_a_known_answer_asks_no_passage_alone() -> None:
     assert await trace_method("concat_pf", ScriptedModel().on("answer", "1931")) == [
         *FIRST_STEPS,
         ("concat_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
@@ -174,7 +173,7 @@ async def test_concat_pf_known() -> None:
     ]
 
 
-async def test_concat_pf_falls_back() -> None:
+async def test_concat_pf_with_an_unknown_answer_asks_each_passage() -> None:
     model = script_passage_answers("1931", "unknown", "1931").on("answer", "unknown")
     assert await trace_method("concat_pf", model) == [
         *FIRST_STEPS,
@@ -187,7 +186,7 @@ async def test_concat_pf_falls_back() -> None:
     ]
 
 
-async def test_concat_pf_falls_back_to_unknown() -> None:
+async def test_concat_pf_is_unknown_if_both_rounds_are() -> None:
     model = script_passage_answers("unknown", "unknown", "unknown").on("answer", "unknown")
     assert (await trace_method("concat_pf", model))[-1] == ("vote", UNKNOWN_ANSWER)
 
@@ -201,7 +200,7 @@ async def test_concat_pf_falls_back_when_most_samples_are_unknown() -> None:
     assert steps[-1] == ("vote", {"answer": "1931", "unknown": False, "confidence": 0.5, "evidence": ["p1 32-36"]})
 
 
-async def test_concat_pf_speculative_known() -> None:
+async def test_speculative_concat_pf_with_a_known_answer_ignores_the_votes() -> None:
     model = script_passage_answers("1950", "1950", "1950").on("answer", "1931")
     assert await trace_method("concat_pf", model, speculative=True) == [
         *FIRST_STEPS,
@@ -211,7 +210,7 @@ async def test_concat_pf_speculative_known() -> None:
     ]
 
 
-async def test_concat_pf_speculative_unknown() -> None:
+async def test_speculative_concat_pf_with_an_unknown_answer_takes_the_vote() -> None:
     model = script_passage_answers("1931", "unknown", "1931").on("answer", "unknown")
     assert await trace_method("concat_pf", model, speculative=True) == [
         *FIRST_STEPS,
@@ -224,7 +223,7 @@ async def test_concat_pf_speculative_unknown() -> None:
     ]
 
 
-async def test_concat_pf_speculative_and_staged() -> None:
+async def test_speculative_concat_pf_runs_a_staged_vote() -> None:
     model = script_passage_answers("1931", "1950", "1950").on("answer", "unknown")
     steps = await trace_method("concat_pf", model, speculative=True, vote="staged")
     assert [node for node, _ in steps[2:]] == [
@@ -234,7 +233,7 @@ async def test_concat_pf_speculative_and_staged() -> None:
     assert steps[-1][1]["answer"] == "1950"
 
 
-async def test_pf_concat() -> None:
+async def test_pf_concat_reads_the_passages_that_answered() -> None:
     model = script_passage_answers("1931", "unknown", "1950").on("answer_candidates", "1931")
     assert await trace_method("pf_concat", model) == [
         *FIRST_STEPS,
@@ -254,7 +253,7 @@ async def test_pf_concat_all_unknown_asks_all_passages_again() -> None:
     ]
 
 
-async def test_pf_concat_samples_both_rounds() -> None:
+async def test_pf_concat_draws_samples_in_both_rounds() -> None:
     model = script_passage_answers(["unknown", "1931"], ["unknown", "unknown"], ["1931.", "1950"])
     model.on("answer_candidates", "unknown", "1931")
     steps = await trace_method("pf_concat", model, samples=2, temperature=0.7)
@@ -299,7 +298,7 @@ async def test_staged_post_fusion_equals_all(pool: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-async def test_failures_propagate(method: str) -> None:
+async def test_a_failed_call_fails_the_run(method: str) -> None:
     for error in (CallError("the server is gone", 500), SetupError("the key is refused")):
         model = ScriptedModel()
         for name in BUILT_IN:

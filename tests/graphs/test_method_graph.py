@@ -13,7 +13,8 @@ from knower import make_knower
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from method_fixtures import PASSAGES, QUESTION
-from openai_server import OpenAIServer, Request, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -76,7 +77,7 @@ async def test_every_stream_mode_is_served(mode: Any) -> None:
 
 
 def ask_all_ways() -> list[str]:
-    """What a synchronous caller may type."""
+    """Ask in every way that synchronous code may use."""
     graph, context = METHODS["sure"].graph, Context(model=make_knower())
     *_, last = graph.stream(QUESTION_STATE, context=context, stream_mode="values")
     return [
@@ -247,18 +248,14 @@ def test_closing_a_stream_early_cancels_running_work(openai_server: OpenAIServer
     assert run_sync(count_tasks()) == 0
 
 
-def test_ctrl_c_cancels_running_work(openai_server: OpenAIServer) -> None:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # also where tests run in the background
-    try:
-        openai_server.reply(interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            METHODS["concat"].graph.invoke(QUESTION_STATE, context=Context(model="openai:test"))
-    finally:
-        signal.signal(signal.SIGINT, before)
+def test_ctrl_c_cancels_running_work(openai_server: OpenAIServer, ctrl_c_raises: None) -> None:
+    openai_server.reply(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        METHODS["concat"].graph.invoke(QUESTION_STATE, context=Context(model="openai:test"))
     assert run_sync(count_tasks()) == 0
 
 
 def interrupt(_: Request) -> Response:
-    """Ctrl-C while the model answers, which it would do for ever."""
+    """Press Ctrl-C while the model, which never ends, is answering."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
     return Response("1931", hold=True)

@@ -25,9 +25,9 @@ RERANKER_SETTING: dict[str, Any] = {"reranker": "question"}
 FILTER_NODES, RERANK_NODES = {"refine", "refine/filter_context"}, {"refine", "refine/rerank"}
 
 
-async def list_entered_graphs(method: str, given: list[Passage] = PASSAGES, **settings: Any) -> set[str]:
+async def list_entered_graphs(method: str, passages: list[Passage] = PASSAGES, **settings: Any) -> set[str]:
     """The subgraphs that a run of the method enters, each as the path of nodes to it, such as 'refine/rerank'."""
-    inputs: Any = {"question": QUESTION, "given": given}
+    inputs: Any = {"question": QUESTION, "given": passages}
     graph, context = METHODS[method].graph, Context(**settings)
     result = graph.astream(inputs, context=context, stream_mode="values", subgraphs=True)
     return {"/".join(part.partition(":")[0] for part in inside) async for inside, _ in result if inside}
@@ -35,10 +35,14 @@ async def list_entered_graphs(method: str, given: list[Passage] = PASSAGES, **se
 
 @pytest.mark.parametrize("method", READING_METHODS)
 async def test_without_reranker_and_filter_no_subgraph_is_entered(method: str) -> None:
-    own = SUBGRAPHS_OF_METHOD.get(method, set())
-    assert await list_entered_graphs(method) <= own
-    assert await list_entered_graphs(method, **FILTER_SETTING) - own == list_expected_graphs(method, FILTER_NODES)
-    assert await list_entered_graphs(method, **RERANKER_SETTING) - own == list_expected_graphs(method, RERANK_NODES)
+    own_graphs = SUBGRAPHS_OF_METHOD.get(method, set())
+    assert await list_entered_graphs(method) <= own_graphs
+    assert await list_entered_graphs(method, **FILTER_SETTING) - own_graphs == list_expected_graphs(
+        method, FILTER_NODES
+    )
+    assert await list_entered_graphs(method, **RERANKER_SETTING) - own_graphs == list_expected_graphs(
+        method, RERANK_NODES
+    )
 
 
 def list_expected_graphs(method: str, inside: set[str]) -> set[str]:

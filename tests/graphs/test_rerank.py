@@ -40,8 +40,8 @@ async def run_reranker(model: ScriptedModel, **settings: Any) -> Result:
     model.on("answer_base", "1931")
     context = Context(model=model, **{"embeddings": Axes(), **settings})
     result = await answer(QUESTION, "base", context, given=PASSAGES)
-    shown = model.history[-1].text
-    places = [shown.index(passage["text"]) for passage in result["passages"]]
+    prompt = model.history[-1].text
+    places = [prompt.index(passage["text"]) for passage in result["passages"]]
     assert places == sorted(places)
     return result
 
@@ -145,15 +145,15 @@ def make_passages(count: int) -> list[Passage]:
 )
 async def test_windows_go_from_the_end_to_the_front(count: int, starts: list[int]) -> None:
     model = ScriptedModel().on("rank_passages", lambda _: "1 > 2")
-    given = make_passages(count)
+    passages = make_passages(count)
     context = Context(model=model.on("answer_base", "x"), reranker="listwise", k=count)
-    result = await answer(QUESTION, "base", context, given=given)
-    assert result["passages"] == given
+    result = await answer(QUESTION, "base", context, given=passages)
+    assert result["passages"] == passages
     sent_texts = [sent for sent in model.history if sent.prompt == "rank_passages"]
     assert [sent.detail for sent in sent_texts] == [f"window {turn}" for turn in range(1, len(starts) + 1)]
     for sent, start in zip(sent_texts, starts, strict=True):
-        shown = [n for n in range(count) if f"] text {n}\n" in sent.text]
-        assert shown == list(range(start, min(start + WINDOW, count)))
+        window = [n for n in range(count) if f"] text {n}\n" in sent.text]
+        assert window == list(range(start, min(start + WINDOW, count)))
 
 
 async def test_the_best_passage_of_all_rises_to_the_front() -> None:
@@ -246,10 +246,10 @@ async def test_two_questions_on_one_thread(kind: str) -> None:
     graph = METHODS["base"].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
 
-    async def ask(given: list[Passage], on: Any = None) -> Any:
+    async def ask(passages: list[Passage], on: Any = None) -> Any:
         model = make_sure_model("(a) 1950 (b) 1929").on("rank_passages", "2 > 1 > 3 > 4 > 5").on("answer_base", "1931")
         context = Context(model=model, embeddings=Axes(), reranker=kind)  # type: ignore[arg-type]
-        inputs: Any = {"question": QUESTION, "given": given}
+        inputs: Any = {"question": QUESTION, "given": passages}
         return await (graph if on else METHODS["base"].graph).ainvoke(inputs, on, context=context)
 
     alone = await ask(PASSAGES[:3])

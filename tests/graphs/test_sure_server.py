@@ -19,7 +19,7 @@ from quorum.graphs import answer
 from quorum.prompts import BUILT_IN
 
 YEARS = ["1931", "1950", "1929", "1911"]
-CUE_OF_PROMPT = {  # how each prompt ends, up to what varies
+CUE_OF_PROMPT = {  # the end of each prompt, without what varies
     "candidates": "Answers:",
     "conditional_summary": "Paragraph:",
     "validity": "True or False.\nAnswer:",
@@ -110,12 +110,12 @@ def test_all_prompts_over_the_same_passages_begin_alike(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["answer_choices", "answer_summaries"])
 def test_the_ablations_ask_as_the_base_prompt_does(name: str) -> None:
-    """What they add to it are the choices or the summaries (SuRe, listing 12), so the words of the answer are its."""
-    base, own = BUILT_IN["answer_base"].replace("${examples}", ""), BUILT_IN[name]
+    """The ablations only add choices or summaries to the base prompt (SuRe, listing 12)."""
+    base, ablation = BUILT_IN["answer_base"].replace("${examples}", ""), BUILT_IN[name]
     task = "Answer the question in at most three words, and write nothing but the answer.\n\nPassages:\n\n$passages\n\n"
     assert f"{task}Question: $question\n" in base
-    assert f"{task}Question: $question\n" in own
-    assert own.endswith("\nAnswer:")
+    assert f"{task}Question: $question\n" in ablation
+    assert ablation.endswith("\nAnswer:")
 
 
 async def test_judges_see_neither_passages_nor_other_candidates(openai_server: OpenAIServer) -> None:

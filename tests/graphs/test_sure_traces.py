@@ -63,7 +63,7 @@ def make_validity_step(rank: int, valid: bool) -> tuple[str, dict[str, Any]]:
     return ("validate", {"verdicts": [{"rank": rank, "valid": valid}]})
 
 
-async def test_sure() -> None:
+async def test_sure_chooses_by_validity_and_ranking() -> None:
     model = script_ranking(script_validity(proposer(), "False", "True"), "Passage 1", "Passage 2")
     assert await trace_and_sort("sure", model) == [
         *STEPS_TO_SUMMARIES,
@@ -117,7 +117,7 @@ async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
 
 
 @pytest.mark.parametrize("ranking", ["eager", "lazy"])
-async def test_without_validity(ranking: str) -> None:
+async def test_without_validity_the_ranking_alone_decides(ranking: str) -> None:
     model = script_ranking(proposer(), "Passage 1", "Passage 2")
     assert await trace_and_sort("sure", model, sure_parts="ranking", ranking=ranking) == [
         *STEPS_TO_SUMMARIES,
@@ -127,7 +127,7 @@ async def test_without_validity(ranking: str) -> None:
     ]
 
 
-async def test_answer_from_the_summaries() -> None:
+async def test_the_answer_may_be_read_from_the_summaries() -> None:
     model = proposer().on("answer_summaries", "1931.")
     collected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
     assert await trace_and_sort("sure", model, sure_parts="summaries") == [
@@ -171,7 +171,7 @@ async def test_garbled_verdicts_count_as_the_stated_defaults() -> None:
     }
 
 
-async def test_mcq() -> None:
+async def test_mcq_chooses_among_the_candidates() -> None:
     model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "(b) 1931")
     collected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
     assert await trace_and_sort("mcq", model) == [
@@ -182,13 +182,13 @@ async def test_mcq() -> None:
     assert "\nChoices: (a) 1950 (b) 1931\n" in model.history[-1].text
 
 
-async def test_mcq_unknown() -> None:
+async def test_mcq_that_chooses_nothing_is_unknown() -> None:
     model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "The passages do not say.")
     last = (await trace_and_sort("mcq", model))[-1][1]
     assert last == {"answer": "unknown", "unknown": True, "evidence": [], "passages": "p1 p2 p3"}
 
 
-async def test_sum_and_pred() -> None:
+async def test_sum_and_pred_answers_from_a_summary() -> None:
     model = ScriptedModel().on("generic_summary", f"{FIRST_SUMMARY} [DONE]").on("answer_summary", "1931")
     assert await trace_and_sort("sum_and_pred", model) == [
         *STEPS_TO_CANDIDATES[:2],
@@ -199,7 +199,7 @@ async def test_sum_and_pred() -> None:
     assert FIRST_SUMMARY in model.history[-1].text
 
 
-async def test_yes_and_no() -> None:
+async def test_sure_compares_yes_with_no() -> None:
     model = (
         ScriptedModel().on("candidates", "(a) Yes, it was (b) No").on("conditional_summary", "It was.", "It was not.")
     )
@@ -240,13 +240,13 @@ async def test_other_answers_than_facts_are_refused_before_the_first_call(
 
 async def test_passages_that_fit_beside_one_candidate_only_are_dropped_once() -> None:
     """The summaries' prompts are longer than the candidates' prompt, by more where the candidate is longer."""
-    given = [Passage(id=str(n), title="", text=f"In 1931, {n}. " + "So it was. " * 20) for n in range(4)]
+    passages = [Passage(id=str(n), title="", text=f"In 1931, {n}. " + "So it was. " * 20) for n in range(4)]
     kinds = set()
     for window in range(376, 416, 2):
         model = script_ranking(
             script_validity(proposer("(a) 1931 (b) painted by Ann Lee"), "True", "True"), "Passage 1", "Passage 2"
         )
-        result = await answer(QUESTION, "sure", Context(model=model, context_window=window), given=given)
+        result = await answer(QUESTION, "sure", Context(model=model, context_window=window), given=passages)
         first, second, third = (sent.text.count("In 1931, ") for sent in model.history[:3])
         assert (len(result["passages"]), result["dropped"]) == (third, 4 - third)
         kinds.add((first - second, second - third))

@@ -1,4 +1,4 @@
-"""The door to a chat model: what is sent, what comes back, what is counted."""
+"""Calls of a chat model: what is sent, what comes back, what is counted."""
 
 import asyncio
 from dataclasses import replace
@@ -12,7 +12,8 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.graph import START, StateGraph
-from openai_server import OpenAIServer, Request, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer, Request
 from typing_extensions import TypedDict
 
 from quorum.core.context import Context
@@ -97,8 +98,8 @@ async def test_a_call_that_nobody_awaits_is_cancelled(openai_server: OpenAIServe
     openai_server.reply([Response("late", hold=True), "fresh"])
     calls = [asyncio.create_task(call("answer", "Same?", context=SERVED_CONTEXT)) for _ in range(2)]
     await asyncio.to_thread(openai_server.wait_for, 1)
-    for one in calls:
-        one.cancel()
+    for task in calls:
+        task.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
     (reply,) = await call("answer", "Same?", context=SERVED_CONTEXT)
     assert (reply.text, reply.stored) == ("fresh", False)
@@ -160,7 +161,7 @@ async def test_a_parameter_that_a_model_refuses_is_left_out(
 
 
 async def test_a_refused_parameter_is_left_out_of_every_call_under_way(openai_server: OpenAIServer) -> None:
-    """All of a fan-out are refused before any of them knows."""
+    """The server refuses every call of a fan-out before the first refusal is known."""
 
     def picky(request: Request) -> str | Response:
         if "temperature" in request.body:
@@ -201,11 +202,11 @@ class Settable(FakeListChatModel):
     """A provider's model that takes its decoding parameters as settings."""
 
     temperature: float | None = None
-    seen: list[float | None] = []
+    temperatures: list[float | None] = []
 
     def _call(self, *args: Any, **kwargs: Any) -> str:
         assert "temperature" not in kwargs
-        self.seen.append(self.temperature)
+        self.temperatures.append(self.temperature)
         return super()._call(*args, **kwargs)
 
 
@@ -214,7 +215,7 @@ async def test_a_model_object_keeps_its_settings_until_something_is_sampled() ->
     context = Context(model=model)
     assert [reply.text for reply in await call("answer", "x", context=context)] == ["a"]
     await call("answer", "x", context=context, temperature=0.7, n=2)
-    assert model.seen == [0.3, 0.7, 0.7]
+    assert model.temperatures == [0.3, 0.7, 0.7]
     assert model.temperature == 0.3
     plain = Context(model=FakeListChatModel(responses=["b"]), temperature=1.0)
     assert [reply.text for reply in await call("answer", "x", context=plain, n=2)] == ["b", "b"]
@@ -224,20 +225,20 @@ class Reader(FakeListChatModel):
     """A model that wants the prompt's variables beside its text, as the embedded reader does."""
 
     wants_inputs: bool = True
-    seen: list[tuple[dict[str, Any], Any]] = []
+    received: list[tuple[dict[str, Any], Any]] = []
 
     async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         kwargs.pop("run_manager", None)
-        self.seen.append((messages[0].additional_kwargs, kwargs))
+        self.received.append((messages[0].additional_kwargs, kwargs))
         return ChatResult(generations=[ChatGeneration(message=AIMessage("read"))])
 
 
 async def test_inputs_go_to_the_model_that_wants_them_and_to_no_other(openai_server: OpenAIServer) -> None:
     reader = Reader(responses=[])
     await call("answer", "text", context=Context(seed=3), model=reader, inputs={"question": "q"}, n=2, temperature=0.5)
-    assert reader.seen[0][0]["quorum"] == {"prompt": "answer", "inputs": {"question": "q"}, "sample": 0}
-    assert [extra["quorum"]["sample"] for extra, _ in reader.seen] == [0, 1]
-    assert [(sent["temperature"], sent["seed"]) for _, sent in reader.seen] == [(0.5, 3), (0.5, 4)]
+    assert reader.received[0][0]["quorum"] == {"prompt": "answer", "inputs": {"question": "q"}, "sample": 0}
+    assert [extra["quorum"]["sample"] for extra, _ in reader.received] == [0, 1]
+    assert [(sent["temperature"], sent["seed"]) for _, sent in reader.received] == [(0.5, 3), (0.5, 4)]
     await call("answer", "text", context=SERVED_CONTEXT, inputs={"question": "q"})
     assert openai_server.chats()[0].body["messages"] == [{"role": "user", "content": "text"}]
 

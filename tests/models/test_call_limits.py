@@ -4,7 +4,8 @@ import asyncio
 import threading
 
 from fake_clock import FakeClock
-from openai_server import OpenAIServer, Request, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.models.call import call
@@ -39,7 +40,7 @@ async def test_a_waiting_retry_leaves_its_place_to_others(openai_server: OpenAIS
     assert [request.text for request in openai_server.chats()][:2] == ["first", "second"]
 
 
-async def test_requests_per_minute() -> None:
+async def test_requests_per_minute_are_limited() -> None:
     clock, times = FakeClock(), []
     model = ScriptedModel().on("answer", lambda messages: times.append(clock.now()) or "ok")
     context = Context(model=model, requests_per_minute=3, concurrency=1)

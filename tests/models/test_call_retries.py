@@ -1,4 +1,4 @@
-"""What a call survives and what it does not, by a real server and by other providers' exceptions."""
+"""Which failures a call survives: those of a real server, and the exceptions of other providers."""
 
 import email.utils
 from typing import Any
@@ -7,7 +7,8 @@ import httpx
 import pytest
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
-from openai_server import OpenAIServer, Request, Response, make_error, make_too_long
+from openai_bodies import Response, make_error, make_too_long
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError, TooLong
@@ -60,7 +61,7 @@ async def test_waits_grow_to_a_limit_and_are_jittered(openai_server: OpenAIServe
     assert len(openai_server.chats()) == 16
 
 
-async def test_attempts_is_a_setting(openai_server: OpenAIServer) -> None:
+async def test_the_setting_attempts_limits_the_tries(openai_server: OpenAIServer) -> None:
     openai_server.reply(Response(drop=True))
     with pytest.raises(CallError, match="after 2 tries: the connection broke"):
         await ask(Context(model="openai:test", attempts=2))
@@ -128,7 +129,7 @@ async def test_a_refused_key_stops_the_run(
 async def test_no_error_repeats_what_a_server_was_sent(
     openai_server: OpenAIServer, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a login in the address it is sent as the Authorization header, and the server shows the address as well."""
+    """A login in the address is sent as the Authorization header; the server repeats the header and the address."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     address = openai_server.url.replace("http://", "http://alice:hunter22@")
     monkeypatch.setenv("OPENAI_BASE_URL", address)
@@ -204,7 +205,7 @@ async def test_a_server_that_stays_away_stops_the_run(openai_server: OpenAIServe
 
 
 class Status(Exception):  # noqa: N818
-    """As many providers' exceptions look."""
+    """An exception of the form that many providers use."""
 
     def __init__(self, status_code: int, message: str) -> None:
         super().__init__(message)
@@ -263,7 +264,7 @@ async def test_other_providers_refusals_are_known() -> None:
         (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096."),
     ],
 )
-def test_wordings_of_a_prompt_that_is_too_long(status: int, message: str) -> None:
+def test_a_prompt_that_is_too_long_is_recognised_by_the_servers_words(status: int, message: str) -> None:
     assert classify_error(Status(status, message), 0).kind == "too_long"
 
 

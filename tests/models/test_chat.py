@@ -52,7 +52,7 @@ def test_identity_holds_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "variable", "given", "shown"),
+    ("spec", "variable", "address", "shown_address"),
     [
         ("ollama:m", "OLLAMA_HOST", "10.0.0.5:11434", "10.0.0.5:11434"),
         ("ollama:m", "OLLAMA_HOST", "user:w@rd@box:11434", "box:11434"),
@@ -61,10 +61,10 @@ def test_identity_holds_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_provider_at_another_address_has_another_identity(
-    spec: str, variable: str, given: str, shown: str, monkeypatch: pytest.MonkeyPatch
+    spec: str, variable: str, address: str, shown_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(variable, given)
-    assert (identity(spec) or {})["base_url"] == shown
+    monkeypatch.setenv(variable, address)
+    assert (identity(spec) or {})["base_url"] == shown_address
 
 
 def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:

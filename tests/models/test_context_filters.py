@@ -119,7 +119,7 @@ def test_an_empty_reply_is_malformed() -> None:
     ("reply", "sentences", "malformed"),
     [("2", ["m"], False), ("1, 2", ["t", "m"], False), ("None", [], False), ("Hm.", ["t", "m"], True)],
 )
-def test_chosen_passages(reply: str, sentences: list[str], malformed: bool) -> None:
+def test_the_numbers_of_chosen_passages_are_read(reply: str, sentences: list[str], malformed: bool) -> None:
     parsed = parse_chosen_passages(reply, BOTH_PASSAGES)
     assert ([passage["id"] for passage in shorten_passages(BOTH_PASSAGES, parsed.value)], parsed.malformed) == (
         sentences,
@@ -137,7 +137,7 @@ PASSAGE = st.lists(SENTENCE, min_size=1, max_size=4).map(lambda parts: Passage(i
 @given(st.lists(PASSAGE, min_size=1, max_size=3), st.data())
 @settings(max_examples=60, deadline=None)
 def test_any_copied_sentence_is_found(passages: list[Passage], data: st.DataObject) -> None:
-    """Up to sentences that are words of another one alone, which stand for the same."""
+    """A sentence whose words all stand in another one counts as found with it."""
     all_pieces = split_pieces(passages)
     chosen = data.draw(st.lists(st.sampled_from(all_pieces), min_size=1, unique=True))
     pieces = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
@@ -165,7 +165,7 @@ def test_a_long_reply_is_read_in_time() -> None:
     assert (len(parsed.value), parsed.malformed) == (300, True)
 
 
-def test_the_last_turn_of_a_conversation() -> None:
+def test_a_conversation_is_filtered_for_its_last_turn() -> None:
     talk = "User: I like bridges.\nAssistant: So do I: all of them.\nUser: Which is the oldest?"
     assert get_last_turn(talk) == "Which is the oldest?"
     for question in ("Which is the oldest?", "Note: which is the oldest?", ""):

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from fake_clock import FakeClock
-from openai_server import OpenAIServer, Request, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError

@@ -4,7 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 from fake_clock import FakeClock
-from openai_server import COMPLETIONS_PATH, OpenAIServer, Request, Response, make_echo, make_error
+from openai_bodies import Response, make_echo, make_error
+from openai_server import COMPLETIONS_PATH, OpenAIServer, Request
 
 from quorum.algorithms.filco_measures import choose_silver
 from quorum.core.context import Context
@@ -103,7 +104,7 @@ async def test_a_server_that_does_not_echo_is_refused(openai_server: OpenAIServe
 
 
 class Echo:
-    """What a server listed."""
+    """The tokens that a server listed."""
 
     def __init__(self, *tokens: tuple[str, float | None, int]) -> None:
         self.tokens, self.token_logprobs, self.text_offset = (list(column) for column in zip(*tokens, strict=True))
@@ -135,7 +136,7 @@ def test_tokens_are_matched_by_their_offsets(echo: Echo, expected: float | None)
         ("completions:", "it names no model"),
     ],
 )
-def test_specs_that_give_no_log_probabilities(spec: str, why: str) -> None:
+def test_specs_that_give_no_log_probabilities_are_refused(spec: str, why: str) -> None:
     with pytest.raises(SetupError, match=why) as caught:
         make_scorer(spec)
     assert "transformers:PATH" in str(caught.value)

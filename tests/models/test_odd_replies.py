@@ -1,4 +1,4 @@
-"""What a server may send with status 200: every reply is read, or tried again and then a failure of this one call."""
+"""Odd responses with status 200: each is read, or is tried again and at last fails only its own call."""
 
 import json
 import stat
@@ -10,7 +10,8 @@ from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, StateGraph
 from method_fixtures import PASSAGES, QUESTION
-from openai_server import OpenAIServer, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer
 from quorum_command import Quorum
 from typing_extensions import TypedDict
 

@@ -1,4 +1,4 @@
-"""Models that refuse parameters: asked again without, once per model; results say that they are not greedy."""
+"""Models that refuse a parameter: it is dropped once for each model, and results say that they are not greedy."""
 
 import asyncio
 import json
@@ -11,7 +11,8 @@ from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from method_fixtures import PASSAGES, QUESTION
-from openai_server import OpenAIServer, Request, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
 from quorum.core.context import Context

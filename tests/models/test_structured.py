@@ -8,7 +8,8 @@ import pytest
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
 from method_fixtures import PASSAGES
-from openai_server import OpenAIServer, Request, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, TooLong
@@ -86,7 +87,7 @@ async def test_a_server_that_ignores_it_is_remembered_and_asked_plainly(
 
 
 @pytest.mark.parametrize(
-    ("reply", "read", "malformed"),
+    ("reply", "expected", "malformed"),
     [
         ('{"label": "SUPPORTS', "SUPPORTS", False),
         ('{"label": "SUPPORTS"} and so on', "SUPPORTS", False),
@@ -97,11 +98,11 @@ async def test_a_server_that_ignores_it_is_remembered_and_asked_plainly(
     ],
 )
 async def test_broken_json_is_read_as_well_as_it_can_be(
-    openai_server: OpenAIServer, reply: str, read: str, malformed: bool
+    openai_server: OpenAIServer, reply: str, expected: str, malformed: bool
 ) -> None:
     openai_server.reply(reply)
     results = [await label(f"{CLAIM} {n}") for n in range(2)]
-    assert [(result["answer"], bool(result["malformed"])) for result in results] == [(read, malformed)] * 2
+    assert [(result["answer"], bool(result["malformed"])) for result in results] == [(expected, malformed)] * 2
     assert list_schema_use(openai_server) == [True, True]  # it takes a schema, as far as can be told
 
 
@@ -156,7 +157,7 @@ async def test_an_error_without_a_schema_too_is_not_taken_for_a_refused_schema(o
     "server", [reply_by_schema, refuse_schema, lambda request: "SUPPORTS"], ids=["takes", "refuses", "ignores"]
 )
 async def test_no_call_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path, server: Any) -> None:
-    """Not by a process that does not know yet what the model takes."""
+    """Nor by a new process, which has not learned yet that the server refuses schemas."""
     openai_server.reply(server)
     journal = str(tmp_path / "journal.sqlite")
     first = [(await label(f"{CLAIM} {n}", journal=journal))["answer"] for n in range(3)]

@@ -1,4 +1,4 @@
-"""Systems that somebody brings to be measured: their specs, and what they may return."""
+"""Systems of the user's own that are measured: their specs, and what they may return."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError

@@ -1,4 +1,4 @@
-"""LangSmith's traces, through its real client and a real socket: the tree, what it says, what it keeps to itself."""
+"""LangSmith's traces, through its real client and a real socket: their tree, their contents, and what they hide."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,7 +15,8 @@ from langsmith import run_trees
 from langsmith.utils import get_env_var
 from langsmith_server import Collector, Run
 from method_fixtures import PASSAGES, QUESTION
-from openai_server import OpenAIServer, make_error
+from openai_bodies import make_error
+from openai_server import OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
@@ -185,7 +186,7 @@ async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monk
 
 
 @pytest.mark.parametrize(
-    ("make", "shown"),
+    ("make", "expected"),
     [
         (lambda text: Document(text, id="p1", metadata={"title": text, "score": 0.5}), {"id": "p1", "score": 0.5}),
         (lambda text: Send("read", {"passages": [{"id": "p1", "text": text}]}), {"node": "read"}),
@@ -194,11 +195,11 @@ async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monk
     ],
     ids=["document", "send", "overwrite", "long answer"],
 )
-def test_passages_are_hidden_in_objects(make: Callable[[str], Any], shown: dict[str, Any]) -> None:
+def test_passages_are_hidden_in_objects(make: Callable[[str], Any], expected: dict[str, Any]) -> None:
     result = clean_value({"it": make(SECRET_TEXT)}, hide=True)
     assert SECRET_WORD not in str(result)
     flat = result["it"] | result["it"].get("metadata", {})
-    assert shown.items() <= flat.items()
+    assert expected.items() <= flat.items()
 
 
 def test_values_that_are_no_passages_are_left_unchanged() -> None:

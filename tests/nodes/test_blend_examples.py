@@ -1,4 +1,4 @@
-"""Demonstrations: our own, by what is asked for, and the user's."""
+"""Demonstrations: the built-in ones of each answer type, and the user's own."""
 
 import json
 from pathlib import Path
@@ -28,14 +28,14 @@ OWN_EXAMPLES = [
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> str:
+def examples_file(tmp_path: Path) -> str:
     path = tmp_path / "examples.jsonl"
     path.write_text("\n".join(map(json.dumps, OWN_EXAMPLES)), encoding="utf-8")
     return str(path)
 
 
-async def test_a_demonstration_looks_like_its_prompt(own: str) -> None:
-    run = make_runtime(examples=own)
+async def test_a_demonstration_looks_like_its_prompt(examples_file: str) -> None:
+    run = make_runtime(examples=examples_file)
     assert await format_demonstrations(run, reasoned=True, passages=True) == (
         "Passages:\n\n[1] Anna\nAnna's door is green.\n\nQuestion: Which colour is the door?\n"
         "Rationale: The house is Anna's. Her door is green. So the answer is green.\n\n"
@@ -92,9 +92,9 @@ def test_no_demonstration_is_a_question_of_the_sample() -> None:
     ("method", "prompts"),
     [("direct", ["direct"]), ("cot", ["reason"]), ("blendfilter", ["reason: external", "reason"])],
 )
-async def test_user_examples_replace_the_built_in_ones(own: str, method: str, prompts: list[str]) -> None:
+async def test_user_examples_replace_the_built_in_ones(examples_file: str, method: str, prompts: list[str]) -> None:
     model = make_blend_model().on("direct", "Jillian Belk")
-    await answer("Who?", method, Context(model=model, examples=own, k=2), given=PASSAGES)
+    await answer("Who?", method, Context(model=model, examples=examples_file, k=2), given=PASSAGES)
     sent = [call.text for call in model.history if call.prompt in ("direct", "reason")]
     assert [call.name for call in model.history if call.prompt in ("direct", "reason")] == prompts
     assert all("Which colour is the door?" in text and "Who lives there?" in text for text in sent)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from method_fixtures import PASSAGES, QUESTION
-from openai_server import OpenAIServer, Request, Response, make_error, make_too_long
+from openai_bodies import Response, make_error, make_too_long
+from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
 from quorum.core.context import Context

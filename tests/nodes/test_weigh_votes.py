@@ -59,11 +59,11 @@ def votes(*answers: str) -> list[Vote]:
 
 
 def weights_of(update: State) -> list[float]:
-    given: Any = update["votes"]  # Overwrite
-    return [vote["weight"] for vote in given.value]
+    votes: Any = update["votes"]  # Overwrite
+    return [vote["weight"] for vote in votes.value]
 
 
-async def test_weigh_by_words() -> None:
+async def test_votes_are_weighed_by_common_words() -> None:
     state = State(question=QUESTION, passages=PASSAGES, votes=votes("a", "b", "c", "?", "d"))
     weights = weights_of(await weigh_by_words(state))
     assert weights[0] == max(weights)
@@ -71,7 +71,7 @@ async def test_weigh_by_words() -> None:
     assert state["votes"][0].get("weight") is None
 
 
-async def test_weigh_by_meaning() -> None:
+async def test_votes_are_weighed_by_embeddings() -> None:
     state = State(question=QUESTION, passages=PASSAGES, votes=votes("a", "b", "c", "d", "?"))
     weights = weights_of(await weigh_by_meaning(state, make_runtime()))
     assert math.fsum(weights) == pytest.approx(1.0)

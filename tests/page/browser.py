@@ -18,13 +18,13 @@ BROWSER_FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-d
 LONGEST_WAIT = 120.0  # seconds; a busy machine is slow to start
 
 
-def found() -> str | None:
-    """The path of a Chromium."""
+def find_chromium() -> str | None:
+    """The path of an installed Chromium, or None."""
     return next((path for name in BROWSER_NAMES if (path := shutil.which(name))), None)
 
 
 class Navigated(AssertionError):  # noqa: N818  it reads as what it says
-    """The page went to another address while it was asked something."""
+    """The page went to another address while a script ran in it."""
 
 
 class Page:
@@ -39,7 +39,7 @@ class Page:
             self.send(f"{domain}.enable")
 
     def send(self, method: str, **params: Any) -> dict[str, Any]:
-        """A command and its result; events that come meanwhile are noted."""
+        """Send a command and return its result; events that arrive before it are recorded."""
         self.number += 1
         self.socket.send(json.dumps({"id": self.number, "method": method, "params": params}))
         while True:
@@ -75,8 +75,8 @@ class Page:
         self.send("Page.navigate", url=url)
         self.until(f"location.href.startsWith({json.dumps(url.partition('?')[0])}) && ({ready})")
 
-    def press(self, key: str, *, code: int, held: int = 0, text: str = "") -> None:
-        """A key. held: 2 for Ctrl, 8 for Shift."""
+    def press(self, key: str, *, code: int, modifiers: int = 0, text: str = "") -> None:
+        """A key. modifiers: 2 for Ctrl, 8 for Shift."""
         for kind in ("keyDown", "keyUp"):
             more = {"text": text} if text and kind == "keyDown" else {}
             self.send(
@@ -85,7 +85,7 @@ class Page:
                 key=key,
                 code=key,
                 windowsVirtualKeyCode=code,
-                modifiers=held,
+                modifiers=modifiers,
                 **more,
             )
 
@@ -125,7 +125,13 @@ class Page:
 @contextmanager
 def browser(profile: Path) -> Iterator[Page]:
     """A browser of its own, with one page."""
-    command = [str(found()), *BROWSER_FLAGS, f"--user-data-dir={profile}", "--remote-debugging-port=0", "about:blank"]
+    command = [
+        str(find_chromium()),
+        *BROWSER_FLAGS,
+        f"--user-data-dir={profile}",
+        "--remote-debugging-port=0",
+        "about:blank",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         port = port_of(profile, process)

@@ -9,13 +9,13 @@ from report_folder import make_report
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from browser import Page, browser, found
+from browser import Page, browser, find_chromium
 from page_server import Served, serving
 
 
 @pytest.fixture(scope="session")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    if found() is None:
+    if find_chromium() is None:
         pytest.fail("No Chromium is installed; on Debian: apt-get install chromium")
     with browser(tmp_path_factory.mktemp("profile")) as opened:
         yield opened

@@ -37,13 +37,13 @@ class Served:
 def serving(folder: Path, *args: str) -> Iterator[Served]:
     """The page at a free port, its store in `folder`. It ends by Ctrl-C, with code 0 and without a traceback."""
     model, log = OpenAIServer(), folder / "serve.log"
-    given = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    given |= {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    environment |= {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
     with log.open("w") as out:
         process = subprocess.Popen(
             [sys.executable, "-u", "-c", OFFLINE_SCRIPT, "serve", "--port", "0", *args],
             cwd=folder,
-            env=given,
+            env=environment,
             stdout=out,
             stderr=subprocess.STDOUT,
         )

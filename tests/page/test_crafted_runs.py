@@ -43,14 +43,14 @@ RUN: dict[str, Any] = {
 }
 
 
-def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where something stands in a value."""
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The path to every part of a value."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [here, *(place for key, item in inside for place in places(item, (*here, key)))]
+    return [path, *(place for key, item in inside for place in places(item, (*path, key)))]
 
 
 def change_run(place: tuple[Any, ...], content: Any) -> Any:
-    """RUN with something else in one place; what is `...` is left out."""
+    """RUN with another value in one place; `...` removes the place."""
     if not place:
         return content
     changed = deepcopy(RUN)
@@ -79,7 +79,7 @@ def look_at(text: str, folder: Path) -> None:
 
 
 def refusal_of(read: Callable[[], object]) -> str:
-    """What is said of a file that cannot be read; empty where it can be."""
+    """The message about a file that cannot be read; empty if it can be read."""
     try:
         read()
     except SetupError as error:

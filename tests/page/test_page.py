@@ -88,9 +88,9 @@ def test_a_question_opens_to_everything(opened: Page, report: Path) -> None:
     opened.run(f"{ROWS}[0].click()")
     opened.until("document.querySelectorAll('.answer').length === 3")
     assert opened.run(f"{ROWS}[0].getAttribute('aria-expanded')") == "true"
-    shown = opened.run("document.querySelector('.inside').textContent")
+    text = opened.run("document.querySelector('.inside').textContent")
     parts = ("retrieve", "passage_answer ×2", "vote", "summary", "Because", "A reply", f"passage about {number}")
-    assert all(part in shown for part in parts), shown
+    assert all(part in text for part in parts), text
     assert opened.run("[...document.querySelectorAll('mark')].map((one) => one.textContent)[0]") == f"answer {number}"
     opened.run(f"{ROWS}[0].click()")
     assert opened.run("document.querySelectorAll('.answer').length") == 0

@@ -18,11 +18,11 @@ BOXES = """[...document.querySelectorAll('svg .name, svg .tick, svg .axis, svg .
   .map((one) => [one.getBoundingClientRect(), one.textContent || 'a point', one.classList[0]])
   .filter(([box]) => box.width > 0)
   .map(([box, text, kind]) => [box.left, box.top, box.right, box.bottom, text, kind])"""
-Found = tuple[float, float, float, float, str, str]
+LabelBox = tuple[float, float, float, float, str, str]
 
 
 def make_crowded_figures(seed: int, count: int) -> list[Figures]:
-    """Methods as they are: most of them near one another, a few far off, some at the very same place."""
+    """Figures as comparisons give them: most methods lie close together, a few far off, some on one point."""
     draw, figures = random.Random(seed), []
     for name in METHOD_NAMES[:count]:
         tokens = draw.choice([600, 900, 1000, draw.uniform(500, 2500), draw.uniform(30, 15_000)])
@@ -48,7 +48,7 @@ def charts(folder: Path, seed: int, count: int) -> Path:
     return page
 
 
-def list_overlaps(boxes: list[Found]) -> list[tuple[str, str]]:
+def list_overlaps(boxes: list[LabelBox]) -> list[tuple[str, str]]:
     """Pairs of labels, or of a label and a point, that share more than a pixel; points may lie on points."""
     return [
         (box[4], other[4])
@@ -65,7 +65,7 @@ def list_overlaps(boxes: list[Found]) -> list[tuple[str, str]]:
 def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: int, width: int) -> None:
     page.size(width)
     page.open(charts(tmp_path, seed, count))
-    value: list[Found] = page.run(BOXES)
+    value: list[LabelBox] = page.run(BOXES)
     assert list_overlaps(value) == []
     named = {text for *_, text, kind in value if kind == "name"}
     best = max(make_crowded_figures(seed, count), key=lambda figure: figure.quality).name

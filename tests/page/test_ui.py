@@ -1,20 +1,16 @@
-"""The page of `quorum serve` in a browser: asking, comparing, errors, documents, past runs, links, keys, widths."""
+"""The page of `quorum serve` in a browser: asking, comparing, errors, documents, past runs, links."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote, urlsplit
 
-import pytest
 from browser import Page
-from openai_server import Response, make_error
-from page_server import Served, serving
+from openai_bodies import Response, make_error
+from page_server import Served
+from page_steps import ALL_DONE, CARDS, PAGE_READY, QUESTION, desktop, link, open_tab, send, texts
 from report_folder import HTML_ATTACK
 
-QUESTION = "Who designed the Eiffel Tower?"
-PAGE_READY = "document.readyState === 'complete' && !!document.querySelector('textarea')"
-CARDS = "[...document.querySelectorAll('.card')]"
-ALL_DONE = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
+__all__ = ["desktop"]
+
 RECORD_ORDER = """
 window.order = [];
 new MutationObserver((changes) => changes.forEach(({target}) => {
@@ -22,46 +18,6 @@ new MutationObserver((changes) => changes.forEach(({target}) => {
   if (name) window.order.push(name[1] + ' ' + target.dataset.state);
 })).observe(document, {subtree: true, attributes: true, attributeFilter: ['data-state']});
 """
-TAB, ENTER, SPACE, RIGHT = 9, 13, 32, 39
-
-
-@pytest.fixture(autouse=True)
-def desktop(page: Page, served: Served) -> Iterator[None]:
-    page.size(1200)
-    page.scheme("light")
-    served.model.released.clear()
-    served.model.reply("Stephen Sauvestre")
-    yield
-    served.model.release()
-    assert page.errors == []
-    assert {urlsplit(url).hostname for url in page.asked if urlsplit(url).scheme not in ("data", "blob")} == {
-        "127.0.0.1"
-    }
-
-
-def link(served: Served, question: str = QUESTION, methods: str = "concat", more: str = "") -> str:
-    return f"{served.url}?q={quote(question)}&methods={quote(methods)}{more}"
-
-
-def texts(page: Page, selector: str) -> list[str]:
-    value: list[str] = page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.innerText)")
-    return value
-
-
-def send(page: Page) -> None:
-    """Ctrl+Enter in the question."""
-    page.run("document.querySelector('textarea').focus()")
-    page.press("Enter", code=ENTER, held=2)
-
-
-def open_tab(page: Page, card: int, name: str) -> None:
-    """Open a part of a card, if it has it, and wait until it is drawn."""
-    tabs = f"[...{CARDS}[{card}].querySelectorAll('[role=tab]')]"
-    result = f"{tabs}.find((one) => one.innerText.startsWith('{name}'))"
-    if page.run(f"!!{result}"):
-        page.run(f"{result}.click()")
-        shown = f"{CARDS}[{card}].querySelector('.q-tab-panel')"
-        page.until(f"{result}.getAttribute('aria-selected') === 'true' && !!{shown}?.innerText")
 
 
 def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: Served) -> None:
@@ -256,76 +212,3 @@ def test_documents_are_dropped_and_asked_and_their_html_stays_text(page: Page, s
         assert HTML_ATTACK in texts(page, ".asked h2")[0]
         assert page.run("typeof window.hacked") == "undefined"
         assert page.run("document.querySelectorAll('img').length") == 0
-
-
-def test_it_is_used_with_the_keyboard_alone(page: Page, served: Served) -> None:
-    page.visit(served.url, PAGE_READY)
-    page.until("document.activeElement === document.querySelector('textarea')")
-    page.send("Input.insertText", text=QUESTION)
-    page.press("Tab", code=TAB)
-    assert page.run("document.activeElement.innerText") == "Ask"
-    page.press("Tab", code=TAB)
-    assert page.run("document.activeElement.getAttribute('aria-label')") == "Collection"
-    for _ in range(3):
-        page.press("Tab", code=TAB)
-    assert page.run("document.activeElement.dataset.method") == "concat"
-    assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    page.press(" ", code=SPACE, text=" ")
-    page.until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
-    page.press("Enter", code=ENTER, held=2)
-    page.until(ALL_DONE)
-    page.run("document.querySelector('[role=tab]').focus()")
-    page.press("ArrowRight", code=RIGHT)
-    page.press("Enter", code=ENTER, text="\r")
-    page.until("document.querySelectorAll('[role=tab]')[1].getAttribute('aria-selected') === 'true'")
-
-
-def test_every_field_has_a_name(page: Page, served: Served) -> None:
-    page.visit(served.url, PAGE_READY)
-    page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
-    page.until("document.querySelectorAll('.setting-fields input').length > 20")
-    tree = page.send("Accessibility.getFullAXTree")["nodes"]
-    fields = ("textbox", "checkbox", "combobox", "button", "spinbutton", "link", "tab")
-    nameless = [node for node in tree if node.get("role", {}).get("value") in fields and not node["name"].get("value")]
-    assert [node["role"]["value"] for node in nameless if not node.get("ignored")] == []
-
-
-@pytest.mark.parametrize("width", [320, 390, 768])
-def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: Served, width: int) -> None:
-    page.visit(link(served, methods="post_fusion,sure", more="&run=1"), PAGE_READY)
-    page.size(width)
-    page.until(ALL_DONE)
-    page.until("document.querySelectorAll('.graph svg').length === 2")
-    page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
-    page.until("document.querySelectorAll('.setting-fields input').length > 20")
-    for name in ("Votes", "Candidates", "Steps", "Costs", "Passages"):
-        for card in (0, 1):
-            open_tab(page, card, name)
-        assert page.run("document.documentElement.scrollWidth") <= width, name
-
-
-def test_dark_is_dark_and_readable(page: Page, served: Served) -> None:
-    def brightness(of: str) -> float:
-        text = page.run(f"getComputedStyle(document.body).{of}")
-        return sum(map(float, text[text.index("(") + 1 : -1].split(",")[:3])) / 3
-
-    page.visit(served.url, PAGE_READY)
-    assert (brightness("backgroundColor") > 240, brightness("color") < 50) == (True, True)
-    page.scheme("dark")
-    page.until("document.body.classList.contains('body--dark')")
-    assert (brightness("backgroundColor") < 40, brightness("color") > 200) == (True, True)
-
-
-def test_the_page_asks_for_its_token(page: Page, served: Served, tmp_path: Path) -> None:
-    token = "correct-horse-battery"
-    with serving(tmp_path, "--token", token, "--collection", "none-yet") as guarded:
-        page.visit(guarded.url, "!!document.querySelector('input[type=password]')")
-        assert page.run("!!document.querySelector('textarea')") is False
-        page.visit(f"{guarded.url}?token={token}&q=Why", PAGE_READY)
-        page.until("location.search === '?q=Why'")
-        page.until("document.querySelector('textarea').value === 'Why'")
-        send(page)
-        page.until(ALL_DONE)
-        assert "no collection 'none-yet'" in texts(page, ".answer")[0]
-        page.errors.clear()  # the page that asks for a token has status 401, which the console calls an error
-        assert token not in guarded.log.read_text()

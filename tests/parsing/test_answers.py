@@ -1,4 +1,4 @@
-"""What replies say."""
+"""What replies with a short or a reasoned answer say."""
 
 import pytest
 from hypothesis import given
@@ -64,7 +64,7 @@ QUESTION = "Which film?"
         ("The answer is not in the passages.", "The answer is not in the passages"),
     ],
 )
-def test_short_answers(reply: str, answer: str) -> None:
+def test_a_short_answer_is_read(reply: str, answer: str) -> None:
     assert parse_short_answer(reply, QUESTION) == Parsed(answer)
 
 
@@ -87,7 +87,7 @@ def test_short_answers(reply: str, answer: str) -> None:
         ('{"city": "Paris", "year": 1900}', "unknown"),
     ],
 )
-def test_short_answers_that_break_the_contract(reply: str, answer: str) -> None:
+def test_a_short_answer_that_breaks_the_contract_is_marked_malformed(reply: str, answer: str) -> None:
     assert parse_short_answer(reply, QUESTION) == Parsed(answer, malformed=True)
 
 
@@ -116,7 +116,7 @@ def test_short_answers_that_break_the_contract(reply: str, answer: str) -> None:
         ("None says it.\nAnswer: unknown", "unknown", "None says it."),
     ],
 )
-def test_reasoned_answers(reply: str, answer: str, rationale: str | None) -> None:
+def test_a_reasoned_answer_is_read_with_its_rationale(reply: str, answer: str, rationale: str | None) -> None:
     assert parse_reasoned_answer(reply, QUESTION) == Parsed(ReasonedAnswer(answer, rationale))
 
 
@@ -130,7 +130,9 @@ def test_reasoned_answers(reply: str, answer: str, rationale: str | None) -> Non
         ("It must be Saw VI.\n\nPassages:\n[1] x\n\nQuestion: Who?\nAnswer: Bob", "It must be Saw VI", None),
     ],
 )
-def test_reasoned_answers_that_break_the_contract(reply: str, answer: str, rationale: str | None) -> None:
+def test_a_reasoned_answer_that_breaks_the_contract_is_marked_malformed(
+    reply: str, answer: str, rationale: str | None
+) -> None:
     assert parse_reasoned_answer(reply, QUESTION) == Parsed(ReasonedAnswer(answer, rationale), malformed=True)
 
 
@@ -187,6 +189,6 @@ def test_an_unknown_stays_unknown_in_any_wrapping(answer: str, wrap: str) -> Non
     "unit", ["\n", " \n* ", "- ", "```\n", "Question: Which film?\n", "Answer: x\n", "Passages:\n", "the my "]
 )
 def test_a_reply_in_a_loop_is_read(unit: str) -> None:
-    """Were a pattern quadratic in the length, this would take minutes."""
+    """A pattern that is quadratic in the length would take minutes here."""
     assert parse_short_answer(unit * 20000, QUESTION).value
     assert parse_reasoned_answer("So.\n" + unit * 20000, QUESTION).value.answer

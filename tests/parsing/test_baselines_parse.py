@@ -1,4 +1,4 @@
-"""What replies say that hide a condition, restore it, or keep notes."""
+"""What replies to SuRe's baselines say: a hidden condition, the missing words, notes."""
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ MASKED_STATEMENT = MaskedStatement(statement="The [MASK] was finished in 1931.",
         "Statement: The [MASK] was finished in 1931.\nHidden: Lumen Tower\n(The tower is named in the question.)",
     ],
 )
-def test_masked_statements(reply: str) -> None:
+def test_a_masked_statement_is_read(reply: str) -> None:
     assert parse_masked_statement(reply, "1931") == Parsed(MASKED_STATEMENT)
 
 
@@ -69,7 +69,9 @@ def test_masked_statements(reply: str) -> None:
         ("", None),
     ],
 )
-def test_masked_statements_that_break_the_contract(reply: str, value: MaskedStatement | None) -> None:
+def test_a_masked_statement_that_breaks_the_contract_is_marked_malformed(
+    reply: str, value: MaskedStatement | None
+) -> None:
     assert parse_masked_statement(reply, "1931") == Parsed(value, malformed=True)
 
 
@@ -129,12 +131,12 @@ def test_parsers_never_raise(reply: str) -> None:
         '{"answer": "Lumen Tower"}',
     ],
 )
-def test_missing_words(reply: str) -> None:
+def test_the_missing_words_are_read(reply: str) -> None:
     assert parse_missing_words(reply) == Parsed("Lumen Tower")
 
 
 @pytest.mark.parametrize(("reply", "words"), [("", "unknown"), ("Lumen Tower\nIron Mast", "Lumen Tower")])
-def test_missing_words_that_break_the_contract(reply: str, words: str) -> None:
+def test_missing_words_that_break_the_contract_are_marked_malformed(reply: str, words: str) -> None:
     assert parse_missing_words(reply) == Parsed(words, malformed=True)
 
 
@@ -162,7 +164,7 @@ def test_missing_words_that_break_the_contract(reply: str, words: str) -> None:
         ),
     ],
 )
-def test_noted_answers(reply: str, answer: str, notes: str) -> None:
+def test_an_answer_and_its_notes_are_read(reply: str, answer: str, notes: str) -> None:
     assert parse_noted_answer(reply, "When?") == Parsed(ReasonedAnswer(answer, notes))
 
 
@@ -178,5 +180,5 @@ def test_noted_answers(reply: str, answer: str, notes: str) -> None:
         ('{"answer": "1931"}', "1931", None),
     ],
 )
-def test_noted_answers_that_break_the_contract(reply: str, answer: str, notes: str | None) -> None:
+def test_notes_that_break_the_contract_are_marked_malformed(reply: str, answer: str, notes: str | None) -> None:
     assert parse_noted_answer(reply, "When?") == Parsed(ReasonedAnswer(answer, notes), malformed=True)

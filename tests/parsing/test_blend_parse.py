@@ -1,4 +1,4 @@
-"""What a chain of thought, a topic and a yes or no say."""
+"""What replies say: a chain of thought, a topic, free text, yes or no."""
 
 import pytest
 from hypothesis import given
@@ -52,7 +52,7 @@ QUESTION = "Which film?"
         ("It is so. So the answer is 東京。", "東京。", "It is so."),
     ],
 )
-def test_conclusions(reply: str, answer: str, rationale: str | None) -> None:
+def test_the_conclusion_of_a_chain_of_thought_is_read(reply: str, answer: str, rationale: str | None) -> None:
     assert parse_conclusion(reply, QUESTION) == Parsed(ReasonedAnswer(answer, rationale))
 
 
@@ -82,7 +82,7 @@ def test_a_chain_of_thought_without_conclusion_is_malformed(reply: str, answer: 
         ("", "unknown", True),
     ],
 )
-def test_verdicts_at_the_end_of_reasoning(reply: str, answer: str, malformed: bool) -> None:
+def test_a_verdict_at_the_end_of_reasoning_is_read(reply: str, answer: str, malformed: bool) -> None:
     parsed = parse_yes_no_conclusion(reply, QUESTION)
     assert (parsed.value.answer, parsed.malformed) == (answer, malformed)
 
@@ -159,7 +159,7 @@ UNCLEAR_REPLIES = [
         *((reply, "unknown") for reply in UNKNOWN_REPLIES),
     ],
 )
-def test_yes_or_no(reply: str, answer: str) -> None:
+def test_yes_or_no_is_read(reply: str, answer: str) -> None:
     assert parse_yes_no(reply, "Did they meet?") == Parsed(answer)
 
 
@@ -178,7 +178,7 @@ def test_neither_yes_nor_no_is_malformed(reply: str) -> None:
         ("A line.\n\nQuestion: Who?\nRationale: He.", "A line."),
     ],
 )
-def test_free_text(reply: str, text: str) -> None:
+def test_free_text_is_kept_without_its_label(reply: str, text: str) -> None:
     assert parse_free_text(reply, QUESTION) == Parsed(text)
     assert parse_free_text("", QUESTION) == Parsed("", malformed=True)
 
@@ -193,7 +193,7 @@ def test_free_text(reply: str, text: str) -> None:
         ("**Television comedies**", "Television comedies"),
     ],
 )
-def test_topics(reply: str, topic: str) -> None:
+def test_a_topic_is_read(reply: str, topic: str) -> None:
     assert parse_topic(reply, QUESTION) == Parsed(topic)
 
 

@@ -144,16 +144,16 @@ UNMARKED_REPLIES = [
 
 
 @pytest.mark.parametrize(("reply", "candidates"), LIST_REPLIES)
-def test_lists(reply: str, candidates: list[str]) -> None:
+def test_a_list_of_candidates_is_read(reply: str, candidates: list[str]) -> None:
     assert parse_candidates(remove_thinking(reply), 2) == Parsed(candidates)
 
 
 @pytest.mark.parametrize(("reply", "candidates"), UNMARKED_REPLIES)
-def test_without_markers(reply: str, candidates: list[str]) -> None:
+def test_candidates_without_markers_are_read(reply: str, candidates: list[str]) -> None:
     assert parse_candidates(remove_thinking(reply), 2) == Parsed(candidates, malformed=True)
 
 
-def test_more_than_two() -> None:
+def test_more_than_two_candidates_are_read_where_the_limit_allows() -> None:
     reply = "(a) Paris (b) London (c) Paris (d) Rome (e) Berlin"
     assert parse_candidates(reply, 3).value == ["Paris", "London", "Rome"]
     assert parse_candidates(reply, 26).value == ["Paris", "London", "Rome", "Berlin"]
@@ -230,7 +230,7 @@ CHOICE_REPLIES = [
 
 
 @pytest.mark.parametrize(("reply", "chosen"), CHOICE_REPLIES)
-def test_choices(reply: str, chosen: str) -> None:
+def test_a_choice_is_read(reply: str, chosen: str) -> None:
     assert parse_choice(remove_thinking(reply), TWO_TOWNS) == Parsed(chosen)
 
 
@@ -238,11 +238,11 @@ def test_choices(reply: str, chosen: str) -> None:
     ("reply", "answer"),
     [("Rome", "Rome"), ("(b) Rome", "Rome"), ("(c)", "(c)"), ("A. A. Milne", "A. A. Milne"), ("", "unknown")],
 )
-def test_a_reply_that_names_no_choice(reply: str, answer: str) -> None:
+def test_a_reply_that_names_no_choice_is_malformed(reply: str, answer: str) -> None:
     assert parse_choice(reply, TWO_TOWNS) == Parsed(answer, malformed=True)
 
 
-def test_a_choice_that_looks_lettered() -> None:
+def test_a_choice_that_looks_like_a_letter_is_read_as_text() -> None:
     assert parse_choice("A. A. Milne", ["Paris", "A. A. Milne"]) == Parsed("A. A. Milne")
 
 

@@ -41,9 +41,9 @@ def test_the_middle_of_an_endless_reply_is_not_read(shape: str) -> None:
 
 
 def test_an_answer_in_the_middle_is_read_if_the_reply_is_short_enough() -> None:
-    read = {name: parse(surround_middle(" \n")) for name, parse in PARSERS.items()}
+    parsed = {name: parse(surround_middle(" \n")) for name, parse in PARSERS.items()}
     unread = {name: parse(" \n \n") for name, parse in PARSERS.items()}
-    assert {name for name in PARSERS if read[name] == unread[name]} == set()
+    assert {name for name in PARSERS if parsed[name] == unread[name]} == set()
 
 
 @pytest.mark.parametrize("shape", ["thoughts never closed", "thoughts in thoughts", "tags"])
@@ -60,7 +60,7 @@ def test_endless_thoughts_are_removed(shape: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "rest"),
+    ("reply", "expected"),
     [
         ("<think>a</think> b", "b"),
         ("<THINK >a</Think > b", "b"),
@@ -75,8 +75,8 @@ def test_endless_thoughts_are_removed(shape: str) -> None:
         ("the <thinker> of Rodin", "the <thinker> of Rodin"),
     ],
 )
-def test_thoughts_are_removed(reply: str, rest: str) -> None:
-    assert remove_thinking(reply) == rest
+def test_thoughts_are_removed(reply: str, expected: str) -> None:
+    assert remove_thinking(reply) == expected
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -177,7 +177,7 @@ ALL_FIVE = [1, 2, 3, 4, 5]
         ("Passage 1: relevant. It was finished in 1931.\nPassage 2: not relevant.\nRelevant passages: 1", [1]),
     ],
 )
-def test_numbers(reply: str, numbers: list[int]) -> None:
+def test_the_numbers_of_passages_are_read(reply: str, numbers: list[int]) -> None:
     """Five passages were shown."""
     assert parse_passage_ids(reply, 5) == Parsed(numbers)
 
@@ -205,7 +205,7 @@ def test_unreadable_replies_keep_all_passages(reply: str) -> None:
     assert parse_passage_ids(reply, 5) == Parsed(ALL_FIVE, malformed=True)
 
 
-def test_one_passage() -> None:
+def test_a_single_shown_passage_is_kept_or_dropped() -> None:
     assert parse_passage_ids("Yes, the passage helps.", 1) == Parsed([1], malformed=True)
     assert parse_passage_ids("none", 1) == Parsed([])
     assert parse_passage_ids("1", 1) == Parsed([1])
@@ -279,14 +279,14 @@ def test_a_list_is_read_whatever_is_around_it(numbers: list[int], form: str) -> 
 
 
 @given(LISTS)
-def test_verdicts_one_a_line(numbers: list[int]) -> None:
+def test_one_verdict_on_each_line_is_read(numbers: list[int]) -> None:
     reply = "\n".join(f"Passage {n}: {'relevant' if n in numbers else 'not relevant'}" for n in range(1, 10))
     assert parse_passage_ids(reply, 9) == Parsed(sorted(numbers))
     assert parse_passage_ids(f"{reply}\nRelevant passages: 2", 9) == Parsed([2])
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.sampled_from(["{}-{}", "{} to {}", "Passages {}–{}", "[{}-{}]"]))
-def test_ranges(first: int, last: int, form: str) -> None:
+def test_ranges_of_numbers_are_read(first: int, last: int, form: str) -> None:
     low, high = sorted((first, last))
     assert parse_passage_ids(form.format(first, last), 9) == Parsed(list(range(low, high + 1)))
 

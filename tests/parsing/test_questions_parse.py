@@ -204,7 +204,7 @@ def make_passage(id_: str, text: str, title: str = "") -> Passage:
 
 
 def test_a_partner_speaks_of_the_same_name() -> None:
-    one = make_passage("a", "The lighthouse was drawn by Ida Brenn.", "Light")
+    passage = make_passage("a", "The lighthouse was drawn by Ida Brenn.", "Light")
     near = [
         make_passage("b", "The lighthouse was dark.", "Other"),
         make_passage("c", "Later Ida Brenn left.", "Light"),
@@ -212,22 +212,22 @@ def test_a_partner_speaks_of_the_same_name() -> None:
         make_passage("e", "Ida Brenn, too short.", "E"),
     ]
     allowed = {"a", "b", "c", "d"}
-    assert (find_partner(one, near, allowed, {}) or one)["id"] == "d"
-    assert (find_partner(one, near[:2], allowed, {}) or one)["id"] == "c"
-    assert find_partner(one, near[:1], allowed, {}) is None
-    assert (find_partner(make_passage("f", "the lighthouse was dark"), near, allowed, {}) or one)["id"] == "b"
+    assert (find_partner(passage, near, allowed, {}) or passage)["id"] == "d"
+    assert (find_partner(passage, near[:2], allowed, {}) or passage)["id"] == "c"
+    assert find_partner(passage, near[:1], allowed, {}) is None
+    assert (find_partner(make_passage("f", "the lighthouse was dark"), near, allowed, {}) or passage)["id"] == "b"
 
 
 def test_the_rarer_name_binds_more() -> None:
-    one = make_passage("a", "The lighthouse of Skarvoy was drawn by Ida Brenn.", "Light")
+    passage = make_passage("a", "The lighthouse of Skarvoy was drawn by Ida Brenn.", "Light")
     near = [make_passage("b", "Somebody left Skarvoy.", "B"), make_passage("c", "Once Ida Brenn sang.", "C")]
     spread = {"Skarvoy": 9, "Ida": 3, "Brenn": 2}
-    assert (find_partner(one, near, {"a", "b", "c"}, spread) or one)["id"] == "c"
+    assert (find_partner(passage, near, {"a", "b", "c"}, spread) or passage)["id"] == "c"
 
 
 def test_a_pair_is_drawn_once() -> None:
-    both = [make_passage("a", "Ida Brenn sang."), make_passage("b", "Ida Brenn danced.")]
-    drawn = list(generate_draws("two", both, 0, lambda text, k: both))
+    two_passages = [make_passage("a", "Ida Brenn sang."), make_passage("b", "Ida Brenn danced.")]
+    drawn = list(generate_draws("two", two_passages, 0, lambda text, k: two_passages))
     assert [sorted(passage["id"] for passage in draw.passages) for draw in drawn] == [["a", "b"]]
 
 
@@ -284,5 +284,5 @@ def test_questions_that_mention_their_passage_are_found(question: str) -> None:
         "From which text did Luther translate?",
     ],
 )
-def test_questions_that_do_not_mention_their_passage(question: str) -> None:
+def test_questions_that_do_not_mention_their_passage_are_kept(question: str) -> None:
     assert not POINTING_PHRASE.search(question)

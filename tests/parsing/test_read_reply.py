@@ -79,12 +79,12 @@ CANDIDATES = ["Ada Korn", "Jonas Brekke"]
         ("answer", "<think>Is it Jonas?</think>Ada Korn", {}, "Ada Korn"),
     ],
 )
-def test_value(prompt: str, reply: str, extras: dict[str, Any], value: Any) -> None:
+def test_the_value_of_a_reply_is_read(prompt: str, reply: str, extras: dict[str, Any], value: Any) -> None:
     reading = read_reply(prompt, reply, **extras)
     assert (reading.value, reading.malformed) == (value, False)
 
 
-def test_fields_of_values() -> None:
+def test_values_have_named_fields() -> None:
     reasoned = read_reply("pruning", "Passage 2 is about Vell.\nAnswer: Ada Korn", question="Who built it?").value
     assert (reasoned.rationale, reasoned.answer) == ("Passage 2 is about Vell.", "Ada Korn")
     assert read_reply("reason_yes_no", "It was built. So the answer is yes.").value.answer == "yes"
@@ -96,8 +96,8 @@ def test_fields_of_values() -> None:
     assert read_reply("mask_condition", hidden).value["condition"] == "lighthouse"
     about_answer = "Statement: The lighthouse was built by [MASK].\nHidden: Ada Korn"
     assert read_reply("mask_condition", about_answer, candidates=["Ada Korn"]).value is None
-    written = read_reply("question_single", "Question: Who built it?\nAnswer: Ada Korn").value
-    assert (written.question, written.answers) == ("Who built it?", ["Ada Korn"])
+    draft = read_reply("question_single", "Question: Who built it?\nAnswer: Ada Korn").value
+    assert (draft.question, draft.answers) == ("Who built it?", ["Ada Korn"])
 
 
 @pytest.mark.parametrize("prompt", [name for name, item in CONTRACTS.items() if item.needed])

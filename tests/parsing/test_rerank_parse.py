@@ -78,7 +78,7 @@ def order(*numbers: int, malformed: bool = False) -> Parsed[list[int]]:
         "[0] > [2] > [3] > [1]",
     ],
 )
-def test_rankings(reply: str) -> None:
+def test_a_ranking_is_read(reply: str) -> None:
     assert parse_ranking(reply, 3) == order(2, 3, 1)
 
 
@@ -107,7 +107,7 @@ def test_rankings(reply: str) -> None:
         ("1. " * 3000, 2, order(1, 2, malformed=True)),
     ],
 )
-def test_rankings_that_break_the_contract_or_are_short(reply: str, count: int, expected: Parsed[list[int]]) -> None:
+def test_a_short_or_broken_ranking_is_completed(reply: str, count: int, expected: Parsed[list[int]]) -> None:
     assert parse_ranking(reply, count) == expected
 
 
@@ -127,7 +127,7 @@ def test_every_order_is_read_in_every_form(places: list[int], separator: str, fo
 
 
 @given(st.lists(st.integers(0, 9), max_size=9), st.integers(2, 6))
-def test_named_ones_come_first_and_the_rest_keep_their_order(numbers: list[int], count: int) -> None:
+def test_named_passages_come_first_and_the_others_keep_their_order(numbers: list[int], count: int) -> None:
     parsed = parse_ranking(" > ".join(f"[{number}]" for number in numbers), count).value
-    named = [n - 1 for n in dict.fromkeys(numbers) if 0 < n <= count]
-    assert parsed == named + [place for place in range(count) if place not in named]
+    named_passages = [n - 1 for n in dict.fromkeys(numbers) if 0 < n <= count]
+    assert parsed == named_passages + [place for place in range(count) if place not in named_passages]

@@ -1,4 +1,4 @@
-"""What a reply says that rewrites a follow-up question."""
+"""Replies that rewrite a follow-up question."""
 
 import pytest
 from hypothesis import given

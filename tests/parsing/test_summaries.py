@@ -1,4 +1,4 @@
-"""What replies with a summary say."""
+"""Replies with a summary."""
 
 import pytest
 from hypothesis import given
@@ -80,14 +80,14 @@ REPLIES = [
 
 
 @pytest.mark.parametrize(("reply", "summary"), REPLIES)
-def test_summaries(reply: str, summary: str) -> None:
+def test_a_summary_is_read(reply: str, summary: str) -> None:
     assert parse_summary(remove_thinking(reply)) == Parsed(summary)
 
 
 @pytest.mark.parametrize(
     "reply", ["", " \n", "[DONE]", "**[DONE]**", "...", "Paragraph:", "<think>It was Rohrau", "```\n```"]
 )
-def test_a_reply_that_says_nothing(reply: str) -> None:
+def test_a_reply_without_a_summary_is_malformed(reply: str) -> None:
     parsed = parse_summary(remove_thinking(reply))
     assert parsed.malformed
     assert not any(character.isalnum() for character in parsed.value)
@@ -109,4 +109,4 @@ def test_text_before_the_end_marker_is_kept(text: str) -> None:
 
 @pytest.mark.parametrize("reply", ["[DONE] " * 5000, "Paragraph: " * 5000, "[" * 9000, "Here is: \n" * 3000])
 def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
-    parse_summary(reply)
+    assert isinstance(parse_summary(reply).value, str)

@@ -125,5 +125,5 @@ def test_undecided_labels_are_read(reply: str) -> None:
 
 
 @pytest.mark.parametrize(("reply", "label"), LABEL_OF_REPLY.items())
-def test_labels_in_other_words(reply: str, label: str) -> None:
+def test_labels_in_other_words_are_read(reply: str, label: str) -> None:
     assert parse_label(reply).value == label

@@ -189,5 +189,5 @@ def test_a_reply_without_a_preference_has_none(reply: str) -> None:
 
 
 @pytest.mark.parametrize(("reply", "place"), PREFERENCE_OF_REPLY.items())
-def test_preferences_in_other_words(reply: str, place: int | None) -> None:
+def test_preferences_in_other_words_are_read(reply: str, place: int | None) -> None:
     assert parse_preference(reply).value == place

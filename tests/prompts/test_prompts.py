@@ -88,7 +88,7 @@ def test_a_missing_input_is_named() -> None:
         render("answer_candidates", passages="p", question="q")
 
 
-def test_unusable_overrides(tmp_path: Path) -> None:
+def test_unusable_overrides_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="There is no prompt 'anwser'"):
         render("anwser")
     with pytest.raises(SetupError, match="overrides 'anwser', which is not a prompt"):

@@ -1,4 +1,4 @@
-"""Questions asked by many processes: the same results as by one, whatever ends in between."""
+"""Questions asked by in_many_processes processes: the same results as by one, even if a process is killed."""
 
 import asyncio
 import json
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -57,7 +58,7 @@ def reader(request: Request) -> str:
 def rows(folder: Path) -> list[dict[str, Any]]:
     path = folder / "results.jsonl"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    return [json.loads(line) for line in text.split("\n")[:-1]]  # the last line may be being written
+    return [json.loads(line) for line in text.split("\n")[:-1]]  # the last line may be incomplete
 
 
 def read_rows_without_times(folder: Path) -> dict[Any, Any]:
@@ -84,16 +85,20 @@ def kill_workers() -> None:
 async def test_the_results_are_those_of_one_process(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     journal = str(data.parent / "journal.sqlite")
-    many = await run(data, "many", journal=journal, details=True)
+    in_many_processes = await run(data, "many", journal=journal, details=True)
     request_count = len(openai_server.requests)
-    assert request_count == many.spent.calls == 3 * QUESTION_COUNT
-    one = await run(data, "one", engine="local", journal=journal, details=True)
-    assert (one.spent.calls, len(openai_server.requests)) == (0, request_count)  # the journal of the workers had it all
-    assert read_rows_without_times(many.folder) == read_rows_without_times(one.folder)
-    assert (many.asked, many.summary["concat"]["em"]) == (2 * QUESTION_COUNT, one.summary["concat"]["em"])
+    assert request_count == in_many_processes.spent.calls == 3 * QUESTION_COUNT
+    in_one_process = await run(data, "one", engine="local", journal=journal, details=True)
+    # The journal of the workers holds every reply.
+    assert (in_one_process.spent.calls, len(openai_server.requests)) == (0, request_count)
+    assert read_rows_without_times(in_many_processes.folder) == read_rows_without_times(in_one_process.folder)
+    assert (in_many_processes.asked, in_many_processes.summary["concat"]["em"]) == (
+        2 * QUESTION_COUNT,
+        in_one_process.summary["concat"]["em"],
+    )
     for name in ("comparison.json", "config.json"):
-        assert (many.folder / name).read_bytes() == (one.folder / name).read_bytes()
-    details = [json.loads(line) for line in (many.folder / "details.jsonl").read_text().splitlines()]
+        assert (in_many_processes.folder / name).read_bytes() == (in_one_process.folder / name).read_bytes()
+    details = [json.loads(line) for line in (in_many_processes.folder / "details.jsonl").read_text().splitlines()]
     assert len(details) == 2 * QUESTION_COUNT
     assert all(detail["calls"] for detail in details)
     assert (await run(data, "many", engine="local", journal=journal, details=True)).asked == 0
@@ -181,10 +186,10 @@ async def test_the_limits_hold_over_all_workers(data: Path, openai_server: OpenA
 async def test_passages_are_searched_by_the_workers(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
     runs = parse_methods("concat", Context(model="openai:test", attempts=1, k=2, retriever="bm25"))
-    many = await evaluate(Options(data=data, out=data.parent / "many", corpus="pool", engine="ray"), runs)
-    one = await evaluate(Options(data=data, out=data.parent / "one", corpus="pool"), runs)
-    assert read_rows_without_times(many.folder) == read_rows_without_times(one.folder)
-    assert len(rows(many.folder)) == QUESTION_COUNT
+    in_many_processes = await evaluate(Options(data=data, out=data.parent / "many", corpus="pool", engine="ray"), runs)
+    in_one_process = await evaluate(Options(data=data, out=data.parent / "one", corpus="pool"), runs)
+    assert read_rows_without_times(in_many_processes.folder) == read_rows_without_times(in_one_process.folder)
+    assert len(rows(in_many_processes.folder)) == QUESTION_COUNT
 
 
 def command(data: Path, out: Path) -> list[str]:

@@ -34,7 +34,7 @@ def index(docs: Path, store: Path, engine: str) -> IndexReport:
 
 
 def sort_report(report: IndexReport) -> Any:
-    """What was done; what is skipped in any order."""
+    """The counts of a report, and the skipped files in order."""
     return vars(report) | {"skipped": sorted(report.skipped)}
 
 
@@ -48,10 +48,10 @@ def contents(store: Path) -> Any:
 
 
 def test_the_collection_is_that_of_one_process(docs: Path, tmp_path: Path) -> None:
-    many, one = (index(docs, tmp_path / engine, engine) for engine in ("ray", "local"))
-    assert sort_report(many) == sort_report(one)
+    in_many_processes, in_one_process = (index(docs, tmp_path / engine, engine) for engine in ("ray", "local"))
+    assert sort_report(in_many_processes) == sort_report(in_one_process)
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
-    assert any("no JSON" not in reason and "line 71" in place for place, reason in many.skipped)
+    assert any("no JSON" not in reason and "line 71" in place for place, reason in in_many_processes.skipped)
     (docs / "2.md").write_text("# Text 2\n\nNow it is short.")
     (docs / "3.md").unlink()
     again = [

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.evaluation.compare.compare import compare, plan_comparison
@@ -49,14 +50,17 @@ async def race(data: Path, out: str, engine: str = "ray", **options: Any) -> Dec
 
 async def test_a_race_on_ray_ends_like_one_in_this_process(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reader)
-    many, one = await race(data, "many"), await race(data, "one", engine="local")
-    assert many.scores.race == one.scores.race
-    assert many.scores.race is not None
-    assert many.scores.race.survivors == ["concat[k=2]"]
-    rows = [json.loads(line)["method"] for line in (many.scores.folder / "results.jsonl").read_text().splitlines()]
+    in_many_processes, in_one_process = await race(data, "many"), await race(data, "one", engine="local")
+    assert in_many_processes.scores.race == in_one_process.scores.race
+    assert in_many_processes.scores.race is not None
+    assert in_many_processes.scores.race.survivors == ["concat[k=2]"]
+    rows = [
+        json.loads(line)["method"]
+        for line in (in_many_processes.scores.folder / "results.jsonl").read_text().splitlines()
+    ]
     assert rows.count("concat[k=2]") == QUESTION_COUNT
     assert rows.count("concat[k=1]") < QUESTION_COUNT
-    assert many.spent["models"]["openai:test"]["calls"] == len(rows)
+    assert in_many_processes.spent["models"]["openai:test"]["calls"] == len(rows)
     again = await race(data, "many", engine="local")
     assert again.scores.asked == 0
 

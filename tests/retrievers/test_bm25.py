@@ -65,8 +65,8 @@ WORDS_OF_TEXTS = st.lists(
 
 
 @given(st.lists(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)), max_size=8), st.integers(1, 9))
-def test_the_index_is_the_one_that_bm25s_makes(texts: list[str], at_once: int) -> None:
-    """Every share of the texts that is counted together gives the scores of bm25s itself, to the last bit."""
+def test_the_index_equals_that_of_bm25s(texts: list[str], at_once: int) -> None:
+    """However many texts are counted together, the scores are those of bm25s to the last bit."""
     corpus = [tokenize(text) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bm25_index, "TOKENS_AT_ONCE", at_once)
@@ -74,11 +74,11 @@ def test_the_index_is_the_one_that_bm25s_makes(texts: list[str], at_once: int) -
     if index is None:
         assert not any(corpus)
         return
-    own = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numpy")
-    own.index(corpus, show_progress=False, create_empty_token=False)
-    assert set(index.vocabulary) == set(own.vocab_dict)
-    for word in own.vocab_dict:
-        theirs = own.get_scores_from_ids(own.get_tokens_ids([word]))
+    reference_index = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numpy")
+    reference_index.index(corpus, show_progress=False, create_empty_token=False)
+    assert set(index.vocabulary) == set(reference_index.vocab_dict)
+    for word in reference_index.vocab_dict:
+        theirs = reference_index.get_scores_from_ids(reference_index.get_tokens_ids([word]))
         assert index.compute_scores([word]).tolist() == theirs.tolist(), word
 
 
@@ -101,7 +101,7 @@ async def test_ties_keep_the_given_order() -> None:
     assert [p["id"] for p in await search("bridge", Context(k=5), given=same[::-1])] == ["29", "28", "27", "26", "25"]
 
 
-async def test_given_edge_cases() -> None:
+async def test_given_passages_without_a_match_keep_their_order() -> None:
     assert await search("anything", Context(), given=[]) == []
     assert await search("?!", Context(k=2), given=RIVER_PASSAGES) == [p | {"score": 0.0} for p in RIVER_PASSAGES[:2]]
     wordless = [Passage(id="x", title="", text="...")]
@@ -110,6 +110,9 @@ async def test_given_edge_cases() -> None:
         await search("  \n", Context(), given=RIVER_PASSAGES)
 
 
-async def test_given_passages_in_japanese() -> None:
-    given = [Passage(id="dog", title="", text="犬は庭で遊ぶ。"), Passage(id="cat", title="", text="猫は屋根で眠る。")]
-    assert (await search("猫はどこで眠る？", Context(k=1), given=given))[0]["id"] == "cat"
+async def test_given_passages_in_japanese_are_ranked() -> None:
+    passages = [
+        Passage(id="dog", title="", text="犬は庭で遊ぶ。"),
+        Passage(id="cat", title="", text="猫は屋根で眠る。"),
+    ]
+    assert (await search("猫はどこで眠る？", Context(k=1), given=passages))[0]["id"] == "cat"

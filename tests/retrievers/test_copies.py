@@ -118,7 +118,7 @@ def test_a_touched_file_is_unchanged_and_its_time_is_kept(
 def test_a_collection_of_an_older_version_goes_on_and_is_brought_up_to_date(
     docs: Path, index: Callable[[], IndexReport], list_held: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
-    """It knew no places but the file's path, and no headings."""
+    """Older versions stored no place but the file's path, and no headings."""
     (docs / "a.txt").write_text("One.")
     (docs / "b.md").write_text("# B\n\n## Part\n\nTwo.")
     store = open_store(tmp_path / "store")

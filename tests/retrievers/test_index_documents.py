@@ -1,4 +1,4 @@
-"""Indexing real files into a real store."""
+"""Indexing real files into a real store: what is read, skipped, split and refused."""
 
 import gzip
 import json
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from index_fixtures import VECTORS, Index, counts, docs, index, list_held, sentence
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
@@ -14,50 +15,10 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers import collections
 from quorum.retrievers.index import index_documents, index_passages
-from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.passages import content_hash
 from quorum.retrievers.store import open_store
 
-VECTORS = WordVectors()
-Index = Callable[..., IndexReport]
-
-
-@pytest.fixture
-def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def index(docs: Path, tmp_path: Path) -> Index:
-    """Index the folder `docs`, or other paths."""
-
-    def run(*paths: Path, **options: object) -> IndexReport:
-        settings = {"collection": "docs", "store": tmp_path / "store", "embeddings": VECTORS} | options
-        return index_documents(paths or [docs], **settings)  # type: ignore[arg-type]
-
-    return run
-
-
-@pytest.fixture
-def list_held(tmp_path: Path) -> Callable[[], list[Passage]]:
-    """The passages of the collection `docs`."""
-    context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
-    return lambda: collections.list_passages(context)
-
-
-def counts(report: IndexReport) -> tuple[int, int, int, int, int]:
-    return report.added, report.replaced, report.unchanged, report.removed, report.passages
-
-
-def list_texts(passages: list[Passage]) -> list[tuple[str, str, str]]:
-    """The texts of passages, without their files and times."""
-    return [(passage["id"], passage["title"], passage["text"]) for passage in passages]
-
-
-def sentence(number: int) -> str:
-    return f"Sentence number {number} tells of ten things and ends here now."
+__all__ = ["docs", "index", "list_held"]
 
 
 def pdf(text: str) -> bytes:
@@ -150,7 +111,7 @@ def test_every_type_is_read_with_its_title(docs: Path, index: Index, list_held: 
 @pytest.mark.parametrize(
     ("heading", "title"), [("# C#", "C#"), ("# Ends ##", "Ends"), ("#  Wide  ", "Wide"), ("## Second", "note")]
 )
-def test_titles_of_markdown(
+def test_a_first_level_heading_is_the_title_of_markdown(
     heading: str, title: str, docs: Path, index: Index, list_held: Callable[[], list[Passage]]
 ) -> None:
     (docs / "note.md").write_text(f"{heading}\n\nText.")
@@ -205,39 +166,6 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
     assert report.added == 2
 
 
-def test_running_again_adds_nothing_twice(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
-    for name in "abc":
-        (docs / f"{name}.txt").write_text(" ".join(f"{name} {sentence(i)}" for i in range(30)))
-    assert counts(index()) == (3, 0, 0, 0, 12)
-    before, revision = list_held(), open_store(docs.parent / "store").info("docs").revision
-    VECTORS.embedded = 0
-    assert counts(index()) == (0, 0, 3, 0, 12)
-    assert counts(index(docs / "a.txt", docs, docs / "b.txt")) == (0, 0, 3, 0, 12)
-    assert VECTORS.embedded == 0
-    assert list_held() == before
-    assert open_store(docs.parent / "store").info("docs").revision == revision
-
-
-def test_a_changed_document_is_replaced(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
-    (docs / "a.txt").write_text("\n\n".join(sentence(i) for i in range(30)))
-    (docs / "b.txt").write_text("Another one.")
-    index()
-    before, revision = list_held(), open_store(docs.parent / "store").info("docs").revision
-    text = (docs / "a.txt").read_text()
-    (docs / "a.txt").write_text(text.replace("number 29", "number 1000"))
-    VECTORS.embedded = 0
-    assert counts(index()) == (0, 1, 1, 0, 5)
-    assert VECTORS.embedded == 1  # the other passages of the document are kept
-    after = list_held()
-    assert "number 1000" in after[3]["text"]
-    assert list_texts(after[:3] + after[4:]) == list_texts(before[:3] + before[4:])
-    assert open_store(docs.parent / "store").info("docs").revision != revision
-    (docs / "a.txt").write_bytes(b"\xff\xfe\0")
-    report = index()
-    assert (report.unchanged, len(report.skipped)) == (1, 1)
-    assert list_texts(list_held()) == list_texts(after)  # what was read before stays
-
-
 def test_the_option_words_sets_the_passage_length(
     docs: Path, index: Index, list_held: Callable[[], list[Passage]]
 ) -> None:
@@ -247,54 +175,6 @@ def test_the_option_words_sets_the_passage_length(
     assert counts(index(words=100)) == (0, 1, 0, 0, 4)
     with pytest.raises(SetupError, match="words=4 is too few"):
         index(words=4)
-
-
-def test_prune_removes_deleted_documents(
-    docs: Path, index: Index, list_held: Callable[[], list[Passage]], tmp_path: Path
-) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "c.txt").write_text("Text c.")
-    for name in "ab":
-        (docs / f"{name}.txt").write_text(f"Text {name}.")
-    index(docs, other)
-    (docs / "a.txt").unlink()
-    assert counts(index()) == (0, 0, 1, 0, 3)
-    assert counts(index(prune=True)) == (0, 0, 1, 1, 2)  # the other folder is left alone
-    assert [passage["title"] for passage in list_held()] == ["b", "c"]
-    (docs / "b.txt").write_bytes(b"\0")
-    assert counts(index(prune=True)) == (0, 0, 0, 0, 2)  # there, but unreadable
-    (other / "c.txt").unlink()
-    other.rmdir()
-    with pytest.raises(SetupError, match=f"no file or folder {other}"):
-        index(other)
-    assert counts(index(other, prune=True)) == (0, 0, 0, 1, 1)
-    with pytest.raises(SetupError, match="no file or folder"):
-        index(other, prune=True)
-
-
-def test_a_renamed_document_is_not_embedded_again(docs: Path, index: Index) -> None:
-    (docs / "a.md").write_text("# Title\n\nThe text.")
-    index()
-    (docs / "a.md").rename(docs / "z.md")
-    VECTORS.embedded = 0
-    assert counts(index(prune=True)) == (1, 0, 0, 1, 1)
-    assert VECTORS.embedded == 0
-
-
-def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
-    docs: Path, index: Index, list_held: Callable[[], list[Passage]], tmp_path: Path
-) -> None:
-    for name in "ab":
-        (docs / f"{name}.md").write_text("# Same\n\nThe same text.")
-    assert counts(index()) == (2, 0, 0, 0, 1)
-    entries = open_store(tmp_path / "store").entries("docs")
-    assert [sorted(entry.places) for entry in entries.values()] == [[str(docs / "a.md"), str(docs / "b.md")]]
-    (docs / "a.md").unlink()
-    assert counts(index(prune=True)) == (0, 0, 1, 1, 1)
-    (docs / "b.md").write_text("# Same\n\nAnother text.")
-    assert counts(index()) == (0, 1, 0, 0, 1)
-    assert [passage["text"] for passage in list_held()] == ["Another text."]
 
 
 def test_lines_keep_their_ids_and_only_long_ones_are_split(
@@ -311,7 +191,9 @@ def test_lines_keep_their_ids_and_only_long_ones_are_split(
     assert list_held()[0]["text"] == "Changed."
 
 
-def test_one_id_for_two_texts_in_two_files(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
+def test_of_two_texts_with_one_id_the_first_stays(
+    docs: Path, index: Index, list_held: Callable[[], list[Passage]]
+) -> None:
     (docs / "a.jsonl").write_text('{"id": "1", "text": "first"}')
     (docs / "b.jsonl").write_text('{"id": "1", "text": "second"}\n{"id": "2", "text": "third"}')
     report = index()
@@ -351,7 +233,7 @@ def test_invalid_collection_names_are_errors(name: str, index: Index) -> None:
         index(collection=name)
 
 
-def test_the_sample_is_not_to_be_written_to(index: Index) -> None:
+def test_the_sample_cannot_be_written_to(index: Index) -> None:
     with pytest.raises(SetupError, match="'sample' is kept for the sample"):
         index(collection="sample")
 
@@ -366,20 +248,10 @@ def test_different_embeddings_are_an_error(docs: Path, index: Index) -> None:
         index(embeddings=WordVectors(dimension=8))
 
 
-def test_many_passages_in_batches(tmp_path: Path) -> None:
+def test_many_passages_are_stored_in_batches(tmp_path: Path) -> None:
     passages = [Passage(id=f"p{i:04}", title="", text=f"Passage number {i}.") for i in range(700)]
     report = index_passages(passages, collection="many", store=tmp_path / "store", embeddings=VECTORS)
     assert report.passages == 700
     context = Context(store=str(tmp_path / "store"), collection="many", embeddings=VECTORS)
     assert collections.list_passages(context) == passages
     assert sorted(open_store(tmp_path / "store").entries("many")) == [passage["id"] for passage in passages]
-
-
-def test_a_collection_can_be_removed(docs: Path, index: Index, tmp_path: Path) -> None:
-    (docs / "a.txt").write_text("One.")
-    index()
-    collections.delete_collection("docs", tmp_path / "store")
-    assert collections.list_collections(tmp_path / "store") == []
-    with pytest.raises(SetupError, match="no collection 'docs'"):
-        collections.delete_collection("docs", tmp_path / "store")
-    assert counts(index()) == (1, 0, 0, 0, 1)

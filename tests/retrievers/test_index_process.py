@@ -70,7 +70,7 @@ async def test_indexing_that_was_killed_continues_to_the_same_collection(tmp_pat
 
 
 @pytest.mark.long
-async def test_questions_while_another_process_indexes(tmp_path: Path) -> None:
+async def test_questions_are_answered_while_another_process_indexes(tmp_path: Path) -> None:
     """Every answer is whole, and the first one after the change sees the change."""
     docs, store = tmp_path / "docs", tmp_path / "store"
     write(docs, "river", 20)
@@ -94,10 +94,10 @@ async def test_questions_while_another_process_indexes(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_two_indexers_at_once(tmp_path: Path) -> None:
+def test_two_indexers_at_once_store_every_passage(tmp_path: Path) -> None:
     docs, store = tmp_path / "docs", tmp_path / "store"
     write(docs, "river", 20)
-    both = [start_indexer(docs, store), start_indexer(docs, store)]
-    assert [process.wait() for process in both] == [0, 0]
+    indexers = [start_indexer(docs, store), start_indexer(docs, store)]
+    assert [process.wait() for process in indexers] == [0, 0]
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
     assert contents(store) == contents(tmp_path / "whole")

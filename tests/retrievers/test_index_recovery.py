@@ -64,7 +64,7 @@ def find_nearest(store: Store, number: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the collection, whose vector index Chroma has written."""
     folder = tmp_path_factory.mktemp("whole")
     index(folder, Numbers())
@@ -73,9 +73,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(whole: Path, tmp_path: Path) -> Path:
+def store(whole_store: Path, tmp_path: Path) -> Path:
     """A copy of it."""
-    return shutil.copytree(whole, tmp_path / "store")
+    return shutil.copytree(whole_store, tmp_path / "store")
 
 
 @pytest.mark.parametrize("number", [1, 1000, 100_000])
@@ -100,9 +100,9 @@ def test_a_damaged_index_is_rebuilt(
 ) -> None:
     info = reopen_store(store).info(COLLECTION_NAME)
     harm(store, name)
-    torn = reopen_store(store)
+    damaged_store = reopen_store(store)
     with pytest.raises(SetupError, match=r"is damaged \(.*\); index any document into that collection again"):
-        torn.query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
+        damaged_store.query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
     model = Numbers()
     index(store, model)
     assert model.left == 10_000 - len(PASSAGES)
@@ -147,7 +147,7 @@ def mark_and_file(store: Path) -> tuple[Path, Path]:
 
 
 def test_an_unfinished_write_is_detected(store: Path) -> None:
-    """Whatever the files hold: they were written to after the mark was set, or the machine was started since."""
+    """The files may look whole: they were written after the mark was set, or the machine was started anew since."""
     reopen_store(store)
     mark, links = mark_and_file(store)
     mark.write_text(read_boot_id(), "utf-8")

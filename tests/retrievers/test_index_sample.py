@@ -90,9 +90,9 @@ def test_gold_passages_hold_the_answers(passages: dict[str, dict[str, str]]) -> 
 def test_documents_are_plain_prose() -> None:
     for path in (SAMPLE / "corpus").glob("*.md"):
         text = path.read_text(encoding="utf-8")
-        title, rest = text.split("\n", 1)
+        title, body = text.split("\n", 1)
         assert title.startswith("# ")
-        assert not re.search(r"^(#|[-*] |\d+\.)|https?:|\||\0", rest, re.MULTILINE), path.name
+        assert not re.search(r"^(#|[-*] |\d+\.)|https?:|\||\0", body, re.MULTILINE), path.name
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Con
     events: list[tuple[int, int]] = []
 
     def ensure(context: Context) -> int:
-        """How many texts were embedded; as a new process would do it."""
+        """Prepare the sample as a new process does; return how many texts were embedded."""
         collections.ready.clear()
         events.clear()
         VECTORS.embedded = 0

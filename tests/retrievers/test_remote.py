@@ -48,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     process.wait()
 
 
-async def test_index_and_search_on_a_server(server: str, tmp_path: Path) -> None:
+async def test_a_server_is_indexed_and_searched(server: str, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "rivers.txt").write_text("The Rhine is a river of Germany.")
     (tmp_path / "docs" / "cats.txt").write_text("The tiger is a cat of Asia.")

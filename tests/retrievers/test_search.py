@@ -71,8 +71,10 @@ async def test_dense_scores_are_cosines(context: Context) -> None:
     question = "river number 7"
     passages = await search(question, replace(context, retriever="chroma", k=1))
     texts = f"{passages[0]['title']}\n{passages[0]['text']}"
-    one, other = VECTORS.embed_query(question), VECTORS.embed_query(texts)
-    assert passages[0]["score"] == pytest.approx(sum(a * b for a, b in zip(one, other, strict=True)), abs=1e-5)
+    question_vector, text_vector = VECTORS.embed_query(question), VECTORS.embed_query(texts)
+    assert passages[0]["score"] == pytest.approx(
+        sum(a * b for a, b in zip(question_vector, text_vector, strict=True)), abs=1e-5
+    )
 
 
 def test_fusion_adds_reciprocal_ranks() -> None:
@@ -150,7 +152,7 @@ async def test_names_that_chroma_refuses_are_errors(name: str, context: Context)
 
 
 @pytest.mark.parametrize("name", ["abc", "a" * 512, "A.b-c_9", "a--b", "1.2.3"])
-def test_names_that_chroma_takes_are_taken(name: str, tmp_path: Path) -> None:
+def test_names_that_chroma_accepts_are_accepted(name: str, tmp_path: Path) -> None:
     index_passages(CORPUS[:1], collection=name, store=tmp_path, embeddings=VECTORS)
     assert open_store(tmp_path).names() == [name]
 
@@ -221,10 +223,10 @@ async def test_the_event_loop_is_never_blocked(context: Context) -> None:
     assert observed == []
 
 
-async def test_many_questions_at_once(context: Context) -> None:
+async def test_many_questions_at_once_get_their_own_passages(context: Context) -> None:
     passages_of_question = await asyncio.gather(*(search(f"the {subject}", context) for subject in SUBJECTS * 5))
     assert [passages[0]["title"] for passages in passages_of_question] == [subject.title() for subject in SUBJECTS * 5]
 
 
-def test_one_store_per_place(store: Path) -> None:
+def test_a_store_is_opened_once_for_each_place(store: Path) -> None:
     assert open_store(store) is open_store(f"{store}/../{store.name}")

@@ -1,3 +1,5 @@
+"""Writes beside the caller: their order, their errors and the last one."""
+
 import threading
 
 import pytest
@@ -7,18 +9,18 @@ from quorum.retrievers.write_behind import WriteBehind
 
 
 def test_writes_run_in_order_beside_the_caller() -> None:
-    writing, gate, written = WriteBehind(), threading.Event(), list[str]()
+    writing, gate, finished_writes = WriteBehind(), threading.Event(), list[str]()
 
     def write_slowly() -> None:
         gate.wait(10)
-        written.append("first")
+        finished_writes.append("first")
 
     writing.start(write_slowly)
-    assert written == []  # the caller went on
+    assert finished_writes == []  # the caller went on
     gate.set()
-    writing.start(lambda: written.append("second"))
+    writing.start(lambda: finished_writes.append("second"))
     writing.wait()
-    assert written == ["first", "second"]
+    assert finished_writes == ["first", "second"]
     writing.close()
 
 

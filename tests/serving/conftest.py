@@ -31,9 +31,9 @@ def serve(store: Path, openai_server: OpenAIServer) -> Iterator[Serve]:
     """Start servers over the collection towers, which ask the loopback model; they stop with the test."""
     started: list[Any] = []
 
-    def start(**given: Any) -> Api:
-        options = {name: given.pop(name) for name in list(given) if name not in Context.__dataclass_fields__}
-        settings = {"store": str(store), "collection": "towers", "retriever": "bm25", "model": "openai:test"} | given
+    def start(**fields: Any) -> Api:
+        options = {name: fields.pop(name) for name in list(fields) if name not in Context.__dataclass_fields__}
+        settings = {"store": str(store), "collection": "towers", "retriever": "bm25", "model": "openai:test"} | fields
         running = serve_api(Context(**{"attempts": 1, **settings}), **options)
         started.append(running)
         return running.__enter__()

@@ -7,7 +7,8 @@ import openai
 import pytest
 from api_server import Serve
 from langchain_openai import ChatOpenAI
-from openai_server import OpenAIServer, make_error
+from openai_bodies import make_error
+from openai_server import OpenAIServer
 from pydantic import SecretStr
 
 QUESTION = "When was the Lumen Tower finished?"
@@ -129,7 +130,9 @@ REFUSED_SETTINGS = [
 
 
 @pytest.mark.parametrize(
-    "own_settings", REFUSED_SETTINGS, ids=lambda own: next(f"{name}={value}" for name, value in own.items())
+    "own_settings",
+    REFUSED_SETTINGS,
+    ids=lambda request_settings: next(f"{name}={value}" for name, value in request_settings.items()),
 )
 def test_forbidden_settings_are_refused_before_any_call(
     own_settings: dict[str, Any], serve: Serve, openai_server: OpenAIServer
@@ -227,10 +230,10 @@ def test_the_openapi_document_lists_what_a_client_may_choose(serve: Serve) -> No
 
 def test_the_embedded_readers_answer_quotes_its_sentence(serve: Serve) -> None:
     completion = serve(model="embedded").ask()
-    answer, _, rest = completion.choices[0].message.content.partition("\n\n")
+    answer, _, quote = completion.choices[0].message.content.partition("\n\n")
     assert answer in ("1931", "Not sure. Perhaps: 1931")
-    assert "> " in rest.partition("Sources:")[0]
-    assert "finished in **1931**" in rest
+    assert "> " in quote.partition("Sources:")[0]
+    assert "finished in **1931**" in quote
     support = completion.quorum["support"]
     assert support["sentence"] == "The Lumen Tower was finished in 1931."
     assert 0 < support["certainty"] <= 1

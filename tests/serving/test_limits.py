@@ -137,7 +137,7 @@ def test_figures_are_counted_by_method(serve: Serve, openai_server: OpenAIServer
 
 
 @pytest.mark.parametrize(
-    ("message", "shown"),
+    ("message", "expected"),
     [
         ("no file /srv/x/y.txt here", "no file [hidden] here"),
         ("at http://10.0.0.1:80/v1: and/or 1/2", "at [hidden] and/or 1/2"),
@@ -145,5 +145,5 @@ def test_figures_are_counted_by_method(serve: Serve, openai_server: OpenAIServer
         ("the store .own-store has", "the store [hidden] has"),
     ],
 )
-def test_paths_of_the_server_are_hidden(message: str, shown: str) -> None:
-    assert hide_places(message, Context(store=".own-store")) == shown
+def test_paths_of_the_server_are_hidden(message: str, expected: str) -> None:
+    assert hide_places(message, Context(store=".own-store")) == expected

@@ -8,7 +8,8 @@ import httpx
 import openai
 from api_server import Api, Serve
 from langchain_core.messages import BaseMessage
-from openai_server import OpenAIServer, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer
 
 from quorum.models.scripted import ScriptedModel
 
@@ -47,7 +48,7 @@ async def wait_until_stopped(api: Api) -> None:
 
 
 async def leave(api: Api, model: OpenAIServer, *, stream: bool) -> None:
-    """Ask, and go while the model is at work."""
+    """Ask, and disconnect while the model is answering."""
     model.reply(Response("1931", hold=True))
     body = {"model": "concat", "messages": [{"role": "user", "content": "When?"}], "stream": stream}
     async with httpx.AsyncClient(timeout=60) as client:

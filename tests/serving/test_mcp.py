@@ -9,7 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 from api_server import Serve
-from openai_server import OpenAIServer, make_error
+from openai_bodies import make_error
+from openai_server import OpenAIServer
 
 pytest.importorskip("mcp", reason="the extra [mcp] is not installed")
 
@@ -54,7 +55,7 @@ async def open_http_client(url: str, mode: Any = "auto") -> AsyncIterator[Client
 
 
 async def use_tools(client: Client, model: OpenAIServer) -> None:
-    """What an agent does: look around, search, ask with progress, read a source, and err."""
+    """Do what an agent does: list the tools, search, ask with progress, read a source, make a mistake."""
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert set(tools) == {"ask", "search", "collections", "methods"}
     assert "towers: 1 passage, among them from: Towers" in str(tools["ask"].description)
@@ -123,9 +124,9 @@ async def test_limits_hold_for_agents_too(serve: Serve, openai_server: OpenAISer
 async def test_queries_and_bodies_are_bounded(serve: Serve) -> None:
     api = serve(tokens=(TOKEN,), page=make_mcp_app)
     async with open_http_client(api.url) as client:
-        found = await client.call_tool("search", {"query": "x" * 20_001})
-        assert found.is_error
-        assert "more than 20,000 characters" in found.content[0].text  # type: ignore[union-attr]
+        long_search = await client.call_tool("search", {"query": "x" * 20_001})
+        assert long_search.is_error
+        assert "more than 20,000 characters" in long_search.content[0].text  # type: ignore[union-attr]
         empty = await client.call_tool("search", {"query": " "})
         assert empty.is_error
     headers = {"authorization": f"Bearer {TOKEN}", "accept": "application/json, text/event-stream"}

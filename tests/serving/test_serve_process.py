@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from api_server import Api
-from openai_server import OpenAIServer, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer
 from quorum_command import Quorum
 
 ROOT = Path(__file__).parents[2]

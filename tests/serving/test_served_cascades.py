@@ -18,14 +18,14 @@ from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 from quorum.serving.serve import Options, make_service
 
 QUESTION = "When was the Lumen Tower finished?"
-GIVEN = {"id": "1", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931."}
+PASSAGE = {"id": "1", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931."}
 MODULE = "def answer(question):\n    return 'unknown' if 'finished' in question else 'Ada Korn'\n"
 OTHER = "python:my_served_module:other"
 
 
 @pytest.fixture
 def system() -> str:
-    """The spec of a system that does not know when something was finished."""
+    """The spec of a system that cannot answer questions about when something was finished."""
     Path("my_served_module.py").write_text(MODULE + "\n\nother = answer\n")
     return "python:my_served_module:answer"
 
@@ -33,10 +33,18 @@ def system() -> str:
 def write_cascade(system: str, name: str = "cascade.json") -> str:
     """A file: the system `mine`; if unknown, concat by the loopback model."""
     left_out = RUN_SETTINGS | {"retriever", "collection"}
-    own, ours = (describe_settings(Context(model=model), left_out) for model in ("embedded", "openai:test"))
+    system_settings, model_settings = (
+        describe_settings(Context(model=model), left_out) for model in ("embedded", "openai:test")
+    )
     spec_hash = own_system_graph("mine", system).spec_hash
-    first = {"name": "mine", "method": "mine", "accept": {"test": "known"}, "settings": own, "system": spec_hash}
-    last = {"name": "concat", "method": "concat", "accept": None, "settings": ours}
+    first = {
+        "name": "mine",
+        "method": "mine",
+        "accept": {"test": "known"},
+        "settings": system_settings,
+        "system": spec_hash,
+    }
+    last = {"name": "concat", "method": "concat", "accept": None, "settings": model_settings}
     Path(name).write_text(json.dumps({"kind": "quorum composed", "stages": [first, last], "certificate": None}))
     return name
 
@@ -66,7 +74,7 @@ def test_a_client_does_not_change_what_was_measured(system: str, serve: Serve) -
 
 
 @pytest.mark.parametrize(
-    ("composed", "systems", "said"),
+    ("composed", "systems", "message"),
     [
         ("cascade.json", {}, "cascade asks the system 'mine', and no file may say where that is"),
         ("cascade.json", {"mine": OTHER}, "was measured with another system 'mine'"),
@@ -77,29 +85,31 @@ def test_a_client_does_not_change_what_was_measured(system: str, serve: Serve) -
     ],
 )
 def test_a_cascade_that_cannot_be_served_is_told_at_the_start(
-    composed: str, systems: dict[str, str] | None, said: str, system: str
+    composed: str, systems: dict[str, str] | None, message: str, system: str
 ) -> None:
     write_cascade(system)
     options = Options(composed=(composed,), systems={"mine": system} if systems is None else systems)
-    with pytest.raises(SetupError, match=said):
+    with pytest.raises(SetupError, match=message):
         make_service(Context(), options, Prices())
 
 
 def test_other_settings_and_unknown_prices_are_told_at_the_start(system: str) -> None:
-    named: dict[str, Any] = {"composed": (write_cascade(system),), "systems": {"mine": system}}
+    cascade_options: dict[str, Any] = {"composed": (write_cascade(system),), "systems": {"mine": system}}
     with pytest.raises(SetupError, match="cascade was made for mine with k=5, and it is 9 now"):
-        make_service(Context(k=9), Options(**named), Prices())
+        make_service(Context(k=9), Options(**cascade_options), Prices())
     with pytest.raises(SetupError, match="'openai:mine', which mine in cascade asks, has no price"):
-        make_service(Context(), Options(**named, dollars_per_day=1), Prices())
+        make_service(Context(), Options(**cascade_options, dollars_per_day=1), Prices())
 
 
 def test_each_stage_has_the_price_of_its_own_model(system: str, openai_server: OpenAIServer) -> None:
     Path("prices.json").write_text(
         json.dumps({"openai:mine": {"input": 9, "output": 9}, "openai:test": {"input": 1e6, "output": 0}})
     )
-    named: dict[str, Any] = {"composed": (write_cascade(system),), "systems": {"mine": system}}
+    cascade_options: dict[str, Any] = {"composed": (write_cascade(system),), "systems": {"mine": system}}
     prices = Prices(Path("prices.json"))
-    cascade = make_service(Context(), Options(**named, dollars_per_day=1), prices).permissions.cascades["cascade"]
+    cascade = make_service(Context(), Options(**cascade_options, dollars_per_day=1), prices).permissions.cascades[
+        "cascade"
+    ]
     used: Any = {"calls": 1, "input_tokens": 2, "output_tokens": 0, "cached_tokens": 0}
     assert cascade.cost(Context(), {"answer": used}, prices) == pytest.approx(2)
     assert cascade.cost(Context(), {"system": used | {"input_tokens": 1_000_000}}, prices) == pytest.approx(9)
@@ -110,7 +120,7 @@ def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, o
         return "1931"
 
     openai_server.reply(reply)
-    Path("passages.jsonl").write_text(json.dumps(GIVEN) + "\n")
+    Path("passages.jsonl").write_text(json.dumps(PASSAGE) + "\n")
     file = write_cascade(system)
     command = ("ask", QUESTION, "--method", file, "--passages", "passages.jsonl")
     run = quorum(*command, "--system", f"mine={system}", "--json", "--trace")
@@ -129,7 +139,7 @@ def test_a_comparison_names_the_system_beside_the_cascade(
     system: str, quorum: Quorum, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply("1931")
-    record = {"id": "1", "question": QUESTION, "answers": ["1931"], "passages": [GIVEN]}
+    record = {"id": "1", "question": QUESTION, "answers": ["1931"], "passages": [PASSAGE]}
     Path("questions.jsonl").write_text(json.dumps(record) + "\n")
     run = quorum("eval", "questions.jsonl", "--methods", f"{write_cascade(system)},mine={system}", "--out", "results")
     assert run.code == 0, run.err

@@ -18,7 +18,7 @@ from quorum.graphs import METHODS
 
 QUESTION, FOLLOW_UP = "Who designed the Eiffel Tower?", "How tall is it?"
 PASSAGE = {"id": "vell", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}
-ASKED = {"1": ("Who built the lighthouse of Vell?", "Ada Korn"), "2": ("When was it built?", "1874")}
+QUESTIONS_AND_ANSWERS = {"1": ("Who built the lighthouse of Vell?", "Ada Korn"), "2": ("When was it built?", "1874")}
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -28,8 +28,11 @@ async def test_every_method_is_a_tool_of_its_own_mcp_server(mode: Any, server: S
         assert set(tools) == {*METHODS, "chat"}
         assert tools["concat"].description == f"Answer a question from documents. {METHODS['concat'].summary}"
         assert set(tools["concat"].input_schema["properties"]) == {"question", "given", "gold_answers"}
-        given = {"question": ASKED["1"][0], "given": [PASSAGE]}
-        for name, inputs in (("concat", given), ("chat", {"messages": ASKED["1"][0], "given": [PASSAGE]})):
+        arguments = {"question": QUESTIONS_AND_ANSWERS["1"][0], "given": [PASSAGE]}
+        for name, inputs in (
+            ("concat", arguments),
+            ("chat", {"messages": QUESTIONS_AND_ANSWERS["1"][0], "given": [PASSAGE]}),
+        ):
             result: Any = await client.call_tool(name, inputs)
             assert not result.is_error
             assert ast.literal_eval(result.content[0].text)["answer"] == "Ada Korn"  # Python's notation, not JSON
@@ -96,12 +99,14 @@ async def test_a_method_takes_its_input_as_data_and_no_text_over_a2a(server: Ser
     concat = await find_assistant(client, "concat")
     refused = send(server, concat, write_text(QUESTION))
     assert "must include a 'messages' field" in refused["error"]["message"]
-    data = {"kind": "data", "data": {"question": ASKED["1"][0], "given": [PASSAGE]}}
+    data = {"kind": "data", "data": {"question": QUESTIONS_AND_ANSWERS["1"][0], "given": [PASSAGE]}}
     assert ast.literal_eval(read_artifact(send(server, concat, data)))["answer"] == "Ada Korn"
 
 
 def test_an_assistant_is_a_system_of_a_comparison(server: Server, quorum: Quorum) -> None:
-    records = ({"id": id_, "question": question, "answers": [gold]} for id_, (question, gold) in ASKED.items())
+    records = (
+        {"id": id_, "question": question, "answers": [gold]} for id_, (question, gold) in QUESTIONS_AND_ANSWERS.items()
+    )
     lines = (json.dumps(record | {"passages": [PASSAGE]}) for record in records)
     Path("questions.jsonl").write_text("\n".join(lines) + "\n")
     systems = f"mine=langgraph:{server.url}#concat,talk=langgraph:{server.url}#chat"
@@ -109,7 +114,7 @@ def test_an_assistant_is_a_system_of_a_comparison(server: Server, quorum: Quorum
     assert run.code == 0, run.err
     rows = [json.loads(line) for line in Path("results/results.jsonl").read_text().splitlines()]
     assert {(row["method"], row["id"]): row["answer"] for row in rows} == {
-        (method, id_): gold for method in ("concat", "mine", "talk") for id_, (_, gold) in ASKED.items()
+        (method, id_): gold for method in ("concat", "mine", "talk") for id_, (_, gold) in QUESTIONS_AND_ANSWERS.items()
     }
     tokens = {row["method"]: row["input_tokens"] for row in rows if row["id"] == "1"}
     assert tokens["mine"] == tokens["talk"] == tokens["concat"] > 0

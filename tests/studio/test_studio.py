@@ -165,8 +165,8 @@ async def test_a_run_stops_before_the_vote_and_goes_on_with_another(client: Lang
 
 
 async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:
-    many = [TOWER_PASSAGES[0] | {"id": f"p{number}"} for number in range(30)]
-    inputs = {"question": QUESTION, "given": many}
+    passages = [TOWER_PASSAGES[0] | {"id": f"p{number}"} for number in range(30)]
+    inputs = {"question": QUESTION, "given": passages}
     nodes, _ = await stream_method(client, None, "selection_inference", input=inputs, context={"k": 30})
     assert nodes.count("infer") == 30
     nodes, _ = await stream_method(
@@ -184,7 +184,7 @@ async def test_a_served_method_is_a_remote_graph(client: LangGraphClient, method
 
 
 def test_the_server_logs_no_blocking_call_and_no_outside_request(server: Server) -> None:
-    """Last in this file: it reads what all the others left."""
+    """This test stands last, because it reads the log of all tests before it."""
     log = server.log.read_text()
     assert "tests talk to this machine only" not in log
     assert "Blocking call" not in log
@@ -193,6 +193,6 @@ def test_the_server_logs_no_blocking_call_and_no_outside_request(server: Server)
 
 def test_the_file_for_the_server_names_modules_of_all_methods() -> None:
     graphs = json.loads((ROOT / "langgraph.json").read_text())["graphs"]
-    named = {name: graph["path"] for name, graph in graphs.items()}
-    assert named.pop("chat") == "quorum.graphs.conversation:graph"
-    assert named == {name: f"quorum.graphs.{name}:graph" for name in METHODS}
+    paths = {name: graph["path"] for name, graph in graphs.items()}
+    assert paths.pop("chat") == "quorum.graphs.conversation:graph"
+    assert paths == {name: f"quorum.graphs.{name}:graph" for name in METHODS}

@@ -1,4 +1,4 @@
-"""A run in LangGraph Studio's server is traced as any other is, and as discreetly."""
+"""A run in LangGraph Studio's server is traced like any other, without its hidden passages."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ SECRET, TEXT = "lsv2_0123456789", "The Lumen Tower was finished in 1931, as the 
 async def test_a_run_in_the_server_is_traced_without_its_passages(tmp_path: Path) -> None:
     collector = Collector()
     tracing = {"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": collector.url, "LANGSMITH_API_KEY": SECRET}
-    given = [{"id": f"p{number}", "title": "Lumen Tower", "text": TEXT} for number in (1, 2)]
+    passages = [{"id": f"p{number}", "title": "Lumen Tower", "text": TEXT} for number in (1, 2)]
     with start_studio(tmp_path, **tracing, QUORUM_HIDE_PASSAGES="1") as server:
         async with get_client(url=server.url, api_key=None) as client:
-            inputs = {"question": "When was the Lumen Tower finished?", "given": given}
+            inputs = {"question": "When was the Lumen Tower finished?", "given": passages}
             await client.runs.wait(None, "concat_pf", input=inputs, context={"k": 2})
     (root,) = collector.roots()  # the server has sent all when it has stopped
     collector.close()

@@ -47,7 +47,7 @@ def compute_states(folder: Path, text: str) -> NDArray[np.float32]:
     return array
 
 
-def test_pooling_prefixes_and_length(encoders: dict[str, Path]) -> None:
+def test_pooling_prefixes_and_length_follow_the_options(encoders: dict[str, Path]) -> None:
     first, second = encoders["first"], encoders["second"]
     plain = embeddings(f"huggingface:{first}")
     assert plain.embed_query(QUESTION) == pytest.approx(compute_states(first, QUESTION).mean(0), abs=1e-5)

@@ -78,7 +78,7 @@ def vectors(model: TwoTowers, texts: list[str], tokenizer: Tokenizer) -> np.ndar
     return np.concatenate([model.embed(ids, torch.ones_like(ids, dtype=torch.bool)).numpy() for ids in rows])
 
 
-def read(encoder: Encoder, rows: list[EncodedExample]) -> list[Logits]:
+def read_logits(encoder: Encoder, rows: list[EncodedExample]) -> list[Logits]:
     return encoder.read([row.ids for row in rows], [row.types for row in rows])
 
 
@@ -92,7 +92,7 @@ def test_a_float_export_equals_torch(
     encoder = Encoder(exported(0))
     expected = [compute_by_torch(model, row) for row in rows]
     # Word vectors are int8 and positions half precision here too.
-    assert np.corrcoef(flatten_logits(read(encoder, rows)), flatten_logits(expected))[0, 1] > 0.9999
+    assert np.corrcoef(flatten_logits(read_logits(encoder, rows)), flatten_logits(expected))[0, 1] > 0.9999
     texts = [example.context for example in examples[:20]]
     cosines = (encoder.embed(texts) * vectors(model, texts, tokenizer)).sum(1)
     assert cosines.min() > 0.9999
@@ -108,7 +108,7 @@ def test_an_int8_export_is_close_to_torch(
     tokenizer: Tokenizer,
 ) -> None:
     encoder = Encoder(exported(levels))
-    outputs, expected = read(encoder, rows), [compute_by_torch(model, row) for row in rows]
+    outputs, expected = read_logits(encoder, rows), [compute_by_torch(model, row) for row in rows]
     assert np.corrcoef(flatten_logits(outputs), flatten_logits(expected))[0, 1] > 0.99
     agree = [a.start.argmax() == b.start.argmax() for a, b in zip(outputs, expected, strict=True)]
     assert np.mean(agree) > 0.9
@@ -117,9 +117,9 @@ def test_an_int8_export_is_close_to_torch(
     assert (encoder.embed(texts) * vectors(model, texts, tokenizer)).sum(1).mean() > (0.99 if levels == 63 else 0.95)
 
 
-def are_same(one: Logits, other: Logits) -> bool:
-    exact = np.array_equal(one.start, other.start) and np.array_equal(one.end, other.end)
-    return exact and one.answerable == other.answerable
+def are_same(logits: Logits, other_logits: Logits) -> bool:
+    exact = np.array_equal(logits.start, other_logits.start) and np.array_equal(logits.end, other_logits.end)
+    return exact and logits.answerable == other_logits.answerable
 
 
 def test_no_output_depends_on_its_batch(exported: Folder, rows: list[EncodedExample], examples: list[Example]) -> None:
@@ -129,7 +129,9 @@ def test_no_output_depends_on_its_batch(exported: Folder, rows: list[EncodedExam
     single = np.concatenate([encoder.embed([text]) for text in texts])
     for count in (2, 5, 20):
         chosen = rng.choices(range(20), k=count) + [3] * count
-        assert all(are_same(a, alone[n]) for a, n in zip(read(encoder, [rows[n] for n in chosen]), chosen, strict=True))
+        assert all(
+            are_same(a, alone[n]) for a, n in zip(read_logits(encoder, [rows[n] for n in chosen]), chosen, strict=True)
+        )
         assert np.array_equal(encoder.embed([texts[n] for n in chosen]), single[chosen])
 
 
@@ -194,7 +196,7 @@ def test_the_product_reads_with_the_exported_model(exported: Folder, records: li
         assert passages[span.passage]["text"][span.start : span.end] == span.text
 
 
-def test_calibrated_and_evaluated(
+def test_an_export_is_calibrated_and_evaluated(
     exported: Folder, data: Path, negatives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = exported(127)
@@ -223,7 +225,8 @@ def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, 
 def test_more_levels_lose_less(exported: Folder, model: TwoTowers, rows: list[EncodedExample]) -> None:
     expected = flatten_logits([compute_by_torch(model, row) for row in rows])
     losses = [
-        float(np.abs(flatten_logits(read(Encoder(exported(levels)), rows)) - expected).mean()) for levels in (7, 63, 0)
+        float(np.abs(flatten_logits(read_logits(Encoder(exported(levels)), rows)) - expected).mean())
+        for levels in (7, 63, 0)
     ]
     assert all(more > less for more, less in pairwise(losses))
 

@@ -58,7 +58,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def ignore_progress(stage: str, done: int, total: int | None) -> None:
-    """Nobody watches."""
+    """Do not report progress."""
 
 
 def trained(task: Task, data: Path, base: Path, out: Path, tell: Any = ignore_progress, **settings: Any) -> Report:
@@ -132,7 +132,7 @@ def test_the_number_of_examples_in_memory_does_not_change_the_result(
 
 
 class Stop(Exception):  # noqa: N818  it stands for a killed process
-    """What ends a run in the middle."""
+    """Ends a run in the middle."""
 
 
 @pytest.mark.parametrize("settings", [{}, {"lora": True}, {"at_once": 1}])
@@ -153,9 +153,9 @@ def test_a_killed_training_continues_to_the_same_result(
     steps: list[int] = []
     trained(task, silver_file, models["t5"], tmp_path / "cut", lambda stage, done, total: steps.append(done), **common)
     assert steps == [4, 5, 6]
-    one, two = weights(tmp_path / "whole"), weights(tmp_path / "cut")
-    assert set(one) == set(two)
-    assert all(one[name].equal(two[name]) for name in one)
+    whole_weights, continued_weights = weights(tmp_path / "whole"), weights(tmp_path / "cut")
+    assert set(whole_weights) == set(continued_weights)
+    assert all(whole_weights[name].equal(continued_weights[name]) for name in whole_weights)
     assert fingerprint_model(tmp_path / "whole") == fingerprint_model(tmp_path / "cut")
 
 

@@ -57,16 +57,16 @@ def silver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("silver") / "silver.jsonl"
     with out.open("w", encoding="utf-8") as file:
         for number in range(100):
-            who, other = rng.sample(people, 2)
+            person, other = rng.sample(people, 2)
             town, elsewhere = rng.sample(["rome", "oslo", "lima", "bonn", "cork"], 2)
-            written_lines = [f"{who} lives in {town}.", f"{other} sings in {elsewhere}."]
+            written_lines = [f"{person} lives in {town}.", f"{other} sings in {elsewhere}."]
             rng.shuffle(written_lines)
             text = f"{written_lines[0].capitalize()} {written_lines[1].capitalize()}"
-            start = text.lower().index(who)
-            sentence = f"{who} lives in {town}."
+            start = text.lower().index(person)
+            sentence = f"{person} lives in {town}."
             line = {
                 "id": str(number),
-                "question": f"where does {who} live {number}",
+                "question": f"where does {person} live {number}",
                 "answers": [town],
                 "passages": [{"id": "p", "title": "", "text": text}],
                 "silver": [{"passage": "p", "start": start, "end": start + len(sentence), "text": sentence}],
@@ -75,7 +75,7 @@ def silver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_labels_of_silver_data(tmp_path: Path) -> None:
+def test_silver_data_label_the_sentences(tmp_path: Path) -> None:
     file = tmp_path / "silver.jsonl"
     file.write_text(json.dumps(SILVER_LINE) + "\n", encoding="utf-8")
     (case,) = read_cases([file])
@@ -109,8 +109,8 @@ def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: P
     assert 0 < manifest["threshold"] < 1
     model, head = Encoder(folder), SentenceHead(tmp_path, "0" * 12)
     own_cases = list(read_cases([silver]))[:20]
-    kept = score_sentences(own_cases, model, head, [manifest["threshold"]])
-    assert kept["share"] < 0.9
+    own_scores = score_sentences(own_cases, model, head, [manifest["threshold"]])
+    assert own_scores["share"] < 0.9
     alone = score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
     assert alone == score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
 
@@ -188,7 +188,7 @@ def test_questions_beside_passages_of_others_are_labelled_unknown() -> None:
     assert not any(question == "q3" for question, _, _ in examples)
 
 
-def test_pooled_states() -> None:
+def test_the_first_state_and_the_mean_are_pooled() -> None:
     states = np.arange(6, dtype=np.float32).reshape(3, 2)
     assert pool_states([states]).tolist() == [0, 1, 2, 3]
     assert pool_states([states, states + 2]).tolist() == [1, 2, 3, 4]

@@ -32,7 +32,7 @@ def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Ten
     norm = "embeddings.LayerNorm"
     x = nn.functional.layer_norm(x, x.shape[-1:], weights[f"{norm}.weight"], weights[f"{norm}.bias"], eps=1e-12)
     for number in range(3):
-        there = f"encoder.layer.{number}"
+        prefix = f"encoder.layer.{number}"
         layer = nn.TransformerEncoderLayer(32, 4, 64, 0.0, "gelu", 1e-12, batch_first=True)
         names = {
             "self_attn.out_proj": "attention.output.dense",
@@ -42,10 +42,10 @@ def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Ten
             "norm2": "output.LayerNorm",
         }
         take = {
-            f"{ours}.{k}": weights[f"{there}.{name}.{k}"] for ours, name in names.items() for k in ("weight", "bias")
+            f"{ours}.{k}": weights[f"{prefix}.{name}.{k}"] for ours, name in names.items() for k in ("weight", "bias")
         }
         for kind in ("weight", "bias"):
-            joined = [weights[f"{there}.attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
+            joined = [weights[f"{prefix}.attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
             take[f"self_attn.in_proj_{kind}"] = torch.cat(joined)
         layer.load_state_dict(take)
         x = layer(x, src_key_padding_mask=~mask)
@@ -65,7 +65,7 @@ def check_same_logits(
 def test_the_embedding_is_the_base_models(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
     ids, types, mask = batch
     hidden = compute_published_states(weights, ids, torch.zeros_like(types), mask)
-    pooled = torch.stack([row[seen].mean(0) for row, seen in zip(hidden, mask, strict=True)])
+    pooled = torch.stack([row[mask_row].mean(0) for row, mask_row in zip(hidden, mask, strict=True)])
     expected = nn.functional.normalize(pooled, dim=-1)
     for low in (0, 2, 3):
         torch.testing.assert_close(load_base(base, low).embed(ids, mask), expected, rtol=1e-4, atol=1e-5)
@@ -186,8 +186,10 @@ def test_the_command_leaves_low_layers_as_they_are(base: Path, data: Path, negat
     common = ["--base", str(base), "--train", str(data), "--steps", "3", "--rate", "1e-3"]
     main([*common, "--negatives", str(negatives), "--weights", "negatives=0.5,*/none=2", "--out", str(first)])
     main([*common, "--init", str(first), "--keep-low", "--out", str(second)])
-    one, two = load_file(first), load_file(second)
-    changed = {name.split(".")[0] for name in one if not torch.equal(one[name], two[name])}
+    first_tensors, second_tensors = load_file(first), load_file(second)
+    changed = {
+        name.split(".")[0] for name in first_tensors if not torch.equal(first_tensors[name], second_tensors[name])
+    }
     assert changed == {"tower", "span", "answerable"}
 
 

@@ -39,14 +39,14 @@ async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Pat
     for (prompt, text), score in zip(PAIRS, scores, strict=True):
         ids, target = loaded.codec.prompt(prompt), loaded.codec.target(text)[:-1]
         if loaded.codec.seq2seq:
-            given = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([target])}
+            inputs = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([target])}
         else:
-            given = {
+            inputs = {
                 "input_ids": torch.tensor([ids + target]),
                 "labels": torch.tensor([[-100] * len(ids) + target]),
             }
         with torch.no_grad():
-            loss = loaded.model(**given).loss.item()
+            loss = loaded.model(**inputs).loss.item()
         assert score == pytest.approx(-loss * len(target), rel=1e-4)
         assert score < 0
 

@@ -26,7 +26,7 @@ TEXTS = [
 SENTENCE, SPLIT_SENTENCE = "It was finished in 1931.", "The tower,\nfinished in 1931, is red."
 
 
-def line(number: int = 0, spans: list[tuple[str, str]] | None = None, **changes: Any) -> dict[str, Any]:
+def make_line(number: int = 0, spans: list[tuple[str, str]] | None = None, **changes: Any) -> dict[str, Any]:
     """A silver line; `spans` are (passage id, text)."""
     chosen = [("p1", SENTENCE)] if spans is None else spans
     starts = [TEXTS[int(passage[1]) - 1].index(text) for passage, text in chosen]
@@ -43,20 +43,20 @@ def line(number: int = 0, spans: list[tuple[str, str]] | None = None, **changes:
     } | changes
 
 
-def written(path: Path, *lines: dict[str, Any]) -> Path:
+def write_lines(path: Path, *lines: dict[str, Any]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
 
-def silver_of(path: Path, *lines: dict[str, Any]) -> list[Silver]:
-    return list(read_silver(written(path, *lines)))
+def write_and_read_silver(path: Path, *lines: dict[str, Any]) -> list[Silver]:
+    return list(read_silver(write_lines(path, *lines)))
 
 
-async def get_sent_prompt(method: str, one: Silver, prompt: str, **settings: Any) -> str:
+async def get_sent_prompt(method: str, silver: Silver, prompt: str, **settings: Any) -> str:
     """The text of a prompt as the graph sends it."""
     model = ScriptedModel().on("filter_sentences", SENTENCE).on("filter_passages", "1").on("answer", "1931")
     context = Context(model=model, **settings)
-    await answer(one["question"], method, context, given=one["passages"], gold_answers=one["answers"])
+    await answer(silver["question"], method, context, given=silver["passages"], gold_answers=silver["answers"])
     return next(request.text for request in model.history if request.prompt == prompt)
 
 
@@ -74,37 +74,37 @@ async def get_sent_prompt(method: str, one: Silver, prompt: str, **settings: Any
 async def test_prompts_are_those_that_the_graph_sends(
     task: Task, method: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    (one,) = silver_of(tmp_path / "silver.jsonl", line())
-    pair = task.pair(one, len(task.passages(one)))
-    assert pair.prompt == await get_sent_prompt(method, one, task.prompt(one), **settings)
-    export(task, [one], tmp_path / "chat.jsonl")
+    (silver,) = write_and_read_silver(tmp_path / "silver.jsonl", make_line())
+    pair = task.pair(silver, len(task.passages(silver)))
+    assert pair.prompt == await get_sent_prompt(method, silver, task.prompt(silver), **settings)
+    export(task, [silver], tmp_path / "chat.jsonl")
     (example,) = (json.loads(text) for text in (tmp_path / "chat.jsonl").read_text(encoding="utf-8").splitlines())
     assert example == {
         "messages": [{"role": "user", "content": pair.prompt}, {"role": "assistant", "content": pair.target}]
     }
 
 
-def test_targets_of_each_task(tmp_path: Path) -> None:
-    both, nothing = silver_of(
-        tmp_path / "silver.jsonl", line(spans=[("p3", SPLIT_SENTENCE), ("p1", SENTENCE)]), line(1, spans=[])
+def test_each_task_has_its_targets(tmp_path: Path) -> None:
+    two_sentences, nothing = write_and_read_silver(
+        tmp_path / "silver.jsonl", make_line(spans=[("p3", SPLIT_SENTENCE), ("p1", SENTENCE)]), make_line(1, spans=[])
     )
     sentences, passages, reader = Task("filter", mode="filco"), Task("filter", mode="psg"), Task("generator")
-    assert sentences.pair(both, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
-    assert sentences.pair(both, 2).target == SENTENCE  # what is not shown cannot be copied
-    assert passages.pair(both, 3).target == "1, 3"
+    assert sentences.pair(two_sentences, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
+    assert sentences.pair(two_sentences, 2).target == SENTENCE  # what is not shown cannot be copied
+    assert passages.pair(two_sentences, 3).target == "1, 3"
     assert {task.pair(nothing, 3).target for task in (sentences, passages)} == {"None"}
-    assert reader.pair(both, 2).target == "1931"
-    assert [passage["text"] for passage in reader.passages(both)] == [SENTENCE, SPLIT_SENTENCE]
+    assert reader.pair(two_sentences, 2).target == "1931"
+    assert [passage["text"] for passage in reader.passages(two_sentences)] == [SENTENCE, SPLIT_SENTENCE]
     assert [passage["text"] for passage in reader.passages(nothing)] == TEXTS[:1]
 
 
 def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:
-    path = written(
+    path = write_lines(
         tmp_path / "silver.jsonl",
-        line(),
-        line(1, spans=[], passages=[]),
-        line(2, answers=[" "]),
-        line(3, measure="cxmi", answers=["", "1931"]),
+        make_line(),
+        make_line(1, spans=[], passages=[]),
+        make_line(2, answers=[" "]),
+        make_line(3, measure="cxmi", answers=["", "1931"]),
     )
     assert [line["id"] for line in read_lines(path, "filter")] == ["q0", "q2", "q3"]
     lines = read_lines(path, "generator")
@@ -113,11 +113,13 @@ def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:
     assert name_measures(lines) == "cxmi+strinc"
     assert len(read_lines(path, "filter", limit=1)) == 1
     with pytest.raises(SetupError, match="holds no question with passages to learn from"):
-        read_lines(written(path, line(spans=[], passages=[])), "filter")
+        read_lines(write_lines(path, make_line(spans=[], passages=[])), "filter")
 
 
 def test_a_generator_learns_the_prompts_of_its_answers(tmp_path: Path) -> None:
-    lines = silver_of(tmp_path / "silver.jsonl", line(), line(1, answer_type="label"), line(2, answer_type="yes_no"))
+    lines = write_and_read_silver(
+        tmp_path / "silver.jsonl", make_line(), make_line(1, answer_type="label"), make_line(2, answer_type="yes_no")
+    )
     task = Task("generator", context="full")
     assert [task.prompt(line) for line in lines] == ["answer", "answer_label", "answer_yes_no"]
     assert task.prompts(lines) == {name: get_version(name) for name in ("answer", "answer_label", "answer_yes_no")}
@@ -130,7 +132,7 @@ def example(number: int, reply: str = "None") -> dict[str, Any]:
 
 
 def test_a_valid_file_has_no_problems(tmp_path: Path) -> None:
-    lines = silver_of(tmp_path / "silver.jsonl", *(line(number) for number in range(12)))
+    lines = write_and_read_silver(tmp_path / "silver.jsonl", *(make_line(number) for number in range(12)))
     assert export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
     report = check(tmp_path / "chat.jsonl")
     assert (report.examples, report.problems, report.notes, report.empty) == (12, [], [], 0)
@@ -150,7 +152,7 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "x"}]},
         {"messages": [{"role": "user", "content": "x" * 400}, {"role": "assistant", "content": "x"}]},
     ]
-    report = check(written(tmp_path / "chat.jsonl", *bad), window=100)
+    report = check(write_lines(tmp_path / "chat.jsonl", *bad), window=100)
     assert report.problems == [
         "line 2: repeats line 1; keep one of them.",
         "line 3: contradicts line 1; keep one of them.",
@@ -163,7 +165,7 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         "line 8: about 135 tokens, more than 100; show fewer passages.",
         "8 examples; a fine-tuning service takes no fewer than 10.",
     ]
-    report = check(written(tmp_path / "chat.jsonl", *(example(number) for number in range(10))))
+    report = check(write_lines(tmp_path / "chat.jsonl", *(example(number) for number in range(10))))
     assert report.problems == []
     assert report.notes == ["10 of 10 replies are None; the model may learn nothing else."]
 
@@ -174,8 +176,8 @@ def run_command(*arguments: str) -> int:
     return int(ended.value.code or 0)
 
 
-def test_the_commands_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    written(Path("silver.jsonl"), *(line(number) for number in range(10)))
+def test_the_commands_write_and_check_training_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(Path("silver.jsonl"), *(make_line(number) for number in range(10)))
     assert run_command("filter", "export", "silver.jsonl", "--out", "filter.jsonl") == 0
     assert "10 examples for a filter in filter.jsonl" in capsys.readouterr().out
     assert (
@@ -194,13 +196,13 @@ def test_the_commands_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is here")
 @pytest.mark.parametrize("command", ["filter", "generator"])
 def test_training_without_its_packages_says_what_to_install(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    written(Path("silver.jsonl"), line())
+    write_lines(Path("silver.jsonl"), make_line())
     assert run_command(command, "train", "silver.jsonl", "--out", "made", "--base", "nowhere") == 2
     output = capsys.readouterr().err
     assert f"Training a {command} needs the package torch" in output
     assert "pip install -e '.[train]'" in output
     assert not Path("made").exists()
-    written(Path("passages.jsonl"), {"id": "p", "text": TEXTS[0]})
+    write_lines(Path("passages.jsonl"), {"id": "p", "text": TEXTS[0]})
     ask = ["ask", "Who?", "--method", "filco", "--passages", "passages.jsonl"]
     assert run_command(*ask, "--set", "context_filter=transformers:made") == 2
     assert "needs the package torch" in capsys.readouterr().err

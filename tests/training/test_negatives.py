@@ -31,7 +31,6 @@ CORPUS = [
 ]
 QUESTION = {"id": "q1", "question": "When was the Lumen Tower finished?", "answers": ["1931"], "gold": ["gold"]}
 CONTEXT = "Reeds grow at the Lumen Tower, and herons nest there, as Ada Brook wrote." + LONG_TEXT
-OTTERS_TEXT = "Otters. " * 30
 READING_EXAMPLES = [
     {
         "id": "r1",
@@ -76,7 +75,7 @@ def mine_by_command(arguments: list[str]) -> dict[str, list[dict[str, str]]]:
         return {line["id"]: line["negatives"] for line in map(json.loads, lines)}
 
 
-def test_wrong_passages_of_the_same_search(files: list[str]) -> None:
+def test_wrong_passages_of_the_same_search_are_found(files: list[str]) -> None:
     mined = mine_by_command(files)
     assert {passage["text"].split(".")[0] for passage in mined["q1"]} == {
         "The Lumen Tower has a lift and was painted in 1950",
@@ -102,7 +101,7 @@ def test_mining_negatives_is_reproducible(files: list[str]) -> None:
 
 
 def test_options_limit_the_negatives_and_their_sources(files: list[str]) -> None:
-    assert [len(found) for found in mine_by_command([*files, "--per-question", "2"]).values()] == [2, 2, 2]
+    assert [len(negatives) for negatives in mine_by_command([*files, "--per-question", "2"]).values()] == [2, 2, 2]
     mined = mine_by_command([*files, "--sources", "set2", "--out", "out.jsonl"])
     assert set(mined) == {"q1", "r3"}
     assert "Reeds" not in json.dumps(mined)  # its source is not among them
@@ -117,7 +116,7 @@ def test_a_draw_is_by_seed_and_in_order() -> None:
     }
     assert ids[1] != ids[2]
     assert all(item == sorted(item) and len(set(item)) == 20 for item in ids.values())
-    assert [asked.id for asked in draw_questions(read_questions(path, 3), 20, 1)] == [f"q{n}" for n in ids[1]]
+    assert [drawn.id for drawn in draw_questions(read_questions(path, 3), 20, 1)] == [f"q{n}" for n in ids[1]]
     assert len(draw_questions(read_questions(path, 3), 500, 1)) == 200
 
 
@@ -142,7 +141,9 @@ def test_invalid_input_is_refused_in_one_sentence(files: list[str], change: list
     assert not list(Path().glob("out*"))
 
 
-def test_the_command_runs(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_negatives_and_refuses_wrong_options(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     main(files)
     assert capsys.readouterr().out == "out.jsonl.gz: 5 negatives for 3 questions\n"
     for arguments in ([*files, "--corpus", "nowhere.jsonl"], [*files, "--limit", "0"], [*files, "--per-question", "x"]):

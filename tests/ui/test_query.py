@@ -14,7 +14,7 @@ from quorum.ui.query import FIXED_SETTINGS, OWN_PARAMETERS, Query, list_form_fie
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-def read(link: str, base: Context | None = None) -> tuple[Query, bool]:
+def read_link(link: str, base: Context | None = None) -> tuple[Query, bool]:
     return parse_link(urlsplit(link).query, base or Context())
 
 
@@ -22,7 +22,7 @@ def read(link: str, base: Context | None = None) -> tuple[Query, bool]:
 def test_a_link_holds_the_values_of_the_form(question: str, collection: str, k: int) -> None:
     settings = {"collection": collection, "k": str(k), "temperature": "0.5", "vote": "staged"}
     query = Query(question, "concat,sure[ranking=lazy]", settings)
-    result, at_once = read(query.link())
+    result, at_once = read_link(query.link())
     stored_settings = {
         name: value for name, value in settings.items() if (name, value) not in (("k", "5"), ("collection", "sample"))
     }
@@ -30,8 +30,8 @@ def test_a_link_holds_the_values_of_the_form(question: str, collection: str, k: 
 
 
 def test_a_link_may_start_its_question() -> None:
-    assert read("/?q=Why%3F&run=1") == (Query("Why?"), True)
-    assert read("/?unknown=word") == (Query(), False)
+    assert read_link("/?q=Why%3F&run=1") == (Query("Why?"), True)
+    assert read_link("/?unknown=word") == (Query(), False)
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,24 @@ def test_the_methods_have_the_settings_and_their_own() -> None:
 
 
 def test_every_setting_is_in_the_form() -> None:
-    shown = {field.name: field for field in list_form_fields(Context(temperature=0.7))}
-    assert set(shown) | {*OWN_PARAMETERS, *FIXED_SETTINGS} == {part.name for part in fields(Context)}
-    assert all(field.about for field in shown.values())
-    assert (shown["temperature"].now, shown["temperature"].most, shown["temperature"].whole) == ("0.7", 2, False)
-    assert (shown["samples"].kind, shown["samples"].least, shown["samples"].whole) == ("number", 1, True)
-    assert (shown["reranker"].kind, shown["reranker"].optional, shown["reranker"].now) == ("choice", True, "")
-    assert shown["retrieve"].kind == "flag"
-    assert (shown["context_window"].kind, shown["context_window"].optional) == ("number", True)
-    assert shown["retriever"].kind == "text"
+    form_fields = {field.name: field for field in list_form_fields(Context(temperature=0.7))}
+    assert set(form_fields) | {*OWN_PARAMETERS, *FIXED_SETTINGS} == {part.name for part in fields(Context)}
+    assert all(field.about for field in form_fields.values())
+    assert (form_fields["temperature"].now, form_fields["temperature"].most, form_fields["temperature"].whole) == (
+        "0.7",
+        2,
+        False,
+    )
+    assert (form_fields["samples"].kind, form_fields["samples"].least, form_fields["samples"].whole) == (
+        "number",
+        1,
+        True,
+    )
+    assert (form_fields["reranker"].kind, form_fields["reranker"].optional, form_fields["reranker"].now) == (
+        "choice",
+        True,
+        "",
+    )
+    assert form_fields["retrieve"].kind == "flag"
+    assert (form_fields["context_window"].kind, form_fields["context_window"].optional) == ("number", True)
+    assert form_fields["retriever"].kind == "text"

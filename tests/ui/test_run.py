@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from method_fixtures import QUESTION
-from openai_server import OpenAIServer, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer
 
 from quorum.cli.main import main
 from quorum.core.context import Context
@@ -36,8 +37,8 @@ async def save_in_folder(run: Run) -> None:
     await asyncio.to_thread(save_run, run, FOLDER)
 
 
-async def asked(methods: str, store: str, **settings: str) -> Run:
-    """A run that has ended."""
+async def ask_and_wait(methods: str, store: str, **settings: str) -> Run:
+    """Ask, and return the run when it has ended."""
     query = Query(QUESTION, methods, settings)
     run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
     assert run.task is not None
@@ -47,7 +48,7 @@ async def asked(methods: str, store: str, **settings: str) -> Run:
 
 async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
-    run = await asked("concat,post_fusion", store)
+    run = await ask_and_wait("concat,post_fusion", store)
     assert [(answer.name, answer.phase, (answer.result or {})["answer"]) for answer in run.answers] == [
         ("concat", "done", "1931"),
         ("post_fusion", "done", "1931"),
@@ -74,17 +75,25 @@ async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAISer
     query = Query(QUESTION, "concat")
     run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
     await asyncio.to_thread(openai_server.wait_for, 1)
-    (one,) = run.answers
-    assert (run.is_running, list_node_states(one)["retrieve"].phase, list_node_states(one)["concat_answer"].phase) == (
+    (run_answer,) = run.answers
+    assert (
+        run.is_running,
+        list_node_states(run_answer)["retrieve"].phase,
+        list_node_states(run_answer)["concat_answer"].phase,
+    ) == (
         True,
         "done",
         "running",
     )
-    version = one.version
+    version = run_answer.version
     openai_server.release()
     assert run.task is not None
     await run.task
-    assert (one.phase, list_node_states(one)["concat_answer"].phase, one.version > version) == ("done", "done", True)
+    assert (run_answer.phase, list_node_states(run_answer)["concat_answer"].phase, run_answer.version > version) == (
+        "done",
+        "done",
+        True,
+    )
 
 
 async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server: OpenAIServer) -> None:
@@ -92,7 +101,7 @@ async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server
     query = Query(QUESTION, "concat,post_fusion")
     run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
     await asyncio.to_thread(openai_server.wait_for, 3)
-    while run.answers[0].phase == "running":  # noqa: ASYNC110  what draws it looks now and then, too
+    while run.answers[0].phase == "running":  # noqa: ASYNC110  the page polls as well
         await asyncio.sleep(0)
     run.stop()
     assert run.task is not None
@@ -105,7 +114,7 @@ async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server
 
 async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: make_error(401, "no such key") if request.body["model"] == "other" else "1931")
-    run = await asked("concat,base[model=openai:other],concat[collection=nowhere]", store)
+    run = await ask_and_wait("concat,base[model=openai:other],concat[collection=nowhere]", store)
     first, denied, missing = run.answers
     assert (first.phase, denied.phase, missing.phase) == ("done", "failed", "failed")
     assert "no such key" in (denied.error or "")
@@ -128,11 +137,11 @@ async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal
     assert "Traceback" in capsys.readouterr().err
 
 
-async def test_a_saved_run_is_a_trace(
+async def test_a_saved_run_is_printed_as_a_trace(
     store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     openai_server.reply(f"1931 {HTML_ATTACK}")
-    run = await asked("concat,post_fusion", store)
+    run = await ask_and_wait("concat,post_fusion", store)
     with pytest.raises(SystemExit) as end:
         await asyncio.to_thread(main, ["trace", str(FOLDER / f"{run.id}.json")])
     assert not end.value.code
@@ -144,15 +153,15 @@ async def test_hidden_passages_are_not_saved(
 ) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     openai_server.reply("1931")
-    run = await asked("concat", store)
-    saved = (FOLDER / f"{run.id}.json").read_text(encoding="utf-8")
-    assert "finished in 1931" not in saved
+    run = await ask_and_wait("concat", store)
+    saved_text = (FOLDER / f"{run.id}.json").read_text(encoding="utf-8")
+    assert "finished in 1931" not in saved_text
     assert "finished in 1931" in json.dumps(run.answers[0].result)
 
 
 async def test_an_unwritable_folder_is_reported(store: str, openai_server: OpenAIServer) -> None:
     FOLDER.write_text("a file")
-    run = await asked("concat", store)
+    run = await ask_and_wait("concat", store)
     assert (run.answers[0].phase, "is not kept" in (run.note or "")) == ("done", True)
 
 
@@ -186,7 +195,7 @@ def test_a_past_run_is_readable_only_by_its_owner() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "shown"),
+    ("message", "expected"),
     [
         ("The folder /srv/data/x.json is bad.", "The folder [a path on the server] is bad."),
         ("No file '/srv/my data/x'; give one.", "No file '[a path on the server]'; give one."),
@@ -195,6 +204,6 @@ def test_a_past_run_is_readable_only_by_its_owner() -> None:
         ("http://host:8000/v1/chat refused it.", "http://host:8000/v1/chat refused it."),
     ],
 )
-def test_a_page_shows_no_path_of_the_server(message: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert describe_error(SetupError(message)) == shown
-    assert capsys.readouterr().err == ("" if message == shown else f"quorum: {message}\n")
+def test_a_page_shows_no_path_of_the_server(message: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert describe_error(SetupError(message)) == expected
+    assert capsys.readouterr().err == ("" if message == expected else f"quorum: {message}\n")

@@ -11,7 +11,7 @@ from quorum.serving.address import listen
 
 
 def get_error_message(capsys: pytest.CaptureFixture[str], *args: str) -> str:
-    """What a command that must fail says."""
+    """The message of a command that must fail."""
     with pytest.raises(SystemExit) as end:
         main(["serve", *args])
     assert end.value.code == 2
@@ -54,10 +54,10 @@ def test_a_taken_port_is_reported() -> None:
     with listen("127.0.0.1", 0) as first:
         with pytest.raises(SetupError, match=r"cannot be served at 127\.0\.0\.1:.*another --port"):
             listen("127.0.0.1", first.getsockname()[1])
-        socket.create_connection(first.getsockname(), 5).close()  # who is told the address may come before it is served
+        socket.create_connection(first.getsockname(), 5).close()  # a client may connect before the server accepts
 
 
-def test_an_ipv6_address_of_this_machine() -> None:
+def test_an_ipv6_address_of_this_machine_is_recognised() -> None:
     if not socket.has_ipv6:
         pytest.skip("no IPv6 here")
     try:

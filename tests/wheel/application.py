@@ -54,5 +54,5 @@ def write_application(folder: Path) -> None:
     (folder / "questions.jsonl").write_text("".join(json.dumps(question) + "\n" for question in QUESTIONS))
     (folder / "script.py").write_text(USER_SCRIPT)
     (folder / "tests" / "test_application.py").write_text(USER_TEST % ([name for name in FOLDERS if name != "tests"],))
-    named = {"dependencies": ["."], "graphs": {"ask": "quorum.graphs.sure:graph"}}
-    (folder / "langgraph.json").write_text(json.dumps(named))
+    langgraph_settings = {"dependencies": ["."], "graphs": {"ask": "quorum.graphs.sure:graph"}}
+    (folder / "langgraph.json").write_text(json.dumps(langgraph_settings))

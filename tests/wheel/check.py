@@ -116,10 +116,10 @@ def check_plugin(application: Path) -> None:
     (notes / "vell.note").write_text(f"Vell\n{PASSAGE['text']}\n", encoding="utf-8")
     with step("the example of a plugin, installed beside it"):
         add_package(ROOT / "examples" / "plugin")
-    named = ["--methods", "concat,shout", "--corpus", "notes", "--retriever", "titles", "--out", "shouted"]
+    options = ["--methods", "concat,shout", "--corpus", "notes", "--retriever", "titles", "--out", "shouted"]
     for expected, *command in (
         ["shout", "quorum", "methods"],
-        ["brevity", "quorum", "eval", "questions.jsonl", *named],
+        ["brevity", "quorum", "eval", "questions.jsonl", *options],
         ["ADA KORN", "quorum", "ask", "Who built the lighthouse of Vell?", "--collection", "vell", "--method", "shout"],
     ):
         with step(" ".join(command)):
@@ -157,10 +157,10 @@ def execute(folder: Path, message: str, command: str, *arguments: str, **environ
     assert message in run.stdout + run.stderr, f"{message!r} is not in\n{run.stdout}{run.stderr}"
 
 
-def make_clean_environment(**more: str) -> dict[str, str]:
+def make_clean_environment(**variables: str) -> dict[str, str]:
     """The environment without the settings of the user who runs the checks."""
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    return environment | QUIET_VARIABLES | more
+    return environment | QUIET_VARIABLES | variables
 
 
 def check_server(application: Path) -> None:

@@ -111,7 +111,7 @@ def test_the_tables_fit_into_100_columns() -> None:
         ((0.00004, -0.00004, 0.1), "+", "0.0 [0.0, +10.0]"),
     ],
 )
-def test_an_interval_in_percent(values: tuple[float, float, float], sign: str, text: str) -> None:
+def test_an_interval_is_written_in_percent(values: tuple[float, float, float], sign: str, text: str) -> None:
     assert format_interval(*values, sign) == text
 
 

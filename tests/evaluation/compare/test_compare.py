@@ -1,38 +1,27 @@
-"""`quorum compare`: estimated, asked once, continued, counted; over a corpus of its own and a loopback server."""
+"""`quorum compare` over a corpus and a loopback server: asked once, continued, counted."""
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from comparison_fixtures import data, make_context, reply_as_reader, run_comparison
-from openai_server import OpenAIServer, Response, make_error
+from comparison_fixtures import corpus, data, make_context, make_estimate, reply_as_reader, run_comparison
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer
 from quorum_command import Quorum
 
-from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.call_bounds import call_bounds, evaluate_formula
 from quorum.evaluation.compare.compare import plan_comparison
-from quorum.evaluation.compare.estimate import Estimate, estimate_seconds
-from quorum.evaluation.compare.prices import Price, Prices
-from quorum.evaluation.run.columns import list_columns, parse_methods
+from quorum.evaluation.run.columns import list_columns
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.watch import SEARCH_SECONDS, Watch
 from quorum.graphs import answer
 
-__all__ = ["data"]
+__all__ = ["corpus", "data"]
+
 
 PRICE_FILE = '["openai:test"]\ninput = 1000\noutput = 2000\ncached = 100\n'
 COMPARED_METHODS = "concat,post_fusion,concat_pf"
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> str:
-    lines = [{"id": f"p{n}", "title": "", "text": f"Thing number {n} was found by person {n}."} for n in range(6)]
-    path = tmp_path / "corpus.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return str(path)
 
 
 @pytest.fixture
@@ -40,12 +29,6 @@ def prices(tmp_path: Path) -> Path:
     path = tmp_path / "prices.toml"
     path.write_text(PRICE_FILE, encoding="utf-8")
     return path
-
-
-async def make_estimate(corpus: str, data: Path, **options: Any) -> Estimate:
-    planned = await plan_comparison(Options(data=data, corpus=corpus, context=make_context(), **options))
-    assert planned.estimate is not None
-    return planned.estimate
 
 
 async def test_a_comparison_runs_from_estimate_to_report(
@@ -72,16 +55,11 @@ async def test_a_comparison_runs_from_estimate_to_report(
     assert decision.spent["models"]["openai:test"]["calls"] == len(openai_server.requests) == 6 * 3
     assert decision.spent["cost"] == pytest.approx(18 * (100 * 1000 + 2 * 2000) / 1e6)
     assert (decision.spent["searches"], decision.spent["searched"]) == (18, 6)
-    written = {path.name for path in decision.scores.folder.iterdir()}
-    assert written >= {"report.html", "report.md", "report.csv", "questions.csv", "details.jsonl", "results.jsonl"}
-    assert written >= {"config.json", "summary.json", "comparison.json", "recommendation.json", "spent.json"}
+    file_names = {path.name for path in decision.scores.folder.iterdir()}
+    assert file_names >= {"report.html", "report.md", "report.csv", "questions.csv", "details.jsonl", "results.jsonl"}
+    assert file_names >= {"config.json", "summary.json", "comparison.json", "recommendation.json", "spent.json"}
     page = (decision.scores.folder / "report.html").read_text(encoding="utf-8")
     assert "Alone, the methods would have made 30 calls; 18 were made, 40% saved" in page
-
-
-async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Path, openai_server: OpenAIServer) -> None:
-    estimated = (await make_estimate(corpus, data, methods="filco")).methods["filco"]
-    assert (estimated.calls, estimated.least, estimated.most, openai_server.requests) == (2, 2, 3, [])
 
 
 async def test_a_repeated_comparison_asks_nothing_and_keeps_its_spending(
@@ -184,16 +162,6 @@ def test_a_folder_is_a_corpus_and_unreadable_files_are_named(
     assert (changed.code, "source.sha256 was" in changed.err) == (2, True)
 
 
-def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
-    run = quorum(
-        "compare", corpus, str(data), "--models", "openai:test", "--k", "1,2", "--dry-run", "--methods", "concat"
-    )
-    assert (run.code, run.err, openai_server.requests) == (0, "", [])
-    assert "concat[k=1]" in run.out
-    assert "In all 6 questions: about 12 calls" in run.out
-    assert not Path("results").exists()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -231,73 +199,6 @@ def test_methods_are_crossed_with_settings_of_several_values() -> None:
     assert {column.context.retriever for column in crossed} == {"bm25"}
     single = list_columns(Options(data=Path(), methods="concat", models=["openai:a"]))
     assert [(column.name, column.context.model) for column in single] == [("concat", "openai:a")]
-
-
-@pytest.mark.parametrize(
-    ("method", "given", "bounds"),
-    [
-        ("concat", {"samples": 3}, (3, 3)),
-        ("concat_pf", {"k": 4}, (1, 5)),
-        ("pf_concat", {"k": 4, "samples": 2}, (10, 10)),
-        ("sure", {"candidates": 3}, (1, 13)),
-        ("self_verification", {}, (5, 60)),
-        ("react", {"max_steps": 4}, (1, 10)),
-        ("self_ask", {"max_steps": 2}, (1, 5)),
-        ("iter_retgen", {"iterations": 3}, (3, 3)),
-        ("blendfilter", {}, (11, 11)),
-    ],
-)
-def test_the_bounds_of_calls_come_from_the_shape(
-    method: str, given: dict[str, Any], bounds: tuple[float, float]
-) -> None:
-    assert call_bounds(parse_methods(method, Context(**given))[0]) == bounds
-
-
-def test_every_method_has_bounds() -> None:
-    assert all(0 < least <= most for least, most in map(call_bounds, parse_methods("all", Context())))
-    assert evaluate_formula("K(K-1)", {"K": 4}) == 12
-
-
-def test_limits_in_a_minute_set_the_estimate_seconds() -> None:
-    assert estimate_seconds(Context(), 100, 1000, concurrency=8) == 25
-    assert estimate_seconds(Context(requests_per_minute=10), 100, 1000, concurrency=8) == 600
-    assert estimate_seconds(Context(tokens_per_minute=100), 100, 1000, concurrency=8) == 600
-
-
-def test_prices_are_found_and_applied(tmp_path: Path) -> None:
-    result = Prices()
-    assert result.of("openai:gpt-4o-mini") == result.of("openai:gpt-4o-mini-2024-07-18") == Price(0.15, 0.60, 0.075)
-    assert result.of("openai:somebody/model") is None
-    assert result.of("embedded") == Price(0, 0, 0)
-    assert Price(1, 10, 0.5).of(1_000_000, 100_000, 500_000) == 0.5 + 0.25 + 1
-    table = tmp_path / "own.json"
-    table.write_text('{"openai:gpt-4o-mini": {"input": 9, "output": 9}}')
-    own = Prices(table)
-    assert own.of("openai:gpt-4o-mini") == Price(9, 9, 9)
-    assert own.of("openai:gpt-4o") is not None
-    usage: Any = {
-        "answer": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
-        "validity": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
-    }
-    hybrid = Context(model="openai:gpt-4o-mini", verifier="openai:gpt-4o")
-    assert result.cost(hybrid, usage) == 0.15 + 2.50
-    assert result.cost(Context(model="openai:x"), usage) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "not a table",
-        '["a:b"]\ninput = 1',
-        '["a:b"]\ninput = "x"\noutput = 1',
-        '["a:b"]\ninput = 1\noutput = 1\nout = 2',
-    ],
-)
-def test_a_broken_price_table_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
-    table = tmp_path / "prices.toml"
-    table.write_text(text)
-    with pytest.raises(SetupError, match="expected a table of models"):
-        Prices(table)
 
 
 def test_ask_withholds_an_answer_that_is_not_sure_enough(

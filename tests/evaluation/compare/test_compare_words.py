@@ -71,21 +71,21 @@ def test_the_nearest_of_many_not_significantly_worse_methods_are_named() -> None
     recommendation, figures = make_recommendation(**shares)
     assert len(recommendation.equals) == 11
     words = recommendation.sentences[1].partition("tell it from")[2]
-    named = re.findall(r"m\d\d", words)
+    method_names = re.findall(r"m\d\d", words)
     quality = {figure.name: figure.quality for figure in figures}
-    assert len(named) == 4
-    assert min(quality[name] for name in named) >= max(
-        quality[name] for name in recommendation.equals if name not in named
+    assert len(method_names) == 4
+    assert min(quality[name] for name in method_names) >= max(
+        quality[name] for name in recommendation.equals if name not in method_names
     )
     assert words.endswith(" and 7 more (see the table).")
 
 
-def test_a_few_are_all_listed() -> None:
+def test_a_few_equal_methods_are_all_listed() -> None:
     assert join_first_names(list("abcde")) == "a, b, c, d and e"
     assert join_first_names(list("abcdef")) == "a, b, c, d and 2 more (see the table)"
 
 
-def test_equal_methods_the_cheaper_one_is_best() -> None:
+def test_of_two_equal_methods_the_cheaper_one_is_best() -> None:
     recommendation, _ = make_recommendation(dear=scores(0.5, 1, calls=5), cheap=scores(0.5, 1))
     assert (recommendation.best, recommendation.equals) == ("cheap", ["dear"])
     assert "dear (no difference)" in recommendation.sentences[1]
@@ -97,9 +97,9 @@ def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None
     assert recommendation.best == "middle"
     assert "middle is best within 2 calls a question" in recommendation.sentences[0]
     assert any(sentence.startswith("Without the limit good would be ahead: 7") for sentence in recommendation.sentences)
-    one, _ = make_recommendation({"calls": 1, "tokens": 101}, **methods)
-    assert one.best == "poor"
-    assert "No other method keeps within the limit." in one.sentences
+    recommendation, _ = make_recommendation({"calls": 1, "tokens": 101}, **methods)
+    assert recommendation.best == "poor"
+    assert "No other method keeps within the limit." in recommendation.sentences
     none, _ = make_recommendation({"seconds": 0.1}, **methods)
     assert none.best is None
     assert none.sentences[0] == "No method keeps within 0.1 seconds (95th percentile) a question."
@@ -121,7 +121,7 @@ def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
     )
 
 
-def test_no_answers_at_all() -> None:
+def test_without_any_answer_no_method_is_recommended() -> None:
     recommendation, _ = make_recommendation(one=scores(0.5, 1, count=5, failed=5))
     assert (recommendation.best, recommendation.sentences[0]) == (None, "No method answered any question.")
 
@@ -155,20 +155,20 @@ def test_the_pareto_front_is_not_dominated(pairs: list[tuple[int, int]]) -> None
     ]
     front = find_pareto_front(figures, "tokens")
 
-    def beaten(one: Figures) -> bool:
+    def is_dominated(figure: Figures) -> bool:
         return any(
-            other.tokens <= one.tokens
-            and other.quality >= one.quality
-            and (other.tokens, other.quality) != (one.tokens, one.quality)
+            other.tokens <= figure.tokens
+            and other.quality >= figure.quality
+            and (other.tokens, other.quality) != (figure.tokens, figure.quality)
             for other in figures
         )
 
-    best = {(figure.tokens, figure.quality) for figure in figures if not beaten(figure)}
+    best = {(figure.tokens, figure.quality) for figure in figures if not is_dominated(figure)}
     assert {(figure.tokens, figure.quality) for figure in figures if figure.name in front} == best
     assert len(front) == len(best)
 
 
-def test_dollars_and_lists_in_words() -> None:
+def test_dollars_and_lists_are_written_in_words() -> None:
     assert [format_dollars(value) for value in (0, 1.234, 0.000412, 0.05, 1234.5)] == [
         "$0",
         "$1.23",

@@ -30,8 +30,8 @@ def test_few_questions_give_no_cross_fitted_score(tmp_path: Path) -> None:
 
 
 def test_a_difference_on_few_questions_has_an_interval_that_holds_there() -> None:
-    few = np.array([1.0] * 6 + [-1.0] * 2 + [0.0] * 40)
-    assert compute_interval(few)[1:] == compute_tango_interval(6, 2, 48)
-    assert compute_interval(few).mean == pytest.approx(4 / 48)
-    many = np.tile(few, 3)
-    assert compute_interval(many) == bootstrap(many)
+    few_differences = np.array([1.0] * 6 + [-1.0] * 2 + [0.0] * 40)
+    assert compute_interval(few_differences)[1:] == compute_tango_interval(6, 2, 48)
+    assert compute_interval(few_differences).mean == pytest.approx(4 / 48)
+    many_differences = np.tile(few_differences, 3)
+    assert compute_interval(many_differences) == bootstrap(many_differences)

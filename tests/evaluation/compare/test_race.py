@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
 from quorum.core.context import Context
@@ -53,10 +54,10 @@ def number_in(request: Request) -> int:
 
 def reader(request: Request) -> Response:
     """Is right as often as SKILL_OF_K says, always on the same questions."""
-    read = request.text.count("Passage ")
+    passage_count = request.text.count("Passage ")
     number = number_in(request)
-    right = random.Random(f"{read}:{number}").random() < SKILL_OF_K[read]
-    usage = {"prompt_tokens": 100 * read, "completion_tokens": 2, "total_tokens": 100 * read + 2}
+    right = random.Random(f"{passage_count}:{number}").random() < SKILL_OF_K[passage_count]
+    usage = {"prompt_tokens": 100 * passage_count, "completion_tokens": 2, "total_tokens": 100 * passage_count + 2}
     return Response(f"person {number}" if right else "unknown", usage=usage)
 
 
@@ -123,8 +124,8 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     """Of the two methods that stay, one is wrong on six questions; the third is always wrong, and dropped."""
 
     def answer(request: Request) -> str:
-        read, number = request.text.count("Passage "), number_in(request)
-        return f"person {number}" if read == 3 or (read == 2 and number % 10) else "unknown"
+        passage_count, number = request.text.count("Passage "), number_in(request)
+        return f"person {number}" if passage_count == 3 or (passage_count == 2 and number % 10) else "unknown"
 
     openai_server.reply(answer)
     whole = await race(data, "whole", mode=None, methods="concat[k=3],concat[k=2],concat")
@@ -154,8 +155,8 @@ async def test_an_interrupted_race_ends_like_an_uninterrupted_one(data: Path, op
 
 
 async def test_a_failed_call_counts_as_the_worst_until_asked_again(data: Path, openai_server: OpenAIServer) -> None:
-    """Where the worst method fails, it might have been right, so that it is dropped later; the same command asks it
-    again, and ends like a race without failures.
+    """The worst method might have been right where its call failed, so it is dropped later. The same command asks these
+    questions again and ends like a race without failures.
     """
     openai_server.reply(reader)
     plain = await race(data, "plain")
@@ -209,8 +210,8 @@ async def test_only_methods_within_the_budget_drop_others(data: Path, openai_ser
 
 
 async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, openai_server: OpenAIServer) -> None:
-    """The estimate thinks that all keep the budget, the server counts far more tokens for the best: the race is decided
-    again without it, and a method that only it was better than is asked what it missed.
+    """By the estimate all methods keep within the budget, but the server counts far more tokens for the best one. The
+    race is decided again without it, and a method that only the best had beaten is asked the questions that it missed.
     """
 
     def costly(request: Request) -> Response:

@@ -24,7 +24,7 @@ def answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> Column
     column_scores = ColumnScores()
     count = right + wrong + unknown
     for place in range(count):
-        number = place * 37 % count  # the kinds of answers come in no order
+        number = place * 37 % count  # so that the kinds of answers are mixed
         em, silent = float(number < right), number >= right + wrong
         row: Any = Row(
             id=f"q{place:04}", method="x", em=em, f1=em, malformed=0, seconds=0.5, error=None, unknown=silent
@@ -79,7 +79,7 @@ def test_on_few_questions_the_interval_of_a_worth_holds_too() -> None:
 
 
 def test_a_race_bets_on_the_worth() -> None:
-    """Bold is right as often, and wrong where cautious says unknown: only with a cost does it go."""
+    """Bold is right as often as cautious, and wrong where cautious says unknown: a cost of wrong answers drops it."""
     dropped = []
     for cost in (0.0, 1.0):
         race = RunningRace(

@@ -28,17 +28,21 @@ def results(tmp_path: Path, openai_server: OpenAIServer) -> Path:
 
 
 def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(results: Path) -> None:
-    read = read_results(results)
-    calibrated = calibrate_methods(read, 0.1, 0.05, "post_fusion")
+    read_back = read_results(results)
+    calibrated = calibrate_methods(read_back, 0.1, 0.05, "post_fusion")
     assert [item.method for item in calibrated] == ["post_fusion"]
     result = calibrated[0].threshold
     assert result is not None
     assert 0.5 < result.value <= 0.7  # from 0.7 on nothing is wrong
     assert result.questions == 240
-    written = make_calibration_file(read, calibrated[0], 0.1, 0.05)
-    assert (written["method"], written["answer_from"], written["confidence"]) == ("post_fusion", result.value, 0.95)
-    assert written["settings"]["k"] == 2
-    assert "answer_type" not in written["settings"]
+    calibration_file = make_calibration_file(read_back, calibrated[0], 0.1, 0.05)
+    assert (calibration_file["method"], calibration_file["answer_from"], calibration_file["confidence"]) == (
+        "post_fusion",
+        result.value,
+        0.95,
+    )
+    assert calibration_file["settings"]["k"] == 2
+    assert "answer_type" not in calibration_file["settings"]
 
 
 def test_several_methods_share_the_error(results: Path) -> None:
@@ -108,9 +112,9 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     assert "was made for post_fusion, not for concat" in wrong.err
     other = quorum(*command, "--k", "3", "--method", "post_fusion", "--calibration", file)
     assert "was made with k=2, and it is 3 now" in other.err
-    both = quorum(*ask_command, "--abstain-below", "0.5")
-    assert both.code == 2
-    assert "Both --abstain-below and a calibration" in both.err
+    refused = quorum(*ask_command, "--abstain-below", "0.5")
+    assert refused.code == 2
+    assert "Both --abstain-below and a calibration" in refused.err
 
 
 async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_server: OpenAIServer) -> None:

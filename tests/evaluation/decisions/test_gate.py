@@ -47,10 +47,13 @@ def test_a_wrong_answer_may_cost_more_than_an_unknown_one(quorum: Quorum, baseli
 
 def test_different_data_and_too_few_questions_are_refused(quorum: Quorum, baseline: Path, tmp_path: Path) -> None:
     other = write_results(tmp_path / "other", {"concat": 0.6}, questions=300, source={"passages": "corpus"})
-    few = write_results(tmp_path / "few", {"concat": 0.6}, questions=40)
+    small_run = write_results(tmp_path / "few", {"concat": 0.6}, questions=40)
     for arguments, message in (
         ([str(baseline), str(other), "--margin", "0.03"], "are results of different data"),
-        ([str(few), str(few), "--margin", "0.03"], "40 questions are too few for a margin of 0.03: 100 are the least"),
+        (
+            [str(small_run), str(small_run), "--margin", "0.03"],
+            "40 questions are too few for a margin of 0.03: 100 are the least",
+        ),
         ([str(baseline), str(baseline), "--margin", "0"], "--margin 0 does not fit"),
         ([str(baseline), str(tmp_path), "--margin", "0.03"], "holds no results"),
         ([str(baseline), str(baseline), "--margin", "0.03", "--wrong-cost", "-1"], "--wrong-cost -1 does not fit"),

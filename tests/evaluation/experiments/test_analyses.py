@@ -1,11 +1,12 @@
-"""What experiments work out: the best of several attempts, splits, spreads, and a judge's preference."""
+"""The analyses of experiments: the best of several attempts, splits, spreads, and a judge's preference."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, make_error
+from openai_bodies import make_error
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.evaluation.experiments.analyses import best_of_runs, find_shared_name, split_by_top, spread_of_draws
@@ -24,7 +25,7 @@ def scores(**measures: list[float | None]) -> ColumnScores:
     return column_scores
 
 
-def test_the_best_of_the_attempts_at_each_question() -> None:
+def test_the_best_attempt_at_each_question_counts() -> None:
     runs = {
         "cot[top_p=0]": scores(em=[1, 0, 0, 0], f1=[1, 0.5, 0, 0]),
         "cot[top_p=0.5]": scores(em=[0, 0, 0, None], f1=[0.2, 0.25, 0, None]),
@@ -39,16 +40,16 @@ def test_the_best_of_the_attempts_at_each_question() -> None:
 
 
 def test_a_judges_word_is_a_measure_of_experiments_too() -> None:
-    one, other = scores(em=[0, 0], answer_on_top=[1, 0]), scores(em=[0, 0])
-    one.judge({"q0": 1, "q1": 0}, {})
-    other.judge({"q0": 0, "q1": 1}, {})
-    runs = {"cot[seed=1]": one, "cot[seed=2]": other}
+    judged, unjudged = scores(em=[0, 0], answer_on_top=[1, 0]), scores(em=[0, 0])
+    judged.judge({"q0": 1, "q1": 0}, {})
+    unjudged.judge({"q0": 0, "q1": 1}, {})
+    runs = {"cot[seed=1]": judged, "cot[seed=2]": unjudged}
     assert best_of_runs(runs, [list(runs)], ("em", "judged"))[0]["rows"][0]["judged"].mean == 1
     assert split_by_top(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged pos"] == 1
     assert spread_of_draws(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged"] == 0.5
 
 
-def test_results_split_by_the_top_passage_of_the_unfiltered_run() -> None:
+def test_results_are_split_by_the_top_passage_of_the_unfiltered_run() -> None:
     runs = {
         "full": scores(em=[1, 0, 0, 1], f1=[1, 0, 0, 1], answer_on_top=[1, 1, 0, None], context_tokens=[100] * 4),
         "filco": scores(em=[1, 1, 1, 0], f1=[1, 1, 1, 0], answer_on_top=[0, 0, 1, 1], context_tokens=[20, 40, 0, 40]),
@@ -65,7 +66,7 @@ def test_a_split_without_context_or_answers_says_nothing() -> None:
     ]
 
 
-def test_the_spread_over_draws() -> None:
+def test_the_spread_over_draws_is_computed() -> None:
     runs = {
         "base": scores(em=[1, 0]),
         "base[shots=1;draw=0]": scores(em=[1, 0]),
@@ -80,7 +81,7 @@ def test_the_spread_over_draws() -> None:
     ]
 
 
-def test_runs_share_a_name() -> None:
+def test_runs_of_one_method_share_a_name() -> None:
     assert find_shared_name(["cot[k=3;top_p=0]", "cot[k=3;top_p=1]"]) == "cot[k=3]"
     assert find_shared_name(["cot", "cot[k=3]"]) == "cot"
 
@@ -96,7 +97,7 @@ def test_runs_share_a_name() -> None:
         ([None, 1], "other"),
     ],
 )
-def test_both_orders_count(preferred: list[int | None], outcome: str) -> None:
+def test_both_orders_of_a_pair_count(preferred: list[int | None], outcome: str) -> None:
     assert decide_outcome(preferred) == outcome
 
 

@@ -63,7 +63,7 @@ REPLY_AFTER = {  # the last words of a prompt -> what the model says besides the
 
 
 def reply(request: Request) -> str:
-    """The town, if a passage tells it; the form that the prompt asks for, if it asks for another."""
+    """Reply with the town if a passage tells it, or in another form if the prompt asks for one."""
     text = request.text
     asked_river = text[text.rindex("lies on the") :].split("?")[0] if "lies on the" in text else ""
     town = next(
@@ -115,7 +115,7 @@ def run(
         "".join(f'["openai:{name}"]\ninput = 10.0\noutput = 10.0\n' for name in ("test", "small")), encoding="utf-8"
     )
 
-    def command(name: str, *more: str) -> tuple[int, str, str]:
+    def command(name: str, *extra_options: str) -> tuple[int, str, str]:
         options = [item.format(pool=pool, prices=prices) for item in OPTIONS.get(name, ())]
         common = [
             "--model",
@@ -126,7 +126,7 @@ def run(
             "attempts=3",
         ]  # a busy machine loses a connection at times
         try:
-            main(["experiment", name, str(questions), *common, *options, *more])
+            main(["experiment", name, str(questions), *common, *options, *extra_options])
             code: Any = 0
         except SystemExit as exit_:
             code = exit_.code or 0
@@ -183,7 +183,7 @@ def check_analysis(experiment: Experiment, folder: Path) -> None:
     for analysis in experiment.analyses:
         rows = find_panel(panels, TITLES[analysis].partition("{n}")[2] or TITLES[analysis])["rows"]
         assert rows
-        if analysis != "people":  # who have not chosen yet
+        if analysis != "people":  # nobody has chosen yet
             assert all(row[COLUMN[analysis]] is not None for row in rows), analysis
 
 
@@ -200,7 +200,9 @@ def test_every_analysis_is_printed(analysis: str, run: Callable[..., tuple[int, 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*EXPERIMENTS, *OWN_ALIASES])
-def test_it_runs_from_data_to_its_analysis(name: str, run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+def test_every_experiment_runs_from_data_to_its_analysis(
+    name: str, run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
     check_run(name, 10, run(name), tmp_path / "out")
 
 
@@ -235,7 +237,7 @@ def test_the_papers_figures_stand_beside_ours(run: Callable[..., tuple[int, str,
     assert "30.8" in other
 
 
-def test_counts_stand_as_means(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+def test_counts_of_calls_are_reported_as_means(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     assert run("post-fusion-figure-3", "--methods", "concat,post_fusion", "--k", "4")[0] == 0
     panels = json.loads((tmp_path / "out/analysis.json").read_text())
     assert [row["ours"] for row in find_panel(panels, "Calls: ours")["rows"]] == ["1.0", "4.0"]
@@ -286,7 +288,9 @@ def test_a_variant_has_its_own_filter_and_generator(
         ("psg[filter=bert]", "names no filter"),
     ],
 )
-def test_a_variant_that_does_not_fit(run: Callable[..., tuple[int, str, str]], text: str, message: str) -> None:
+def test_a_variant_that_does_not_fit_is_refused(
+    run: Callable[..., tuple[int, str, str]], text: str, message: str
+) -> None:
     code, out, err = run("filco-table-3", "--variant", text)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
@@ -326,7 +330,7 @@ def mark(sheet: Path, lines: list[dict[str, str]]) -> None:
         writer.writerows(lines)
 
 
-def test_the_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_of_experiments_is_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     with suppress(SystemExit):
         main(["experiment", "--json"])
     experiments = {item["name"]: item for item in json.loads(capsys.readouterr().out)}

@@ -121,10 +121,12 @@ def test_drawing_demonstrations_is_reproducible_and_avoids_the_questions(data: P
         drawn_sets.append({label: read_examples(file) for label, file in files})
     assert drawn_sets[0] == drawn_sets[1]
     assert list(drawn_sets[0]) == [f"shots={size};draw={draw}" for size in (1, 5) for draw in range(3)]
-    assert [len(found) for found in drawn_sets[0].values()] == [1, 1, 1, 5, 5, 5]
+    assert [len(demonstrations) for demonstrations in drawn_sets[0].values()] == [1, 1, 1, 5, 5, 5]
     assert drawn_sets[0]["shots=5;draw=1"][:1] == drawn_sets[0]["shots=1;draw=1"]
-    assert all("RHINE" not in example["question"] for found in drawn_sets[0].values() for example in found)
-    assert len({found[0]["question"] for found in drawn_sets[0].values()}) > 1
+    assert all(
+        "RHINE" not in example["question"] for demonstrations in drawn_sets[0].values() for example in demonstrations
+    )
+    assert len({demonstrations[0]["question"] for demonstrations in drawn_sets[0].values()}) > 1
 
 
 def test_too_few_demonstrations_are_refused(data: Path, tmp_path: Path) -> None:
@@ -226,7 +228,7 @@ def test_the_list_has_a_line_for_each_experiment(quorum: Callable[..., tuple[int
     assert max(map(len, lines)) <= 100
 
 
-def test_an_experiment_from_the_command_line(
+def test_an_experiment_runs_and_continues_from_the_command_line(
     quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(answer_or_rank)
@@ -238,8 +240,8 @@ def test_an_experiment_from_the_command_line(
     best = ["concat", "3", "100.0", "[100.0,", "100.0]", "100.0", "[100.0,", "100.0]"]
     assert best in [line.split() for line in out.splitlines()]
     assert "made 9 calls now" in err
-    sent = {(request.body["temperature"], request.body.get("top_p")) for request in openai_server.chats()}
-    assert sent == {(0, None), (1, 0.5), (1, None)}
+    sampling_settings = {(request.body["temperature"], request.body.get("top_p")) for request in openai_server.chats()}
+    assert sampling_settings == {(0, None), (1, 0.5), (1, None)}
     analysis = json.loads(Path("o/analysis.json").read_text())
     assert analysis[0]["rows"] == [{"method": "concat", "n": 3, "EM": [1, 1, 1], "F1": [1, 1, 1]}]
     _, again, err = quorum(*command)
@@ -260,7 +262,7 @@ def test_an_experiment_from_the_command_line(
         (("queries", "missing.jsonl", "--beside", "NQ"), "has no figures of the paper for 'NQ'; it has: HotpotQA."),
     ],
 )
-def test_a_mistake_gets_one_sentence(
+def test_a_mistake_is_refused_in_one_sentence(
     quorum: Callable[..., tuple[int, str, str]], args: tuple[str, ...], message: str
 ) -> None:
     code, out, err = quorum("experiment", *args)
@@ -268,11 +270,11 @@ def test_a_mistake_gets_one_sentence(
     assert message in err
 
 
-def test_one_experiment_as_json(quorum: Callable[..., tuple[int, str, str]]) -> None:
+def test_one_experiment_is_printed_as_json(quorum: Callable[..., tuple[int, str, str]]) -> None:
     code, out, _ = quorum("experiment", "few_shot", "--json")
-    shown = json.loads(out)
-    assert (code, shown["name"], shown["aliases"]) == (0, "sure-table-9", ["few_shot"])
-    assert shown["figures"][0]["values"]["base"] == [29.4, 41.7]
+    experiment = json.loads(out)
+    assert (code, experiment["name"], experiment["aliases"]) == (0, "sure-table-9", ["few_shot"])
+    assert experiment["figures"][0]["values"]["base"] == [29.4, 41.7]
 
 
 def test_a_run_as_json_says_what_the_screen_says(
@@ -281,11 +283,11 @@ def test_a_run_as_json_says_what_the_screen_says(
     openai_server.reply(answer_or_rank)
     command = ("experiment", "sure-table-2", str(data), "--methods", "base", "--model", "openai:test", "--out", "o")
     code, out, _ = quorum(*command, "--json")
-    shown = json.loads(out)
-    assert (code, shown["source"], shown["summary"]["base"]["em"]) == (0, "SuRe, table 2", 1)
+    printed = json.loads(out)
+    assert (code, printed["source"], printed["summary"]["base"]["em"]) == (0, "SuRe, table 2", 1)
     no_search_note = (
         "nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions"
     )
-    assert shown["changes"] == [no_search_note, "methods base"]
-    assert shown["analysis"] == json.loads(Path("o/analysis.json").read_text())
+    assert printed["changes"] == [no_search_note, "methods base"]
+    assert printed["analysis"] == json.loads(Path("o/analysis.json").read_text())
     assert no_search_note in " ".join(quorum(*command)[1].split())

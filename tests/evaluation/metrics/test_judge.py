@@ -1,4 +1,4 @@
-"""Judged accuracy: what is asked, what is not, what is unscored; its calls apart; a repeated command continues."""
+"""Accuracy by a judge: which answers it judges, what stays unscored, how its calls count, how a run continues."""
 
 import csv
 import json
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, make_error
+from openai_bodies import make_error
+from openai_server import OpenAIServer, Request
 
 from quorum.cli.main import main
 from quorum.core.context import Context
@@ -44,7 +45,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def reply_by_model(request: Request, verdicts: dict[str, Any] | None = None) -> Any:
-    """What the methods' model says, and what the judge says."""
+    """Reply as the methods' model or as the judge."""
     river = next(river for river in TOWNS_OF_RIVER if f"the {river}?" in request.text)
     if request.body["model"].startswith("judge"):
         return (verdicts or {"Rhine": "Correct", "Danube": "Incorrect."})[river]
@@ -55,9 +56,9 @@ def list_judge_requests(server: OpenAIServer) -> list[Request]:
     return [request for request in server.chats() if request.body["model"].startswith("judge")]
 
 
-async def run(data: Path, methods: str = "concat", judge: str | None = "openai:judge", **given: Any) -> Scores:
-    context = given.pop("context", CONTEXT)
-    options = Options(data=data, out=data.parent / "out", methods=methods, context=context, judge=judge, **given)
+async def run(data: Path, methods: str = "concat", judge: str | None = "openai:judge", **fields: Any) -> Scores:
+    context = fields.pop("context", CONTEXT)
+    options = Options(data=data, out=data.parent / "out", methods=methods, context=context, judge=judge, **fields)
     return await evaluate(options)
 
 
@@ -92,7 +93,7 @@ def make_options(data: Path, context: Context = CONTEXT, **options: Any) -> Opti
         ("", None),
     ],
 )
-def test_verdicts(reply: str, value: bool | None) -> None:
+def test_a_verdict_of_the_judge_is_read(reply: str, value: bool | None) -> None:
     parsed = parse_correctness(reply)
     assert (None if parsed.malformed else parsed.value) is value
     assert not (parsed.malformed and parsed.value)
@@ -190,8 +191,10 @@ async def test_the_embedded_reader_judges_nothing(data: Path, openai_server: Ope
     assert not (data.parent / "out").exists()
 
 
-async def test_a_comparison_with_a_judge(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
-    """Its calls have a part of spent.json of their own, its word a column in every table."""
+async def test_a_comparison_with_a_judge_reports_its_verdicts_and_spending(
+    data: Path, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    """spent.json counts the judge's calls apart, and every table has a column for its verdicts."""
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n["openai:judge"]\ninput = 1.0\noutput = 1.0\n')
     openai_server.reply(reply_by_model)
@@ -265,7 +268,7 @@ def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, 
     return command
 
 
-def test_eval_with_a_judge(
+def test_eval_prints_the_judges_figures(
     quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(

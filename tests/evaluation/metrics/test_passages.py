@@ -51,13 +51,13 @@ def reference(gold: str = "", *answers: str) -> Reference:
 def test_the_final_passages_against_the_gold_ones(
     final: str, gold: str, expected: tuple[float | None, float | None, float | None]
 ) -> None:
-    given_ = result(final), reference(gold)
-    assert (recall(*given_), precision(*given_), s_precision(*given_)) == expected
+    arguments = result(final), reference(gold)
+    assert (recall(*arguments), precision(*arguments), s_precision(*arguments)) == expected
 
 
 def test_measures_before_the_filter_use_all_passages() -> None:
-    given_ = result("a", before="abcd"), reference("ab")
-    assert (recall_before(*given_), precision_before(*given_), s_precision_before(*given_)) == (1, 0.5, 0)
+    arguments = result("a", before="abcd"), reference("ab")
+    assert (recall_before(*arguments), precision_before(*arguments), s_precision_before(*arguments)) == (1, 0.5, 0)
     none = result("ab"), reference("ab")
     assert (recall_before(*none), precision_before(*none), s_precision_before(*none)) == (None, None, None)
 
@@ -80,11 +80,11 @@ def passages(*texts: str) -> Result:
 
 
 def test_passages_that_contain_the_answer_are_counted() -> None:
-    read = passages("It must be here.", "Paris, in the US.")
-    assert answer_in_passages(read, reference("", "US")) is True
-    assert answer_on_top(read, reference("", "US")) is False
-    assert answer_on_top(read, reference("", "US", "here")) is True
-    assert answer_in_passages(read, reference()) is None
+    scored = passages("It must be here.", "Paris, in the US.")
+    assert answer_in_passages(scored, reference("", "US")) is True
+    assert answer_on_top(scored, reference("", "US")) is False
+    assert answer_on_top(scored, reference("", "US", "here")) is True
+    assert answer_in_passages(scored, reference()) is None
     assert answer_on_top(passages(), reference("", "US")) is False
 
 
@@ -110,20 +110,20 @@ def test_an_empty_context_has_precision_zero_where_a_filter_emptied_it() -> None
 
 @pytest.mark.parametrize("task", ["label", "yes_no", "dialogue", "long"])
 def test_answers_that_stand_in_no_passage_are_supported_by_gold_passages(task: Any) -> None:
-    read, reference = passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
-    assert (answer_on_top(read, reference), supported(read, reference)) == (False, True)
-    assert supported(read, Reference(answers=["SUPPORTS"], gold=[], task=task)) is None
+    scored, reference = passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
+    assert (answer_on_top(scored, reference), supported(scored, reference)) == (False, True)
+    assert supported(scored, Reference(answers=["SUPPORTS"], gold=[], task=task)) is None
 
 
 def test_a_gold_article_counts_once_whichever_of_its_paragraphs_is_read() -> None:
     reference = Reference(answers=["x"], gold=["12:4"], articles=[["12", "Basel"], ["7", "Rhine"]])
     ids = [("12:1", "?"), ("12:2", "?"), ("90", "Rhine"), ("8:1", "Thames")]
-    read = result("")
-    read["passages"] = [Passage(id=id_, title=title, text="") for id_, title in ids]
-    assert (recall(read, reference), precision(read, reference), s_precision(read, reference)) == (1, 2 / 3, 0)
-    assert (hit_at_1(read, reference), reciprocal_rank(read, reference)) == (1, 1)
-    read["retrieved"] = ["8:1", "7:9"]
-    assert (recall_before(read, reference), reciprocal_rank(read, reference)) == (0.5, 0.5)
+    scored = result("")
+    scored["passages"] = [Passage(id=id_, title=title, text="") for id_, title in ids]
+    assert (recall(scored, reference), precision(scored, reference), s_precision(scored, reference)) == (1, 2 / 3, 0)
+    assert (hit_at_1(scored, reference), reciprocal_rank(scored, reference)) == (1, 1)
+    scored["retrieved"] = ["8:1", "7:9"]
+    assert (recall_before(scored, reference), reciprocal_rank(scored, reference)) == (0.5, 0.5)
 
 
 IDS = st.text("abcdef", max_size=6)
@@ -131,10 +131,10 @@ IDS = st.text("abcdef", max_size=6)
 
 @given(final=IDS, before=IDS, gold=IDS)
 def test_measures_agree_with_one_another(final: str, before: str, gold: str) -> None:
-    given_ = result(final, before), reference(gold)
-    values = [scorer(*given_) for scorer in (recall, precision, s_precision, recall_before, precision_before)]
+    arguments = result(final, before), reference(gold)
+    values = [scorer(*arguments) for scorer in (recall, precision, s_precision, recall_before, precision_before)]
     assert all((value is None) == (not gold) and 0 <= (value or 0) <= 1 for value in values)
-    if gold and s_precision(*given_):
-        assert recall(*given_) == precision(*given_) == 1
+    if gold and s_precision(*arguments):
+        assert recall(*arguments) == precision(*arguments) == 1
     if gold:
-        assert (hit_at_1(*given_) or 0) <= (reciprocal_rank(*given_) or 0)
+        assert (hit_at_1(*arguments) or 0) <= (reciprocal_rank(*arguments) or 0)

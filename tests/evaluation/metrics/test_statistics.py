@@ -61,11 +61,11 @@ def test_many_distinct_values_are_drawn_in_parts() -> None:
 
 @pytest.mark.parametrize(("only_one", "only_other"), [(0, 0), (1, 0), (3, 9), (20, 41), (700, 800), (5, 5)])
 def test_mcnemar_is_that_of_statsmodels(only_one: int, only_other: int) -> None:
-    one = np.concatenate([np.ones(only_one + 4), np.zeros(only_other + 2)])
-    other = np.concatenate([np.zeros(only_one), np.ones(4 + only_other), np.zeros(2)])
+    first_scores = np.concatenate([np.ones(only_one + 4), np.zeros(only_other + 2)])
+    second_scores = np.concatenate([np.zeros(only_one), np.ones(4 + only_other), np.zeros(2)])
     expected = reference_mcnemar([[4, only_one], [only_other, 2]], exact=True).pvalue
-    assert mcnemar(one, other) == pytest.approx(min(1, expected))
-    assert mcnemar(other, one) == mcnemar(one, other)
+    assert mcnemar(first_scores, second_scores) == pytest.approx(min(1, expected))
+    assert mcnemar(second_scores, first_scores) == mcnemar(first_scores, second_scores)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9])

@@ -35,7 +35,7 @@ def test_equal_confidence_is_one_step_and_worth_its_mean() -> None:
     assert calibration.area == calibration.chance == 0.5
 
 
-def test_calibrated_and_overconfident() -> None:
+def test_the_calibration_error_tells_calibrated_from_overconfident() -> None:
     calibrated = compute_calibration([0.75] * 4 + [0.25] * 4, [1, 1, 1, 0, 1, 0, 0, 0])
     overconfident = compute_calibration([1.0] * 4, [0, 0, 1, 0])
     assert calibrated is not None

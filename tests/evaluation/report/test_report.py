@@ -116,7 +116,7 @@ def test_the_recommendation_comes_first_and_errors_are_reported(page: Path) -> N
     assert text.count("<svg") == 4  # two charts, for a broad screen and a narrow one
 
 
-def test_markdown_and_csv(page: Path) -> None:
+def test_the_markdown_and_csv_files_hold_the_figures(page: Path) -> None:
     folder = page.parent
     markdown = (folder / "report.md").read_text(encoding="utf-8")
     assert markdown.startswith("# Which method is worth its cost\n")
@@ -151,8 +151,8 @@ def test_methods_that_do_not_serve_the_questions_are_named_with_the_reason(tmp_p
 
 
 def test_the_same_comparison_makes_the_same_page(tmp_path: Path) -> None:
-    one, other = make_report(tmp_path / "a", 30), make_report(tmp_path / "b", 30)
-    assert one.read_bytes() == other.read_bytes()
+    first_page, second_page = make_report(tmp_path / "a", 30), make_report(tmp_path / "b", 30)
+    assert first_page.read_bytes() == second_page.read_bytes()
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\t=1"])
@@ -162,7 +162,7 @@ def test_a_spreadsheet_executes_no_formula(text: str) -> None:
     assert escape_cell(-1.5) == -1.5
 
 
-def test_texts_in_markdown_and_scripts() -> None:
+def test_texts_are_escaped_in_markdown_and_scripts() -> None:
     assert escape_markdown("a_b *c* <d> [e](f) | `g`\n\nh") == r"a\_b \*c\* &lt;d&gt; \[e\](f) \| \`g\` h"
     result: Any = ["</script><!--", "\u2028 &", "\ud800"]
     text = escape_script_json(result)

@@ -43,9 +43,9 @@ def corpus(tmp_path: Path) -> Path:
 
 
 async def run(
-    data: Path, out: str, methods: str = "concat,pruning", progress: Progress = ignore_progress, **given: Any
+    data: Path, out: str, methods: str = "concat,pruning", progress: Progress = ignore_progress, **fields: Any
 ) -> Scores:
-    options = Options(data=data, out=data.parent / out, methods=methods, context=Context(**CONTEXT), **given)
+    options = Options(data=data, out=data.parent / out, methods=methods, context=Context(**CONTEXT), **fields)
     return await evaluate(options, progress=progress)
 
 
@@ -79,8 +79,8 @@ async def test_the_pool_holds_the_passages_of_all_questions(data: Path, openai_s
 async def test_a_named_collection_is_searched_instead_of_the_given_passages(
     data: Path, corpus: Path, openai_server: OpenAIServer
 ) -> None:
-    given = await run(data, "given", corpus=None)
-    assert all(river not in result for river, result in passages(given).items())
+    over_given_passages = await run(data, "given", corpus=None)
+    assert all(river not in result for river, result in passages(over_given_passages).items())
     await run(data, "corpus", corpus=str(corpus))
     report = await run(data, "out", collection=list_collections()[0])
     assert all(river in result for river, result in passages(report).items())

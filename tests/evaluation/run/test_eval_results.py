@@ -13,11 +13,11 @@ from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.results import Results
 
 
-def row(id_: str, method: str = "concat", **given: Any) -> Row:
+def row(id_: str, method: str = "concat", **fields: Any) -> Row:
     """An answered row; `error` makes it a failed one."""
     measures = {"em": 1.0, "f1": 1.0, "unknown": False, "not_majority": None, "gold_in_pool": None, "calls": 1}
     counts = {"input_tokens": 10, "output_tokens": 2, "malformed": 0, "error": None}
-    row_values: Any = {"id": id_, "method": method, **measures, **counts, **given}
+    row_values: Any = {"id": id_, "method": method, **measures, **counts, **fields}
     return row_values
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from openai_server import OpenAIServer, Request, Response, make_error
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -63,10 +64,14 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 
 async def run(
-    data: Path, methods: str = "concat,concat_pf", out: str = "out", progress: Progress = ignore_progress, **given: Any
+    data: Path,
+    methods: str = "concat,concat_pf",
+    out: str = "out",
+    progress: Progress = ignore_progress,
+    **options: Any,
 ) -> Scores:
     runs = parse_methods(methods, Context(**CONTEXT))
-    return await evaluate(Options(data=data, out=data.parent / out, **given), runs, progress=progress)
+    return await evaluate(Options(data=data, out=data.parent / out, **options), runs, progress=progress)
 
 
 async def test_the_folder_holds_configuration_and_results(data: Path, openai_server: OpenAIServer) -> None:
@@ -209,7 +214,7 @@ async def test_a_cancelled_evaluation_leaves_no_half_written_row(data: Path, ope
 
 
 def summary(folder: Path) -> dict[str, dict[str, Any]]:
-    """All but the time it took."""
+    """The summary without its times."""
     content = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     return {name: {key: row[key] for key in row if not key.startswith("seconds")} for name, row in content.items()}
 
@@ -232,7 +237,7 @@ def command(data: Path, out: Path) -> list[str]:
 
 
 def hear_ctrl_c() -> None:
-    """Shells start what runs in the background deaf to Ctrl-C, and its children inherit that."""
+    """A shell lets background processes ignore Ctrl-C, and their children inherit that; hear it again."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -280,17 +285,17 @@ def test_all_takes_settings_too() -> None:
     assert {run.context.k for run in runs[:-1]} == {3}
 
 
-def settings_of(data: Path, methods: str, **given: Any) -> dict[str, Any]:
-    """What config.json says of the only method, over given passages."""
-    runs = parse_methods(methods, Context(**CONTEXT | given))
+def read_settings(data: Path, methods: str, **options: Any) -> dict[str, Any]:
+    """The settings of the only method as config.json holds them, over given passages."""
+    runs = parse_methods(methods, Context(**CONTEXT | options))
     dataset = make_config(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
     return dict(next(iter(dataset.values())))
 
 
 def test_given_passages_are_weighed_and_ordered_by_the_embeddings(data: Path) -> None:
-    one, other = (settings_of(data, "replug", embeddings=f"openai:{name}") for name in ("one", "other"))
-    assert (one["embeddings"], other["embeddings"]) == ("openai:one", "openai:other")
-    assert settings_of(data, "replug", retriever="bm25") == settings_of(data, "replug", retriever="chroma")
+    settings, other_settings = (read_settings(data, "replug", embeddings=f"openai:{name}") for name in ("one", "other"))
+    assert (settings["embeddings"], other_settings["embeddings"]) == ("openai:one", "openai:other")
+    assert read_settings(data, "replug", retriever="bm25") == read_settings(data, "replug", retriever="chroma")
 
 
 def test_a_retrained_filter_is_another_configuration(data: Path, tmp_path: Path) -> None:
@@ -301,9 +306,9 @@ def test_a_retrained_filter_is_another_configuration(data: Path, tmp_path: Path)
         (folder_path / "sentences.json").write_text(text)
         (folder_path / "config.json").write_text(text)
         kinds = (f"embedded:{folder_path}", f"transformers:{folder_path}", f"llm:transformers:{folder_path}")
-        observed.append([settings_of(data, "filco", context_filter=kind)["context_filter"] for kind in kinds])
+        observed.append([read_settings(data, "filco", context_filter=kind)["context_filter"] for kind in kinds])
     assert all(before != after for before, after in zip(*observed, strict=True))
-    assert settings_of(data, "filco", context_filter="llm:openai:ft:own")["context_filter"]["model"] == "ft:own"
-    assert [settings_of(data, "filco", context_filter=kind)["context_filter"] for kind in (None, "llm", "odd")] == [
+    assert read_settings(data, "filco", context_filter="llm:openai:ft:own")["context_filter"]["model"] == "ft:own"
+    assert [read_settings(data, "filco", context_filter=kind)["context_filter"] for kind in (None, "llm", "odd")] == [
         *(None, "llm", "odd")
     ]

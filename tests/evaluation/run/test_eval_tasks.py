@@ -87,8 +87,8 @@ def test_an_unknown_task_is_refused(tmp_path: Path) -> None:
         read_data(data)
 
 
-async def run(data: Path, methods: str = "concat", **given: Any) -> tuple[Scores, list[dict[str, Any]]]:
-    report = await evaluate(Options(data=data, out=data.parent / "out", **given), parse_methods(methods, CONTEXT))
+async def run(data: Path, methods: str = "concat", **options: Any) -> tuple[Scores, list[dict[str, Any]]]:
+    report = await evaluate(Options(data=data, out=data.parent / "out", **options), parse_methods(methods, CONTEXT))
     lines = (report.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
     return report, [json.loads(line) for line in lines]
 
@@ -107,15 +107,15 @@ async def test_the_task_chooses_the_prompt_and_the_measure(tmp_path: Path, opena
     assert "task" not in json.loads((report.folder / "config.json").read_text())
 
 
-@pytest.mark.parametrize(("methods", "given"), [("concat[answer_type=short]", {}), ("concat", {"task": "short"})])
+@pytest.mark.parametrize(("methods", "options"), [("concat[answer_type=short]", {}), ("concat", {"task": "short"})])
 async def test_the_task_option_overrides_the_data(
-    tmp_path: Path, openai_server: OpenAIServer, methods: str, given: dict[str, str]
+    tmp_path: Path, openai_server: OpenAIServer, methods: str, options: dict[str, str]
 ) -> None:
     openai_server.reply("yes")
-    report, rows = await run(write(tmp_path / "d.jsonl", {"answers": ["yes"]}), methods, **given)
+    report, rows = await run(write(tmp_path / "d.jsonl", {"answers": ["yes"]}), methods, **options)
     assert [(row["task"], row["accuracy"], row["em"]) for row in rows] == [("short", None, 1)]
     assert report.measures == ("em", "f1")
-    assert json.loads((report.folder / "config.json").read_text()).get("task") == given.get("task")
+    assert json.loads((report.folder / "config.json").read_text()).get("task") == options.get("task")
 
 
 async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_server: OpenAIServer) -> None:

@@ -1,4 +1,4 @@
-"""Gold passages among those found: which they are, where they are put, what is left out; what the model knows alone."""
+"""Gold passages among the retrieved ones: which and where they are; and questions that the model knows by itself."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,8 @@ import pytest
 from experiment_runs import run_experiment_over
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai_server import OpenAIServer, Request, make_error
+from openai_bodies import make_error
+from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -27,14 +28,14 @@ def passages(*ids: str) -> list[Passage]:
     return [Passage(id=id_, title="", text="It is Basel." if id_[0] == "g" else "Nothing.") for id_ in ids]
 
 
-def record(own_passages: list[Passage], gold: tuple[str, ...] = (), **more: Any) -> Record:
+def record(own_passages: list[Passage], gold: tuple[str, ...] = (), **fields: Any) -> Record:
     row_values: Any = {
         "id": "q",
         "question": "Which town?",
         "answers": ["Basel"],
         "passages": own_passages,
         "gold": list(gold),
-        **more,
+        **fields,
     }
     return row_values
 
@@ -113,7 +114,7 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Three questions: gold listed at rank 1, an answer at rank 3 that nobody lists, and none at all."""
+    """Three questions: with a listed gold passage at rank 1, an unlisted one at rank 3, and none at all."""
     lines: list[dict[str, Any]] = []
     for number, own_ids in enumerate((("g", "a", "b"), ("a", "b", "g"), ("a", "b", "c"))):
         gold = ["g"] if number == 0 else []
@@ -166,7 +167,7 @@ async def test_gold_passages_that_were_not_retrieved_are_inserted(
 
 
 async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: OpenAIServer) -> None:
-    """By their ids where the data list them; else the best passage that holds an answer."""
+    """The data list their ids; otherwise the best passage that holds an answer is gold."""
     openai_server.reply(lambda request: "Basel" if "It is Basel" in request.text else "unknown")
     fillers = [{"id": f"f{n}", "title": "", "text": f"Which town is nothing, number {n}?"} for n in range(6)]
     gold = [{"id": "g1", "title": "", "text": "Unlike the question: It is Basel."}]
@@ -235,7 +236,7 @@ def test_positions_are_compared_for_each_number_of_passages() -> None:
 async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    """A question without an answer in the data, which the model leaves open, is not known for that."""
+    """A question that has no answer in the data does not count as known when the model says unknown."""
     with data.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"id": "open", "question": "?", "answers": [], "passages": passages("a")}) + "\n")
 

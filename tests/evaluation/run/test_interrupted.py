@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, Response
+from openai_bodies import Response
+from openai_server import OpenAIServer, Request
 
 TESTS_FOLDER = Path(__file__).resolve().parents[2]
 QUESTION_COUNT = 24
@@ -41,7 +42,7 @@ class Trap:
             if self.left == 0:
                 os.kill(self.process, self.stop)
         if not request.body:
-            return Response(drop=True)  # its sender was killed while it wrote
+            return Response(drop=True)  # the client was killed while it sent the request
         number = request.text.rpartition("thing ")[2].partition("?")[0]
         alone = "Nobody" not in request.text
         return f"person {number}" if int(number) % 3 or alone else "unknown"
@@ -57,13 +58,13 @@ class Commands:
         self.starter = subprocess.Popen(command, env=environment, text=True, bufsize=1, **pipes)
 
     def start(self, arguments: list[str]) -> int:
-        """The id of the process."""
+        """Start a command and return its process id."""
         assert self.starter.stdin is not None
         self.starter.stdin.write(json.dumps(arguments) + "\n")
         return self.number()
 
     def number(self) -> int:
-        """What is told next: the id of what was started, then its exit code."""
+        """The next number that the starter prints: first the process id, then the exit code."""
         assert self.starter.stdout is not None
         return int(self.starter.stdout.readline())
 
@@ -94,13 +95,13 @@ def data(tmp_path: Path) -> str:
     return str(path)
 
 
-def command(data: str, name: str, *more: str) -> list[str]:
+def command(data: str, name: str, *extra_options: str) -> list[str]:
     options = ["--models", "openai:test", "--concurrency", "2", "--set", f"journal={name}.sqlite", "--out", name]
-    return ["compare", "given", data, "--methods", "concat,post_fusion", *options, *more]
+    return ["compare", "given", data, "--methods", "concat,post_fusion", *options, *extra_options]
 
 
 def remove_times(value: Any) -> Any:
-    """What a run wrote, without its times."""
+    """The value without its times."""
     if isinstance(value, dict):
         return {name: remove_times(item) for name, item in value.items() if not name.startswith("seconds")}
     if isinstance(value, list):
@@ -108,7 +109,7 @@ def remove_times(value: Any) -> Any:
     return re.sub(r"[\d.,]+ s \(p95\)", "", value) if isinstance(value, str) else value
 
 
-def read(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -129,7 +130,9 @@ def test_interrupted_at_ten_random_points_it_ends_the_same(
     commands.start(command(data, "whole"))
     assert commands.number() == 0
     for name in WRITTEN_FILES:
-        assert remove_times(read(tmp_path / "stopped" / name)) == remove_times(read(tmp_path / "whole" / name)), name
+        assert remove_times(read_json(tmp_path / "stopped" / name)) == remove_times(
+            read_json(tmp_path / "whole" / name)
+        ), name
     lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
     assert (len(answered), set(answered.values())) == (2 * QUESTION_COUNT, {1})
@@ -149,8 +152,10 @@ def test_a_race_killed_at_six_random_points_ends_the_same(
     commands.start(command(data, "whole", *race))
     assert commands.number() == 0
     for name in ("summary.json", "comparison.json", "recommendation.json", "race.json"):
-        assert remove_times(read(tmp_path / "stopped" / name)) == remove_times(read(tmp_path / "whole" / name)), name
-    result = read(tmp_path / "whole" / "race.json")
+        assert remove_times(read_json(tmp_path / "stopped" / name)) == remove_times(
+            read_json(tmp_path / "whole" / name)
+        ), name
+    result = read_json(tmp_path / "whole" / "race.json")
     assert (result["survivors"], result["finished"]) == (["post_fusion"], True)
     lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, Request, make_error
+from openai_bodies import make_error
+from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
 from quorum.core.context import Context
@@ -88,9 +89,9 @@ def test_a_folder_is_continued_only_with_the_same_system(
     assert (run.code, "configuration" in run.err) == (2, True)
 
 
-def test_names_and_settings_around_a_system() -> None:
-    rest, systems = split_systems("sure[k=3;seed=1],a=http://h/v1#m,concat, b=python:json:dumps")
-    assert (rest, systems) == ("sure[k=3;seed=1],concat", {"a": "http://h/v1#m", "b": "python:json:dumps"})
+def test_names_and_settings_of_methods_are_told_from_systems() -> None:
+    methods, systems = split_systems("sure[k=3;seed=1],a=http://h/v1#m,concat, b=python:json:dumps")
+    assert (methods, systems) == ("sure[k=3;seed=1],concat", {"a": "http://h/v1#m", "b": "python:json:dumps"})
     with pytest.raises(SetupError, match="'a' is named twice"):
         split_systems("a=http://h/v1#m,a=http://h/v1#n")
 

@@ -1,4 +1,4 @@
-"""Broken records passed over, counted and named, in eval, experiment and compare; without the wish they stop it."""
+"""--skip-bad of eval, experiment and compare: broken records are skipped and counted; without it they end the run."""
 
 import json
 import logging
@@ -17,9 +17,9 @@ from quorum.evaluation.run.source import find_passage_source, pool_passages
 PASSAGE = {"id": "p", "title": "Rhine", "text": "The Rhine flows through Basel."}
 
 
-def question(id_: str, **more: Any) -> str:
+def make_line(id_: str, **fields: Any) -> str:
     record = {"id": id_, "question": "Which town lies on the Rhine?", "answers": ["Basel"], "passages": [PASSAGE]}
-    return json.dumps(record | more)
+    return json.dumps(record | fields)
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def data(tmp_path: Path) -> Path:
     that is used twice, a task that is none.
     """
     path = tmp_path / "rivers.jsonl"
-    lines = [question("a"), "{broken", '{"answers": ["x"]}', question("b", passages=[{"id": "p"}])]
-    lines += [question("c", question=" "), question("a"), question("d", meta={"answer_type": "song"})]
-    lines += [question("e"), question("f")]
+    lines = [make_line("a"), "{broken", '{"answers": ["x"]}', make_line("b", passages=[{"id": "p"}])]
+    lines += [make_line("c", question=" "), make_line("a"), make_line("d", meta={"answer_type": "song"})]
+    lines += [make_line("e"), make_line("f")]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

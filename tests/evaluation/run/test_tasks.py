@@ -173,8 +173,8 @@ def test_both_rounds_share_their_beginning(kind: str) -> None:
     assert again.index("- c") > shared
 
 
-async def asked(method: str, model: ScriptedModel, kind: str, **more: Any) -> Any:
-    return await answer(CLAIM, method, Context(model=model, answer_type=kind, **more), given=PASSAGES[:3])
+async def ask_about_passages(method: str, model: ScriptedModel, kind: str, **settings: Any) -> Any:
+    return await answer(CLAIM, method, Context(model=model, answer_type=kind, **settings), given=PASSAGES[:3])
 
 
 @pytest.mark.parametrize(
@@ -190,20 +190,20 @@ async def test_the_answer_type_chooses_prompt_and_parser(kind: str, reply: str, 
     model = ScriptedModel().on(f"answer_{kind}", lambda _: reply).on(f"answer_candidates_{kind}", lambda _: reply)
     for method, calls in (("concat", 1), ("post_fusion", 3), ("concat_pf", 1), ("pf_concat", 4)):
         model.history.clear()
-        result = await asked(method, model, kind)
+        result = await ask_about_passages(method, model, kind)
         assert (result["answer"], result["unknown"], len(model.history)) == (answer_text, False, calls)
         assert result["malformed"] == {}
 
 
 async def test_not_enough_info_is_an_answer_and_has_a_vote() -> None:
     model = ScriptedModel().on("answer_label", "NOT ENOUGH INFO")
-    result = await asked("concat_pf", model, "label")
+    result = await ask_about_passages("concat_pf", model, "label")
     assert (result["answer"], result["unknown"], result["evidence"]) == (NOT_ENOUGH_INFO, False, [])
     assert len(model.history) == 1  # no fallback
     votes = ScriptedModel()
     for number, reply in enumerate(["NOT ENOUGH INFO", "SUPPORTS", "not enough information"], start=1):
         votes.on(f"answer_label: passage {number}", reply)
-    result = await asked("post_fusion", votes, "label")
+    result = await ask_about_passages("post_fusion", votes, "label")
     assert (result["answer"], result["unknown"]) == (NOT_ENOUGH_INFO, False)
     assert result["confidence"] == pytest.approx(2 / 3)
     assert [evidence["passage"] for evidence in result["evidence"]] == ["p1", "p3"]
@@ -212,7 +212,7 @@ async def test_not_enough_info_is_an_answer_and_has_a_vote() -> None:
 
 async def test_samples_agree_on_labels() -> None:
     model = ScriptedModel().on("answer_label", "REFUTES", "False.", "NOT ENOUGH INFO")
-    result = await asked("concat", model, "label", samples=3, temperature=0.7)
+    result = await ask_about_passages("concat", model, "label", samples=3, temperature=0.7)
     assert (result["answer"], result["confidence"]) == (REFUTES, pytest.approx(2 / 3))
 
 
@@ -220,7 +220,7 @@ async def test_a_garbled_label_is_unknown_and_falls_back() -> None:
     model = ScriptedModel().on("answer_label", "1931")
     for number in (1, 2, 3):
         model.on(f"answer_label: passage {number}", "SUPPORTS")
-    result = await asked("concat_pf", model, "label")
+    result = await ask_about_passages("concat_pf", model, "label")
     assert (result["answer"], result["malformed"]["answer_label"]["count"]) == (SUPPORTS, 1)
 
 
@@ -228,15 +228,15 @@ async def test_an_unknown_yes_or_no_falls_back() -> None:
     model = ScriptedModel().on("answer_yes_no", "Unknown")
     for number in (1, 2, 3):
         model.on(f"answer_yes_no: passage {number}", "No")
-    result = await asked("concat_pf", model, "yes_no")
+    result = await ask_about_passages("concat_pf", model, "yes_no")
     assert (result["answer"], result["unknown"], result["evidence"][0]["start"]) == ("no", False, None)
 
 
 async def test_a_label_in_a_text_is_no_evidence() -> None:
     model = ScriptedModel().on("answer_label", "SUPPORTS")
-    given = [{**PASSAGES[0], "text": "One arch supports the tower."}]
+    passages = [{**PASSAGES[0], "text": "One arch supports the tower."}]
     context = Context(model=model, answer_type="label")
-    result = await answer(CLAIM, "concat", context, given=given)  # type: ignore[arg-type]
+    result = await answer(CLAIM, "concat", context, given=passages)  # type: ignore[arg-type]
     assert result["evidence"] == []
 
 
@@ -244,9 +244,9 @@ async def test_a_label_in_a_text_is_no_evidence() -> None:
 async def test_a_chain_of_thought_ends_in_a_fact_or_a_verdict(method: str) -> None:
     for kind in ("label", "dialogue", "long"):
         with pytest.raises(SetupError, match=f"does not serve answer_type='{kind}'; .* for example concat"):
-            await asked(method, ScriptedModel(), kind)
+            await ask_about_passages(method, ScriptedModel(), kind)
     model = ScriptedModel().on(method, "Passage 1 says so.\nAnswer: Yes, it was.")
-    assert (await asked(method, model, "yes_no"))["answer"] == "yes"
+    assert (await ask_about_passages(method, model, "yes_no"))["answer"] == "yes"
 
 
 async def test_the_embedded_model_leaves_claims_to_others() -> None:
@@ -255,7 +255,7 @@ async def test_the_embedded_model_leaves_claims_to_others() -> None:
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "dialogue", "long"])
-async def test_the_embedded_model_answers_in_kind(kind: str) -> None:
+async def test_the_embedded_model_answers_in_the_form_of_the_answer_type(kind: str) -> None:
     asked_for = {
         "yes_no": "Was the Lumen Tower finished in 1931?",
         "dialogue": "User: I love towers.\nAssistant: So do I.\nUser: When was the Lumen Tower finished?",

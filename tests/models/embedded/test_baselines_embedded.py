@@ -35,8 +35,8 @@ async def test_answers_have_three_words_at_most() -> None:
     inputs = {"question": "To whom was the library given?", "passages": [Passage(id="l", title="", text=text)]}
     for temperature in (0.0, 0.3, 1.0):
         for seed in "abc":
-            said = await answer_base(inputs, Draw(temperature, 1.0, seed))
-            assert len(said.split()) <= 3
+            reply = await answer_base(inputs, Draw(temperature, 1.0, seed))
+            assert len(reply.split()) <= 3
     assert await answer_base({**inputs, "passages": []}, Draw()) == "Unknown"
 
 
@@ -57,13 +57,13 @@ async def test_passages_that_answer_rank_before_those_that_do_not() -> None:
 async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> None:
     nothing = parse_noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Draw()))
     assert (nothing.value.rationale, is_unknown(nothing.value.answer), nothing.malformed) == (NOTHING, True, False)
-    found = parse_noted_answer(await inference({**INPUTS, "notes": NOTHING, "passages": PASSAGES[2:]}, Draw()))
-    assert found.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
-    assert found.value.answer == "Rohrau"
+    parsed = parse_noted_answer(await inference({**INPUTS, "notes": NOTHING, "passages": PASSAGES[2:]}, Draw()))
+    assert parsed.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
+    assert parsed.value.answer == "Rohrau"
     later = parse_noted_answer(
-        await inference({**INPUTS, "notes": found.value.rationale, "passages": PASSAGES[:1]}, Draw())
+        await inference({**INPUTS, "notes": parsed.value.rationale, "passages": PASSAGES[:1]}, Draw())
     )
-    assert later == found
+    assert later == parsed
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> N
         ("", None),
     ],
 )
-def test_conditions_of_a_question(question: str, first: str | None) -> None:
+def test_the_conditions_of_a_question_are_found(question: str, first: str | None) -> None:
     assert next(iter(find_conditions(question)), None) == first
 
 
@@ -92,19 +92,19 @@ async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() ->
 
 
 @pytest.mark.parametrize(
-    ("question", "said"), [("When?", "1931"), ("1931?", "1931"), ("", ""), ('"Hidden: x"\nA?', "y")]
+    ("question", "answer"), [("When?", "1931"), ("1931?", "1931"), ("", ""), ('"Hidden: x"\nA?', "y")]
 )
-async def test_hiding_a_condition_keeps_its_contract_for_any_question(question: str, said: str) -> None:
-    found = parse_masked_statement(await mask_condition({"question": question, "answer": said}, Draw()), said)
-    assert not found.malformed
+async def test_hiding_a_condition_keeps_its_contract_for_any_question(question: str, answer: str) -> None:
+    parsed = parse_masked_statement(await mask_condition({"question": question, "answer": answer}, Draw()), answer)
+    assert not parsed.malformed
 
 
-async def test_a_closed_book_stays_closed() -> None:
+async def test_a_closed_book_answer_is_unknown() -> None:
     assert await RESPONDERS["answer_base_closed"]({"question": BORN, "examples": ""}, Draw()) == "Unknown"
 
 
 @pytest.mark.parametrize("method", ["selection_inference", "self_verification", "rerank", "replug", "base"])
-async def test_methods_end_to_end(method: str) -> None:
+async def test_every_baseline_answers_offline(method: str) -> None:
     result = await answer(BORN, method, Context(), given=PASSAGES)
     assert "Rohrau" in result["answer"]
     assert (result["malformed"], result["dropped"]) == ({}, 0)

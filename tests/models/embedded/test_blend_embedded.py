@@ -68,7 +68,7 @@ async def test_it_answers_through_the_whole_graph() -> None:
 
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
-async def test_yes_or_no(method: str) -> None:
+async def test_it_answers_yes_or_no(method: str) -> None:
     context = Context(answer_type="yes_no", k=3)
     result = await answer("Was Joseph Haydn born in Rohrau?", method, context, given=HAYDN)
     assert result["answer"] in ("yes", "no", "unknown")
@@ -116,5 +116,5 @@ ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 async def test_replies_to_odd_texts_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
     passages = [Passage(id="o", title=title, text=text), HAYDN[0]]
     inputs = {"question": "Where is a?", "passages": passages, "reasoning": text, "judgement": text, "topic": title}
-    said = await RESPONDERS[prompt](inputs, Draw(temperature, seed=text))
-    assert not PARSERS[prompt](said).malformed, said
+    reply_text = await RESPONDERS[prompt](inputs, Draw(temperature, seed=text))
+    assert not PARSERS[prompt](reply_text).malformed, reply_text

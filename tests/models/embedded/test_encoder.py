@@ -68,9 +68,9 @@ def test_tokens_are_the_base_models(text: str, ids: list[int]) -> None:
 
 def test_offsets_point_into_the_text() -> None:
     text = "Café-au-lait\u00a0cost 3½ £, said “Zoë”…\n東京 🌕 ok"
-    found = [text[start:end] for start, end in get_encoder().tokens(text).offsets]
-    assert "".join(found) == "".join(text.split())
-    assert found[:3] == ["Café", "-", "au"]
+    pieces = [text[start:end] for start, end in get_encoder().tokens(text).offsets]
+    assert "".join(pieces) == "".join(text.split())
+    assert pieces[:3] == ["Café", "-", "au"]
 
 
 def test_the_model_file_matches_its_manifest() -> None:
@@ -96,7 +96,7 @@ def test_embeddings_are_normalised_and_in_order() -> None:
     assert model.embed_documents([]) == []
 
 
-async def test_embeddings_on_the_event_loop() -> None:
+async def test_embeddings_are_the_same_on_the_event_loop() -> None:
     model = EmbeddedEmbeddings()
     assert await model.aembed_query("a river") == model.embed_query("a river")
     assert await model.aembed_documents(["a river", "b"]) == model.embed_documents(["a river", "b"])

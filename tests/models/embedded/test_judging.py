@@ -35,9 +35,11 @@ PASSAGES = [
 
 
 async def test_the_helpful_sentence_gets_the_highest_probability() -> None:
-    found = await score_sentences(QUESTION, PASSAGES)
-    assert [[(start, end) for start, end, _ in own] for own in found] == [find_sentences(p["text"]) for p in PASSAGES]
-    chances = [chance for own in found for _, _, chance in own]
+    scored_passages = await score_sentences(QUESTION, PASSAGES)
+    assert [[(start, end) for start, end, _ in scored_sentences] for scored_sentences in scored_passages] == [
+        find_sentences(p["text"]) for p in PASSAGES
+    ]
+    chances = [chance for scored_sentences in scored_passages for _, _, chance in scored_sentences]
     assert all(0 <= chance <= 1 for chance in chances)
     assert int(np.argmax(chances)) == 1
     assert chances[1] >= await get_filter_threshold() > max(chances[3:])
@@ -45,7 +47,9 @@ async def test_the_helpful_sentence_gets_the_highest_probability() -> None:
 
 async def test_the_judgement_of_a_passage_does_not_depend_on_its_batch() -> None:
     alone = [await score_sentences(QUESTION, [passage]) for passage in PASSAGES]
-    assert await score_sentences(QUESTION, PASSAGES) == [own for found in alone for own in found]
+    assert await score_sentences(QUESTION, PASSAGES) == [
+        scored_sentences for scored_passages in alone for scored_sentences in scored_passages
+    ]
     at_once = await asyncio.gather(*(score_sentences(QUESTION, [passage]) for passage in PASSAGES))
     assert list(at_once) == alone
 
@@ -53,10 +57,10 @@ async def test_the_judgement_of_a_passage_does_not_depend_on_its_batch() -> None
 def test_a_long_passage_is_judged_in_windows_and_to_its_end() -> None:
     filler = " ".join(f"The quay number {n} was repaired in the same year." for n in range(60))
     long = Passage(id="c", title="", text=f"{filler} {PASSAGES[0]['text']}")
-    (own,) = score_sentences_blocking(QUESTION, [long], get_encoder(), get_sentence_head())
-    best = max(own, key=lambda item: item[2])
+    (scored_sentences,) = score_sentences_blocking(QUESTION, [long], get_encoder(), get_sentence_head())
+    best = max(scored_sentences, key=lambda item: item[2])
     assert "Ida Brandt" in long["text"][best[0] : best[1]]
-    assert all(chance > 0 for _, _, chance in own)
+    assert all(chance > 0 for _, _, chance in scored_sentences)
 
 
 def test_tokens_belong_to_the_sentence_they_stand_in() -> None:
@@ -82,16 +86,16 @@ def test_a_sentence_without_a_token_in_the_window_gets_nothing() -> None:
     states = np.ones((16, 384), np.float32)
     belongs = np.zeros((2, 16), np.float32)
     belongs[0, 3:9] = 1
-    (found,) = get_sentence_head().probabilities([states], [SentenceTokens(belongs)])
-    assert found[0] > 0
-    assert found[1] == 0
+    (chances,) = get_sentence_head().probabilities([states], [SentenceTokens(belongs)])
+    assert chances[0] > 0
+    assert chances[1] == 0
 
 
 async def test_a_verdict_adds_up_to_one_and_is_reproducible() -> None:
     passages = [Passage(id="m", title="Mice", text="Mice are mammals. Mammals are warm-blooded.")]
-    found = await judge_yes_no("Are mice warm-blooded?", passages)
-    assert found.yes + found.no + found.unknown == pytest.approx(1)
-    assert found == await judge_yes_no("Are mice warm-blooded?", passages)
+    verdict = await judge_yes_no("Are mice warm-blooded?", passages)
+    assert verdict.yes + verdict.no + verdict.unknown == pytest.approx(1)
+    assert verdict == await judge_yes_no("Are mice warm-blooded?", passages)
 
 
 async def test_without_passages_the_verdict_is_unknown() -> None:
@@ -100,8 +104,8 @@ async def test_without_passages_the_verdict_is_unknown() -> None:
 
 
 async def test_unrelated_passages_leave_the_verdict_unknown() -> None:
-    found = await judge_yes_no("Did Cleopatra own a bicycle?", [PASSAGES[1]])
-    assert found.unknown > max(found.yes, found.no)
+    verdict = await judge_yes_no("Did Cleopatra own a bicycle?", [PASSAGES[1]])
+    assert verdict.unknown > max(verdict.yes, verdict.no)
 
 
 def test_the_heads_belong_to_the_reader() -> None:

@@ -51,8 +51,8 @@ PASSAGES = st.lists(
 def test_windows_hold_all_tokens_in_order(
     passages: list[Passage], question: list[str], size: int, packed: bool
 ) -> None:
-    made = make_windows(get_encoder(), " ".join(question), passages, size, packed=packed)
-    for window in made:
+    windows = make_windows(get_encoder(), " ".join(question), passages, size, packed=packed)
+    for window in windows:
         assert len(window.ids) == len(window.types) == window.first + len(window.tokens) + 1 <= size
         assert [window.ids[0], window.ids[window.first - 1], window.ids[-1]] == [
             get_encoder().cls,
@@ -62,26 +62,28 @@ def test_windows_hold_all_tokens_in_order(
         owners = [token.passage for token in window.tokens if token]
         assert owners == sorted(owners)
         assert packed or len({*owners}) <= 1
-    seen = {token for window in made for token in window.tokens if token}
-    for number, one in enumerate(passages):
-        ids, places = encode_passage(get_encoder(), number, one)
+    tokens_in_windows = {token for window in windows for token in window.tokens if token}
+    for number, shown_passage in enumerate(passages):
+        ids, places = encode_passage(get_encoder(), number, shown_passage)
         text = {place for place in places if place}
-        assert text == {token for token in seen if token.passage == number}
-        assert len(text) == len(get_encoder().tokens(one["text"]).ids)
-        assert len(ids) - len(text) == len(get_encoder().tokens(one["title"] + ": " if one["title"] else "").ids)
-    sizes = [len(encode_passage(get_encoder(), number, one)[0]) for number, one in enumerate(passages)]
-    room = size - made[0].first - 1 if made else 0
-    for one, following in pairwise([{t.passage for t in window.tokens if t} for window in made]):
-        assert following - one or len(one) <= 1  # a window says something new, or goes on in a long passage
-        if len(one) > 1 and following - one and sizes[max(one)] + sizes[min(following - one)] <= room:
-            assert max(one) in following  # the last passage is read again beside the next one
+        assert text == {token for token in tokens_in_windows if token.passage == number}
+        assert len(text) == len(get_encoder().tokens(shown_passage["text"]).ids)
+        assert len(ids) - len(text) == len(
+            get_encoder().tokens(shown_passage["title"] + ": " if shown_passage["title"] else "").ids
+        )
+    sizes = [len(encode_passage(get_encoder(), number, item)[0]) for number, item in enumerate(passages)]
+    room = size - windows[0].first - 1 if windows else 0
+    for current, following in pairwise([{t.passage for t in window.tokens if t} for window in windows]):
+        assert following - current or len(current) <= 1  # a window says something new, or goes on in a long passage
+        if len(current) > 1 and following - current and sizes[max(current)] + sizes[min(following - current)] <= room:
+            assert max(current) in following  # the last passage is read again beside the next one
 
 
 def test_a_long_passage_is_cut_into_pieces_that_overlap() -> None:
-    made = make_windows(get_encoder(), "Where?", [passage("river " * 700)], 200)
-    assert len(made) > 3
-    for one, following in pairwise(made):
-        assert len({*one.tokens} & {*following.tokens}) >= (200 - 10) // 4
+    windows = make_windows(get_encoder(), "Where?", [passage("river " * 700)], 200)
+    assert len(windows) > 3
+    for current, following in pairwise(windows):
+        assert len({*current.tokens} & {*following.tokens}) >= (200 - 10) // 4
 
 
 def test_an_answer_deep_in_a_long_passage_is_found() -> None:
@@ -139,9 +141,9 @@ def test_a_span_stays_in_the_text_of_one_passage() -> None:
     start, end = np.zeros((2, 10), np.float32)
     start[3 + 0], start[3 + 2], end[3 + 3], end[3 + 4] = 9, 8, 9, 8  # best: title to title, passage 0 to passage 1
     passages = [passage("a b"), passage("c d")]
-    found = find_spans(window, Logits(start, end, 0.0), passages, FIT, 20)
-    assert {span.text for span in found} == {"a", "b", "a b", "c", "d", "c d"}
-    assert max(found, key=lambda span: span.score).text in ("b", "c")
+    spans = find_spans(window, Logits(start, end, 0.0), passages, FIT, 20)
+    assert {span.text for span in spans} == {"a", "b", "a b", "c", "d", "c d"}
+    assert max(spans, key=lambda span: span.score).text in ("b", "c")
 
 
 def test_a_span_is_of_whole_words() -> None:
@@ -150,8 +152,8 @@ def test_a_span_is_of_whole_words() -> None:
     assert len(places) > 3
     logits = Logits(*np.random.default_rng(0).normal(size=(2, len(places) + 4)).astype(np.float32), 0.0)
     window = Window([0] * (len(places) + 4), [0] * (len(places) + 4), 3, [*places])
-    found = find_spans(window, logits, [passage(text)], FIT, 50)
-    assert {span.text for span in found} == {"unaffableness", "returned", text}
+    spans = find_spans(window, logits, [passage(text)], FIT, 50)
+    assert {span.text for span in spans} == {"unaffableness", "returned", text}
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""What the embedded reader remembers of passages that it has read."""
+
 from quorum.core.state import Passage
 from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import Job, find_recent, get_readings, read_jobs
@@ -32,7 +34,9 @@ def test_passages_read_one_by_one_give_the_reading_of_all_windows_together() -> 
         (done,) = read_jobs([Job(question, PASSAGES)])
         assert done.reading == make_reading(windows, logits, PASSAGES, fit)
         assert done.windows == windows
-        assert [found.answerable for found in done.logits] == [found.answerable for found in logits]
+        assert [window_logits.answerable for window_logits in done.logits] == [
+            window_logits.answerable for window_logits in logits
+        ]
 
 
 def test_a_job_is_answered_at_once_when_all_its_passages_have_been_read() -> None:
@@ -71,4 +75,7 @@ def test_states_that_a_reading_left_are_those_of_a_run_for_them_alone() -> None:
     alone = model.hidden(rows, types)
     model.last_states.clear()
     model.read(rows, types)
-    assert all((one == other).all() for one, other in zip(alone, model.hidden(rows, types), strict=True))
+    assert all(
+        (left_states == new_states).all()
+        for left_states, new_states in zip(alone, model.hidden(rows, types), strict=True)
+    )

@@ -18,14 +18,14 @@ async def test_every_method_over_all_passages_compares(method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "expected"),
     [("Are Ada Korn and Per Lund from the same country?", "yes"), ("Is Ada Korn older than Per Lund?", "no")],
 )
-async def test_yes_and_no_by_values(question: str, said: str) -> None:
+async def test_yes_and_no_by_values(question: str, expected: str) -> None:
     short = await answer(question, "concat", Context(), given=PASSAGES)
-    assert short["answer"].lower() == said
+    assert short["answer"].lower() == expected
     verdict = await answer(question, "direct", Context(answer_type="yes_no"), given=PASSAGES)
-    assert verdict["answer"].lower() == said
+    assert verdict["answer"].lower() == expected
 
 
 async def test_other_questions_are_read() -> None:

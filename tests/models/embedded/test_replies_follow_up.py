@@ -14,7 +14,7 @@ HISTORY = "User: Who designed the Eiffel Tower?\nAssistant: Gustave Eiffel"
 
 
 @pytest.mark.parametrize(
-    ("question", "found"),
+    ("question", "expected"),
     [
         ("How tall is it?", "How tall is it? (Gustave Eiffel, Eiffel Tower)"),
         ("Where was he born?", "Where was he born? (Gustave Eiffel, Eiffel Tower)"),
@@ -24,8 +24,8 @@ HISTORY = "User: Who designed the Eiffel Tower?\nAssistant: Gustave Eiffel"
         ("which river flows through central london", "which river flows through central london"),
     ],
 )
-async def test_names_are_added_to_a_question_that_refers_back(question: str, found: str) -> None:
-    assert await stand_alone({"history": HISTORY, "question": question}, Draw()) == found
+async def test_names_are_added_to_a_question_that_refers_back(question: str, expected: str) -> None:
+    assert await stand_alone({"history": HISTORY, "question": question}, Draw()) == expected
 
 
 async def test_only_names_of_the_last_turns_count() -> None:
@@ -34,16 +34,20 @@ async def test_only_names_of_the_last_turns_count() -> None:
 
 
 @given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
-async def test_the_rewritten_question_keeps_its_contract(question: str, asked: str, said: str) -> None:
+async def test_the_rewritten_question_keeps_its_contract(
+    question: str, earlier_question: str, earlier_answer: str
+) -> None:
     line = " ".join(question.split())
-    reply = await stand_alone({"history": f"User: {asked}\nAssistant: {said}", "question": question}, Draw())
+    reply = await stand_alone(
+        {"history": f"User: {earlier_question}\nAssistant: {earlier_answer}", "question": question}, Draw()
+    )
     assert reply.startswith(line)
     assert parse_stand_alone_question(reply, question).value
 
 
 async def test_the_sample_answers_a_follow_up_offline() -> None:
-    said = [
+    exchanges = [
         {"role": "user", "content": "Who designed the Eiffel Tower?"},
         {"role": "assistant", "content": "Gustave Eiffel"},
     ]
-    assert (await answer("How tall is it?", context=Context(), history=said))["answer"] == "330 metres"
+    assert (await answer("How tall is it?", context=Context(), history=exchanges))["answer"] == "330 metres"

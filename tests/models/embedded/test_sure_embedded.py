@@ -27,20 +27,20 @@ async def reply(prompt: str, draw: Draw | None = None, **inputs: Any) -> str:
 
 
 async def propose_candidates(count: int, draw: Draw | None = None) -> list[str]:
-    found = parse_candidates(await reply("candidates", draw, count=str(count)), 26)
-    assert not found.malformed
-    return found.value
+    parsed = parse_candidates(await reply("candidates", draw, count=str(count)), 26)
+    assert not parsed.malformed
+    return parsed.value
 
 
 async def test_candidates_are_short_differ_and_stand_in_the_passages() -> None:
-    found = await propose_candidates(4)
-    assert found[0] == "Rohrau"
-    assert len(found) == 4
-    for place, candidate in enumerate(found):
+    candidates = await propose_candidates(4)
+    assert candidates[0] == "Rohrau"
+    assert len(candidates) == 4
+    for place, candidate in enumerate(candidates):
         assert len(candidate.split()) <= 3
         assert any(contains_answer(passage["text"], [candidate]) for passage in PASSAGES)
-        assert not any(contains_answer(candidate, [other]) for other in found[:place])
-    assert await propose_candidates(2) == found[:2]
+        assert not any(contains_answer(candidate, [other]) for other in candidates[:place])
+    assert await propose_candidates(2) == candidates[:2]
 
 
 async def test_candidates_are_drawn_by_seed_above_temperature_0() -> None:
@@ -105,8 +105,8 @@ async def test_a_choice_is_one_of_the_choices() -> None:
         ("sum_and_pred", {}, 2),
     ],
 )
-async def test_offline_from_question_to_answer(method: str, settings: dict[str, Any], calls: int) -> None:
+async def test_sures_methods_answer_offline(method: str, settings: dict[str, Any], calls: int) -> None:
     result = await answer(QUESTION, method, Context(**settings), given=PASSAGES)
     assert (result["answer"], result["malformed"]) == ("Rohrau", {})
     assert sum(usage["calls"] for usage in result["usage"].values()) == calls
-    assert [found["passage"] for found in result["evidence"]] == ["a", "b"]
+    assert [evidence["passage"] for evidence in result["evidence"]] == ["a", "b"]

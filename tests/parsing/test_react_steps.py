@@ -1,4 +1,4 @@
-"""What replies say that go step by step: react's thought and action, self_ask's follow-up or final answer."""
+"""What a reply to react says: a thought, and the action that it takes."""
 
 import json
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.steps import Action, FollowUp, parse_final_answer, parse_follow_up, parse_step
+from quorum.parsing.steps import Action, parse_follow_up, parse_step
 
 THOUGHT = "I need the height."
 
@@ -58,7 +58,7 @@ THOUGHT = "I need the height."
         (f"```json\n{json.dumps({'thought': THOUGHT, 'action': 'Search[height of K2]'})}\n```", "height of K2"),
     ],
 )
-def test_searches(reply: str, query: str) -> None:
+def test_a_search_and_its_thought_are_read(reply: str, query: str) -> None:
     assert parse_step(reply) == Parsed(Action(THOUGHT, query=query))
 
 
@@ -83,7 +83,7 @@ def test_searches(reply: str, query: str) -> None:
         (json.dumps({"thought": THOUGHT, "action": "Lookup", "action_input": "height"}), None),
     ],
 )
-def test_searches_that_break_the_contract(reply: str, query: str | None) -> None:
+def test_a_search_that_breaks_the_contract_is_read_and_marked_malformed(reply: str, query: str | None) -> None:
     parsed = parse_step(reply)
     assert (parsed.value.query, parsed.value.answer, parsed.malformed) == (query, None, True)
     assert parsed.value.thought.startswith(THOUGHT)
@@ -110,7 +110,7 @@ def test_searches_that_break_the_contract(reply: str, query: str | None) -> None
         (json.dumps({"thought": THOUGHT, "final_answer": 8611}), "8611"),
     ],
 )
-def test_finishes(reply: str, answer: str) -> None:
+def test_a_final_answer_and_its_thought_are_read(reply: str, answer: str) -> None:
     assert parse_step(reply) == Parsed(Action(THOUGHT, answer=answer))
 
 
@@ -126,12 +126,12 @@ def test_finishes(reply: str, answer: str) -> None:
         (f"{THOUGHT}\nAction 2: Finish", "unknown"),
     ],
 )
-def test_finishes_that_break_the_contract(reply: str, answer: str) -> None:
+def test_a_final_answer_that_breaks_the_contract_is_read_and_marked_malformed(reply: str, answer: str) -> None:
     assert parse_step(reply) == Parsed(Action(THOUGHT, answer=answer), malformed=True)
 
 
 @pytest.mark.parametrize("reply", ["", "  \n", "...", "```\n```", "{}", "[]", "null"])
-def test_no_step_at_all(reply: str) -> None:
+def test_a_reply_without_a_step_is_malformed(reply: str) -> None:
     parsed = parse_step(reply)
     assert parsed.malformed
     assert (parsed.value.query, parsed.value.answer) == (None, None)
@@ -156,149 +156,6 @@ def test_a_thought_of_several_lines_becomes_one_line() -> None:
     assert parse_step(reply).value.thought == "First this. - Then that."
 
 
-@pytest.mark.parametrize(
-    ("reply", "follow_up"),
-    [
-        ("Yes.\nFollow up: How high is K2?", FollowUp(question="How high is K2?")),
-        (" Yes.\nFollow up: How high is K2?\n", FollowUp(question="How high is K2?")),
-        ("Follow up: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow-up: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Followup: How high is K2?", FollowUp(question="How high is K2?")),
-        ("follow up question: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow up 2: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow up question #1: How high is K2?", FollowUp(question="How high is K2?")),
-        ("**Follow up:** How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow up：How high is K2?", FollowUp(question="How high is K2?")),
-        ("- Follow up: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow up:\nHow high is K2?", FollowUp(question="How high is K2?")),
-        ("Yes. Follow up: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow up: How high is K2? Intermediate answer: 8,611 m", FollowUp(question="How high is K2?")),
-        ('Follow up: "How high is K2?"', FollowUp(question="How high is K2?")),
-        ("```\nYes.\nFollow up: How high is K2?\n```", FollowUp(question="How high is K2?")),
-        (
-            "Are follow up questions needed here: Yes.\nFollow up: How high is K2?",
-            FollowUp(question="How high is K2?"),
-        ),
-        (
-            "Yes.\nFollow up: How high is K2?\nIntermediate answer: 8,611 m\nSo the final answer is: 8,611 m",
-            FollowUp(question="How high is K2?"),
-        ),
-        ("Follow up: How high is K2?\nFollow up: How high is Lhotse?", FollowUp(question="How high is K2?")),
-        ("Intermediate answer: K2\nFollow up: How high is K2?", FollowUp(question="How high is K2?")),
-        ('{"follow_up": "How high is K2?"}', FollowUp(question="How high is K2?")),
-        ('{"needed": true, "follow up question": "How high is K2?"}', FollowUp(question="How high is K2?")),
-        ("So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("So the final answer is: 8,611 metres.", FollowUp(answer="8,611 metres")),
-        ("So the final answer is 8,611 metres.", FollowUp(answer="8,611 metres")),
-        ("so the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("**So the final answer is:** 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("So the final answer is: **8,611 metres**", FollowUp(answer="8,611 metres")),
-        ("The final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("Final answer: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("So the answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("Therefore, the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("So the final answer is：8,611 metres", FollowUp(answer="8,611 metres")),
-        ("No.\nSo the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("No. So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("K2 is lower. So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("So the final answer is: 8,611 metres\n\nQuestion: Who?\nFollow up: Why?", FollowUp(answer="8,611 metres")),
-        ("Intermediate answer: 8,611 m\nSo the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ('{"final_answer": "8,611 metres"}', FollowUp(answer="8,611 metres")),
-        ("So the final answer is: Unknown", FollowUp(answer="Unknown")),
-        ("No.", FollowUp()),
-        ("no", FollowUp()),
-        ("**No.**", FollowUp()),
-        ("Are follow up questions needed here: No.", FollowUp()),
-        ("No follow up questions are needed.", FollowUp()),
-    ],
-)
-def test_follow_ups(reply: str, follow_up: FollowUp) -> None:
-    assert parse_follow_up(reply) == Parsed(follow_up)
-
-
-@pytest.mark.parametrize(
-    ("reply", "follow_up"),
-    [
-        ("Yes. How high is K2?", FollowUp(question="How high is K2?")),
-        ("How high is K2?", FollowUp(question="How high is K2?")),
-        ("Yes.", FollowUp()),
-        ("Yes.\nFollow up:", FollowUp()),
-        ("So the final answer is:", FollowUp()),
-        ("Intermediate answer: 8,611 metres", FollowUp()),
-        ("K2 is 8,611 metres high.", FollowUp()),
-        ("K2 is high.\n\nQuestion: Who?\nAre follow up questions needed here: Yes.\nFollow up: Who?", FollowUp()),
-        ("", FollowUp()),
-        ("...", FollowUp()),
-        ("{}", FollowUp()),
-        ('{"follow_up": ""}', FollowUp()),
-    ],
-)
-def test_follow_ups_that_break_the_contract(reply: str, follow_up: FollowUp) -> None:
-    assert parse_follow_up(reply) == Parsed(follow_up, malformed=True)
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("8,611 metres", "8,611 metres"),
-        ("8,611 metres.", "8,611 metres"),
-        ("So the final answer is: 8,611 metres", "8,611 metres"),
-        ("The final answer is 8,611 metres.", "8,611 metres"),
-        ("**8,611 metres**", "8,611 metres"),
-        ('{"answer": "8,611 metres"}', "8,611 metres"),
-        ("Unknown.", "Unknown"),
-    ],
-)
-def test_forced_answers(reply: str, answer: str) -> None:
-    assert parse_final_answer(reply) == Parsed(FollowUp(answer=answer))
-
-
-@pytest.mark.parametrize("reply", ["", "So the final answer is:", "\n\n"])
-def test_forced_answers_without_any(reply: str) -> None:
-    assert parse_final_answer(reply) == Parsed(FollowUp(answer="unknown"), malformed=True)
-
-
-REPLY_LINES = st.lists(
-    st.one_of(
-        st.text(max_size=20),
-        st.sampled_from(
-            [
-                *(
-                    "Thought 1:",
-                    "Action 1: Search[x]",
-                    "Action: Finish[",
-                    "Observation 1: x",
-                    "Search[",
-                    "]",
-                    "```",
-                    "{",
-                    "}",
-                ),
-                *("Follow up:", "Follow up: x?", "Intermediate answer: x", "So the final answer is:", "No.", "Yes."),
-                '{"action": "Search[x]"}',
-            ]
-        ),
-    ),
-    max_size=8,
-).map("\n".join)
-
-
-@given(REPLY_LINES)
-def test_any_reply_is_at_most_one_thing_on_one_line(reply: str) -> None:
-    act, follow = parse_step(reply).value, parse_follow_up(reply).value
-    assert act.query is None or act.answer is None
-    assert follow.question is None or follow.answer is None
-    for text in (act.query, act.answer, follow.question, follow.answer, parse_final_answer(reply).value.answer):
-        assert text is None or (text.strip() == text != "" and len(text.splitlines()) == 1)
-    assert len(act.thought.splitlines()) <= 1
-
-
-@given(REPLY_LINES)
-def test_without_an_action_a_reply_is_malformed(reply: str) -> None:
-    parsed = parse_step(reply)
-    assert parsed.malformed or parsed.value.query or parsed.value.answer
-
-
 NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
 RUN_ONS = st.sampled_from(
     ["", "\nObservation 1: {}", "\nObservation: x\nThought 2: {}\nAction 2: Finish[{}]", "\nAction 2: Search[{}]"]
@@ -311,33 +168,3 @@ def test_text_after_the_first_action_is_ignored(name: str, other: str, run_on: s
     assert parse_step(step + run_on.format(other, other)) == parse_step(step)
     parsed = parse_step(step).value
     assert (parsed.query or parsed.answer) == name
-
-
-@given(NAMES, NAMES)
-def test_text_after_a_follow_up_question_is_ignored(name: str, other: str) -> None:
-    run_on = f"\nIntermediate answer: {other}\nFollow up: {other}?\nSo the final answer is: {other}"
-    assert parse_follow_up(f"Yes.\nFollow up: Who is {name}?{run_on}") == Parsed(FollowUp(question=f"Who is {name}?"))
-    assert parse_follow_up(f"So the final answer is: {name}{run_on}") == Parsed(FollowUp(answer=name))
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "\n",
-        "Thought 1: x\n",
-        "Search[",
-        "[",
-        "Action 1:\n",
-        "Finish\n",
-        "Follow up:\n",
-        "So the ",
-        "Yes.\n",
-        "* ",
-        "No. ",
-    ],
-)
-def test_a_reply_in_a_loop_is_read(unit: str) -> None:
-    """Were a pattern quadratic in the length, this would take minutes."""
-    assert parse_step("So.\n" + unit * 20000).value
-    assert parse_follow_up("So.\n" + unit * 20000).value
-    assert parse_final_answer("So.\n" + unit * 20000).value.answer

@@ -1,0 +1,104 @@
+"""Generated input for `benchmarks.fuzz`: odd replies, damaged documents and damaged data files."""
+
+import gzip
+import json
+import random
+from typing import Any
+
+from hypothesis import strategies as st
+
+REPLY_PIECES = [
+    *("Answer:", "**Answer:**", "Rationale:", "Question:", "Passage 1", "Passage 2", "passage", "Passages:", "[1]"),
+    *("[2] > [1]", "(a)", "(b)", "a)", "A.", "1.", "- ", "* ", "1-3", "the second", "none", "None.", "all", "True"),
+    *("False", "not", "isn't", "neither", "both", "yes", "No.", "unknown", "Unknown -", "I don't know", "Search["),
+    *("Finish[", "]", "Action 1:", "Thought 2:", "Observation 1:", "Follow up:", "Intermediate answer:", "Notes:"),
+    *(
+        "So the final answer is:",
+        "So the answer is",
+        "[DONE]",
+        "[MASK]",
+        "Hidden:",
+        "Statement:",
+        "<think>",
+        "</think>",
+    ),
+    *(
+        '{"answer": "',
+        '"}',
+        '{"ids": [1, 2',
+        "]}",
+        "```json",
+        "```",
+        "{",
+        "}",
+        '"',
+        "SUPPORTS",
+        "REFUTES",
+        "\\",
+        "\\ud83d",
+        '{"answer": "\\ud83d", "rationale": "',
+        "\x00",
+    ),
+    *(
+        "Joseph Haydn was born in Rohrau.",
+        "99999999999999999999",
+        "１２",
+        "٣",
+        "\u202e",
+        "🗼",
+        "ß",
+        "İ",
+        "\n",
+        "\n\n",
+        "\t",
+        "…",
+    ),
+]
+LONG_REPEATS = ["(" * 200, "[" * 200, "a" * 2000, "1, " * 300, "not " * 200, "- x\n" * 200, "1" * 5000, '{"a":' * 2000]
+WHOLE_CHARACTERS = st.characters(exclude_categories=["Cs"])  # in the form that `quorum.models.call` returns
+WORDS = st.one_of(st.sampled_from(REPLY_PIECES), st.text(WHOLE_CHARACTERS, max_size=12), WHOLE_CHARACTERS)
+REPLIES = st.builds(
+    lambda parts, between, endless: between.join([*parts, endless, *parts[:2]]),
+    st.lists(WORDS, max_size=14),
+    st.sampled_from(["", " ", "\n"]),
+    st.sampled_from([*LONG_REPEATS, *[""] * 8 * len(LONG_REPEATS)]),  # one reply in nine is a model in a loop
+)
+
+
+def make_document(kind: str, text: str, draw: random.Random) -> bytes:
+    """Bytes for a file of this kind: its own format with random damage, or random bytes."""
+    if kind.startswith(".jsonl"):
+        values = [{"id": f"i{draw.randrange(9)}", "title": "t", "text": piece} for piece in text.split("\n\n")]
+        plain = damage_bytes("\n".join(json.dumps(value) for value in values).encode(), draw)
+        if kind == ".jsonl":
+            return plain
+        packed = gzip.compress(plain)
+        return damage_bytes(packed, draw) if draw.random() < 0.3 else packed
+    if kind == ".html":
+        return damage_bytes(f"<html><body><h1>{text[:40]}</h1><p>{text}</p></body></html>".encode(), draw)
+    head = {".pdf": b"%PDF-1.4\n", ".docx": b"PK\x03\x04"}.get(kind, b"")
+    return head + damage_bytes(text.encode(), draw)
+
+
+def damage_bytes(data: bytes, draw: random.Random) -> bytes:
+    """The bytes, some of them removed, doubled or replaced by random ones; sometimes only random bytes."""
+    if draw.random() < 0.1:
+        return draw.randbytes(draw.randrange(2000))
+    damaged = bytearray(data)
+    for _ in range(draw.choice((0, 1, 3, 20))):
+        if not damaged:
+            break
+        at, length = draw.randrange(len(damaged)), draw.randrange(1, 40)
+        odd = draw.choice((b"\n", b"\xff\xfe", b"\\ud83d", b"1" * 5000, b"[" * 2000))
+        damaged[at : at + length] = draw.choice((b"", draw.randbytes(length), damaged[at : at + length] * 2, odd))
+    return bytes(damaged)
+
+
+def damage_value(value: Any, draw: random.Random) -> Any:
+    """The value with some parts replaced by values of other kinds."""
+    if draw.random() < 0.06:
+        odd = (None, 0, -1.5, True, "", "x", "\ud83d", [], {}, [None], [[1]], {"a": {}}, float("nan"), 10**30, 10**4000)
+        return draw.choice(odd)
+    if isinstance(value, dict):
+        return {key: damage_value(part, draw) for key, part in value.items() if draw.random() > 0.03}
+    return [damage_value(part, draw) for part in value] if isinstance(value, list) else value

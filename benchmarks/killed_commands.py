@@ -1,0 +1,95 @@
+"""Starts and kills commands, and reads what they left behind: results, a journal, a collection."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from benchmarks.forks import ForkedRun
+from benchmarks.harness import (
+    ROOT,
+)
+
+Findings = dict[str, Any]
+LONGEST_S = 4.0  # from the first work to the kill
+PATIENCE_S = 3600.0  # for a command to end, on a busy machine too
+
+
+def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Popen[str]":
+    """Start a command in a folder, and wait for its end unless `wait` is false."""
+    command = [sys.executable, "-c", "from quorum.cli.main import main; main()", *arguments]
+    process = subprocess.Popen(
+        command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    if wait:
+        process.communicate(timeout=PATIENCE_S)
+    return process
+
+
+def kill_at_random(process: ForkedRun, begun: Callable[[], bool], draw: random.Random) -> bool:
+    """Kill the process at a random moment: one time in five during its start, otherwise within seconds of its
+    first work. Returns False if the process had ended before.
+    """
+    wait = begun if draw.random() < 0.8 else (lambda: True)
+    while process.poll(0.01) is None and not wait():
+        pass
+    process.poll(draw.uniform(0, LONGEST_S))
+    process.kill()
+    output = process.finish()
+    if process.returncode not in (0, -signal.SIGKILL):
+        raise RuntimeError(f"The killed run could not be resumed: {output}")
+    return process.returncode != 0
+
+
+def wait_for_success(process: ForkedRun) -> None:
+    output = process.finish()
+    if process.returncode:
+        raise RuntimeError(f"The killed run could not be finished: {output}")
+
+
+def count_missing_replies(journal: Path, replies: int) -> int:
+    """How many replies the journal lacks. Raises RuntimeError if it is damaged or has too many."""
+    with closing(sqlite3.connect(journal)) as connection:
+        sound = connection.execute("PRAGMA integrity_check").fetchone()[0]
+        stored_count = int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
+    if sound != "ok" or stored_count > replies:
+        raise RuntimeError(f"The journal {journal} is not sound: {sound}, {stored_count} replies of {replies}.")
+    return replies - stored_count
+
+
+def find_last_write(store: Path) -> float:
+    """The time of the last write to a store's database; 0 if there is none."""
+    path = store / "chroma" / "chroma.sqlite3"
+    return path.stat().st_mtime if path.exists() else 0.0
+
+
+def truncate_file(path: Path, draw: random.Random, most: int) -> None:
+    """Cut some of the last bytes off the file."""
+    if path.exists() and path.stat().st_size:
+        os.truncate(path, max(0, path.stat().st_size - draw.randrange(1, most)))
+
+
+def read_collection(store: Path, collection: str = "killed") -> set[tuple[str, str, bytes]]:
+    """Id, text and vector of every passage of a collection. Checks that a search finds them."""
+    import chromadb
+    import numpy as np
+
+    client = chromadb.PersistentClient(str(store / "chroma"))
+    try:
+        stored = client.get_collection(collection)
+        content: Any = stored.get(include=["documents", "embeddings"])
+        vectors = np.asarray(content["embeddings"], np.float32)
+        sought: Any = stored.query(query_embeddings=vectors[:50], n_results=10, include=["distances"])
+        if max(row[0] for row in sought["distances"]) > 1e-3 or any(len(set(ids)) < 10 for ids in sought["ids"]):
+            raise RuntimeError(f"The search in {store} does not find what is there.")
+        rows = zip(content["ids"], content["documents"], vectors, strict=True)
+        return {(id_, text, vector.tobytes()) for id_, text, vector in rows}
+    finally:
+        client.close()

@@ -1,0 +1,100 @@
+"""Estimates of a comparison: calls, seconds, prices."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comparison_fixtures import corpus, data, make_estimate
+from openai_server import OpenAIServer
+from quorum_command import Quorum
+
+from quorum.core.context import Context
+from quorum.core.errors import SetupError
+from quorum.evaluation.compare.call_bounds import call_bounds, evaluate_formula
+from quorum.evaluation.compare.estimate import estimate_seconds
+from quorum.evaluation.compare.prices import Price, Prices
+from quorum.evaluation.run.columns import parse_methods
+
+__all__ = ["corpus", "data"]
+
+
+async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Path, openai_server: OpenAIServer) -> None:
+    estimated = (await make_estimate(corpus, data, methods="filco")).methods["filco"]
+    assert (estimated.calls, estimated.least, estimated.most, openai_server.requests) == (2, 2, 3, [])
+
+
+def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
+    run = quorum(
+        "compare", corpus, str(data), "--models", "openai:test", "--k", "1,2", "--dry-run", "--methods", "concat"
+    )
+    assert (run.code, run.err, openai_server.requests) == (0, "", [])
+    assert "concat[k=1]" in run.out
+    assert "In all 6 questions: about 12 calls" in run.out
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "bounds"),
+    [
+        ("concat", {"samples": 3}, (3, 3)),
+        ("concat_pf", {"k": 4}, (1, 5)),
+        ("pf_concat", {"k": 4, "samples": 2}, (10, 10)),
+        ("sure", {"candidates": 3}, (1, 13)),
+        ("self_verification", {}, (5, 60)),
+        ("react", {"max_steps": 4}, (1, 10)),
+        ("self_ask", {"max_steps": 2}, (1, 5)),
+        ("iter_retgen", {"iterations": 3}, (3, 3)),
+        ("blendfilter", {}, (11, 11)),
+    ],
+)
+def test_the_bounds_of_calls_come_from_the_shape(
+    method: str, settings: dict[str, Any], bounds: tuple[float, float]
+) -> None:
+    assert call_bounds(parse_methods(method, Context(**settings))[0]) == bounds
+
+
+def test_every_method_has_bounds() -> None:
+    assert all(0 < least <= most for least, most in map(call_bounds, parse_methods("all", Context())))
+    assert evaluate_formula("K(K-1)", {"K": 4}) == 12
+
+
+def test_limits_in_a_minute_set_the_estimate_seconds() -> None:
+    assert estimate_seconds(Context(), 100, 1000, concurrency=8) == 25
+    assert estimate_seconds(Context(requests_per_minute=10), 100, 1000, concurrency=8) == 600
+    assert estimate_seconds(Context(tokens_per_minute=100), 100, 1000, concurrency=8) == 600
+
+
+def test_prices_are_found_and_applied(tmp_path: Path) -> None:
+    prices = Prices()
+    assert prices.of("openai:gpt-4o-mini") == prices.of("openai:gpt-4o-mini-2024-07-18") == Price(0.15, 0.60, 0.075)
+    assert prices.of("openai:somebody/model") is None
+    assert prices.of("embedded") == Price(0, 0, 0)
+    assert Price(1, 10, 0.5).of(1_000_000, 100_000, 500_000) == 0.5 + 0.25 + 1
+    table = tmp_path / "own.json"
+    table.write_text('{"openai:gpt-4o-mini": {"input": 9, "output": 9}}')
+    own_prices = Prices(table)
+    assert own_prices.of("openai:gpt-4o-mini") == Price(9, 9, 9)
+    assert own_prices.of("openai:gpt-4o") is not None
+    usage: Any = {
+        "answer": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
+        "validity": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
+    }
+    hybrid = Context(model="openai:gpt-4o-mini", verifier="openai:gpt-4o")
+    assert prices.cost(hybrid, usage) == 0.15 + 2.50
+    assert prices.cost(Context(model="openai:x"), usage) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not a table",
+        '["a:b"]\ninput = 1',
+        '["a:b"]\ninput = "x"\noutput = 1',
+        '["a:b"]\ninput = 1\noutput = 1\nout = 2',
+    ],
+)
+def test_a_broken_price_table_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
+    table = tmp_path / "prices.toml"
+    table.write_text(text)
+    with pytest.raises(SetupError, match="expected a table of models"):
+        Prices(table)

@@ -1,0 +1,149 @@
+"""`quorum questions`: its output, its refusals, its file."""
+
+import json
+from pathlib import Path
+
+import pytest
+from openai_server import OpenAIServer
+from question_writer import make_writer
+from questions_fixtures import OUTPUT_FILE, corpus, read_lines, spoil_even_things
+from quorum_command import CommandOutcome, Quorum
+
+from quorum.core.errors import SetupError
+from quorum.evaluation.questions.file import QuestionFile
+
+__all__ = ["corpus"]
+
+
+def run_questions(quorum: Quorum, *args: str) -> CommandOutcome:
+    return quorum("questions", *args, "--retriever", "bm25", "--k", "3", "--set", "attempts=1")
+
+
+def test_the_command_writes_questions_that_an_evaluation_reads(
+    corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.reply(make_writer(spoil_even_things("answer_base_closed", "Orm{n} Ida{n}")))
+    run = run_questions(
+        quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all"
+    )
+    assert run.code == 0, run.err
+    words = run.out.splitlines()
+    assert words[0].endswith(" answered without it.")
+    assert "5 kept: " in words[0]
+    assert words[1] == "questions.jsonl: 5 questions to keep (4 single, 1 unanswerable)."
+    assert run.err.startswith("To write 5 questions: 15 calls, about ")
+    rejected = [line for line in read_lines() if not line["keep"]]
+    assert {line["meta"]["why"] for line in rejected} == {"known"}
+    openai_server.reply(make_writer())
+    eval_command = (
+        "eval",
+        str(OUTPUT_FILE),
+        "--methods",
+        "concat",
+        "--corpus",
+        corpus,
+        "--model",
+        "openai:test",
+        "--retriever",
+    )
+    run = quorum(*eval_command, "bm25", "--out", "out")
+    assert run.code == 0, run.err
+    rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
+    assert {row["id"] for row in rows} == {line["id"] for line in read_lines() if line["keep"]}
+    assert [row["em"] for row in rows] == [1.0] * 5
+    assert {row["recall"] for row in rows if row["gold"]} == {1.0}
+    assert f"{len(rejected)} question{'s' * (len(rejected) > 1)} left out, marked keep: false" in caplog.text
+
+
+def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
+    openai_server.reply(make_writer())
+    run = run_questions(quorum, corpus, "--model", "openai:test", "--n", "9", "--mix", "single=1")
+    assert run.out.splitlines()[2:] == ["8 of 9 single: the corpus has no more passages for them."]
+    openai_server.reply("Question: none")
+    run = run_questions(quorum, corpus, "--model", "openai:test", "--n", "2", "--mix", "two=1", "--out", "other.jsonl")
+    assert (run.code, Path("other.jsonl").exists()) == (1, False)
+    assert "0 kept: 4 where there was nothing to ask for." in run.out
+
+
+def test_a_dry_run_over_a_collection_prints_the_estimate_and_asks_nothing(
+    corpus: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    assert quorum("index", corpus, "--collection", "towers").code == 0
+    run = run_questions(quorum, "--collection", "towers", "--model", "openai:test", "--dry-run")
+    assert (run.code, run.err, openai_server.requests, OUTPUT_FILE.exists()) == (0, "", [], False)
+    assert run.out.startswith("To write 100 questions: 330 calls, about ")
+    assert run.out.endswith(" if every draft is kept; 1,320 calls at the most.\n")
+
+
+SHORT_OF = [
+    ([], "The model 'embedded' cannot write questions: it can only find text; choose a chat model"),
+    (["--model", "openai:test", "--n", "0"], "--n 0 does not fit"),
+    (["--model", "openai:test", "--mix", "single=1,double=2"], "cannot be read at 'double=2'; write each of single"),
+    (["--model", "openai:test", "--mix", "single=0"], "asks for nothing"),
+    (["--model", "openai:test", "--mix", ""], "asks for nothing"),
+    (["--model", "openai:test", "--mix", "two"], "cannot be read at 'two'"),
+    (["--model", "openai:test", "--threshold", "0"], "give a token F1 above 0"),
+    (["--model", "openai:test", "--threshold", "nan"], "give a token F1 above 0"),
+    (["--model", "openai:test", "--min-words", "99"], "holds no passage of 99 words or more"),
+    (["--model", "openai:test", "--out", "q.csv"], "give a name that ends in .jsonl"),
+    (["--model", "openai:test", "--max-cost", "-1"], "give dollars, from 0 on"),
+    (["--model", "openai:test", "--max-cost", "1"], "a model has no price"),
+    (["--model", "openai:test", "--collection", "c"], "one of them (given are"),
+    (["--model", "openai:test", "--concurrency", "0"], "--concurrency 0 does not fit"),
+    (["--model", "openai:test", "--set", "answer_type=long"], "Questions are written with short answers"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), SHORT_OF)
+def test_impossible_options_are_refused_in_one_sentence(
+    options: list[str], message: str, corpus: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    run = run_questions(quorum, corpus, *options)
+    assert (run.code, run.err.count("\n"), openai_server.chats()) == (2, 1, []), run.err
+    assert message in run.err
+
+
+def test_a_missing_or_unnamed_corpus_is_refused(openai_server: OpenAIServer, quorum: Quorum) -> None:
+    assert "There is no corpus nowhere; give a folder" in run_questions(quorum, "nowhere", "--model", "openai:test").err
+    assert "Name where the passages are" in run_questions(quorum, "--model", "openai:test").err
+
+
+@pytest.mark.parametrize(
+    "meta", ['{"kind": ["single"]}', '{"kind": "single", "evidence": 5}', '{"evidence": [{"passage": ["p"]}]}', "{}"]
+)
+def test_a_line_with_edited_meta_is_read(meta: str) -> None:
+    OUTPUT_FILE.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"], "meta": ' + meta + "}\n")
+    file = QuestionFile(OUTPUT_FILE)
+    file.check([], "the corpus")
+    assert (file.ids, sum(file.count_kept().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
+
+
+def test_a_deleted_file_is_written_again() -> None:
+    OUTPUT_FILE.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"]}\n')
+    file = QuestionFile(OUTPUT_FILE)
+    OUTPUT_FILE.unlink()
+    with file.lock():
+        assert (file.ids, list(file.questions())) == (set(), [])
+
+
+def test_a_file_that_cannot_be_replaced_leaves_no_half_one() -> None:
+    file = QuestionFile(OUTPUT_FILE)
+    OUTPUT_FILE.mkdir()
+    with pytest.raises(SetupError, match="cannot be written"):
+        file.add([], {})
+    assert [path.name for path in Path().glob(".questions*")] == []
+
+
+def test_questions_of_another_corpus_are_not_mixed_in(
+    tmp_path: Path, corpus: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    openai_server.reply(make_writer())
+    assert run_questions(quorum, corpus, "--model", "openai:test", "--n", "1", "--mix", "single=1").code == 0
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({"id": "x", "text": "word " * 30}))
+    run = run_questions(quorum, str(other), "--model", "openai:test", "--n", "1")
+    assert (run.code, "does not hold; give another file with --out" in run.err) == (2, True)
+    OUTPUT_FILE.write_text('{"question": "who", "answer": ["x"]}\n')
+    assert "data of another format" in run_questions(quorum, corpus, "--model", "openai:test").err
+    OUTPUT_FILE.write_text('{"id": "broken"\n')
+    assert "questions.jsonl, line 1: not JSON" in run_questions(quorum, corpus, "--model", "openai:test").err

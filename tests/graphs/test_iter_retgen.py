@@ -1,0 +1,60 @@
+"""Iter-RetGen: a golden trace, its queries and its route."""
+
+from method_fixtures import make_runtime
+from stepwise_fixtures import QUESTION, make_step, trace
+
+from quorum.core.state import State
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.iter_retgen import next_query
+from quorum.nodes.routes import (
+    continue_rounds,
+)
+
+
+async def test_iter_retgen_searches_again_with_its_reasoning() -> None:
+    model = ScriptedModel().on(
+        "reason",
+        "SuperMansion starred Jillian Bell. So the answer is Jillian Bell.",
+        "Jillian Bell was Jillian Belk. So the answer is Jillian Belk.",
+    )
+    query = f"SuperMansion starred Jillian Bell. Jillian Bell {QUESTION}"
+    assert await trace("iter_retgen", model) == [
+        ("begin", {}),
+        ("retrieve", {"passages": "jan work"}),
+        (
+            "cot_answer",
+            {
+                "answer": "Jillian Bell",
+                "unknown": False,
+                "rationale": "SuperMansion starred Jillian Bell.",
+                "evidence": [],
+                "passages": "jan work",
+            },
+        ),
+        ("next_query", {"query": query, "steps": ["None -> jan work: Jillian Bell"]}),
+        ("retrieve", {"passages": "mansion bell"}),
+        (
+            "cot_answer",
+            {
+                "answer": "Jillian Belk",
+                "unknown": False,
+                "rationale": "Jillian Bell was Jillian Belk.",
+                "evidence": ["bell"],
+                "passages": "mansion bell",
+            },
+        ),
+    ]
+    assert "Jan Hooks" not in model.history[1].text[model.history[1].text.rindex("Passages:") :]
+
+
+async def test_an_unknown_round_adds_nothing_to_the_query() -> None:
+    state = State(question=QUESTION, rationale=None, answer="unknown", passages=[], steps=[])
+    assert (await next_query(state))["query"] is None
+    unknown_state = State(question=QUESTION, rationale="It is not told.", answer="unknown", passages=[], steps=[])
+    assert (await next_query(unknown_state))["query"] == f"It is not told. {QUESTION}"
+
+
+def test_routes_of_iter_retgen() -> None:
+    assert continue_rounds(State(steps=[]), make_runtime(iterations=1)) == "__end__"
+    assert continue_rounds(State(steps=[]), make_runtime()) == "next_query"
+    assert continue_rounds(State(steps=[make_step()]), make_runtime()) == "__end__"

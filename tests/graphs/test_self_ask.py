@@ -1,0 +1,114 @@
+"""Self-Ask: golden traces, and the final answer that is asked for."""
+
+from method_fixtures import make_runtime
+from stepwise_fixtures import CAST_QUESTION, ROLE_QUESTION, ask, make_step, trace
+
+from quorum.core.state import State
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.routes import (
+    answer_question_or_follow_up,
+    continue_follow_ups,
+    follow_up_or_answer,
+)
+
+
+async def test_self_ask_answers_follow_up_questions_before_the_question() -> None:
+    model = ScriptedModel().on(
+        "self_ask",
+        f"Yes.\nFollow up: {CAST_QUESTION}\nIntermediate answer: made up",
+        f"Follow up: {ROLE_QUESTION}",
+        "So the final answer is: Jillian Belk.",
+    )
+    model.on("self_ask_answer", "Jillian Bell", "Answer: Jillian Belk")
+    first, second = f"{CAST_QUESTION} -> mansion jan: Jillian Bell", f"{ROLE_QUESTION} -> bell mansion: Jillian Belk"
+    assert await trace("self_ask", model) == [
+        ("begin", {}),
+        ("follow_up", {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}),
+        ("retrieve", {"passages": "mansion jan"}),
+        ("intermediate_answer", {"steps": [first]}),
+        ("follow_up", {"steps": [first, f"{ROLE_QUESTION} -> : None"], "query": ROLE_QUESTION}),
+        ("retrieve", {"passages": "bell mansion"}),
+        ("intermediate_answer", {"steps": [first, second]}),
+        ("follow_up", {"steps": [first, second, "None -> : Jillian Belk"]}),
+        (
+            "conclude",
+            {
+                "answer": "Jillian Belk",
+                "unknown": False,
+                "rationale": f"Follow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell\n"
+                f"Follow up: {ROLE_QUESTION}\nIntermediate answer: Jillian Belk",
+                "evidence": ["bell"],
+                "passages": "mansion jan bell",
+            },
+        ),
+    ]
+    sent_texts = [sent.text for sent in model.history if sent.prompt == "self_ask"]
+    assert sent_texts[1] == f"{sent_texts[0]} Yes.\nFollow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell"
+    assert sent_texts[2] == f"{sent_texts[1]}\nFollow up: {ROLE_QUESTION}\nIntermediate answer: Jillian Belk"
+    assert f"Question: {CAST_QUESTION}\nAnswer:" in model.history[1].text
+    assert [sent.detail for sent in model.history] == [f"step {n}" for n in (1, 1, 2, 2, 3)]
+
+
+async def test_self_ask_without_a_follow_up_looks_the_question_up() -> None:
+    model = ScriptedModel().on("self_ask", "No.").on("self_ask_final", "So the final answer is: Jillian Belk")
+    assert await trace("self_ask", model, k=4) == [
+        ("begin", {}),
+        ("follow_up", {"steps": []}),
+        ("retrieve", {"passages": "jan work mansion bell"}),
+        ("forced_answer", {"steps": ["None -> jan work mansion bell: Jillian Belk"]}),
+        (
+            "conclude",
+            {
+                "answer": "Jillian Belk",
+                "unknown": False,
+                "evidence": ["bell"],
+                "passages": "jan work mansion bell",
+            },
+        ),
+    ]
+    assert model.history[1].text.endswith("Are follow up questions needed here: No.\nSo the final answer is:")
+
+
+async def test_self_ask_ends_at_the_final_answer_line() -> None:
+    result = await ask("self_ask", ScriptedModel().on("self_ask", "No. So the final answer is: Jillian Belk"))
+    assert (result["answer"], result["passages"], result["rationale"]) == ("Jillian Belk", [], None)
+    assert (result["evidence"], result["malformed"]) == ([], {})
+
+
+async def test_self_ask_forces_a_missing_final_answer() -> None:
+    model = ScriptedModel().on("self_ask", f"Yes.\nFollow up: {CAST_QUESTION}", "That is all I can say.")
+    model.on("self_ask_answer", "Jillian Bell").on("self_ask_final", "Jillian Belk")
+    steps = await trace("self_ask", model)
+    assert [node for node, _ in steps][-3:] == ["follow_up", "forced_answer", "conclude"]
+    assert steps[-3][1]["malformed"] == {"self_ask": ["That is all I can say."]}
+    assert (steps[-1][1]["answer"], steps[-1][1]["passages"]) == ("Jillian Belk", "mansion jan")
+    forced = model.history[-1].text
+    assert "[1] SuperMansion\n" in forced
+    assert forced.endswith(f"Follow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell\nSo the final answer is:")
+
+
+async def test_self_ask_out_of_steps_forces_the_final_answer() -> None:
+    model = (
+        ScriptedModel()
+        .on("self_ask", lambda _: f"Follow up: {CAST_QUESTION}")
+        .on("self_ask_answer", lambda _: "Unknown")
+    )
+    result = await ask("self_ask", model.on("self_ask_final", "unknown"), max_steps=2)
+    assert (result["answer"], result["unknown"]) == ("unknown", True)
+    assert {name: used["calls"] for name, used in result["usage"].items()} == {
+        "self_ask": 2,
+        "self_ask_answer": 2,
+        "self_ask_final": 1,
+    }
+
+
+def test_routes_of_self_ask() -> None:
+    two_steps_at_most = make_runtime(max_steps=2)
+    assert follow_up_or_answer(State(steps=[])) == "retrieve"
+    assert follow_up_or_answer(State(steps=[make_step("a")])) == "retrieve"
+    assert follow_up_or_answer(State(steps=[make_step("a", "x")])) == "forced_answer"
+    assert follow_up_or_answer(State(steps=[make_step("a", "x"), make_step(None, "y")])) == "conclude"
+    assert answer_question_or_follow_up(State(steps=[make_step("a")]), two_steps_at_most) == "intermediate_answer"
+    assert answer_question_or_follow_up(State(steps=[]), two_steps_at_most) == "forced_answer"
+    assert continue_follow_ups(State(steps=[make_step("a", "x")]), two_steps_at_most) == "follow_up"
+    assert continue_follow_ups(State(steps=[make_step("a", "x")] * 2), two_steps_at_most) == "forced_answer"

@@ -1,0 +1,127 @@
+"""Self-verification: golden traces, its nodes and the prompts that they send."""
+
+from method_fixtures import FIRST_STEPS, KNOWN_ANSWER, PASSAGES, QUESTION, STATE, make_runtime, trace_method
+
+from quorum.core.context import Context
+from quorum.core.state import Evidence, State
+from quorum.graphs import answer
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.self_verification import RECOVERY_CALLS, choose_verified, mask_condition, recover_condition
+
+
+def verifier(*samples: str) -> ScriptedModel:
+    return ScriptedModel().on("zero_shot_cot", *(f"Because {message}.\nAnswer: {message}" for message in samples))
+
+
+async def test_samples_that_agree_need_no_verification() -> None:
+    model = verifier("1931", "unknown", "in 1931", "In 1931.", "The in 1931")
+    model.on("zero_shot_cot", lambda _: "Because.\nAnswer: 1931.")
+    assert await trace_method("self_verification", model) == [
+        *FIRST_STEPS,
+        (
+            "sample_answers",
+            {"candidates": ["1931"], "rationales": ["Because."], "confidence": 1.0, "passages": "p1 p2 p3"},
+        ),
+        ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because."}),
+    ]
+    assert [sent.parameters["temperature"] for sent in model.history] == [0.3] * 5
+
+
+async def test_unknown_samples_are_no_candidates() -> None:
+    steps = await trace_method("self_verification", verifier("unknown", "1931", "I don't know", "1931.", "unknown"))
+    assert steps[2][1]["candidates"] == ["1931"]
+    assert steps[2][1]["confidence"] == 0.4
+    assert steps[-1] == ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because 1931."})
+    steps = await trace_method("self_verification", verifier(*["unknown"] * 5))
+    assert steps[-1] == ("choose_verified", {"answer": "unknown", "unknown": True, "rationale": None, "evidence": []})
+
+
+def statement(hidden: str, year: str) -> str:
+    return f"Statement: The [MASK] was finished in {year}.\nHidden: {hidden}"
+
+
+async def test_each_of_several_answers_is_verified_by_itself() -> None:
+    model = verifier("1950", "1931", "1950", "the 1931", "1950")
+    model.on("mask_condition: candidate 1", statement("Lumen Tower", "1950"))
+    model.on("mask_condition: candidate 2", statement("Lumen Tower", "1931"))
+    model.on("recover_condition: candidate 1", *["Iron Mast"] * 8, *["the Lumen Tower"] * 2)
+    model.on("recover_condition: candidate 2", *["Lumen Tower."] * 7, *["unknown"] * 3)
+    steps = await trace_method("self_verification", model)
+    assert steps[:3] == [
+        *FIRST_STEPS,
+        (
+            "sample_answers",
+            {
+                "candidates": ["1950", "1931"],
+                "rationales": ["Because 1950.", "Because 1931."],
+                "confidence": None,
+                "passages": "p1 p2 p3",
+            },
+        ),
+    ]
+    verified = sorted((step for step in steps if step[0] == "verify"), key=lambda step: step[1]["verified"][0]["rank"])
+    assert verified == [
+        ("verify", {"verified": [{"rank": 0, "recovered": 2}]}),
+        ("verify", {"verified": [{"rank": 1, "recovered": 7}]}),
+    ]
+    assert steps[-1] == (
+        "choose_verified",
+        {**KNOWN_ANSWER, "rationale": "Because 1931.", "scores": [2.0, 7.0], "confidence": 0.5},
+    )
+    assert len(model.history) == 5 + 2 * (1 + RECOVERY_CALLS)
+    recoveries = [sent for sent in model.history if sent.prompt == "recover_condition"]
+    assert {sent.parameters["temperature"] for sent in recoveries} == {0.2}
+    assert not any(
+        QUESTION in sent.text or "Hidden: Lumen" in sent.text for sent in recoveries
+    )  # they would give the answer away
+
+
+async def test_the_first_of_equals_wins_and_an_unmasked_candidate_scores_nothing() -> None:
+    model = verifier("1950", "1931", "1929", "1950", "1950")
+    model.on("mask_condition: candidate 1", "I cannot.")
+    model.on("mask_condition: candidate 2", statement("Lumen Tower", "1931"))
+    model.on("mask_condition: candidate 3", statement("none", "1929"))
+    model.on("recover_condition: candidate 2", *["Iron Mast"] * RECOVERY_CALLS)
+    steps = await trace_method("self_verification", model)
+    assert (steps[-1][1]["answer"], steps[-1][1]["scores"]) == ("1950", [0.0] * 3)
+    assert [node["malformed"] for _, node in steps if "malformed" in node] == [{"mask_condition": ["I cannot."]}]
+
+
+async def test_usage_of_verifications_is_counted_once() -> None:
+    model = verifier("1950", "1931", "1950", "1950", "1950")
+    model.on("mask_condition", lambda _: statement("Lumen Tower", "x")).on("recover_condition", lambda _: "Lumen Tower")
+    result = await answer(QUESTION, "self_verification", Context(model=model), given=PASSAGES)
+    assert {name: used["calls"] for name, used in result["usage"].items()} == {
+        "zero_shot_cot": 5,
+        "mask_condition": 2,
+        "recover_condition": 20,
+    }
+
+
+async def test_the_nodes_of_a_verification() -> None:
+    model = ScriptedModel().on("mask_condition", statement("Lumen Tower", "1931"))
+    masked = await mask_condition({**STATE, "rank": 1, "answer": "1931"}, make_runtime(model))
+    assert masked["masked"] == {"statement": "The [MASK] was finished in 1931.", "condition": "Lumen Tower"}
+    assert f"Question: {QUESTION}\nAnswer: 1931\nStatement:" in model.history[0].text
+    assert "[1]" not in model.history[0].text
+    model.on("recover_condition", *["Lumen Tower"] * 10)
+    result = await recover_condition({**STATE, "rank": 1, "masked": masked["masked"]}, make_runtime(model))
+    assert result["verified"] == [{"rank": 1, "recovered": 10}]
+    state = State(passages=PASSAGES[:1], candidates=["1950", "1931"], rationales=[None, "So."])
+    assert await choose_verified({**state, "verified": result["verified"]}) == {
+        "answer": "1931",
+        "unknown": False,
+        "rationale": "So.",
+        "evidence": [Evidence(passage="p1", start=32, end=36)],
+        "scores": [0.0, 10.0],
+        "confidence": 1.0,
+    }
+
+
+async def test_prompts_of_one_graph_share_their_beginning() -> None:
+    model = verifier("1950", "1931", "1950", "1950", "1950")
+    model.on("mask_condition", lambda _: statement("Lumen Tower", "x")).on("recover_condition", lambda _: "Lumen Tower")
+    await answer(QUESTION, "self_verification", Context(model=model, k=3), given=PASSAGES)
+    texts = [sent.text for sent in model.history if sent.prompt != "mask_condition"]
+    passages = f"[3] Towers\n{PASSAGES[2]['text']}"
+    assert len({text[: text.index(passages) + len(passages)] for text in texts}) == 1

@@ -1,0 +1,49 @@
+"""For tests of indexing: a folder of documents, a function that indexes it, and the passages in the collection."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from wordvectors import WordVectors
+
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.retrievers import collections
+from quorum.retrievers.index import index_documents
+from quorum.retrievers.index_report import IndexReport
+
+VECTORS = WordVectors()
+Index = Callable[..., IndexReport]
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def index(docs: Path, tmp_path: Path) -> Index:
+    """Index the folder `docs`, or other paths."""
+
+    def run(*paths: Path, **options: object) -> IndexReport:
+        settings = {"collection": "docs", "store": tmp_path / "store", "embeddings": VECTORS} | options
+        return index_documents(paths or [docs], **settings)  # type: ignore[arg-type]
+
+    return run
+
+
+@pytest.fixture
+def list_held(tmp_path: Path) -> Callable[[], list[Passage]]:
+    """The passages of the collection `docs`."""
+    context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
+    return lambda: collections.list_passages(context)
+
+
+def counts(report: IndexReport) -> tuple[int, int, int, int, int]:
+    return report.added, report.replaced, report.unchanged, report.removed, report.passages
+
+
+def sentence(number: int) -> str:
+    return f"Sentence number {number} tells of ten things and ends here now."

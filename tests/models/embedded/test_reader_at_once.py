@@ -1,0 +1,89 @@
+"""The embedded reader with many calls at once: each reply is the same as alone."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from reader_fixtures import BORN, PASSAGES, forget, fresh, message
+
+from quorum.models.embedded import batching
+from quorum.models.embedded.chat import EmbeddedReader
+
+__all__ = ["fresh"]
+
+
+def make_messages(count: int) -> list[HumanMessage]:
+    questions = [BORN, "When did he die?", "What is tea made from?", "When did tea come to Europe?", "Who?"]
+    return [
+        message(["answer", "summary", "pruning"][n % 3], questions[n % 5], PASSAGES[n % 2 : 1 + n % 3] or PASSAGES)
+        for n in range(count)
+    ]
+
+
+async def test_fifty_at_once_reply_as_one_by_one() -> None:
+    model, sent = EmbeddedReader(), make_messages(50)
+    together = await asyncio.gather(*(model.ainvoke([prompt]) for prompt in sent))
+    forget()
+    alone = [(await model.ainvoke([prompt])).text for prompt in sent[:30]]  # the others repeat these
+    assert [received.text for received in together] == [alone[n % 30] for n in range(50)]
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """Until it is set, the reader's worker is busy with something else."""
+    opened = threading.Event()
+    batching.WORKER.submit(opened.wait)
+    yield opened
+    opened.set()
+
+
+async def turns(count: int = 50) -> int:
+    """Let the event loop go round."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+    return count
+
+
+async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> None:
+    reading = asyncio.create_task(batching.read_passages(BORN, PASSAGES))
+    assert await turns() == 50
+    assert not reading.done()
+    gate.set()
+    assert "Rohrau" in (await reading).reading.spans[0].text
+
+
+async def test_a_cancelled_read_does_not_affect_other_reads(gate: threading.Event) -> None:
+    waiting = [asyncio.create_task(batching.read_passages(BORN, [passage])) for passage in PASSAGES[:2]]
+    await turns()  # both are with the worker
+    late = [asyncio.create_task(batching.read_passages(BORN, PASSAGES)) for _ in range(2)]
+    await turns()  # these wait for their turn
+    waiting[0].cancel()
+    late[0].cancel()
+    gate.set()
+    assert "Rohrau" in (await waiting[1]).reading.spans[0].text
+    assert "Rohrau" in (await late[1]).reading.spans[0].text
+    for task in (waiting[0], late[0]):
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_an_unreadable_passage_does_not_affect_other_reads() -> None:
+    broken: Any = {"id": "x", "title": ""}
+    good, bad = await asyncio.gather(
+        batching.read_passages(BORN, PASSAGES), batching.read_passages(BORN, [broken]), return_exceptions=True
+    )
+    assert isinstance(bad, KeyError)
+    assert isinstance(good, batching.JobResult)
+    assert "Rohrau" in good.reading.spans[0].text
+
+
+async def test_concurrent_reads_do_not_change_a_reading() -> None:
+    alone = await batching.read_passages(BORN, PASSAGES)
+    forget()
+    readings = await asyncio.gather(
+        *(batching.read_passages(q, PASSAGES) for q in ("Who died?", BORN, "What is tea?", BORN))
+    )
+    assert readings[1].reading == readings[3].reading == alone.reading

@@ -1,0 +1,69 @@
+"""Samples of the embedded reader: they are drawn by temperature, nucleus and seed."""
+
+import asyncio
+import random
+from typing import Any
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from reader_fixtures import PASSAGES, fresh, message, reply
+
+from quorum.core.context import Context
+from quorum.models.call import call
+from quorum.models.embedded.reading import Reading, Span
+from quorum.models.embedded.replies import Draw
+
+__all__ = ["fresh"]
+
+
+HARD = "In which place and year was Joseph Haydn, who died in Vienna, born?"
+
+
+async def draw_samples(count: int = 30, question: str = HARD, **settings: Any) -> list[str]:
+    replies = (reply("answer", question, PASSAGES, seed=seed, **settings) for seed in range(count))
+    return [received.text for received in await asyncio.gather(*replies)]
+
+
+async def test_temperature_draws_by_seed() -> None:
+    hot = await draw_samples(temperature=1.5)
+    assert hot == await draw_samples(temperature=1.5)
+    assert len(set(hot)) > 3
+    assert len(set(await draw_samples(temperature=0))) == 1
+    assert len(set(await draw_samples(temperature=1.5, top_p=0))) == 1
+    assert len(set(await draw_samples(temperature=1.5, top_p=0.3))) < len(set(hot))
+
+
+async def test_samples_of_one_call_differ_and_repeat() -> None:
+    context = Context(temperature=1.5, seed=5)
+    sent = message("answer", HARD, PASSAGES)
+    inputs = sent.additional_kwargs["quorum"]["inputs"]
+    first = [sample.text for sample in await call("answer", sent.text, context=context, inputs=inputs, n=20)]
+    again = [sample.text for sample in await call("answer", sent.text, context=context, inputs=inputs, n=20)]
+    assert first == again
+    assert len(set(first)) > 3
+
+
+@given(
+    st.lists(st.tuples(st.floats(-60, 60), st.text(max_size=3)), min_size=1, max_size=6),
+    st.floats(1e-9, 2),
+    st.floats(0, 1),
+    st.text(max_size=3),
+)
+def test_a_draw_is_one_of_the_choices(choices: list[tuple[float, str]], heat: float, top_p: float, seed: str) -> None:
+    draw = Draw(heat, top_p, seed)
+    assert draw.sample(choices, random.Random(seed)) == draw.sample(choices, random.Random(seed))
+    assert draw.sample(choices, random.Random(seed)) in {text for _, text in choices}
+    best = max(score for score, _ in choices)
+    assert Draw(heat, 0.0).sample(choices, random.Random(seed)) in {text for score, text in choices if score == best}
+
+
+@given(
+    st.lists(st.floats(-30, 30), min_size=1, max_size=5),
+    st.floats(0.02, 0.98),
+    st.text(max_size=3),
+)
+def test_a_narrow_nucleus_chooses_as_temperature_0_does(scores: list[float], threshold: float, seed: str) -> None:
+    spans = [Span(str(n), 0, 0, 0, score) for n, score in enumerate(sorted(scores, reverse=True))]
+    reading = Reading(spans, spans[0].score)
+    assume(abs(reading.probability - threshold) > 1e-6)
+    assert Draw(1.0, 0.0, seed).choose(reading, threshold) == Draw().choose(reading, threshold)

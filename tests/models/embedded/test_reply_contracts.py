@@ -1,0 +1,74 @@
+"""Every reply of the embedded reader keeps the contract of its prompt."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reader_fixtures import BORN, PARSERS, PASSAGES, fresh, message, reply
+
+from quorum.core.state import Passage
+from quorum.core.text import is_unknown
+from quorum.models.embedded.chat import EmbeddedReader
+from quorum.parsing.answers import Parsed
+
+__all__ = ["fresh"]
+
+
+# Prompts whose reply is an answer to the question, read from the passages.
+ANSWERS = {
+    *("answer", "answer_candidates", "pruning", "summary"),
+    *("answer_base", "zero_shot_cot", "inference"),
+    *("react", "react_action", "self_ask_answer", "self_ask_final"),
+    *("direct", "reason"),
+}
+
+
+def parse_reply(prompt: str, text: str) -> tuple[str, bool]:
+    """(answer, malformed) of a reply."""
+    parsed: Parsed[Any] = PARSERS[prompt](text)
+    return getattr(parsed.value, "answer", parsed.value), parsed.malformed
+
+
+@pytest.mark.parametrize("prompt", PARSERS)
+async def test_every_reply_keeps_its_contract(prompt: str) -> None:
+    text = (await reply(prompt)).text
+    answer, malformed = parse_reply(prompt, text)
+    assert not malformed
+    assert prompt not in ANSWERS or "Rohrau" in answer
+    unknown = (await reply(prompt, "Florbish grindle wumpus toofle?", PASSAGES[2:])).text
+    answer, malformed = parse_reply(prompt, unknown)
+    assert not malformed
+    assert prompt not in ANSWERS or is_unknown(answer)
+
+
+@pytest.mark.parametrize("prompt", PARSERS)
+@pytest.mark.parametrize("passages", [[], [Passage(id="e", title="", text="")], [Passage(id="t", title="T", text=" ")]])
+async def test_nothing_to_read_is_unknown(prompt: str, passages: list[Passage]) -> None:
+    for question in (BORN, ""):
+        for temperature in (0, 1):
+            text = (await reply(prompt, question, passages, temperature=temperature)).text
+            answer, malformed = parse_reply(prompt, text)
+            assert not malformed
+            assert prompt not in ANSWERS or is_unknown(answer)
+
+
+PIECES = [*"ab 1.:{}\"'*-\n#", "Answer: ", "Question: ", "Passages:\n", "東", "🌕", "is in ", "Rohrau"]
+ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+
+
+@given(ODD, ODD, st.sampled_from(sorted(PARSERS)), st.floats(0, 2))
+@settings(max_examples=25, deadline=None)
+def test_replies_to_odd_passages_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
+    passages = [Passage(id="o", title=title, text=text), PASSAGES[2]]
+    sent = message(prompt, "Where is a?", passages)
+    received = EmbeddedReader().invoke([sent], temperature=temperature, seed=3).text
+    assert not parse_reply(prompt, received)[1], received
+
+
+async def test_quoted_slots_do_not_end_a_rationale() -> None:
+    faq = "Question: Where was Joseph Haydn born? Answer: Joseph Haydn was born in Rohrau. Question: When did he die?"
+    text = (await reply("summary", passages=[Passage(id="f", title="Haydn", text=faq)])).text
+    answer, malformed = parse_reply("summary", text)
+    assert "Rohrau" in answer
+    assert not malformed

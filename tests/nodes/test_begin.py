@@ -1,0 +1,77 @@
+"""The nodes `begin` and `retrieve`, called directly."""
+
+from typing import Any
+
+import pytest
+from langgraph.types import Overwrite
+from method_fixtures import PASSAGES, QUESTION, make_runtime
+
+from quorum.core.errors import SetupError
+from quorum.nodes.begin import begin
+from quorum.nodes.retrieve import retrieve
+
+
+async def test_begin_resets_every_key_of_an_earlier_question() -> None:
+    update: dict[str, Any] = dict(await begin({"question": QUESTION, "given": PASSAGES, "dropped": 3}, make_runtime()))
+    assert update.pop("provided") == PASSAGES
+    assert update == {
+        "given": None,
+        "gold_answers": None,
+        "oracle": None,
+        "query": None,
+        "steps": [],
+        "answer": "",
+        "unknown": True,
+        "confidence": None,
+        "certified": None,
+        "unsupported": None,
+        "rationale": None,
+        "evidence": [],
+        "votes": Overwrite(None),
+        "candidates": None,
+        "summaries": None,
+        "validity": None,
+        "scores": None,
+        "drafts": Overwrite([]),
+        "verdicts": Overwrite([]),
+        "preferences": Overwrite([]),
+        "passages": [],
+        "turn": 0,
+        "notes": None,
+        "rationales": None,
+        "masked": None,
+        "verified": Overwrite([]),
+        "retrieved": None,
+        "reasoning": None,
+        "external": None,
+        "internal": None,
+        "topic": None,
+        "earlier": [],
+        "run": None,
+        "suppressed": None,
+        "judgement": None,
+        "queries": None,
+        "knowledge": Overwrite([]),
+        "usage": Overwrite({}),
+        "malformed": Overwrite({}),
+        "verbose": Overwrite({}),
+        "not_greedy": Overwrite(False),
+        "dropped": Overwrite(0),
+    }
+
+
+@pytest.mark.parametrize("question", ["", "  \n", None, 5])
+async def test_begin_refuses_an_empty_question(question: Any) -> None:
+    with pytest.raises(SetupError, match="The question is empty"):
+        await begin({"question": question}, make_runtime())
+
+
+async def test_begin_refuses_unusable_passages() -> None:
+    with pytest.raises(SetupError, match="list of given passages is empty"):
+        await begin({"question": QUESTION, "given": []}, make_runtime())
+    with pytest.raises(SetupError, match="Given passage 2: expected a passage"):
+        await begin({"question": QUESTION, "given": [PASSAGES[0], {"id": "x"}]}, make_runtime())  # type: ignore[typeddict-item]
+
+
+async def test_retrieve_takes_the_first_k_of_the_provided_passages() -> None:
+    assert await retrieve({"question": QUESTION, "provided": PASSAGES}, make_runtime(k=2)) == {"passages": PASSAGES[:2]}

@@ -1,0 +1,52 @@
+"""Prompts that do not fit into the model's context window."""
+
+import pytest
+from method_fixtures import PASSAGES, QUESTION, STATE, make_runtime
+
+from quorum.core.errors import CallError, TooLong
+from quorum.core.state import Passage, State
+from quorum.models.scripted import ScriptedModel
+from quorum.nodes.answer import concat_answer, passage_answer
+
+
+async def test_the_lowest_ranked_passages_are_dropped_whole_to_fit_the_window() -> None:
+    long = [Passage(id=str(i), title="", text=f"{i} " + "word " * 100) for i in range(5)]
+    model = ScriptedModel().on("answer", "1931")
+    update = await concat_answer({"question": QUESTION, "passages": long}, make_runtime(model, context_window=640))
+    assert [passage["id"] for passage in update["passages"]] == ["0", "1"]
+    assert update["dropped"] == 3
+    assert long[1]["text"].strip() in model.history[0].text
+    assert "[3]" not in model.history[0].text
+
+
+async def test_an_unknown_answer_keeps_the_dropped_passages_for_the_next_round() -> None:
+    long = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
+    model = ScriptedModel().on("answer", "unknown")
+    update = await concat_answer({"question": QUESTION, "passages": long}, make_runtime(model, context_window=640))
+    assert (len(update["passages"]), update["dropped"]) == (5, 3)
+
+
+async def test_a_prompt_that_the_server_finds_too_long_is_sent_again_without_its_last_passage() -> None:
+    model = ScriptedModel().on("answer", TooLong("no"), TooLong("no"), "1931")
+    update = await concat_answer(STATE, make_runtime(model))
+    assert (update["answer"], update["dropped"], update["passages"]) == ("1931", 2, PASSAGES[:1])
+    assert update["usage"]["answer"]["calls"] == 1
+
+
+async def test_a_passage_that_does_not_fit_alone_is_an_error() -> None:
+    state = State(question=QUESTION, passages=[Passage(id="tome", title="", text="word " * 9000)])
+    with pytest.raises(CallError, match=r"'answer' does not fit .* with passage 'tome' alone .* window has 8192"):
+        await concat_answer(state, make_runtime())
+
+
+async def test_a_passage_that_does_not_fit_alone_is_dropped_from_the_vote() -> None:
+    state = State(question=QUESTION, rank=2, passages=[Passage(id="tome", title="", text="word " * 9000)])
+    update = await passage_answer(state, make_runtime(samples=2))
+    assert (update["dropped"], [vote["unknown"] for vote in update["votes"]]) == (1, [True, True])
+    assert {vote["rank"] for vote in update["votes"]} == {2}
+
+
+async def test_the_model_profile_gives_the_window() -> None:
+    model = ScriptedModel(profile={"max_input_tokens": 640}).on("answer", "1931")
+    long = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
+    assert (await concat_answer({"question": QUESTION, "passages": long}, make_runtime(model)))["dropped"] == 3

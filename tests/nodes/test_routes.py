@@ -1,0 +1,55 @@
+"""The routes of post-fusion: which node comes next."""
+
+from typing import Any
+
+from langgraph.types import Send
+from method_fixtures import PASSAGES, QUESTION, STATE, ballots, make_runtime
+
+from quorum.core.state import State
+from quorum.nodes.routes import (
+    ask_all_then_keep,
+    ask_passages,
+    continue_vote,
+    fall_back_if_unknown,
+    start_one_or_both_rounds,
+)
+
+
+def list_ranks(sends: Any) -> list[int]:
+    return [send.arg["rank"] for send in sends]
+
+
+def test_routes_send_each_branch_only_its_part_of_the_state() -> None:
+    assert ask_all_then_keep(STATE, make_runtime())[1] == Send(
+        "passage_answer", {"question": QUESTION, "rank": 1, "passages": [PASSAGES[1]]}
+    )
+    assert list_ranks(ask_passages(STATE, make_runtime())) == [0, 1, 2]
+    assert list_ranks(ask_passages(STATE, make_runtime(vote="staged"))) == [0, 1]
+
+
+def test_routes_without_passages_go_on_to_the_join() -> None:
+    empty = State(question=QUESTION, passages=[], unknown=True)
+    assert ask_all_then_keep(empty, make_runtime()) == "keep_answered"
+    assert ask_passages(empty, make_runtime()) == "vote"
+    assert fall_back_if_unknown(empty, make_runtime()) == "vote"
+    assert start_one_or_both_rounds(empty, make_runtime(speculative=True)) == ["concat_answer"]
+
+
+def test_routes_of_the_fallback() -> None:
+    unknown = State(question=QUESTION, passages=PASSAGES[:3], unknown=True)
+    assert fall_back_if_unknown({**unknown, "unknown": False}, make_runtime()) == "__end__"
+    assert list_ranks(fall_back_if_unknown(unknown, make_runtime())) == [0, 1, 2]
+    assert fall_back_if_unknown({**unknown, "votes": ballots("?", "?", "?")}, make_runtime()) == "vote"
+    assert start_one_or_both_rounds(unknown, make_runtime()) == ["concat_answer"]
+    sends = start_one_or_both_rounds(unknown, make_runtime(speculative=True))
+    assert (sends[0], list_ranks(sends[1:])) == ("concat_answer", [0, 1, 2])
+
+
+def test_routes_of_the_staged_vote() -> None:
+    state = State(question=QUESTION, passages=PASSAGES, votes=ballots("a", "b", "?"))
+    assert continue_vote(state, make_runtime()) == [
+        Send("passage_answer", {"question": QUESTION, "rank": rank, "passages": [PASSAGES[rank]]}) for rank in (3, 4)
+    ]
+    assert list_ranks(continue_vote(state, make_runtime(vote="staged"))) == [3]
+    assert continue_vote({**state, "votes": ballots("a", "a", "a")}, make_runtime(vote="staged")) == "__end__"
+    assert continue_vote({**state, "votes": ballots(*"abcde")}, make_runtime()) == "__end__"

@@ -1,0 +1,77 @@
+"""The node `vote`, and the evidence for an answer."""
+
+import pytest
+from method_fixtures import PASSAGES, ballots, make_runtime
+
+from quorum.core.state import Evidence, Passage
+from quorum.nodes.evidence import find_evidence
+from quorum.nodes.vote import vote
+
+
+async def test_vote_names_its_voters_as_evidence() -> None:
+    update = await vote({"passages": PASSAGES, "votes": ballots("1931", "1950", "1931", "?", "1931")}, make_runtime())
+    assert update == {
+        "answer": "1931",
+        "unknown": False,
+        "confidence": 0.75,
+        "evidence": [
+            Evidence(passage="p1", start=32, end=36),
+            Evidence(passage="p3", start=33, end=37),
+            Evidence(passage="p5", start=None, end=None),
+        ],
+        "unsupported": [],
+    }
+
+
+async def test_a_voter_that_does_not_contain_its_answer_is_no_evidence() -> None:
+    """A model that says Paris to everything."""
+    update = await vote({"passages": PASSAGES, "votes": ballots(*["Paris"] * 5)}, make_runtime())
+    assert (update["answer"], update["evidence"]) == ("Paris", [])
+    assert update["unsupported"] == ["p1", "p2", "p3", "p4", "p5"]
+
+
+async def test_a_voter_supports_the_answer_in_its_own_words() -> None:
+    texts = ["Finished on 4 July 1776.", "It was done in 1777.", "July 4th, 1776 saw it finished.", "Done 1776-07-04."]
+    passages = [Passage(id=str(rank), title="", text=text) for rank, text in enumerate(texts)]
+    votes = ballots("July 4, 1776", "4 July 1776", "July 4th, 1776", "the 4th of July 1776")
+    update = await vote({"passages": passages, "votes": votes}, make_runtime())
+    assert update["evidence"] == [
+        Evidence(passage="0", start=None, end=None),
+        Evidence(passage="2", start=0, end=14),
+        Evidence(passage="3", start=None, end=None),
+    ]
+    assert update["unsupported"] == ["1"]
+
+
+async def test_a_long_answer_has_all_its_voters_as_evidence() -> None:
+    votes = ballots("It is tall and old.", "It is tall and old.")
+    for answer_type, answer in (("long", votes), ("yes_no", ballots("yes", "yes")), ("short", ballots("no", "no"))):
+        update = await vote({"passages": PASSAGES, "votes": answer}, make_runtime(answer_type=answer_type))
+        assert update["evidence"] == [Evidence(passage=item, start=None, end=None) for item in ("p1", "p2")]
+        assert update["unsupported"] == []
+
+
+async def test_a_staged_vote_has_no_confidence() -> None:
+    assert (await vote({"passages": PASSAGES, "votes": ballots("1931")}, make_runtime(vote="staged")))[
+        "confidence"
+    ] is None
+    nothing = await vote({"passages": PASSAGES, "votes": ballots("?", "?")}, make_runtime())
+    assert nothing == {"answer": "unknown", "unknown": True, "confidence": None, "evidence": [], "unsupported": []}
+
+
+def test_evidence_is_a_verbatim_span_of_whole_words() -> None:
+    texts = ["The US must pay; the us did.", "He must.", "U.S. troops", "New\n York", "東京に住む", "Saint-Denis"]
+    passages = [Passage(id=str(i), title="", text=text) for i, text in enumerate(texts)]
+    assert find_evidence("US", passages) == [
+        Evidence(passage="0", start=4, end=6),
+        Evidence(passage="2", start=None, end=None),  # after normalisation only
+    ]
+    assert find_evidence("new york", passages) == [Evidence(passage="3", start=0, end=9)]
+    assert find_evidence("東京", passages) == [Evidence(passage="4", start=0, end=2)]
+    assert find_evidence("1931", PASSAGES)[-1] == Evidence(passage="p5", start=None, end=None)  # in the title only
+
+
+@pytest.mark.parametrize("answer", ["unknown", "yes", "No", ""])
+def test_no_evidence_by_words_for_unknown_yes_and_no(answer: str) -> None:
+    passage = Passage(id="x", title="", text="No, yes, unknown.")
+    assert find_evidence(answer, [passage]) == []

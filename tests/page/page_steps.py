@@ -1,0 +1,54 @@
+"""For tests of the page: what to wait for, and how to type, click and read."""
+
+import json
+from collections.abc import Iterator
+from urllib.parse import quote, urlsplit
+
+import pytest
+from browser import Page
+from page_server import Served
+
+QUESTION = "Who designed the Eiffel Tower?"
+PAGE_READY = "document.readyState === 'complete' && !!document.querySelector('textarea')"
+CARDS = "[...document.querySelectorAll('.card')]"
+ALL_DONE = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
+TAB, ENTER, SPACE, RIGHT = 9, 13, 32, 39
+
+
+@pytest.fixture(autouse=True)
+def desktop(page: Page, served: Served) -> Iterator[None]:
+    page.size(1200)
+    page.scheme("light")
+    served.model.released.clear()
+    served.model.reply("Stephen Sauvestre")
+    yield
+    served.model.release()
+    assert page.errors == []
+    assert {urlsplit(url).hostname for url in page.asked if urlsplit(url).scheme not in ("data", "blob")} == {
+        "127.0.0.1"
+    }
+
+
+def link(served: Served, question: str = QUESTION, methods: str = "concat", more: str = "") -> str:
+    return f"{served.url}?q={quote(question)}&methods={quote(methods)}{more}"
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    value: list[str] = page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.innerText)")
+    return value
+
+
+def send(page: Page) -> None:
+    """Ctrl+Enter in the question."""
+    page.run("document.querySelector('textarea').focus()")
+    page.press("Enter", code=ENTER, modifiers=2)
+
+
+def open_tab(page: Page, card: int, name: str) -> None:
+    """Open a part of a card, if it has it, and wait until it is drawn."""
+    tabs = f"[...{CARDS}[{card}].querySelectorAll('[role=tab]')]"
+    result = f"{tabs}.find((one) => one.innerText.startsWith('{name}'))"
+    if page.run(f"!!{result}"):
+        page.run(f"{result}.click()")
+        shown = f"{CARDS}[{card}].querySelector('.q-tab-panel')"
+        page.until(f"{result}.getAttribute('aria-selected') === 'true' && !!{shown}?.innerText")

@@ -1,0 +1,83 @@
+"""Who can use the page of `quorum serve`: with the keyboard alone, on narrow and dark screens, with a key."""
+
+from pathlib import Path
+
+import pytest
+from browser import Page
+from page_server import Served, serving
+from page_steps import ALL_DONE, ENTER, PAGE_READY, QUESTION, RIGHT, SPACE, TAB, desktop, link, open_tab, send, texts
+
+__all__ = ["desktop"]
+
+
+def test_it_is_used_with_the_keyboard_alone(page: Page, served: Served) -> None:
+    page.visit(served.url, PAGE_READY)
+    page.until("document.activeElement === document.querySelector('textarea')")
+    page.send("Input.insertText", text=QUESTION)
+    page.press("Tab", code=TAB)
+    assert page.run("document.activeElement.innerText") == "Ask"
+    page.press("Tab", code=TAB)
+    assert page.run("document.activeElement.getAttribute('aria-label')") == "Collection"
+    for _ in range(3):
+        page.press("Tab", code=TAB)
+    assert page.run("document.activeElement.dataset.method") == "concat"
+    assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.press(" ", code=SPACE, text=" ")
+    page.until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
+    page.press("Enter", code=ENTER, modifiers=2)
+    page.until(ALL_DONE)
+    page.run("document.querySelector('[role=tab]').focus()")
+    page.press("ArrowRight", code=RIGHT)
+    page.press("Enter", code=ENTER, text="\r")
+    page.until("document.querySelectorAll('[role=tab]')[1].getAttribute('aria-selected') === 'true'")
+
+
+def test_every_field_has_a_name(page: Page, served: Served) -> None:
+    page.visit(served.url, PAGE_READY)
+    page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
+    page.until("document.querySelectorAll('.setting-fields input').length > 20")
+    tree = page.send("Accessibility.getFullAXTree")["nodes"]
+    fields = ("textbox", "checkbox", "combobox", "button", "spinbutton", "link", "tab")
+    nameless = [node for node in tree if node.get("role", {}).get("value") in fields and not node["name"].get("value")]
+    assert [node["role"]["value"] for node in nameless if not node.get("ignored")] == []
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: Served, width: int) -> None:
+    page.visit(link(served, methods="post_fusion,sure", more="&run=1"), PAGE_READY)
+    page.size(width)
+    page.until(ALL_DONE)
+    page.until("document.querySelectorAll('.graph svg').length === 2")
+    page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
+    page.until("document.querySelectorAll('.setting-fields input').length > 20")
+    for name in ("Votes", "Candidates", "Steps", "Costs", "Passages"):
+        for card in (0, 1):
+            open_tab(page, card, name)
+        assert page.run("document.documentElement.scrollWidth") <= width, name
+
+
+def test_dark_is_dark_and_readable(page: Page, served: Served) -> None:
+    def brightness(of: str) -> float:
+        text = page.run(f"getComputedStyle(document.body).{of}")
+        return sum(map(float, text[text.index("(") + 1 : -1].split(",")[:3])) / 3
+
+    page.visit(served.url, PAGE_READY)
+    assert (brightness("backgroundColor") > 240, brightness("color") < 50) == (True, True)
+    page.scheme("dark")
+    page.until("document.body.classList.contains('body--dark')")
+    assert (brightness("backgroundColor") < 40, brightness("color") > 200) == (True, True)
+
+
+def test_the_page_asks_for_its_token(page: Page, served: Served, tmp_path: Path) -> None:
+    token = "correct-horse-battery"
+    with serving(tmp_path, "--token", token, "--collection", "none-yet") as guarded:
+        page.visit(guarded.url, "!!document.querySelector('input[type=password]')")
+        assert page.run("!!document.querySelector('textarea')") is False
+        page.visit(f"{guarded.url}?token={token}&q=Why", PAGE_READY)
+        page.until("location.search === '?q=Why'")
+        page.until("document.querySelector('textarea').value === 'Why'")
+        send(page)
+        page.until(ALL_DONE)
+        assert "no collection 'none-yet'" in texts(page, ".answer")[0]
+        page.errors.clear()  # the page that asks for a token has status 401, which the console calls an error
+        assert token not in guarded.log.read_text()

@@ -1,0 +1,120 @@
+"""What a reply to self_ask says: a follow-up question or the final answer."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorum.parsing.answers import Parsed
+from quorum.parsing.steps import FollowUp, parse_final_answer, parse_follow_up
+
+
+@pytest.mark.parametrize(
+    ("reply", "follow_up"),
+    [
+        ("Yes.\nFollow up: How high is K2?", FollowUp(question="How high is K2?")),
+        (" Yes.\nFollow up: How high is K2?\n", FollowUp(question="How high is K2?")),
+        ("Follow up: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow-up: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Followup: How high is K2?", FollowUp(question="How high is K2?")),
+        ("follow up question: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow up 2: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow up question #1: How high is K2?", FollowUp(question="How high is K2?")),
+        ("**Follow up:** How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow up：How high is K2?", FollowUp(question="How high is K2?")),
+        ("- Follow up: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow up:\nHow high is K2?", FollowUp(question="How high is K2?")),
+        ("Yes. Follow up: How high is K2?", FollowUp(question="How high is K2?")),
+        ("Follow up: How high is K2? Intermediate answer: 8,611 m", FollowUp(question="How high is K2?")),
+        ('Follow up: "How high is K2?"', FollowUp(question="How high is K2?")),
+        ("```\nYes.\nFollow up: How high is K2?\n```", FollowUp(question="How high is K2?")),
+        (
+            "Are follow up questions needed here: Yes.\nFollow up: How high is K2?",
+            FollowUp(question="How high is K2?"),
+        ),
+        (
+            "Yes.\nFollow up: How high is K2?\nIntermediate answer: 8,611 m\nSo the final answer is: 8,611 m",
+            FollowUp(question="How high is K2?"),
+        ),
+        ("Follow up: How high is K2?\nFollow up: How high is Lhotse?", FollowUp(question="How high is K2?")),
+        ("Intermediate answer: K2\nFollow up: How high is K2?", FollowUp(question="How high is K2?")),
+        ('{"follow_up": "How high is K2?"}', FollowUp(question="How high is K2?")),
+        ('{"needed": true, "follow up question": "How high is K2?"}', FollowUp(question="How high is K2?")),
+        ("So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("So the final answer is: 8,611 metres.", FollowUp(answer="8,611 metres")),
+        ("So the final answer is 8,611 metres.", FollowUp(answer="8,611 metres")),
+        ("so the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("**So the final answer is:** 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("So the final answer is: **8,611 metres**", FollowUp(answer="8,611 metres")),
+        ("The final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("Final answer: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("So the answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("Therefore, the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("So the final answer is：8,611 metres", FollowUp(answer="8,611 metres")),
+        ("No.\nSo the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("No. So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("K2 is lower. So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ("So the final answer is: 8,611 metres\n\nQuestion: Who?\nFollow up: Why?", FollowUp(answer="8,611 metres")),
+        ("Intermediate answer: 8,611 m\nSo the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
+        ('{"final_answer": "8,611 metres"}', FollowUp(answer="8,611 metres")),
+        ("So the final answer is: Unknown", FollowUp(answer="Unknown")),
+        ("No.", FollowUp()),
+        ("no", FollowUp()),
+        ("**No.**", FollowUp()),
+        ("Are follow up questions needed here: No.", FollowUp()),
+        ("No follow up questions are needed.", FollowUp()),
+    ],
+)
+def test_a_follow_up_question_or_final_answer_is_read(reply: str, follow_up: FollowUp) -> None:
+    assert parse_follow_up(reply) == Parsed(follow_up)
+
+
+@pytest.mark.parametrize(
+    ("reply", "follow_up"),
+    [
+        ("Yes. How high is K2?", FollowUp(question="How high is K2?")),
+        ("How high is K2?", FollowUp(question="How high is K2?")),
+        ("Yes.", FollowUp()),
+        ("Yes.\nFollow up:", FollowUp()),
+        ("So the final answer is:", FollowUp()),
+        ("Intermediate answer: 8,611 metres", FollowUp()),
+        ("K2 is 8,611 metres high.", FollowUp()),
+        ("K2 is high.\n\nQuestion: Who?\nAre follow up questions needed here: Yes.\nFollow up: Who?", FollowUp()),
+        ("", FollowUp()),
+        ("...", FollowUp()),
+        ("{}", FollowUp()),
+        ('{"follow_up": ""}', FollowUp()),
+    ],
+)
+def test_a_follow_up_that_breaks_the_contract_is_marked_malformed(reply: str, follow_up: FollowUp) -> None:
+    assert parse_follow_up(reply) == Parsed(follow_up, malformed=True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("8,611 metres", "8,611 metres"),
+        ("8,611 metres.", "8,611 metres"),
+        ("So the final answer is: 8,611 metres", "8,611 metres"),
+        ("The final answer is 8,611 metres.", "8,611 metres"),
+        ("**8,611 metres**", "8,611 metres"),
+        ('{"answer": "8,611 metres"}', "8,611 metres"),
+        ("Unknown.", "Unknown"),
+    ],
+)
+def test_a_forced_answer_is_read(reply: str, answer: str) -> None:
+    assert parse_final_answer(reply) == Parsed(FollowUp(answer=answer))
+
+
+@pytest.mark.parametrize("reply", ["", "So the final answer is:", "\n\n"])
+def test_a_forced_answer_without_text_is_unknown_and_malformed(reply: str) -> None:
+    assert parse_final_answer(reply) == Parsed(FollowUp(answer="unknown"), malformed=True)
+
+
+NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
+
+
+@given(NAMES, NAMES)
+def test_text_after_a_follow_up_question_is_ignored(name: str, other: str) -> None:
+    run_on = f"\nIntermediate answer: {other}\nFollow up: {other}?\nSo the final answer is: {other}"
+    assert parse_follow_up(f"Yes.\nFollow up: Who is {name}?{run_on}") == Parsed(FollowUp(question=f"Who is {name}?"))
+    assert parse_follow_up(f"So the final answer is: {name}{run_on}") == Parsed(FollowUp(answer=name))

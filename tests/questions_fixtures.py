@@ -1,0 +1,24 @@
+"""For tests of written questions: a corpus, the lines of the written file, replies with faults."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from question_writer import Say, write_corpus
+
+OUTPUT_FILE = Path("questions.jsonl")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_corpus(tmp_path_factory.mktemp("towers") / "corpus.jsonl", 4)
+
+
+def read_lines() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in OUTPUT_FILE.read_text(encoding="utf-8").splitlines()]
+
+
+def spoil_even_things(faulty: str, reply: str) -> Say:
+    """Give this reply to the prompt `faulty` about things with an even number; all other replies are sound."""
+    return lambda prompt, n, text: reply.format(n=n) if prompt == faulty and n % 2 == 0 else None
