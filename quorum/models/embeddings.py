@@ -44,9 +44,9 @@ def embedding_name(spec: str | Embeddings) -> str:
     read = read_spec(spec, "embeddings")
     if read.provider != "embedded":
         return read.text
-    from quorum.models.embedded import get_weights_hash
+    from quorum.models.embedded import get_encoder_name
 
-    return f"embedded:{get_weights_hash()}"
+    return f"embedded:{get_encoder_name()}"
 
 
 @lru_cache(1)

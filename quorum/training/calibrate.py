@@ -1,7 +1,8 @@
 """Calibrate the reader's confidence: python -m quorum.training.calibrate --help.
 
 Runs the exported reader (no torch) on questions held out of training, with and without their gold passage among wrong
-passages of the same search. Writes reader.json: the weights' hash and quorum.models.embedded.reading.Calibration.
+passages of the same search. Writes reader.json: the weights' hash and quorum.models.embedded.reading.Calibration; with
+the installed file's sentence encoder, also the name of its vectors.
 """
 
 import argparse
@@ -11,16 +12,19 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorum.core.state import Passage
 from quorum.core.text import f1, normalize
+from quorum.models.embedded import FOLDER, get_encoder_name
 from quorum.models.embedded.batching import Job, JobResult, read_jobs
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.reading import Calibration, Reading, find_spans
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_examples, read_records
+from quorum.training.shared_encoder import hash_encoder
 
 UNCALIBRATED = Calibration(
     margin=1, answerable=0, bias=0, threshold_one=0, threshold_many=0, window=320, candidate_bonus=0
@@ -204,7 +208,10 @@ def main(arguments: list[str] | None = None) -> None:
     fit = calibrate(model, one[: 3 * options.limit], many[: options.limit])
     digest = hashlib.sha256((options.folder / "reader.onnx").read_bytes()).hexdigest()
     rounded = {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(fit).items()}
-    text = json.dumps({"sha256": digest, "calibration": rounded}, indent=2) + "\n"
+    manifest: dict[str, Any] = {"sha256": digest, "calibration": rounded}
+    if hash_encoder(options.folder / "reader.onnx") == hash_encoder(FOLDER / "reader.onnx"):
+        manifest["embeddings"] = get_encoder_name()  # the installed file's vectors: collections stay valid
+    text = json.dumps(manifest, indent=2) + "\n"
     (options.folder / "reader.json").write_text(text, encoding="utf-8")
     print(text)
 

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from quorum.training.activation_ranges import Ranges, calibrate, make_calibration_batches
 from quorum.training.encoder import ADAPTER_SCALE, Layer, TwoTowers, Update, load_base, start_from
 from quorum.training.reader_graph import rewrite_graph
+from quorum.training.shared_encoder import keep_encoder
 
 MICROSOFT_DOMAIN = "com.microsoft"  # ONNX Runtime's own operators
 
@@ -225,8 +226,11 @@ def export(
     count: int = 400,
     tail: float = 0.0,
     levels: int = 127,
+    encoder_of: Path | None = None,
 ) -> None:
-    """Calibrate, quantise and write the file atomically."""
+    """Calibrate, quantise and write the file atomically. `encoder_of`: an exported file whose sentence encoder is kept
+    bit for bit; ValueError if the base is not that encoder.
+    """
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -234,6 +238,8 @@ def export(
     model = start_from(load_base(base, low), checkpoint).eval()
     reading, embedding = make_calibration_batches(tokenizer, data, count, 256)
     graph = Exporter(calibrate(model, reading, embedding, tail), levels).export(model)
+    if encoder_of is not None:
+        keep_encoder(graph, onnx.load(encoder_of))
     onnx.checker.check_model(graph)
     part = out.with_suffix(".part")
     onnx.save(graph, part)
@@ -251,6 +257,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--levels", type=int, default=127, help="steps of a weight to each side; 63 avoids saturation without VNNI"
     )
+    parser.add_argument(
+        "--encoder-of",
+        type=Path,
+        help="keep the sentence encoder of this exported file bit for bit, so that collections stay as they are",
+    )
     options = parser.parse_args(arguments)
     export(
         options.base,
@@ -260,6 +271,7 @@ def main(arguments: list[str] | None = None) -> None:
         low=options.low,
         tail=options.tail,
         levels=options.levels,
+        encoder_of=options.encoder_of,
     )
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")
 

@@ -108,7 +108,7 @@ def rewrite_folder(folder: Path) -> None:
     onnx.checker.check_model(model)
     written = model.SerializeToString(deterministic=True)
     weights = manifest.get("weights", manifest["sha256"][:12])
-    described = {"sha256": sha256(written).hexdigest(), "weights": weights, "calibration": manifest["calibration"]}
+    described = manifest | {"sha256": sha256(written).hexdigest(), "weights": weights}
     for path, data in ((file, written), (folder / "reader.json", (json.dumps(described, indent=2) + "\n").encode())):
         part = path.with_suffix(".part")
         part.write_bytes(data)

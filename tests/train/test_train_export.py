@@ -22,6 +22,7 @@ from quorum.models.embedded.reading import Calibration
 from quorum.training import base_folder, calibrate, evaluate, export, reader
 from quorum.training.encoder import TwoTowers, load_base, start_from
 from quorum.training.examples import EncodedExample, Example, encode
+from quorum.training.shared_encoder import hash_encoder
 
 LOW = 2
 Folder = Callable[[int], Path]
@@ -264,3 +265,58 @@ def read_integers(file: Path) -> dict[str, np.ndarray[Any, np.dtype[np.int8]]]:
         for name, values in tensors.items()
         if values.dtype == np.int8 and (name == "words" or (name.startswith("base.") and name.endswith(".weight")))
     }
+
+
+def test_an_export_may_keep_the_sentence_encoder_of_another_file(
+    base: Path, exported: Folder, data: Path, checkpoint: Path, tmp_path: Path
+) -> None:
+    """Trained on, the reader changes and every vector stays."""
+    source, out = exported(63), tmp_path / "out"
+    base_folder.write_base_folder(source, tmp_path / "base", heads=4)
+    out.mkdir()
+    common = ["--base", str(tmp_path / "base"), "--low", str(LOW)]
+    trained = tmp_path / "reader.safetensors"
+    reader.main(
+        [
+            *common,
+            "--train",
+            str(data),
+            "--init",
+            str(checkpoint),
+            "--steps",
+            "20",
+            "--rate",
+            "1e-3",
+            "--out",
+            str(trained),
+        ]
+    )
+    options = ["--checkpoint", str(trained), "--data", str(data), "--levels", "63", "--out", str(out / "reader.onnx")]
+    export.main([*common, *options, "--encoder-of", str(source / "reader.onnx")])
+    assert hash_encoder(out / "reader.onnx") == hash_encoder(source / "reader.onnx")
+    (out / "vocab.txt").write_bytes((source / "vocab.txt").read_bytes())
+    before, after = Encoder(source), Encoder(out)
+    texts = ["Ada lives in Rome.", "Where does Ada live?", "Rome"]
+    assert np.array_equal(before.embed(texts), after.embed(texts))
+    ids = [before.tokens("Where does Ada live? Ada lives in Rome.").ids]
+    types = [[0] * 5 + [1] * (len(ids[0]) - 5)]
+    assert not np.array_equal(before.read(ids, types)[0].start, after.read(ids, types)[0].start)
+
+
+def test_another_encoder_cannot_be_kept(
+    base: Path, exported: Folder, data: Path, checkpoint: Path, tmp_path: Path
+) -> None:
+    common = ["--base", str(base), "--low", str(LOW), "--checkpoint", str(checkpoint), "--data", str(data)]
+    with pytest.raises(ValueError, match=r"base\.0\.qkv\.weight differs"):
+        export.main(
+            [
+                *common,
+                "--levels",
+                "127",
+                "--out",
+                str(tmp_path / "r.onnx"),
+                "--encoder-of",
+                str(exported(63) / "reader.onnx"),
+            ]
+        )
+    assert not list(tmp_path.iterdir())

@@ -21,13 +21,20 @@ def read_manifest() -> dict[str, Any]:
 
 
 def get_weights_hash() -> str:
-    """The name of the weights in collections and heads: 12 hex digits, the same after a rewrite of the graph."""
+    """The name of the reader's weights in heads: 12 hex digits, the same after a rewrite of the graph."""
     return name_weights(read_manifest())
 
 
 def name_weights(manifest: Mapping[str, Any]) -> str:
     """The name of the weights that a manifest describes: its own, else the beginning of the file's sha256."""
     return str(manifest.get("weights", manifest["sha256"]))[:12]
+
+
+def get_encoder_name() -> str:
+    """The name of the sentence encoder in collections: a file whose encoder is another file's bit for bit keeps its
+    name.
+    """
+    return str(read_manifest().get("embeddings", get_weights_hash()))
 
 
 def make_reader_name(made_of: Mapping[str, Any], code: bytes) -> str:

@@ -1,0 +1,40 @@
+"""Keeps the sentence encoder of an exported file in a new one, so that vectors and collections stay as they are."""
+
+import re
+from hashlib import sha256
+from pathlib import Path
+
+import onnx
+from onnx import numpy_helper
+
+# The tensors that embeddings are computed from: word vectors, and the base's layers without the reader's updates.
+ENCODER_TENSOR = re.compile(
+    r"words(\.scales)?|positions|segments|embedded\.\w+|base\.\d+\.(?!.*updated)(?!.*\.[AB]$).+"
+)
+
+
+def keep_encoder(graph: onnx.ModelProto, source: onnx.ModelProto) -> None:
+    """Replace the encoder's tensors in `graph` by those of `source`.
+
+    Raises ValueError if the two do not have the same encoder: other tensors, or other int8 weights.
+    """
+    theirs = {item.name: item for item in source.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}
+    ours = {item.name for item in graph.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}
+    if ours != theirs.keys():
+        raise ValueError(f"the encoders have other tensors: {sorted(ours ^ theirs.keys())[:3]}")
+    for item in graph.graph.initializer:
+        if item.name not in theirs:
+            continue
+        values, kept_values = numpy_helper.to_array(item), numpy_helper.to_array(theirs[item.name])
+        if values.shape != kept_values.shape or (item.name.endswith(".weight") and (values != kept_values).any()):
+            raise ValueError(f"{item.name} differs; train from the base that quorum.training.base_folder writes")
+        item.CopyFrom(theirs[item.name])
+
+
+def hash_encoder(file: Path) -> str:
+    """The sha256 of the encoder's tensors in an exported file."""
+    digest = sha256()
+    for item in sorted(onnx.load(file).graph.initializer, key=lambda item: item.name):
+        if ENCODER_TENSOR.fullmatch(item.name):
+            digest.update(item.name.encode() + numpy_helper.to_array(item).tobytes())
+    return digest.hexdigest()
