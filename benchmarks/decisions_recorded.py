@@ -85,7 +85,7 @@ def write_matrix(folder: Path, path: Path) -> Path:
     about = {
         "methods": calls.methods,
         "measure": results.measure,
-        "model": results.settings(calls.methods[0])["model"],
+        "model": results.get_settings(calls.methods[0])["model"],
         "data": results.config["data"],
         "source": results.config["source"],
         "quorum": results.config["quorum"],

@@ -106,9 +106,12 @@ def replay_cascades(
     draw = np.random.default_rng(seed)
     replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
     for number in range(draws):
-        drawn, group = recorded.at(draw.integers(recorded.questions, size=QUESTIONS)), np.arange(QUESTIONS)
+        drawn, group = (
+            recorded.select_questions(draw.integers(recorded.questions, size=QUESTIONS)),
+            np.arange(QUESTIONS),
+        )
         designs, certifies = split_questions(group, number)
-        front, on = design_cascades(drawn.at(designs)), drawn.at(certifies)
+        front, on = design_cascades(drawn.select_questions(designs)), drawn.select_questions(certifies)
         singles = drawn.worst.mean(axis=1)
         best = max(range(len(recorded.methods)), key=lambda item: (singles[item], -cost[item]))
         for margin in margins:

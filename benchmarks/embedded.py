@@ -20,7 +20,7 @@ from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
 from quorum.documents.pieces import read_file_passages
 from quorum.models.embedded.batching import Job, read_jobs
-from quorum.models.embedded.encoder import EMBED, Encoder, get_encoder
+from quorum.models.embedded.encoder import EMBED_INPUT, Encoder, get_encoder
 from quorum.retrievers.passages import make_indexed_text
 
 SAMPLE = Path(__file__).parent.parent / "data" / "sample" / "corpus"
@@ -41,7 +41,7 @@ def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
         for number, row in enumerate(rows):
             ids[number, : len(row)], mask[number, : len(row)] = row, 1
         inputs = {"ids": ids, "types": np.zeros_like(ids), "mask": mask}
-        model.session.run(["embedding"], inputs | EMBED)
+        model.session.run(["embedding"], inputs | EMBED_INPUT)
 
 
 def measure_ratios() -> dict[str, float]:

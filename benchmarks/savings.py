@@ -79,7 +79,7 @@ class Cost:
 async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Cost]:
     """Ask every question by every run: one run after the other, `at_once` questions at the same time."""
     took: dict[str, Cost] = {run.name: Cost() for run in runs}
-    waiting = dataset.questions()
+    waiting = dataset.read_records()
 
     async def work() -> None:
         for record in waiting:
@@ -93,7 +93,7 @@ async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent:
 
 
 async def ask_question(record: Record, run: Column, dataset: DataSet, watching: list[AsyncCallbackHandler]) -> Result:
-    context = run.context_for(dataset.task_of(record))
+    context = run.make_context(dataset.get_task(record))
     passages = record["passages"] or None
     return await answer(record["question"], run.method, context, given=passages, config={"callbacks": [*watching]})
 

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from docs.api_page import write_api_page
 from quorum.core.context import Context
-from quorum.graphs import METHODS, all_methods
+from quorum.graphs import METHODS, list_methods
 
 CONVERSATION = "quorum.graphs.conversation:graph"
 CHAT = (
@@ -70,7 +70,7 @@ def make_langgraph_json() -> str:
     """langgraph.json: the module of every method and of the conversation, each with a sentence that agents read."""
     graphs = {
         name: {"path": method.place, "description": f"Answer a question from documents. {method.summary}"}
-        for name, method in all_methods().items()
+        for name, method in list_methods().items()
     }
     graphs["chat"] = {"path": CONVERSATION, "description": CHAT}
     lines = ",\n".join(f'    "{name}": {json.dumps(graph, ensure_ascii=False)}' for name, graph in graphs.items())

@@ -8,7 +8,7 @@ Begin with `catalogue`, which lists them, and `concat_pf`. Imports nodes and cor
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.graphs.catalogue import DEFAULT, METHODS, Method, all_methods, method_of
+from quorum.graphs.catalogue import DEFAULT, METHODS, Method, find_method, list_methods
 
 if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
     from langchain_core.runnables import RunnableConfig
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
         Any, Any, Any, Any
     ]  # a method's graph, or a compiled graph of the user's that begins with quorum.nodes.begin
 
-__all__ = ["DEFAULT", "METHODS", "Method", "all_methods", "answer", "answer_sync", "method_of"]
+__all__ = ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "find_method", "list_methods"]
 
 
 async def answer(
@@ -56,7 +56,7 @@ async def answer(
         "given": None if given is None else list(given),
         "gold_answers": None if gold_answers is None else list(gold_answers),
     }
-    graph: Any = method_of(method).graph if isinstance(method, str) else method
+    graph: Any = find_method(method).graph if isinstance(method, str) else method
     if not history:
         return cast("Result", await graph.ainvoke(state, config, context=context or Context()))
     from quorum.graphs.conversation import continue_conversation

@@ -159,7 +159,7 @@ METHODS = {
 }
 
 
-def all_methods() -> dict[str, Method]:
+def list_methods() -> dict[str, Method]:
     """Our methods and, after them, those of installed packages (docs/plugins.md)."""
     return plugins.add_plugins(plugins.METHOD_GROUP, METHODS, accept_plugin_method)
 
@@ -171,7 +171,7 @@ def accept_plugin_method(name: str, value: object) -> Method:
     return replace(value, name=name)
 
 
-def method_of(name: str) -> Method:
+def find_method(name: str) -> Method:
     """The method of that name, or a SetupError that lists them and guesses which was meant."""
     if is_composed_name(name):
         from quorum.graphs.composed import make_composed_method
@@ -179,7 +179,7 @@ def method_of(name: str) -> Method:
         return make_composed_method(name)
     if name in METHODS:
         return METHODS[name]
-    methods = all_methods()
+    methods = list_methods()
     if name not in methods:
         close = get_close_matches(name.strip().lower().replace("-", "_"), methods, n=1)
         guess = f"did you mean {close[0]}? The" if close else "the"

@@ -11,7 +11,7 @@ from quorum.core.composed_file import ComposedCascade, ComposedStage, read_compo
 from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
-from quorum.graphs.catalogue import Method, all_methods, method_of
+from quorum.graphs.catalogue import Method, find_method, list_methods
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.ask_stage import find_model_spec, make_stage_node
 from quorum.nodes.begin import begin
@@ -21,9 +21,8 @@ from quorum.nodes.routes import accept_or_go_on
 def composed_graph(file: str, systems: Mapping[str, str] | None = None) -> Any:
     """The compiled graph of the cascade in a file; `quorum.graphs.answer` and Studio take it like any other.
 
-    systems: the specs of systems of your own that are stages of it, by name: a file only says which it was measured
-    with, for a file must not make a program reach an address or load code. Raises `SetupError` where one is missing or
-    is another one.
+    systems: {name: spec} of your own systems that are stages. The caller must name them, because a file must not make a
+    program open an address or load code. Raises `SetupError` if a spec is missing, or differs from the measured one.
 
     graph = composed_graph("results/questions-1a2b3c/composed.json", {"mine": "http://localhost:8000/v1#model"})
     """
@@ -32,7 +31,7 @@ def composed_graph(file: str, systems: Mapping[str, str] | None = None) -> Any:
 
 @dataclass(frozen=True)
 class ComposedMethod(Method):
-    """The cascade in a file, as a method; `name` is the path of the file; systems: see `composed_graph`."""
+    """A cascade as a method. `name` is the path of its file; systems: see `composed_graph`."""
 
     systems: Mapping[str, str] = field(default_factory=dict)
 
@@ -45,13 +44,15 @@ class ComposedMethod(Method):
 def make_composed_method(file: str, systems: Mapping[str, str] | None = None) -> ComposedMethod:
     """Make a method of the cascade in a file, like those of the catalogue."""
     composed = read_composed(file)
-    words = [stage.method + (f" (accepted: {stage.accept.words})" if stage.accept else "") for stage in composed.stages]
+    words = [
+        stage.method + (f" (accepted: {stage.accept.description})" if stage.accept else "") for stage in composed.stages
+    ]
     return ComposedMethod(
         name=file,
         paper="composed and certified on your questions (docs/decisions.md)",
         summary=f"A cascade: {', else '.join(words)}.",
-        calls=" + ".join("1" if stage.system else f"({method_of(stage.method).calls})" for stage in composed.stages),
-        depth=" + ".join("1" if stage.system else method_of(stage.method).depth for stage in composed.stages),
+        calls=" + ".join("1" if stage.system else f"({find_method(stage.method).calls})" for stage in composed.stages),
+        depth=" + ".join("1" if stage.system else find_method(stage.method).depth for stage in composed.stages),
         systems=dict(systems or {}),
     )
 
@@ -67,7 +68,7 @@ def build_graph(composed: ComposedCascade, systems: Mapping[str, str]) -> Any:
         if stage.accept is None:
             graph.add_edge(names[number], "__end__")
         else:
-            paths = {stage.accept.words: "__end__", "else": names[number + 1]}
+            paths = {stage.accept.description: "__end__", "else": names[number + 1]}
             graph.add_conditional_edges(names[number], accept_or_go_on(stage.accept), paths)
     compiled = graph.compile(name=composed.graph_name).with_config(recursion_limit=MOST_SUPERSTEPS)
     compiled.composed = composed
@@ -81,8 +82,8 @@ def build_graph(composed: ComposedCascade, systems: Mapping[str, str]) -> Any:
 
 def find_stage_graph(composed: ComposedCascade, stage: ComposedStage, systems: Mapping[str, str]) -> Any:
     """The graph of a stage: a method's, or that of a system whose spec is given."""
-    if stage.method in all_methods() or (stage.system is None and stage.method not in systems):
-        return method_of(stage.method).graph
+    if stage.method in list_methods() or (stage.system is None and stage.method not in systems):
+        return find_method(stage.method).graph
     if stage.method not in systems:
         raise SetupError(
             f"{composed.file} asks the system {stage.method!r}, and no file may say where that is; give it: --system "

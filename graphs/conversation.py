@@ -10,7 +10,7 @@ from typing import Any
 from quorum.core.context import MOST_SUPERSTEPS, Context
 from quorum.core.conversation import ConversationInput, ConversationResult, ConversationState, read_history
 from quorum.core.state import Question
-from quorum.graphs.catalogue import method_of
+from quorum.graphs.catalogue import find_method
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.ask_method import ChatContext, ask_method_node
 from quorum.nodes.begin_turn import begin_turn, end_turn
@@ -46,7 +46,7 @@ def conversation_graph(method: Any) -> Any:
 
     graph = conversation_graph("sure")
     """
-    graph = method_of(method).graph if isinstance(method, str) else method
+    graph = find_method(method).graph if isinstance(method, str) else method
     name = graph.get_name()
     return draw_conversation(name, name, graph, Context)
 
@@ -59,4 +59,4 @@ def continue_conversation(graph: Any, state: Question, history: Sequence[Mapping
     return conversation_graph(graph), {"messages": messages, **rest}
 
 
-graph = draw_conversation("chat", "ask_method", ask_method_node(lambda name: method_of(name).graph), ChatContext)
+graph = draw_conversation("chat", "ask_method", ask_method_node(lambda name: find_method(name).graph), ChatContext)

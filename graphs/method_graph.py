@@ -83,7 +83,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
             return run_sync(self.with_saver_in_threads().ainvoke(input, lend_saver(config), **settings))
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Iterator[Any]:
-        """As `astream`: each item is made when it is asked for."""
+        """As `astream`: each item is computed when the caller asks for it."""
         with lend_surrounding_saver():
             return iterate_sync(self.with_saver_in_threads().astream(input, lend_saver(config), **settings))
 

@@ -1,4 +1,4 @@
-"""A system of somebody's own as a graph, so that it becomes a column beside the methods.
+"""A user's own system as a graph, so that it becomes a column beside the methods.
 
 begin -> the system
 """
@@ -14,11 +14,11 @@ from quorum.nodes.begin import begin
 
 
 def own_system_graph(name: str, spec: str) -> Any:
-    """The compiled graph of a system, named NAME; `priced_as` is the model spec that its tokens are priced by, and
-    `spec_hash` tells it from other systems.
+    """The compiled graph of a system, named NAME. Its attribute `priced_as` is the model spec whose price its tokens
+    have; `spec_hash` identifies the system.
 
     spec: "http://localhost:8000/v1#model", "langgraph:http://localhost:2024#assistant" or "python:module:function". The
-    node's name holds a hash of it, so that a folder of results is continued with the same system alone.
+    node's name contains a hash of the spec, so that a folder of results is only continued with the same system.
     """
     spec_hash, (ask_system, priced_as) = sha256(spec.encode()).hexdigest()[:8], make_system_node(name, spec)
     node = f"system_{spec_hash}"

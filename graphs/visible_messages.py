@@ -7,17 +7,17 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from quorum.core.thinking import remove_thinking
 from quorum.core.visible_text import VisibleText, may_open_silently, remember_silent_opening
 
-BEGINS_ANEW = "begins_anew"  # in a piece's metadata: what came of this message before was a thought, and was shown
+BEGINS_ANEW = "begins_anew"  # in the metadata of a piece: discard the earlier pieces, which were a thought
 
 
 class VisibleMessages:
-    """Takes what `astream` yields, and takes `<think>...</think>` out of the pieces of messages."""
+    """Removes `<think>...</think>` from the pieces of messages that `astream` yields."""
 
     def __init__(self) -> None:
         self.replies: dict[str, VisibleText] = {}
 
     def clean(self, item: Any) -> Any:
-        """The item; a message in it, in any form of `stream_mode`, without thoughts."""
+        """The item with its message, in any form of `stream_mode`, cleaned of thoughts."""
         if isinstance(item, dict) and item.get("type") == "messages":
             return {**item, "data": self.clean(item["data"])}
         if not isinstance(item, tuple) or not item:

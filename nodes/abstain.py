@@ -12,7 +12,7 @@ from quorum.core.text import UNKNOWN
 from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 
 FILE_KIND = "quorum calibration"
-NOT_COMPARED = RUN_SETTINGS | {"collection", "answer_type", "calibration"}
+UNCOMPARED_SETTINGS = RUN_SETTINGS | {"collection", "answer_type", "calibration"}
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ def check_calibration(calibration: Calibration, method: str, context: Context) -
             f"{calibration.file} was made for {calibration.method}, not for {method}; give that method, or calibrate "
             f"{method}."
         )
-    now = describe_settings(context, NOT_COMPARED)
+    now = describe_settings(context, UNCOMPARED_SETTINGS)
     for name, recorded in calibration.settings.items():
-        if name in now and name not in NOT_COMPARED and now[name] != recorded:
+        if name in now and name not in UNCOMPARED_SETTINGS and now[name] != recorded:
             raise SetupError(
                 f"{calibration.file} was made with {name}={format_setting(recorded)}, and it is "
                 f"{format_setting(now[name])} now; give what it was made with, or calibrate again."

@@ -56,7 +56,8 @@ def make_stage_node(
         update = {**result, "run": run, "earlier": earlier}
         if stage.accept is None or is_accepted(cast(State, update), stage.accept):
             forget_run(run)
-        return cast(State, {**update, "votes": Overwrite(result.get("votes"))})  # it stands for the value that it sets
+        # The type checker does not know Overwrite.
+        return cast(State, {**update, "votes": Overwrite(result.get("votes"))})
 
     return ask_stage
 
@@ -119,10 +120,10 @@ def find_model_spec(recorded: Any) -> Any:
 
 def check_unchanged(context: Context, composed: ComposedCascade, stage: ComposedStage) -> None:
     """Raise a `SetupError` for a setting or prompt that differs from those with which the stage was measured."""
-    now = describe_settings(context, CONTEXT_SETTINGS)
+    present = describe_settings(context, CONTEXT_SETTINGS)
     for name, recorded in stage.settings.items():
-        if name in now and name not in CONTEXT_SETTINGS and now[name] != recorded:
-            raise make_changed_error(composed, stage, name, recorded, now[name])
+        if name in present and name not in CONTEXT_SETTINGS and present[name] != recorded:
+            raise make_changed_error(composed, stage, name, recorded, present[name])
     for name, recorded in stage.prompts.items():
         version = get_version(name, context.prompts)
         if version != recorded:
@@ -136,7 +137,7 @@ def check_collection(composed: ComposedCascade, context: Context) -> None:
         return
     from quorum.retrievers.store import open_store
 
-    collection = open_store(context.store).find(context.collection)
+    collection = open_store(context.store).find_info(context.collection)
     if collection is not None and collection.revision != recorded["revision"]:
         raise SetupError(
             f"{composed.file} was measured on the collection {context.collection!r}, and its passages have changed "
@@ -145,12 +146,12 @@ def check_collection(composed: ComposedCascade, context: Context) -> None:
 
 
 def make_changed_error(
-    composed: ComposedCascade, stage: ComposedStage, name: str, recorded: Any, now: Any
+    composed: ComposedCascade, stage: ComposedStage, name: str, recorded: Any, present: Any
 ) -> SetupError:
     """The error for a setting that differs from the one that the stage was measured with."""
     return SetupError(
         f"{composed.file} was made for {stage.name} with {name}={format_setting(recorded)}, and it is "
-        f"{format_setting(now)} now; give what it was made with, or compare and compose again."
+        f"{format_setting(present)} now; give what it was made with, or compare and compose again."
     )
 
 

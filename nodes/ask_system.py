@@ -1,4 +1,4 @@
-"""The node that asks a system which somebody brought to be measured."""
+"""The node that asks a user's own system."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ from quorum.nodes.evidence import find_evidence
 def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Context]], Awaitable[State]], str]:
     """The node that asks the system of a spec, and the model spec whose price its tokens have.
 
-    An estimate rehearses without the system, which may cost something, and act.
+    A rehearsal for an estimate does not ask the system, because a question may cost money or have effects.
     """
     system = read_system(name, spec)
 

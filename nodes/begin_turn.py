@@ -30,7 +30,7 @@ async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> Con
 
 
 def read_turn(message: AnyMessage) -> Turn:
-    """What a message says; the role is empty unless a user or an assistant speaks."""
+    """A message as a turn. Its role is empty unless a user or an assistant speaks."""
     text = str(message.text).partition(SOURCES_HEADING)[0]
     return Turn(role=SPEAKER_OF_TYPE.get(message.type, ""), content=" ".join(text.split()))
 

@@ -11,7 +11,7 @@ from quorum.models.context_filters import filter_identity
 from quorum.prompts import get_version, load_overrides
 
 RUN_SETTINGS = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
-WHEN_SET = {"calibration", "silver_measure", "scorer"}  # described only where there is one
+OPTIONAL_SETTINGS = {"calibration", "silver_measure", "scorer"}  # described only if set
 
 
 def describe_settings(context: Context, left_out: Collection[str]) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def describe_settings(context: Context, left_out: Collection[str]) -> dict[str, 
     return {
         name: to_json_value(name, value, context)
         for name, value in values.items()
-        if value is not None or name not in WHEN_SET
+        if value is not None or name not in OPTIONAL_SETTINGS
     }
 
 

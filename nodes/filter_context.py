@@ -64,14 +64,14 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
         state["question"],
         answers,
         passages,
-        get_silver_measure(answers, context),
+        choose_silver_measure(answers, context),
         scorer=None if context.scorer is None else await asyncio.to_thread(make_scorer, context.scorer, context),
         make_prompt=make_generator_prompt(context.answer_type, context.prompts),
     )
     return make_filter_update(state, shorten_passages(passages, chosen) or passages[:1])
 
 
-def get_silver_measure(answers: Sequence[str], context: Context) -> Measure:
+def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:
     """The measure that is set, else the best for the answers. LEXICAL takes the place of CXMI without a scorer."""
     if context.silver_measure is not None:
         return context.silver_measure

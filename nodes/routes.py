@@ -22,18 +22,19 @@ def rewrite_follow_up(state: ConversationState) -> Literal["follow-up", "first"]
     return "follow-up" if state["history"] else "first"
 
 
-def refine_or(then: str | Router) -> Router:
-    """Make the router behind `retrieve`: to `refine` if a reranker or filter is set and has work to do, else to `then`.
+def refine_or(next_step: str | Router) -> Router:
+    """Make the router behind `retrieve`: to `refine` if a reranker or filter is set and has work to do, else to
+    `next_step`.
 
-    `then` is a node's name or another router. A graph draws the edge from `refine` to the same place.
+    `next_step` is a node's name or another router. A graph draws the edge from `refine` to the same place.
     """
 
     def route(state: State, runtime: Runtime[Context]) -> Hashable | Sequence[Hashable]:
         if rerank_or_filter(state, runtime) != "__end__":
             return "refine"
-        return then if isinstance(then, str) else then(state, runtime)
+        return next_step if isinstance(next_step, str) else next_step(state, runtime)
 
-    route.__name__ = f"refine_or_{then if isinstance(then, str) else then.__name__}"
+    route.__name__ = f"refine_or_{next_step if isinstance(next_step, str) else next_step.__name__}"
     return route
 
 
@@ -141,7 +142,7 @@ def verify_if_they_differ(state: State) -> list[Send] | Literal["choose_verified
 
 
 def recover_if_masked(state: State) -> Literal["recover_condition", "__end__"]:
-    """Recover what the statement hides. Without a statement the candidate scores 0."""
+    """Recover the hidden words of the statement. Without a statement the candidate scores 0."""
     return "recover_condition" if state["masked"] else "__end__"
 
 
@@ -164,7 +165,7 @@ def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank
 def choose_reranker(
     state: State, runtime: Runtime[Context]
 ) -> Literal["reorder", "rationalize", "summarize_passages", "rank_window"]:
-    """Order the passages by what the setting reranker names."""
+    """Order the passages in the way that the setting reranker names."""
     kinds: dict[str | None, Literal["rationalize", "summarize_passages", "rank_window"]] = {
         "rationale": "rationalize",
         "summary": "summarize_passages",
@@ -174,7 +175,7 @@ def choose_reranker(
 
 
 def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
-    """Reorder by the rationale. Without candidates there is none, and the order stays."""
+    """Reorder by the rationale. Without candidates there is no rationale, and the order stays."""
     return "reorder" if state.get("rationale") else "__end__"
 
 
@@ -310,6 +311,6 @@ def accept_or_go_on(accept: Acceptance) -> Router:
     """Make a router behind a stage of a cascade: the answer passes the stage's test, or the next stage is asked."""
 
     def route(state: State, runtime: Runtime[Context]) -> Hashable:
-        return accept.words if is_accepted(state, accept) else "else"
+        return accept.description if is_accepted(state, accept) else "else"
 
     return route

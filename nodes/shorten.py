@@ -104,13 +104,14 @@ async def ask_for_cut(
     except TooLong:
         return None
     answer = parse_short_answer(reply.text, question).value
-    return ShortenedAnswer(answer if is_cut_of(answer, text) else None, reply)
+    return ShortenedAnswer(answer if is_excerpt(answer, text) else None, reply)
 
 
-def is_cut_of(answer: str, text: str) -> bool:
+def is_excerpt(answer: str, text: str) -> bool:
     """Whether an answer is short and adds nothing to the text: all its words stand there, in the same order.
 
-    >>> [is_cut_of(answer, "It was built in Oslo, by Ida Brenn.") for answer in ("Ida Brenn", "Brenn, Oslo", "unknown")]
+    >>> text = "It was built in Oslo, by Ida Brenn."
+    >>> [is_excerpt(answer, text) for answer in ("Ida Brenn", "Brenn, Oslo", "unknown")]
     [True, False, False]
     """
     wanted = WORD.findall(answer.casefold())

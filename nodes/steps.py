@@ -27,12 +27,12 @@ def describe_answer(prompt: str, runtime: Runtime[Context]) -> str:
     return ANSWER_FORMS["short" if choose_variant(prompt, runtime) == prompt else "yes_no"]
 
 
-async def format_step_demonstrations(runtime: Runtime[Context], written: Callable[[Example], str]) -> str:
+async def format_step_demonstrations(runtime: Runtime[Context], format_one: Callable[[Example], str]) -> str:
     """The user's examples that have steps; if none has, three of our own."""
     context = get_context(runtime)
-    given = await asyncio.to_thread(read_examples, context.examples) if context.examples else ()
+    examples = await asyncio.to_thread(read_examples, context.examples) if context.examples else ()
     demonstrations = BUILT_IN["steps_yes_no" if context.answer_type == "yes_no" else "steps"]
-    return "\n\n".join(map(written, [example for example in given if example.get("steps")] or demonstrations))
+    return "\n\n".join(map(format_one, [example for example in examples if example.get("steps")] or demonstrations))
 
 
 def normalize_verdict(parsed: Parsed[ParsedStep], runtime: Runtime[Context]) -> Parsed[ParsedStep]:

@@ -1,6 +1,6 @@
 """Question answering over your documents, by the method that is worth its cost on your questions.
 
-Everything public is here; docs/api.md lists it. What a name needs is imported when the name is first used.
+Everything public is here; docs/api.md lists it. The module of a name is imported when the name is first used.
 """
 
 import os.path

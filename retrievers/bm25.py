@@ -110,19 +110,19 @@ class Ranking:
 
 def build_index(texts: Iterable[str]) -> Index | None:
     """The index of texts; None if they have no token."""
-    lengths, known = array("i"), WordNumbers()
+    lengths, word_numbers = array("i"), WordNumbers()
 
     def split_and_count(text: str) -> list[str]:
         words = split_words(text)
         lengths.append(len(words))
         return words
 
-    numbers = np.fromiter(map(known.__getitem__, chain.from_iterable(map(split_and_count, texts))), np.int32)
-    if not known:
+    numbers = np.fromiter(map(word_numbers.__getitem__, chain.from_iterable(map(split_and_count, texts))), np.int32)
+    if not word_numbers:
         return None
     stems = WordNumbers()
-    stemmed = np.fromiter(map(stems.__getitem__, stem_words(list(known))), np.int32)
-    return Index.of(stemmed[numbers], np.frombuffer(lengths, np.int32), dict(stems), k1=K1, b=B)
+    stemmed = np.fromiter(map(stems.__getitem__, stem_words(list(word_numbers))), np.int32)
+    return Index.build(stemmed[numbers], np.frombuffer(lengths, np.int32), dict(stems), k1=K1, b=B)
 
 
 class WordNumbers(dict[str, int]):

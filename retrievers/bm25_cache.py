@@ -18,30 +18,30 @@ from quorum.retrievers.bm25_index import Index
 from quorum.retrievers.store import Store
 
 FORMAT_VERSION = "2"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
-IN_MEMORY = 8
+RANKINGS_IN_MEMORY = 8
 LOG = logging.getLogger("quorum")
-loaded: OrderedDict[tuple[str, str], tuple[str, Ranking]] = OrderedDict()
-loading = threading.Lock()
+LOADED_RANKINGS: OrderedDict[tuple[str, str], tuple[str, Ranking]] = OrderedDict()
+LOADING_LOCK = threading.Lock()
 
 
-def get_ranking(store: Store, name: str) -> Ranking:
+def load_ranking(store: Store, name: str) -> Ranking:
     """The BM25 index of the collection's present revision. It blocks: call it on a thread."""
-    info = store.info(name)
+    info = store.fetch_info(name)
     key = (store.where, name)
-    with loading:
-        revision, index = loaded.get(key, ("", None))
+    with LOADING_LOCK:
+        revision, index = LOADED_RANKINGS.get(key, ("", None))
         if index is None or revision != info.revision:
             revision, index = build_ranking(store, name) if info.writing else load_or_build(store, name, info.revision)
-            loaded[key] = (revision, index)
-        loaded.move_to_end(key)
-        while len(loaded) > IN_MEMORY:
-            loaded.popitem(last=False)
+            LOADED_RANKINGS[key] = (revision, index)
+        LOADED_RANKINGS.move_to_end(key)
+        while len(LOADED_RANKINGS) > RANKINGS_IN_MEMORY:
+            LOADED_RANKINGS.popitem(last=False)
     return index
 
 
 def build_ranking(store: Store, name: str) -> tuple[str, Ranking]:
     """(revision, index) built from the collection's passages."""
-    revision, passages = store.passages(name)
+    revision, passages = store.fetch_passages(name)
     return revision, Ranking(passages)
 
 

@@ -33,7 +33,7 @@ class Index:
     count: int
 
     @classmethod
-    def of(cls, numbers: Integers, lengths: Integers, vocabulary: dict[str, int], k1: float, b: float) -> "Index":
+    def build(cls, numbers: Integers, lengths: Integers, vocabulary: dict[str, int], k1: float, b: float) -> "Index":
         """An index of tokenized texts.
 
         numbers: the token numbers of all texts, one text after the other. lengths: the number of tokens of each text.

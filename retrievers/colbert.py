@@ -36,7 +36,7 @@ class TokenIndex:
         """The best k passages, or all if there are fewer. Passages with equal scores stay in their own order."""
         if not self.passages:
             return []
-        scores = self.scores(encoder.question(query))
+        scores = self.scores(encoder.encode_question(query))
         return [copy_with_score(self.passages[i], scores[i]) for i in np.argsort(-scores, kind="stable")[:k]]
 
     def scores(self, question: NDArray[np.float32]) -> NDArray[np.float32]:

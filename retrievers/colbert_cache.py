@@ -23,24 +23,24 @@ from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 
 FORMAT_VERSION = "1"  # increase it when the files change: indexes of another format are rebuilt
-IN_MEMORY = 4
+INDEXES_IN_MEMORY = 4
 ENCODED_AT_ONCE = 256
-loaded: OrderedDict[tuple[str, str, str], tuple[str, TokenIndex]] = OrderedDict()
-loading = threading.Lock()
+LOADED_INDEXES: OrderedDict[tuple[str, str, str], tuple[str, TokenIndex]] = OrderedDict()
+LOADING_LOCK = threading.Lock()
 
 
-def get_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenIndex:
+def load_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenIndex:
     """The token vectors of the collection's present revision. It blocks: call it on a thread."""
-    info = store.info(name)
+    info = store.fetch_info(name)
     key = (store.where, name, encoder.fingerprint)
-    with loading:
-        revision, index = loaded.get(key, ("", None))
+    with LOADING_LOCK:
+        revision, index = LOADED_INDEXES.get(key, ("", None))
         if index is None or revision != info.revision:
             revision, index = load_or_build(store, name, info.revision, encoder)
-            loaded[key] = (revision, index)
-        loaded.move_to_end(key)
-        while len(loaded) > IN_MEMORY:
-            loaded.popitem(last=False)
+            LOADED_INDEXES[key] = (revision, index)
+        LOADED_INDEXES.move_to_end(key)
+        while len(LOADED_INDEXES) > INDEXES_IN_MEMORY:
+            LOADED_INDEXES.popitem(last=False)
     return index
 
 
@@ -55,7 +55,7 @@ def load_or_build(store: Store, name: str, revision: str, encoder: TokenEncoder)
     with FileLock(folder / "lock"):
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is None:
-            revision, passages = store.passages(name)
+            revision, passages = store.fetch_passages(name)
             index = build_index(passages, encoder, find_older_index(folder), folder / f"{revision}.{FORMAT_VERSION}")
         return revision, index
 
@@ -139,7 +139,7 @@ def compute_token_vectors(
     for first in range(0, len(passages), ENCODED_AT_ONCE):
         texts = [make_indexed_text(passage) for passage in passages[first : first + ENCODED_AT_ONCE]]
         new = list(dict.fromkeys(text for text in texts if text not in known))
-        computed = dict(zip(new, encoder.passages(new) if new else [], strict=True))
+        computed = dict(zip(new, encoder.encode_passages(new) if new else [], strict=True))
         for text in texts:
             if older is not None and text in known:
                 yield older.vectors[older.starts[known[text]] : older.starts[known[text] + 1]]

@@ -15,19 +15,19 @@ from quorum.retrievers.index_report import Progress
 from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
 FORMAT_VERSION = "2"  # increase it when the splitter or a passage's metadata change
-ready: set[tuple[str, str]] = set()
+READY_SAMPLES: set[tuple[str, str]] = set()
 
 
 def list_collections(store: str | Path = DEFAULT_FOLDER) -> list[str]:
     """The collections of a store. Blocks."""
-    return open_store(store).names()
+    return open_store(store).list_collections()
 
 
 def list_passages(context: Context) -> list[Passage]:
     """All passages of the context's collection, in order of document and place. Blocks."""
     if check_name(context.collection) == SAMPLE:
         ensure_sample(context)
-    return open_store(context.store).passages(context.collection)[1]
+    return open_store(context.store).fetch_passages(context.collection)[1]
 
 
 def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER) -> None:
@@ -45,20 +45,22 @@ def ensure_sample(context: Context, progress: Progress | None = None) -> None:
     """
     store, embedding = open_store(context.store), embedding_name(context.embeddings)
     key = (store.where, embedding)
-    if key in ready and not store.missing:
+    if key in READY_SAMPLES and not store.is_missing:
         return
     if is_outdated(store, embedding):
         with store.hold_writer_lock():
-            if is_outdated(store, embedding) and SAMPLE in store.names():  # unless another process has just made it
+            if (
+                is_outdated(store, embedding) and SAMPLE in store.list_collections()
+            ):  # unless another process has just made it
                 store.delete(SAMPLE)
         options = Options(choice=Choice(gitignore=False), sample=hash_sample())
         add_documents([get_sample_folder()], SAMPLE, context.store, context.embeddings, options, progress)
-    ready.add(key)
+    READY_SAMPLES.add(key)
 
 
 def is_outdated(store: Store, embedding: str) -> bool:
     """Whether the sample collection is missing, unfinished, or made from other files or embeddings."""
-    info = store.find(SAMPLE)
+    info = store.find_info(SAMPLE)
     if info is None:
         return True
     return info.sample is not None and (info.sample, info.embedding, info.writing) != (hash_sample(), embedding, False)

@@ -42,7 +42,7 @@ class CopyFinder:
             self.ids.setdefault(number, []).append(id_)
 
     def remember(self, passages: Mapping[str, Passage]) -> None:
-        """Keep passages that have just been stored in memory, because similar ones often follow."""
+        """Cache passages that have just been stored, because similar ones often follow."""
         for id_, passage in passages.items():
             remember(self.passages, id_, passage)
 
@@ -57,9 +57,9 @@ class CopyFinder:
         if not likely:
             return None
         passage_words = read_words(passage)
-        fitting = (id_ for id_ in likely if has_place_of(self.entries[id_], passage_words, source))
+        fitting = (id_ for id_ in likely if is_in_same_section(self.entries[id_], passage_words, source))
         similar = list(islice(fitting, MOST_LOOKED_AT))
-        known = self.get_words(similar, waiting)
+        known = self.load_words(similar, waiting)
         return next((id_ for id_ in similar if id_ in known and contains_all(known[id_], passage_words)), None)
 
     def find_similar(self, passage: Passage) -> list[str]:
@@ -77,7 +77,7 @@ class CopyFinder:
         likely = [id_ for id_, count in shared.items() if count >= LEAST_SHARED and id_ in self.entries]
         return sorted((id_ for id_ in likely if id_ != passage["id"]), key=lambda id_: -shared[id_])
 
-    def get_words(self, ids: list[str], waiting: Mapping[str, Passage]) -> dict[str, PassageWords]:
+    def load_words(self, ids: list[str], waiting: Mapping[str, Passage]) -> dict[str, PassageWords]:
         """The words of passages by their ids; passages that are neither stored nor waiting are missing."""
         words_of_id = {id_: self.words[id_] for id_ in ids if id_ in self.words}
         other = [id_ for id_ in ids if id_ not in words_of_id]
@@ -90,8 +90,8 @@ class CopyFinder:
         return words_of_id
 
 
-def has_place_of(entry: Entry, words: PassageWords, source: str) -> bool:
-    """Whether a passage may contain these words: it has the same title and headings, in a document beside `source`."""
+def is_in_same_section(entry: Entry, words: PassageWords, source: str) -> bool:
+    """Whether a passage may contain these words: same title and headings, in another document than `source`."""
     return (
         words.title in ("", normalize_title(entry.title))
         and words.headings in ("", normalize_headings(entry.headings))
@@ -100,7 +100,7 @@ def has_place_of(entry: Entry, words: PassageWords, source: str) -> bool:
 
 
 def remember(cache: OrderedDict[str, T], key: str, value: T) -> None:
-    """Put a value into a cache of the values that were used last."""
+    """Put a value into a cache that keeps the most recently used values."""
     cache[key] = value
     cache.move_to_end(key)
     while len(cache) > MOST_REMEMBERED:

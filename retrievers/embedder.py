@@ -17,7 +17,7 @@ def get_embedder(spec: str | Embeddings) -> Embeddings:
 def get_indexing_embedder(spec: str | Embeddings, name: str, folder: Path) -> Embeddings:
     """The embeddings of passages, whose vectors are cached in `folder` if `spec` is a text.
 
-    An object, and a model in a folder, are used as they are: their names do not say all that their vectors depend on.
+    The vectors of an object, and of a model in a folder, are not cached, because the name does not identify the model.
     """
     if not isinstance(spec, str):
         return spec

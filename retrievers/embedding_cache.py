@@ -99,7 +99,7 @@ class CachedEmbeddings(Embeddings):
         return database
 
     def give_up(self, error: Exception) -> None:
-        """Work without the cache from now on."""
+        """Stop using the cache."""
         self.usable = False
         LOG.warning("The cache of vectors %s cannot be used (%s); if it is damaged, remove it.", self.file, error)
 

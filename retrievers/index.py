@@ -13,7 +13,7 @@ from quorum.core.files import escape_name
 from quorum.core.ray_cluster import check_engine
 from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
-from quorum.documents.find_files import Choice, choose_files, is_below, reason_not_regular, resolve_roots
+from quorum.documents.find_files import Choice, choose_files, explain_irregular_path, is_below, resolve_roots
 from quorum.documents.guarded_reading import TIME_LIMIT, FilePassages, GuardedReader, get_reader, read_ahead
 from quorum.documents.pieces import split_passage
 from quorum.documents.read import count_lines, is_passage_file, read_passage_lines
@@ -56,8 +56,8 @@ def index_documents(
 
     choice: which files of folders are read. prune: remove documents below the given paths that no longer exist. engine:
     "ray" reads and embeds in many processes and gives the same collection (docs/scale.md). progress(done, total, path)
-    counts files and lines; watch receives passages and bytes. made_for: the command that makes the collection for its
-    own use, such as a comparison.
+    counts files and lines; watch receives passages and bytes. made_for: the command that makes the collection for
+    its own use, such as a comparison; made_from: the name of the source that it is made from.
 
     time_limit: seconds of processor time for reading one file, and 5 s more for each megabyte; a file that takes longer
     is skipped (see `quorum.documents.guarded_reading`; not with engine "ray").
@@ -83,9 +83,7 @@ def index_passages(
     made_for: str | None = None,
     made_from: str | None = None,
 ) -> IndexReport:
-    """Index passages unchanged, with their ids. Earlier passages of the same `source` that are missing now are
-    removed.
-    """
+    """Index passages unchanged, with their ids. Removes earlier passages of the same `source` that are missing now."""
     check_name(collection)
     report, opened = IndexReport(), open_store(store)
     with opened.hold_writer_lock():
@@ -142,14 +140,16 @@ def add_documents(
                 report.notes.append(
                     (collection, "made by an older version: files that are read better now are replaced")
                 )
-            sizes = {path: get_size(path) for path in files.files}
+            sizes = {path: read_size(path) for path in files.files}
             lengths = {path: count_units(path) for path in files.files}
-            done = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
-            reader = get_reader(options.time_limit) if options.sample is None else None  # the sample hangs no parser
-            read_all = read_files(options.engine, files.files, options.words, report, done, ledger, embeddings, reader)
+            counter = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
+            reader = get_reader(options.time_limit) if options.sample is None else None  # it cannot hang a parser
+            read_all = read_files(
+                options.engine, files.files, options.words, report, counter, ledger, embeddings, reader
+            )
             with closing(read_all) as read:
                 for path, pieces in read:
-                    counted = done.count_file(
+                    counted = counter.count_file(
                         pieces, path, sizes[path], lengths[path] if is_passage_file(path) else None
                     )
                     try:
@@ -158,9 +158,9 @@ def add_documents(
                         report.skipped.append((str(path), str(reason)))
                     except UnicodeEncodeError:
                         report.skipped.append((escape_name(str(path)), "its name is not UTF-8; rename it"))
-                    done.finish_file(path, sizes[path])
+                    counter.finish_file(path, sizes[path])
                     if not is_passage_file(path):
-                        done.add(path)
+                        counter.add(path)
             if options.prune:
                 present_paths = [*map(str, files.files), *(path for path, _ in report.skipped)]
                 report.removed = remove_missing(ledger, roots, present_paths)
@@ -180,7 +180,7 @@ def check_roots(roots: Sequence[Path], ledger: Ledger, prune: bool) -> list[Path
     if lost:
         raise SetupError(f"There is no file or folder {escape_name(lost[0])}; check the path.")
     for root in roots:
-        if root not in gone and not root.is_dir() and (reason := reason_not_regular(root)):
+        if root not in gone and not root.is_dir() and (reason := explain_irregular_path(root)):
             raise SetupError(f"{escape_name(root)} cannot be indexed ({reason}); give files or folders.")
     return [root for root in roots if root not in gone]
 
@@ -190,7 +190,7 @@ def read_files(
     files: list[Path],
     words: int,
     report: IndexReport,
-    done: "ProgressCounter",
+    counter: "ProgressCounter",
     ledger: Ledger,
     embeddings: str | Embeddings,
     reader: GuardedReader | None,
@@ -199,26 +199,26 @@ def read_files(
     if engine == "ray":
         from quorum.retrievers.index_on_ray import read_on_ray
 
-        yield from read_on_ray(files, words, report, done, ledger, embeddings)
+        yield from read_on_ray(files, words, report, counter, ledger, embeddings)
         return
     documents = [path for path in files if not is_passage_file(path)]
     with closing(read_ahead(documents, words, reader)) as ahead:
         for path in files:
             if is_passage_file(path):
-                yield path, read_line_passages(path, words, report, done)
+                yield path, read_line_passages(path, words, report, counter)
             else:
-                yield path, take_passages(next(ahead)[1], report, done)
+                yield path, take_passages(next(ahead)[1], report, counter)
 
 
-def take_passages(future: "Future[FilePassages]", report: IndexReport, done: "ProgressCounter") -> Iterator[Passage]:
+def take_passages(future: "Future[FilePassages]", report: IndexReport, counter: "ProgressCounter") -> Iterator[Passage]:
     """The passages of a document. Waits for them when the first is taken."""
     passages, notes = future.result()
     report.notes += notes
-    done.units = len(passages)
+    counter.units = len(passages)
     yield from passages
 
 
-def get_size(path: Path) -> int:
+def read_size(path: Path) -> int:
     """The bytes of a file; 0 if it no longer exists."""
     try:
         return path.stat().st_size
@@ -234,7 +234,7 @@ def count_units(path: Path) -> int:
 def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) -> int:
     """Remove the documents below the roots that no longer exist; returns their number."""
     present = set(present_paths)
-    folders = [Path(path) for path in present_paths if Path(path).is_dir()]  # that could not be read
+    folders = [Path(path) for path in present_paths if Path(path).is_dir()]  # folders that could not be read
     gone = [
         source
         for source in ledger.sources
@@ -245,14 +245,14 @@ def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) 
     return len(gone)
 
 
-def read_line_passages(path: Path, words: int, report: IndexReport, done: "ProgressCounter") -> Iterator[Passage]:
+def read_line_passages(path: Path, words: int, report: IndexReport, counter: "ProgressCounter") -> Iterator[Passage]:
     """The passages of a file of JSON lines. Lines that are far too long are split."""
     for number, passage in read_passage_lines(path):
         if isinstance(passage, str):
             report.skipped.append((f"{path}, line {number}", passage))
         else:
             yield from split_passage(passage, words)
-        done.add(path)
+        counter.add(path)
 
 
 def count_change(report: IndexReport, change: Change) -> None:

@@ -31,8 +31,8 @@ Vector = NDArray[np.float32] | Sequence[float]
 
 @dataclass(frozen=True)
 class Part:
-    """What a worker reads at a time: a document, or some lines of a file of passages. broken: why the file ends
-    here.
+    """What a worker reads at a time: a document, or some lines of a file of passages. broken: why reading the file
+    stopped here.
     """
 
     path: Path
@@ -58,22 +58,22 @@ def split_files(files: Sequence[Path]) -> Iterator[Part]:
         if not is_passage_file(path):
             yield Part(path)
             continue
-        some: list[tuple[int, Passage | str]] = []
+        lines: list[tuple[int, Passage | str]] = []
         try:
             for line in read_passage_lines(path):
-                some.append(line)
-                if len(some) == LINES_AT_ONCE:
-                    yield Part(path, some)
-                    some = []
-            yield Part(path, some)
+                lines.append(line)
+                if len(lines) == LINES_AT_ONCE:
+                    yield Part(path, lines)
+                    lines = []
+            yield Part(path, lines)
         except Unreadable as reason:
-            yield Part(path, some, str(reason))
+            yield Part(path, lines, str(reason))
 
 
 class Reader:
-    """Reads, splits and embeds in a worker. known: the digests of the passages that the collection holds."""
+    """Reads, splits and embeds in a worker. known: a reference to the digests of the collection's passages."""
 
-    def __init__(self, embeddings: str | Embeddings, words: int, known: Any, folder: str) -> None:
+    def __init__(self, embeddings: str | Embeddings, words: int, digests_reference: Any, folder: str) -> None:
         import ray
 
         if os.path.isdir(folder):
@@ -82,36 +82,38 @@ class Reader:
             self.model = get_embedder(embeddings)
             self.model.embed_query("")
         self.words = words
-        self.known: Digests = ray.get(known[0])
+        self.known_digests: Digests = ray.get(digests_reference[0])
 
     def __call__(self, part: Part) -> ReadPart:
-        read = ReadPart(part.path, broken=part.broken)
+        read_part = ReadPart(part.path, broken=part.broken)
         try:
             is_document = part.lines is None
             found_passages = (
-                read_file_passages(part.path, self.words, read.notes) if is_document else self.lines(part, read)
+                read_file_passages(part.path, self.words, read_part.notes)
+                if is_document
+                else self.read_lines(part, read_part)
             )
             passages = list(found_passages)
         except Unreadable as reason:
-            return replace(read, broken=str(reason))
-        vectors = self.vectors([passage for passage in passages if not self.is_known(passage)])
-        read.passages = [(passage, vectors.get(make_indexed_text(passage))) for passage in passages]
-        return read
+            return replace(read_part, broken=str(reason))
+        vectors = self.compute_vectors([passage for passage in passages if not self.is_known(passage)])
+        read_part.passages = [(passage, vectors.get(make_indexed_text(passage))) for passage in passages]
+        return read_part
 
-    def lines(self, part: Part, read: ReadPart) -> Iterator[Passage]:
+    def read_lines(self, part: Part, read_part: ReadPart) -> Iterator[Passage]:
         for number, line in part.lines or ():
-            read.lines += 1
+            read_part.lines += 1
             if isinstance(line, str):
-                read.skipped.append((f"{part.path}, line {number}", line))
+                read_part.skipped.append((f"{part.path}, line {number}", line))
             else:
                 yield from split_passage(line, self.words)
 
     def is_known(self, passage: Passage) -> bool:
         digest = digest_passage(passage["id"], hash_passage(passage))
-        place = int(np.searchsorted(self.known, digest))
-        return place < len(self.known) and bool(self.known[place] == digest)
+        place = int(np.searchsorted(self.known_digests, digest))
+        return place < len(self.known_digests) and bool(self.known_digests[place] == digest)
 
-    def vectors(self, passages: Sequence[Passage]) -> dict[str, Vector]:
+    def compute_vectors(self, passages: Sequence[Passage]) -> dict[str, Vector]:
         texts = list(dict.fromkeys(map(make_indexed_text, passages)))
         if not texts:
             return {}
@@ -128,7 +130,7 @@ def read_on_ray(
     files: Sequence[Path],
     words: int,
     report: IndexReport,
-    done: ProgressCounter,
+    counter: ProgressCounter,
     ledger: Ledger,
     embeddings: str | Embeddings,
 ) -> Iterator[tuple[Path, Iterator[Passage]]]:
@@ -140,10 +142,10 @@ def read_on_ray(
     with connect_cluster(*documents[:1]):  # the workers open these; lines are read here
         known = ray.put(list_digests(ledger))
         arguments = (embeddings, words, [known], os.getcwd())
-        pool = WorkerPool(count_cores(), at_once=1, complete=True)
+        pool = WorkerPool(count_cores(), at_once=1, keeps_order=True)
         reads: Iterator[ReadPart] = map_items(partial(split_files, files), Reader, arguments, pool)
         for path, parts in groupby(reads, key=lambda read: read.path):
-            yield path, take_passages(parts, ledger, ahead, report, done)
+            yield path, take_passages(parts, ledger, ahead, report, counter)
 
 
 def take_passages(
@@ -151,23 +153,23 @@ def take_passages(
     ledger: Ledger,
     ahead: "PrecomputedEmbeddings",
     report: IndexReport,
-    done: ProgressCounter,
+    counter: ProgressCounter,
 ) -> Iterator[Passage]:
-    """The passages of one file; puts their vectors into `ahead`. Raises `Unreadable` where the file breaks off."""
-    for read in parts:
-        report.skipped += read.skipped
-        report.notes += read.notes
-        for passage, vector in read.passages:
+    """The passages of one file; puts their vectors into `ahead`. Raises `Unreadable` if the file breaks off."""
+    for read_part in parts:
+        report.skipped += read_part.skipped
+        report.notes += read_part.notes
+        for passage, vector in read_part.passages:
             text = make_indexed_text(passage)
             if vector is not None:
                 ahead.vectors[text] = vector
             yield passage
             if passage["id"] not in ledger.new:
                 ahead.vectors.pop(text, None)  # stored by now, or not wanted
-        for _ in range(read.lines):
-            done.add(read.path)
-        if read.broken:
-            raise Unreadable(read.broken)
+        for _ in range(read_part.lines):
+            counter.add(read_part.path)
+        if read_part.broken:
+            raise Unreadable(read_part.broken)
 
 
 class PrecomputedEmbeddings(Embeddings):

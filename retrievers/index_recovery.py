@@ -2,8 +2,8 @@
 
 Chroma writes the files of a collection's vector index in place. If the process is killed at that moment, or power is
 lost, the files are cut or mixed. The passages themselves are in Chroma's database, which is transactional. So a writer
-places a mark file beside the store while it writes. We distrust the index if the mark is still there and index files
-are younger than it, or the machine has restarted since. We also distrust files that are shorter than their header says.
+places a mark file beside the store while it writes. We distrust the index if the mark still exists and index files are
+younger than it, or if the machine has restarted since. We also distrust files that are shorter than their header says.
 """
 
 import os
@@ -112,7 +112,7 @@ def is_short(index: Path) -> bool:
         return False
     elements, size = read_header(index)
     needed = {"data_level0.bin": elements * size, "length.bin": elements * 4}
-    return not size or any(get_size(index / name) < least for name, least in needed.items())
+    return not size or any(read_size(index / name) < least for name, least in needed.items())
 
 
 def read_header(index: Path) -> tuple[int, int]:
@@ -136,7 +136,7 @@ def lacks_links(index: Path) -> bool:
     return place > len(links)
 
 
-def get_size(path: Path) -> int:
+def read_size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 

@@ -1,5 +1,4 @@
-"""The retrievers: dense (Chroma), BM25, ColBERT, dense and BM25 fused, and BM25 over given passages. Each is a
-LangChain `BaseRetriever`.
+"""LangChain retrievers: dense (Chroma), BM25, ColBERT, dense and BM25 fused, and BM25 over given passages.
 
 Their documents carry the passage's id, its text, and `title` and `score` as metadata. Asynchronous calls embed with the
 embeddings' own asynchronous method and run Chroma and BM25 on threads.
@@ -20,8 +19,8 @@ from quorum.core.state import Passage
 from quorum.models import embedding_name
 from quorum.models.token_embeddings import get_token_encoder
 from quorum.retrievers.bm25 import Ranking
-from quorum.retrievers.bm25_cache import get_ranking
-from quorum.retrievers.colbert_cache import get_token_index
+from quorum.retrievers.bm25_cache import load_ranking
+from quorum.retrievers.colbert_cache import load_token_index
 from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.passages import check_question, copy_with_score, make_document
 from quorum.retrievers.store import open_store
@@ -90,11 +89,11 @@ class BM25Retriever(Retriever):
     store: str
 
     def find(self, query: str) -> list[Passage]:
-        return get_ranking(open_store(self.store), self.collection).top(query, self.k) or refuse_empty(self.collection)
+        return load_ranking(open_store(self.store), self.collection).top(query, self.k) or refuse_empty(self.collection)
 
 
 class GivenRetriever(Retriever):
-    """BM25 over passages given with the question. Those without a word of it come last, in the given order."""
+    """BM25 over the question's own passages. Passages without a word of the question come last, in the given order."""
 
     passages: list[Any]
 
@@ -111,7 +110,7 @@ class ColbertRetriever(Retriever):
 
     def find(self, query: str) -> list[Passage]:
         encoder = get_token_encoder(self.model)
-        index = get_token_index(open_store(self.store), self.collection, encoder)
+        index = load_token_index(open_store(self.store), self.collection, encoder)
         return index.top(query, self.k, encoder) or refuse_empty(self.collection)
 
 

@@ -47,7 +47,7 @@ class Ledger:
         self.made_for, self.made_from = made_for, made_from
         self.copies: CopyFinder | None = None
         self.writing = WriteBehind()
-        self.info: Info | None = store.find(name)
+        self.info: Info | None = store.find_info(name)
         if self.info and self.info.embedding != embedding:
             raise SetupError(
                 f"The collection {name!r} was made with the embeddings {self.info.embedding!r}, but {embedding!r} is "
@@ -63,7 +63,7 @@ class Ledger:
             except BaseException:
                 self.close()
                 raise
-            self.entries = store.entries(name)
+            self.entries = store.fetch_entries(name)
         self.is_older = self.info is not None and (self.info.format or 1) < FORMAT_VERSION
         self.read_sources: set[str] = set()
         self.places_by_source: dict[str, dict[str, int]] = {}
@@ -81,7 +81,7 @@ class Ledger:
         passages = self.store.drop_vectors(self.name, self.info)
         message = "The vector index of %r was damaged by an abrupt end; its %d passages are embedded anew."
         LOG.warning(message, self.name, len(passages))
-        self.entries = self.store.entries(self.name)
+        self.entries = self.store.fetch_entries(self.name)
         for begin in range(0, len(passages), EMBEDDED_AT_ONCE):
             self.new = {passage["id"]: passage for passage in passages[begin : begin + EMBEDDED_AT_ONCE]}
             self.flush()
@@ -98,39 +98,39 @@ class Ledger:
         """Replace the passages of a document. Adds (document, reason) to `skipped` for passages that cannot be
         stored.
         """
-        before, now, changed = self.places_by_source.get(source, {}), dict[str, int](), False
-        copied = self.find_earlier_copies(source, before)
+        old_places, new_places, changed = self.places_by_source.get(source, {}), dict[str, int](), False
+        copied = self.find_earlier_copies(source, old_places)
         try:
             for place, passage in enumerate(passages):
-                reason = self.find_conflict(source, passage, now)
+                reason = self.find_conflict(source, passage, new_places)
                 if reason:
                     skipped.append((source, reason))
                     continue
                 id_ = self.choose_id(source, passage, copied)
-                if id_ not in now:
-                    now[id_] = place
+                if id_ not in new_places:
+                    new_places[id_] = place
                     changed |= self.record_passage(source, place, passage, id_)
         except BaseException:
-            self.places_by_source[source] = before | now
+            self.places_by_source[source] = old_places | new_places
             raise
-        for id_ in before.keys() - now.keys():
+        for id_ in old_places.keys() - new_places.keys():
             changed = True
             self.release_passage(source, id_)
         self.read_sources.add(source)
-        if not now:
+        if not new_places:
             self.places_by_source.pop(source, None)
-            return "replaced" if before else "empty"
-        self.places_by_source[source] = now
-        return "added" if not before else "replaced" if changed else "unchanged"
+            return "replaced" if old_places else "empty"
+        self.places_by_source[source] = new_places
+        return "added" if not old_places else "replaced" if changed else "unchanged"
 
-    def find_conflict(self, source: str, passage: Passage, now: dict[str, int]) -> str:
-        """Why a passage cannot have its id: another text has it. Empty if it can."""
+    def find_conflict(self, source: str, passage: Passage, new_places: dict[str, int]) -> str:
+        """The reason if another text already has the passage's id, else an empty text."""
         entry = self.entries.get(passage["id"])
         if entry is None or entry.hash == hash_passage(passage):
             return ""
         others = [place for place in entry.places if place != source]
-        if passage["id"] in now or others:
-            location = "twice in it" if passage["id"] in now else f"in {others[0]}"
+        if passage["id"] in new_places or others:
+            location = "twice in it" if passage["id"] in new_places else f"in {others[0]}"
             return f"the id {passage['id']!r} stands for another text {location}; the first stays"
         return ""
 
@@ -244,10 +244,10 @@ class Ledger:
     def read_texts(self, ids: list[str]) -> list[Passage]:
         """The stored passages of these ids."""
         self.writing.wait()
-        return self.store.texts(self.name, ids)
+        return self.store.fetch_texts(self.name, ids)
 
     def close(self) -> None:
-        """Wait for what is being stored."""
+        """Wait until the current batch is stored."""
         self.writing.close()
 
     @property

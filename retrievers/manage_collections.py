@@ -52,19 +52,19 @@ class Summary:
 def list_summaries(store: str | Path) -> list[Summary]:
     """All collections of a store, in alphabetical order. Blocks."""
     opened = open_store(store)
-    return [summarize(opened, name) for name in opened.names()]
+    return [summarize(opened, name) for name in opened.list_collections()]
 
 
 def check_exists(collection: str, store: str | Path) -> None:
     """Raise a `SetupError` that names the collections of the store if this one is not among them. Blocks."""
-    names = open_store(store).names()
+    names = open_store(store).list_collections()
     if check_name(collection) not in names:
         known = f"it has: {', '.join(names[:20])}" if names else "it has none yet"
         raise SetupError(f"There is no collection {collection!r} in the store {store}; {known}.")
 
 
 def summarize(store: Store, name: str) -> Summary:
-    info = store.info(check_name(name))
+    info = store.fetch_info(check_name(name))
     made_for = info.made_for or (
         "evaluation" if EVALUATION_COLLECTION.fullmatch(name) and info.format is None else None
     )
@@ -86,7 +86,7 @@ def summarize(store: Store, name: str) -> Summary:
 def measure_bytes(store: Store, name: str) -> int:
     """Approximate bytes of a collection on disk: its vector files, its texts and their metadata."""
     with store.open_client():
-        id_ = str(store.get(name).id)
+        id_ = str(store.fetch_collection(name).id)
     folder = store.folder / "chroma"
     vectors = sum(path.stat().st_size for index in find_index_folders(folder, id_) for path in index.iterdir())
     query = (
@@ -102,7 +102,7 @@ def measure_bytes(store: Store, name: str) -> int:
 def count_documents(collection: str, store: str | Path) -> dict[str, int]:
     """Document -> how many of its passages the collection holds, by name. Blocks."""
     counts: Counter[str] = Counter()
-    for entry in open_store(store).entries(check_name(collection)).values():
+    for entry in open_store(store).fetch_entries(check_name(collection)).values():
         counts.update(entry.places.keys())
     return dict(sorted(counts.items()))
 
@@ -113,8 +113,8 @@ def rename(collection: str, new: str, store: str | Path) -> None:
     if SAMPLE in (collection, check_name(new)):
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; it keeps its name.")
     with opened.hold_writer_lock():
-        info = opened.info(check_name(collection))
-        if new in opened.names():
+        info = opened.fetch_info(check_name(collection))
+        if new in opened.list_collections():
             raise SetupError(f"There is a collection {new!r} already; give another name, or remove it first.")
         opened.rename(collection, new, replace(info, made_for=None, made_from=None))
 
@@ -132,7 +132,7 @@ def clear(store: str | Path) -> list[str]:
 
 def export_lines(collection: str, store: str | Path) -> Iterator[str]:
     """The passages of a collection as JSON lines {"id", "title", "text", "places"}, in order. Blocks."""
-    for passage in open_store(store).passages(check_name(collection))[1]:
+    for passage in open_store(store).fetch_passages(check_name(collection))[1]:
         yield json.dumps(passage, ensure_ascii=False)
 
 

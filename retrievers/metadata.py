@@ -81,13 +81,13 @@ class Entry:
     def add_place(self, source: str, place: int, spot: Mapping[str, Any] | None) -> "Entry":
         """The entry with a place in one more document."""
         spots = self.read_spots() | ({source: dict(spot)} if spot is not None else {})
-        return replace(self, places={**self.places, source: place}, where=write_spots(spots))
+        return replace(self, places={**self.places, source: place}, where=format_spots(spots))
 
     def remove_place(self, source: str) -> "Entry":
         """The entry without its place in a document."""
         places = {other: place for other, place in self.places.items() if other != source}
         return replace(
-            self, places=places, where=write_spots({k: v for k, v in self.read_spots().items() if k != source})
+            self, places=places, where=format_spots({k: v for k, v in self.read_spots().items() if k != source})
         )
 
     def is_held_exactly(self, without: str) -> bool:
@@ -96,12 +96,12 @@ class Entry:
         return any(other != without and "own" not in spots.get(other, {}) for other in self.places)
 
 
-def write_spots(spots: Mapping[str, Any]) -> str:
+def format_spots(spots: Mapping[str, Any]) -> str:
     return json.dumps(spots, sort_keys=True, ensure_ascii=False) if spots else ""
 
 
 def get_spot(passage: Passage) -> dict[str, Any] | None:
-    """A passage's position in its document, without fields that the entry has; None if it is unknown."""
+    """A passage's position in its document, without the fields that an `Entry` has; None if it is unknown."""
     places = passage.get("places")
     if not places:
         return None

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.datasets.records import content_hash as content_hash  # also for those who import it from here
+from quorum.datasets.records import content_hash as content_hash  # re-exported
 from quorum.documents.pieces import get_headings
 
 

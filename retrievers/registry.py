@@ -1,4 +1,4 @@
-"""The retrievers by their names: ours, and those of installed packages (docs/plugins.md)."""
+"""The registry of retrievers by name: ours, and those of installed packages (docs/plugins.md)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ RETRIEVERS = {
 }
 
 
-def all_retrievers() -> dict[str, RetrieverKind]:
+def list_retrievers() -> dict[str, RetrieverKind]:
     """Ours and, after them, those of installed packages."""
     return plugins.add_plugins(plugins.RETRIEVER_GROUP, RETRIEVERS, check_kind)
 
@@ -93,10 +93,10 @@ def find_retriever(text: str) -> tuple[RetrieverKind, str]:
     """
     name, _, argument = text.partition(":")
     argument = argument.strip()
-    kinds = RETRIEVERS if name in RETRIEVERS else all_retrievers()
+    kinds = RETRIEVERS if name in RETRIEVERS else list_retrievers()
     kind = kinds.get(name)
     if kind is None or bool(kind.argument) != bool(argument) or (":" in text and not kind.argument):
         hint = "; 'given' is used by itself where passages are given" if text == "given" else ""
-        names = (f"{name}:{kind.argument}" if kind.argument else name for name, kind in all_retrievers().items())
+        names = (f"{name}:{kind.argument}" if kind.argument else name for name, kind in list_retrievers().items())
         raise SetupError(f"There is no retriever {text!r}; choose one of: {', '.join(names)}{hint}.")
     return kind, argument

@@ -29,7 +29,7 @@ DEFAULT_FOLDER = ".quorum"
 # Accuracy is more important than speed here; a query still takes only milliseconds.
 HNSW_SETTINGS = {"ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
 SPACE_OF_SIMILARITY = {"cosine": "cosine", "dot": "ip"}
-WRITER_WAITS_S = 600.0
+WRITER_WAIT_SECONDS = 600.0
 
 
 def open_store(path: str | Path) -> "Store":
@@ -52,14 +52,14 @@ class Store:
         self.remote = "://" in path
         self.folder = Path(DEFAULT_FOLDER).resolve() if self.remote else Path(path)  # for locks and caches
         self.client: ClientAPI | None = None
-        self.read: dict[str, str] = {}  # collection -> its revision when this client read it
+        self.read_revisions: dict[str, str] = {}  # collection -> its revision when this client read it
         self.checked_embeddings: set[tuple[str, str]] = set()  # (collection, embeddings) that belong together
-        self.undamaged: set[str] = set()  # collections whose vector index this client has checked
+        self.undamaged_names: set[str] = set()  # collections whose vector index this client has checked
         self.mutex = threading.RLock()
         self.access = FileLock(self.folder / "access.lock", poll_interval=0.005)
 
     @property
-    def missing(self) -> bool:
+    def is_missing(self) -> bool:
         return not self.remote and not (self.folder / "chroma").exists()
 
     @contextmanager
@@ -79,18 +79,18 @@ class Store:
                 self.client = connect(self.where if self.remote else str(self.folder / "chroma"))
             return self.client
 
-    def get_current(self, name: str) -> "Collection":
+    def fetch_current_collection(self, name: str) -> "Collection":
         """The collection as it is now; inside `open_client` only."""
-        collection = self.get_undamaged(name)
+        collection = self.fetch_undamaged_collection(name)
         info = read_info(collection)
-        if not self.remote and self.read.setdefault(name, info.revision) != info.revision:
+        if not self.remote and self.read_revisions.setdefault(name, info.revision) != info.revision:
             client: Any = self.get_client()
             client.close()
-            self.client, self.read, self.undamaged = None, {name: info.revision}, set()
-            collection = self.get_undamaged(name)
+            self.client, self.read_revisions, self.undamaged_names = None, {name: info.revision}, set()
+            collection = self.fetch_undamaged_collection(name)
         return collection
 
-    def get(self, name: str) -> "Collection":
+    def fetch_collection(self, name: str) -> "Collection":
         from chromadb.errors import NotFoundError
 
         try:
@@ -98,14 +98,14 @@ class Store:
         except NotFoundError:
             raise make_unknown_collection_error(name, self.where, list_names(self.get_client())) from None
 
-    def get_undamaged(self, name: str) -> "Collection":
+    def fetch_undamaged_collection(self, name: str) -> "Collection":
         """The collection, after a check for visible damage of its vector index; inside `open_client` only."""
-        collection = self.get(name)
-        if not self.remote and name not in self.undamaged:
+        collection = self.fetch_collection(name)
+        if not self.remote and name not in self.undamaged_names:
             if is_cut(collection, self.folder / "chroma"):
                 raise make_damaged_index_error(self.where, f"that of {name!r}, by an abrupt end")
             write_pending_vectors(collection, self.folder / "chroma")
-            self.undamaged.add(name)
+            self.undamaged_names.add(name)
         return collection
 
     @contextmanager
@@ -114,7 +114,7 @@ class Store:
         make_folder(self.folder)
         lock = FileLock(self.folder / "writer.lock", poll_interval=0.05)
         try:
-            lock.acquire(timeout=WRITER_WAITS_S)
+            lock.acquire(timeout=WRITER_WAIT_SECONDS)
         except Timeout:
             raise SetupError(f"Another process is adding to {self.where}; run this again when it is done.") from None
         try:
@@ -122,30 +122,30 @@ class Store:
         finally:
             lock.release()
 
-    def names(self) -> list[str]:
+    def list_collections(self) -> list[str]:
         """The collections in alphabetical order."""
-        if self.missing:
+        if self.is_missing:
             return []
         with self.open_client() as client:
             return list_names(client)
 
-    def info(self, name: str) -> Info:
+    def fetch_info(self, name: str) -> Info:
         """The metadata of a collection. Raises `SetupError`, which names the collections, for an unknown one."""
-        if self.missing:
+        if self.is_missing:
             raise make_unknown_collection_error(name, self.where, [])
         with self.open_client():
-            return read_info(self.get(name))
+            return read_info(self.fetch_collection(name))
 
-    def find(self, name: str) -> Info | None:
+    def find_info(self, name: str) -> Info | None:
         """Like `info`; None for an unknown collection."""
-        return self.info(name) if name in self.names() else None
+        return self.fetch_info(name) if name in self.list_collections() else None
 
     def check_embedding(self, name: str, embedding: str) -> None:
         """Raise `SetupError` if the collection was made with other embeddings. The result is cached; `query` checks
         again.
         """
         if (name, embedding) not in self.checked_embeddings:
-            check_embedding_name(name, self.info(name), embedding)
+            check_embedding_name(name, self.fetch_info(name), embedding)
             self.checked_embeddings.add((name, embedding))
 
     def query(self, name: str, vector: Sequence[float], k: int, embedding: str | None = None) -> list[Passage]:
@@ -153,9 +153,9 @@ class Store:
 
         embedding: the name of the embeddings that made the vector; a collection of others is a `SetupError`.
         """
-        wanted: list[Any] = [list(vector)]
+        vectors: list[Any] = [list(vector)]
         with self.open_client():
-            collection = self.get_current(name)
+            collection = self.fetch_current_collection(name)
             info = read_info(collection)
             dimension = info.dimension
             if embedding is not None:
@@ -170,37 +170,37 @@ class Store:
                     "the embeddings have changed: index the documents into a new collection."
                 )
             matches: Any = collection.query(
-                query_embeddings=wanted, n_results=k, include=["documents", "metadatas", "distances"]
+                query_embeddings=vectors, n_results=k, include=["documents", "metadatas", "distances"]
             )
         rows = zip(*(matches[part][0] for part in ("ids", "documents", "metadatas", "distances")), strict=True)
         return [
             copy_with_score(read_passage(id_, text, metadata), 1 - distance) for id_, text, metadata, distance in rows
         ]
 
-    def passages(self, name: str) -> tuple[str, list[Passage]]:
+    def fetch_passages(self, name: str) -> tuple[str, list[Passage]]:
         """(revision, all passages in order of their document and position)."""
         with self.open_client():
-            collection = self.get_undamaged(name)
+            collection = self.fetch_undamaged_collection(name)
             revision, rows = read_info(collection).revision, list(read_rows(collection, ["metadatas", "documents"]))
         rows.sort(key=lambda row: (*min(json.loads(row["metadata"]["places"]).items(), default=("", 0)), row["id"]))
         return revision, [read_passage(row["id"], row["document"], row["metadata"]) for row in rows]
 
-    def texts(self, name: str, ids: list[str]) -> list[Passage]:
+    def fetch_texts(self, name: str, ids: list[str]) -> list[Passage]:
         """The stored passages of these ids."""
         with self.open_client():
-            stored: Any = self.get_undamaged(name).get(ids=ids, include=["metadatas", "documents"])
+            stored: Any = self.fetch_undamaged_collection(name).get(ids=ids, include=["metadatas", "documents"])
         rows = zip(stored["ids"], stored["documents"], stored["metadatas"], strict=True)
         return [read_passage(id_, text, metadata) for id_, text, metadata in rows]
 
-    def entries(self, name: str) -> dict[str, Entry]:
+    def fetch_entries(self, name: str) -> dict[str, Entry]:
         """id -> entry of every passage, without the texts."""
         with self.open_client():
-            rows = list(read_rows(self.get_undamaged(name), ["metadatas"]))
+            rows = list(read_rows(self.fetch_undamaged_collection(name), ["metadatas"]))
         return {row["id"]: read_entry(row["metadata"]) for row in rows}
 
     def count(self, name: str) -> int:
         with self.open_client():
-            return int(self.get_undamaged(name).count())
+            return int(self.fetch_undamaged_collection(name).count())
 
     def create(self, name: str, info: Info, similarity: str = "cosine") -> None:
         """A new, empty collection whose passages are ranked by "cosine" or by "dot", the inner product."""
@@ -209,14 +209,14 @@ class Store:
             client.create_collection(
                 name, metadata=info.metadata(), configuration=configuration, embedding_function=None
             )
-            self.read[name] = info.revision
+            self.read_revisions[name] = info.revision
 
     def write(self, name: str, info: Info, changes: Changes | None = None) -> None:
         """Store `info` with the collection and apply changes to it."""
         with self.open_client():
-            collection = self.get_current(name)
+            collection = self.fetch_current_collection(name)
             collection.modify(metadata=info.metadata())
-            self.read[name] = info.revision
+            self.read_revisions[name] = info.revision
             if changes:
                 with nullcontext() if self.remote else keep_write_mark(collection, self.folder / "chroma"):
                     changes.apply(collection)
@@ -226,7 +226,7 @@ class Store:
         if self.remote:
             return False
         with self.open_client():
-            collection = self.get(name)
+            collection = self.fetch_collection(name)
             return bool(read_info(collection).torn) or is_torn(collection, self.folder / "chroma")
 
     def drop_vectors(self, name: str, info: Info) -> list[Passage]:
@@ -235,26 +235,26 @@ class Store:
         If the process is killed in between, the index remains damaged.
         """
         with self.open_client():
-            collection = self.get(name)
+            collection = self.fetch_collection(name)
             collection.modify(metadata=info.metadata())
             client: Any = self.get_client()
             client.close()
-            self.client, self.read, self.undamaged = None, {}, set()
+            self.client, self.read_revisions, self.undamaged_names = None, {}, set()
             remove_index(self.folder / "chroma", str(collection.id))
-        return self.passages(name)[1]
+        return self.fetch_passages(name)[1]
 
     def rename(self, name: str, new: str, info: Info) -> None:
         """Rename a collection and store `info` with it; its content is unchanged."""
         with self.open_client():
-            self.get(name).modify(name=new, metadata=info.metadata())
-            self.read.pop(name, None)
-            self.undamaged.discard(name)
+            self.fetch_collection(name).modify(name=new, metadata=info.metadata())
+            self.read_revisions.pop(name, None)
+            self.undamaged_names.discard(name)
 
     def delete(self, name: str) -> None:
         with self.open_client() as client:
-            self.get(name)
+            self.fetch_collection(name)
             client.delete_collection(name)
-            self.read.pop(name, None)
+            self.read_revisions.pop(name, None)
 
 
 @lru_cache(maxsize=64)

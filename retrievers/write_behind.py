@@ -1,4 +1,4 @@
-"""Writes on a thread, one thing at a time and in order, while the caller computes what comes next."""
+"""Writes on a thread, one write at a time and in order, while the caller computes the next one."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,7 +12,7 @@ class WriteBehind:
         self.last: Future[None] | None = None
 
     def start(self, write: Callable[[], None]) -> None:
-        """Begin to write when the write before has ended."""
+        """Begin to write when the previous write has ended."""
         self.wait()
         self.last = self.thread.submit(write)
 

@@ -115,7 +115,7 @@ OTHER_INPUTS: dict[str, str | list[str]] = {
 
 def forget() -> None:
     """Forget all readings, so that every passage is read again."""
-    batching.READINGS.clear()
+    batching.READINGS_OF_ENCODER.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -111,7 +111,7 @@ def make_decision(
     config = {"data": {"file": f"data{hostile_text}.jsonl"}, "source": {"corpus": "corpus"}, "quorum": "0"}
     write_json(folder / "config.json", config)
     with Results(folder / "results.jsonl", METHODS) as written_results:
-        summary, comparisons = written_results.summary(), compare_groups(written_results.scores, [METHODS])
+        summary, comparisons = written_results.summarize(), compare_groups(written_results.scores, [METHODS])
     columns = parse_methods(",".join(METHODS), Context(model="openai:gpt-4o-mini"))
     data = folder / "data.jsonl"
     options, dataset = Options(data=data, budget=budget or {}), DataSet(data, None, "", count, count)

@@ -21,21 +21,21 @@ DATE_FORMS = [
 DATE_PATTERNS = [re.compile(form, re.IGNORECASE) for form in DATE_FORMS]
 
 
-def write_dates(text: str) -> str:
+def rewrite_dates(text: str) -> str:
     """Rewrite every date that names a month as year, month and day; parts that the text does not give are left out.
 
     Dates in numbers alone stay, because their order depends on the country (4/7/1776). So does a month alone: "May" is
     also a word and a name.
 
-    >>> write_dates("on Monday, 4th of July, 1776"), write_dates("July 1776"), write_dates("Jul. 4"), write_dates("May")
-    ('on 1776m07d04', '1776m07', 'm07d04', 'May')
+    >>> [rewrite_dates(text) for text in ("on Monday, 4th of July, 1776", "July 1776", "Jul. 4", "May")]
+    ['on 1776m07d04', '1776m07', 'm07d04', 'May']
     """
     for form in DATE_PATTERNS:
-        text = form.sub(write_date, text)
+        text = form.sub(format_date, text)
     return text
 
 
-def write_date(match: re.Match[str]) -> str:
+def format_date(match: re.Match[str]) -> str:
     parts = match.groupdict()
     year, day = parts.get("year") or "", parts.get("day")
     return f"{year}m{parse_month(parts['month']):02}" + (f"d{int(day):02}" if day else "")

@@ -100,28 +100,28 @@ CURRENCIES = {"$": "dollar", "€": "euro", "£": "gbp", "¥": "yen"}
 MOST_DIGITS = 15
 
 
-def write_numbers(words: Sequence[str]) -> list[str]:
+def rewrite_numbers(words: Sequence[str]) -> list[str]:
     """Rewrite numbers and ordinals in digits, each unit after a number in one form, and currencies after the number.
 
     words: in lower case, without articles. Words that only look like numbers stay: "007", "no one", a lone "million".
 
-    >>> write_numbers("one hundred and five miles".split()), write_numbers(["$", "3.5", "million"])
+    >>> rewrite_numbers("one hundred and five miles".split()), rewrite_numbers(["$", "3.5", "million"])
     (['105', 'mile'], ['3500000', 'dollar'])
-    >>> write_numbers("twenty first".split()), write_numbers(["fifth"]), write_numbers(["no", "one"])
+    >>> rewrite_numbers("twenty first".split()), rewrite_numbers(["fifth"]), rewrite_numbers(["no", "one"])
     (['21st'], ['5th'], ['no', 'one'])
     """
-    written: list[str] = []
+    rewritten: list[str] = []
     at = 0
     while at < len(words):
         number, after = read_number(words, at)
-        if number is None or (written and written[-1] == "no" and words[at] == "one"):
-            written.append(normalize_unit(words[at]) if written and is_number(written[-1]) else words[at])
+        if number is None or (rewritten and rewritten[-1] == "no" and words[at] == "one"):
+            rewritten.append(normalize_unit(words[at]) if rewritten and is_number(rewritten[-1]) else words[at])
             at += 1
             continue
-        currency = CURRENCIES.get(written[-1]) if written and is_number(number) else None
-        written[len(written) - bool(currency) :] = [number, *([currency] if currency else [])]
+        currency = CURRENCIES.get(rewritten[-1]) if rewritten and is_number(number) else None
+        rewritten[len(rewritten) - bool(currency) :] = [number, *([currency] if currency else [])]
         at = after
-    return written
+    return rewritten
 
 
 def normalize_unit(word: str) -> str:
@@ -136,7 +136,7 @@ def read_number(words: Sequence[str], at: int) -> tuple[str | None, int]:
     """The number that begins at a word, in digits, and the place after it. The number is None if none begins there."""
     first = words[at]
     if first in NUMBER_OF_ORDINAL:
-        return ("2nd" if first == "second" else write_ordinal(NUMBER_OF_ORDINAL[first])), at + 1
+        return ("2nd" if first == "second" else format_ordinal(NUMBER_OF_ORDINAL[first])), at + 1
     if is_number(first):
         return read_scale(first, words, at + 1)
     if first not in NUMBER_OF_WORD and not (
@@ -171,7 +171,7 @@ def read_words(words: Sequence[str], at: int) -> tuple[str, int]:
             room = 10 if NUMBER_OF_WORD[word] >= 20 else 0
             room = room if NUMBER_OF_WORD[word] else 0
         elif word in NUMBER_OF_ORDINAL and NUMBER_OF_ORDINAL[word] < room and word != "second":
-            return write_ordinal(total + part + NUMBER_OF_ORDINAL[word]), at + 1
+            return format_ordinal(total + part + NUMBER_OF_ORDINAL[word]), at + 1
         elif word == "hundred" and 0 < part < 10:
             part, room = part * 100, 100
         elif SCALES.get(word, limit) < limit and part:
@@ -187,7 +187,7 @@ def is_number_word(words: Sequence[str], at: int) -> bool:
     return at < len(words) and words[at] in NUMBER_OF_WORD and NUMBER_OF_WORD[words[at]] > 0
 
 
-def write_ordinal(number: int) -> str:
+def format_ordinal(number: int) -> str:
     """5 -> "5th"."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"

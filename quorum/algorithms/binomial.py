@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 BISECTION_STEPS = 60
 
 
-def get_log_factorials(n: int) -> NDArray[np.float64]:
+def compute_log_factorials(n: int) -> NDArray[np.float64]:
     """ln 0!, ln 1!, ..., ln n!."""
-    return compute_log_factorials(max(10, n.bit_length()))[: n + 1]
+    return compute_log_factorials_below(max(10, n.bit_length()))[: n + 1]
 
 
 @lru_cache
-def compute_log_factorials(bits: int) -> NDArray[np.float64]:
+def compute_log_factorials_below(bits: int) -> NDArray[np.float64]:
     """The logs of the factorials below 2 ** bits."""
     sums: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2**bits)))])
     return sums
@@ -32,7 +32,7 @@ def binomial_cdf(k: int, n: int, chance: float) -> float:
         return 1.0
     if chance >= 1:
         return 0.0
-    logs, successes = get_log_factorials(n), np.arange(k + 1)
+    logs, successes = compute_log_factorials(n), np.arange(k + 1)
     terms = (
         logs[n]
         - logs[successes]

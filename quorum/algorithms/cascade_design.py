@@ -6,7 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.algorithms.cascades import AcceptanceTest, Cascade, Flags, Floats, RecordedAnswers, Stage, find_accepted
+from quorum.algorithms.cascades import (
+    AcceptanceTest,
+    Cascade,
+    Flags,
+    Floats,
+    RecordedAnswers,
+    Stage,
+    find_accepted_questions,
+)
 
 MOST_THRESHOLDS = 8
 
@@ -75,19 +83,19 @@ def list_cascades(recorded: RecordedAnswers) -> Iterator[Candidate]:
     worst = np.where(recorded.failed, lowest, recorded.worst)
     for first_place in range(count):
         for accept in list_tests(recorded, first_place, first=True):
-            taken = find_accepted(recorded, first_place, accept, ()) | recorded.failed[first_place]
-            gained, left = np.where(taken, worst[first_place], 0.0), ~taken
+            is_accepted = find_accepted_questions(recorded, first_place, accept, ()) | recorded.failed[first_place]
+            score_so_far, is_open = np.where(is_accepted, worst[first_place], 0.0), ~is_accepted
             first = Stage(names[first_place], accept)
-            if not left.any():
+            if not is_open.any():
                 continue
             for second_place in (place for place in range(count) if place != first_place):
                 added = recorded.cost[second_place] - recorded.shared[first_place, second_place]
-                paid = recorded.cost[first_place] + np.where(left, added, 0.0)
+                cost_so_far = recorded.cost[first_place] + np.where(is_open, added, 0.0)
                 last = Stage(names[second_place], None)
-                total = (gained + np.where(left, worst[second_place], 0.0)).sum()
-                yield Candidate((first, last), float(total) / n, float(paid.sum()) / n)
+                total = (score_so_far + np.where(is_open, worst[second_place], 0.0)).sum()
+                yield Candidate((first, last), float(total) / n, float(cost_so_far.sum()) / n)
                 yield from list_three_stage_cascades(
-                    recorded, worst, (first_place, second_place), first, gained, left, paid
+                    recorded, worst, (first_place, second_place), first, score_so_far, is_open, cost_so_far
                 )
 
 
@@ -96,11 +104,15 @@ def list_three_stage_cascades(
     worst: Floats,
     places: tuple[int, int],
     first: Stage,
-    gained: Floats,
-    left: Flags,
-    paid: Floats,
+    score_so_far: Floats,
+    is_open: Flags,
+    cost_so_far: Floats,
 ) -> Iterator[Candidate]:
-    """The three-stage cascades that begin with the two methods at `places`."""
+    """The three-stage cascades that begin with the two methods at `places`.
+
+    worst: the worth of each answer; first: the first stage; score_so_far, cost_so_far: by question, of the first stage
+    and of the first two; is_open: the questions that reach the second stage.
+    """
     names, n = recorded.methods, recorded.questions
     first_place, second_place = places
     thirds = [place for place in range(len(names)) if place not in places]
@@ -108,17 +120,22 @@ def list_three_stage_cascades(
         return
     accepts = list_tests(recorded, second_place, first=False)
     failed = recorded.failed[second_place]
-    taken = (
-        np.array([find_accepted(recorded, second_place, accept, (first_place,)) | failed for accept in accepts]) & left
+    is_accepted = (
+        np.array(
+            [find_accepted_questions(recorded, second_place, accept, (first_place,)) | failed for accept in accepts]
+        )
+        & is_open
     )
-    after = left & ~taken
+    is_passed_on = is_open & ~is_accepted
     added = recorded.cost[thirds] - np.maximum(
         recorded.shared[first_place, thirds], recorded.shared[second_place, thirds]
     )
-    scores = ((gained + taken * worst[second_place]).sum(axis=1)[:, None] + after @ worst[thirds].T) / n
-    costs = (paid.sum() + after @ added.T) / n
+    scores = (
+        (score_so_far + is_accepted * worst[second_place]).sum(axis=1)[:, None] + is_passed_on @ worst[thirds].T
+    ) / n
+    costs = (cost_so_far.sum() + is_passed_on @ added.T) / n
     for row, accept in enumerate(accepts):
-        if not after[row].any() or not taken[row].any():
+        if not is_passed_on[row].any() or not is_accepted[row].any():
             continue
         best: float | None = None
         for column in np.lexsort(

@@ -1,4 +1,4 @@
-"""Cascades of methods, replayed on recorded answers. `cascade_design` finds them, `cascade_certificates` tests them.
+"""Replays cascades of methods on recorded answers. `cascade_design` finds cascades, `cascade_certificates` tests them.
 
 A cascade asks at most three methods, its stages, in turn. If a stage's answer passes the stage's test, it is the answer
 of the cascade; else the next stage is asked. The last stage has no test. The comparison recorded the answers of all
@@ -72,7 +72,7 @@ class RecordedAnswers:
     def questions(self) -> int:
         return int(self.worst.shape[1])
 
-    def at(self, questions: NDArray[np.int64]) -> "RecordedAnswers":
+    def select_questions(self, questions: NDArray[np.int64]) -> "RecordedAnswers":
         """The answers to these questions only."""
         names = ("worst", "best", "known", "failed", "key", "confidence", "certified", "cost")
         parts = {name: getattr(self, name)[:, questions] for name in names}
@@ -81,27 +81,29 @@ class RecordedAnswers:
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """The outcome of a cascade on recorded questions. worst, cost: by question; asked: stages by questions."""
+    """The outcome of a cascade on recorded questions. worst, cost: by question; is_asked: stages by questions."""
 
     worst: Floats
     cost: Floats
-    asked: Flags
+    is_asked: Flags
 
 
-def find_accepted(recorded: RecordedAnswers, method: int, accept: AcceptanceTest, earlier: Sequence[int]) -> Flags:
+def find_accepted_questions(
+    recorded: RecordedAnswers, method: int, accept: AcceptanceTest, earlier: Sequence[int]
+) -> Flags:
     """The questions on which the method's answer passes the test. earlier: the methods of the stages before it."""
-    known: Flags = recorded.known[method]
+    is_accepted: Flags = recorded.known[method]
     if accept.test == "confidence":
         sure = recorded.confidence[method]
-        known = known & (np.nan_to_num(sure, nan=-1.0) >= float(accept.at_least or 0.0))
+        is_accepted = is_accepted & (np.nan_to_num(sure, nan=-1.0) >= float(accept.at_least or 0.0))
     if accept.test == "certified":
-        known = known & recorded.certified[method]
+        is_accepted = is_accepted & recorded.certified[method]
     if accept.test == "same":
-        same = np.zeros_like(known)
+        same = np.zeros_like(is_accepted)
         for earlier_stage in earlier:
             same |= recorded.known[earlier_stage] & (recorded.key[earlier_stage] == recorded.key[method])
-        known = known & same
-    return known
+        is_accepted = is_accepted & same
+    return is_accepted
 
 
 def compute_added_cost(recorded: RecordedAnswers, method: int, earlier: Sequence[int]) -> Floats:
@@ -116,20 +118,24 @@ def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
     """Answer the recorded questions with the cascade. If a stage failed on a question, the cascade fails, too."""
     places = [recorded.methods.index(stage.method) for stage in cascade]
     n = recorded.questions
-    open_, failed = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    worst, cost, asked = np.zeros(n), np.zeros(n), np.zeros((len(cascade), n), dtype=np.bool_)
+    is_open, failed = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    worst, cost, is_asked = np.zeros(n), np.zeros(n), np.zeros((len(cascade), n), dtype=np.bool_)
     for number, (stage, place) in enumerate(zip(cascade, places, strict=True)):
-        asked[number] = open_
-        cost += np.where(open_, compute_added_cost(recorded, place, places[:number]), 0.0)
-        failed |= open_ & recorded.failed[place]
-        done = open_ if stage.accept is None else open_ & find_accepted(recorded, place, stage.accept, places[:number])
-        worst = np.where(done, recorded.worst[place], worst)
-        open_ = open_ & ~done
+        is_asked[number] = is_open
+        cost += np.where(is_open, compute_added_cost(recorded, place, places[:number]), 0.0)
+        failed |= is_open & recorded.failed[place]
+        is_accepted = (
+            is_open
+            if stage.accept is None
+            else is_open & find_accepted_questions(recorded, place, stage.accept, places[:number])
+        )
+        worst = np.where(is_accepted, recorded.worst[place], worst)
+        is_open = is_open & ~is_accepted
     lowest = float(recorded.worst.min()) if n else 0.0
-    return ReplayResult(np.where(failed, lowest, worst), cost, asked)
+    return ReplayResult(np.where(failed, lowest, worst), cost, is_asked)
 
 
 def compute_stage_shares(recorded: RecordedAnswers, cascade: Cascade) -> Mapping[str, float]:
     """The share of questions that reach each stage, by method."""
-    shares_asked = replay_cascade(recorded, cascade).asked.mean(axis=1)
+    shares_asked = replay_cascade(recorded, cascade).is_asked.mean(axis=1)
     return {stage.method: float(share) for stage, share in zip(cascade, shares_asked, strict=True)}

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from quorum.algorithms.answer_dates import write_dates
-from quorum.algorithms.answer_numbers import is_number, write_numbers
+from quorum.algorithms.answer_dates import rewrite_dates
+from quorum.algorithms.answer_numbers import is_number, rewrite_numbers
 from quorum.core.sentences import make_word_set
 
 Wish = Literal["least", "most"]
@@ -82,7 +82,7 @@ LIVED_WORD = re.compile(r"\blived\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Comparison:
-    """kind: what is compared; wish: which end is asked for; asked: the question without the options.
+    """kind: what is compared; wish: the wanted end of the scale; criterion: the question without the options.
 
     is_yes_no: the question is whether the first has more (or less) of it than the second.
     """
@@ -91,7 +91,7 @@ class Comparison:
     second: str
     kind: Kind
     wish: Wish
-    asked: str
+    criterion: str
     is_yes_no: bool = False
 
 
@@ -158,15 +158,15 @@ def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str
 def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str, str]]) -> tuple[float, ...] | None:
     """The date or number that the passages give for an option."""
     text = find_text(option, passages)
-    if text is not None and (link := ROLE.search(comparison.asked)):
+    if text is not None and (link := ROLE.search(comparison.criterion)):
         text = follow_link(link.group().lower(), text, passages)
     if text is None:
         return None
-    if LIVED_WORD.search(comparison.asked):
+    if LIVED_WORD.search(comparison.criterion):
         return read_age(text)
     if comparison.kind == "date":
-        return read_date(comparison.asked, text)
-    return read_number_of(comparison.asked, text)
+        return read_date(comparison.criterion, text)
+    return read_asked_number(comparison.criterion, text)
 
 
 def find_text(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
@@ -195,14 +195,16 @@ def list_words(text: str) -> frozenset[str]:
 
 def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
     """(year, month, day) of the event that is asked for: death, birth, or whatever the text dates first."""
-    written = write_dates(text)
-    dates = [(match.start(), read_matched_date(match)) for match in YEAR.finditer(written)]
+    rewritten = rewrite_dates(text)
+    dates = [(match.start(), read_matched_date(match)) for match in YEAR.finditer(rewritten)]
     if not dates:
         return None
     if re.search(r"\bdi(?:ed|e)\b|\bdeath\b", question_part, re.IGNORECASE):
-        return read_death(written, dates)
+        return read_death(rewritten, dates)
     after = (
-        find_after(written, r"\bborn\b") if re.search(r"\bborn|older|oldest|younger|youngest", question_part) else None
+        find_after(rewritten, r"\bborn\b")
+        if re.search(r"\bborn|older|oldest|younger|youngest", question_part)
+        else None
     )
     return next((date for place, date in dates if after is None or place > after), dates[0][1])
 
@@ -215,14 +217,14 @@ def read_age(text: str) -> tuple[float, ...] | None:
     return (sum((end - begin) * share for begin, end, share in zip(born, died, (1, 1 / 12, 1 / 365), strict=True)),)
 
 
-def read_death(written: str, dates: Sequence[tuple[int, tuple[float, ...]]]) -> tuple[float, ...] | None:
+def read_death(text: str, dates: Sequence[tuple[int, tuple[float, ...]]]) -> tuple[float, ...] | None:
     """The second date of a life span in brackets, or the date after "died"."""
-    span = re.search(r"\([^)]*?\d[^)]*?\s?[–—-]\s?[^)]*?\d{3}[^)]*\)", written)
+    span = re.search(r"\([^)]*?\d[^)]*?\s?[–—-]\s?[^)]*?\d{3}[^)]*\)", text)
     if span is not None:
         inside = [date for place, date in dates if span.start() < place < span.end()]
         if len(inside) > 1:
             return inside[-1]
-    after = find_after(written, r"\bdied\b|\bdeath\b")
+    after = find_after(text, r"\bdied\b|\bdeath\b")
     return None if after is None else next((date for place, date in dates if place > after), None)
 
 
@@ -236,9 +238,11 @@ def read_matched_date(match: re.Match[str]) -> tuple[float, ...]:
     return tuple(float(match[name] or 0) for name in ("year", "month", "day"))
 
 
-def read_number_of(question_part: str, text: str) -> tuple[float, ...] | None:
-    """A length in metres where the question is about size; else the number before a word of the question."""
-    words = write_numbers(re.findall(r"[$€£¥]|\d+(?:\.\d+)?|[^\W\d_]+", re.sub(r"(?<=\d),(?=\d{3})", "", text.lower())))
+def read_asked_number(question_part: str, text: str) -> tuple[float, ...] | None:
+    """A length in metres if the question is about size; else the number before a word of the question."""
+    words = rewrite_numbers(
+        re.findall(r"[$€£¥]|\d+(?:\.\d+)?|[^\W\d_]+", re.sub(r"(?<=\d),(?=\d{3})", "", text.lower()))
+    )
     numbers = [(place, float(word)) for place, word in enumerate(words) if is_number(word) and not is_year(word)]
     asked_words = {word.lower() for word in WORD.findall(question_part)}
     if asked_words & SIZE_WORDS:

@@ -71,7 +71,7 @@ def remove_fences(reply: str) -> str:
 
 
 def read_reply_lines(reply: str) -> Iterator[str]:
-    """The lines of a reply without list markers; if it is a JSON list of texts, the lines of these."""
+    """The lines of a reply without list markers; if it is a JSON list of texts, their lines."""
     text = remove_fences(reply)
     begin, end = text.find("["), text.rfind("]")
     try:
@@ -88,21 +88,21 @@ def read_reply_lines(reply: str) -> Iterator[str]:
 
 def match_line(line: str, places: Sequence[tuple[str, Piece]], titles: set[str]) -> tuple[list[Piece], list[str]]:
     """The sentences that one line copies, and the parts of the line that no passage contains."""
-    whole = [piece for text, piece in places if text == normalize_words(line)]
-    if whole or normalize_words(line) in titles:
-        return whole[:1], []
-    taken: list[Piece] = []
+    whole_matches = [piece for text, piece in places if text == normalize_words(line)]
+    if whole_matches or normalize_words(line) in titles:
+        return whole_matches[:1], []
+    pieces: list[Piece] = []
     strange = []
     for start, end in find_sentences(line):
         parts = [part for part in ELLIPSIS.split(line[start:end]) if normalize_words(part)]
         together = match_ellipsis([normalize_words(part) for part in parts], places)
         for part in [] if together else parts:
             matches = match_part(normalize_words(part), places)
-            taken += matches
+            pieces += matches
             if not matches and normalize_words(part) not in titles:
                 strange.append(part.strip())
-        taken += together
-    return taken, strange
+        pieces += together
+    return pieces, strange
 
 
 def match_ellipsis(parts: Sequence[str], places: Sequence[tuple[str, Piece]]) -> list[Piece]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quorum.algorithms import betting
-from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, get_log_factorials
+from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, compute_log_factorials
 
 NUISANCE_ERROR = 0.001  # added to the p-value, for bounding the share of questions on which the two differ
 GRID_STEPS = 40
@@ -53,20 +53,20 @@ def compute_counts_p_value(n: int, plus: int, minus: int, margin: float) -> floa
     set for that share and add the set's error, NUISANCE_ERROR (Berger and Boos 1994; for matched pairs Berger and Sidik
     2003). Of all mean losses of `margin` or more, `margin` itself gives the largest probability.
     """
-    most = max(margin, clopper_pearson_upper(plus + minus, n, NUISANCE_ERROR))
-    ones, others = list_extreme_tables(n, most, float(compute_tango_statistic(plus, minus, n, margin)), margin)
-    logs = get_log_factorials(n)
+    largest_share = max(margin, clopper_pearson_upper(plus + minus, n, NUISANCE_ERROR))
+    ones, others = list_extreme_tables(n, largest_share, float(compute_tango_statistic(plus, minus, n, margin)), margin)
+    logs = compute_log_factorials(n)
     ways = logs[n] - logs[ones] - logs[others] - logs[n - ones - others]
 
-    def chance(share: float) -> float:
+    def compute_tail(share: float) -> float:
         each = ones * compute_safe_log((share + margin) / 2) + (n - ones - others) * compute_safe_log(1 - share)
         each += np.where(others > 0, others * compute_safe_log((share - margin) / 2), 0.0)
         return float(np.exp(ways + each).sum())
 
-    low, high, worst = margin, most, 0.0
+    low, high, worst = margin, largest_share, 0.0
     for _ in range(2):  # a grid, then a finer grid around its maximum
         shares = np.linspace(low, high, GRID_STEPS)
-        tails = [chance(float(share)) for share in shares]
+        tails = [compute_tail(float(share)) for share in shares]
         place, worst = int(np.argmax(tails)), max(worst, *tails)
         low, high = shares[max(place - 1, 0)], shares[min(place + 1, GRID_STEPS - 1)]
     return min(1.0, NUISANCE_ERROR + worst)
@@ -76,16 +76,16 @@ def compute_safe_log(chance: float) -> float:
     return math.log(max(chance, 1e-300))
 
 
-def list_extreme_tables(n: int, most: float, seen: float, margin: float) -> tuple[Counts, Counts]:
+def list_extreme_tables(n: int, largest_share: float, observed: float, margin: float) -> tuple[Counts, Counts]:
     """All pairs (losses, gains) whose score statistic is at most the observed one.
 
-    Leaves out tables with more unequal answers than is at all probable if a share `most` of the answers is unequal.
+    Leaves out tables with more unequal answers than is at all probable if `largest_share` of the answers is unequal.
     """
-    widest = min(n, math.ceil(n * most + 9 * math.sqrt(n * most * (1 - most) + 1) + 9))
+    widest = min(n, math.ceil(n * largest_share + 9 * math.sqrt(n * largest_share * (1 - largest_share) + 1) + 9))
     ones, others = np.meshgrid(np.arange(widest + 1), np.arange(widest + 1), indexing="ij")
     inside = ones + others <= widest
     ones, others = ones[inside], others[inside]
-    extreme = compute_tango_statistic(ones, others, n, margin) <= seen + 1e-9
+    extreme = compute_tango_statistic(ones, others, n, margin) <= observed + 1e-9
     return ones[extreme], others[extreme]
 
 
@@ -143,7 +143,7 @@ def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95
     """
     z, observed = compute_normal_quantile((1 + level) / 2), (plus - minus) / n
 
-    def end(outside: float) -> float:
+    def find_end(outside: float) -> float:
         inner = observed
         for _ in range(60):
             middle = (inner + outside) / 2
@@ -153,7 +153,7 @@ def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95
                 outside = middle
         return inner
 
-    return end(-1.0), end(1.0)
+    return find_end(-1.0), find_end(1.0)
 
 
 def compute_normal_quantile(share: float) -> float:

@@ -1,4 +1,4 @@
-"""Tells whether a question is in another language than English: by its script, else by its function words."""
+"""Detects questions that are not in English, by their script or by their function words."""
 
 import re
 import unicodedata
@@ -69,7 +69,7 @@ WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def find_foreign_language(question: str) -> str | None:
-    """The language of a question that is not English; None for English and where too little is there to tell.
+    """The language of a question that is not English; None for English and for questions that are too short to decide.
 
     >>> find_foreign_language("Wie lange dauert der Elternurlaub?"), find_foreign_language("Сколько дней отпуска?")
     ('German', 'Russian or another language in Cyrillic')

@@ -1,5 +1,5 @@
-"""Answers whether two things share a trait, by what the passage about each of them says: "Are A and B both X?", "Are A
-and B from the same country?". Rules, without a model.
+"""Answers whether two things share a trait, from the passages about them: "Are A and B both X?", "Are A and B from the
+same country?". Rules, without a model.
 """
 
 import re
@@ -81,7 +81,7 @@ COUNTRIES = {
     }.items()
     for name in names.split()
 }
-OPENING_LENGTH = 260  # characters of a text that say where somebody or something is from
+OPENING_LENGTH = 260  # characters at the beginning of a text, which name a country of origin
 COMMON_WORDS = make_word_set(
     """are were is was do did does can could have has both the a an of in on to and or by for from with considered be
     type types kind kinds what which located made used known also as at film films movie movies band bands
@@ -90,7 +90,7 @@ COMMON_WORDS = make_word_set(
 
 
 def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """ "yes" or "no"; None if the question is another one, or if the passages leave it open.
+    """ "yes" or "no"; None for other questions, and if the passages leave it open.
 
     passages: (title, text) of each.
 
@@ -100,34 +100,34 @@ def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str
     """
     if not YES_NO_OPENING.match(question.strip()) or not re.search(r"\b(?:and|both)\b", question, re.IGNORECASE):
         return None
-    named = find_named(question, passages)
-    if len(named) != 2:
+    named_passages = find_named_passages(question, passages)
+    if len(named_passages) != 2:
         return None
-    texts = [text for _, text in named]
+    texts = [text for _, text in named_passages]
     if SAME_COUNTRY.search(question):
         return compare_countries(question, texts, passages)
     if SAMENESS_WORD.search(question) or not re.search(r"\bboth\b", question, re.IGNORECASE):
         return None
-    rest = question
-    for title, _ in named:
-        rest = re.sub(re.escape(title), " ", rest, count=1, flags=re.IGNORECASE)
-    asked_words = {stem(word) for word in WORD.findall(rest.lower()) if word not in COMMON_WORDS}
+    question_part = question
+    for title, _ in named_passages:
+        question_part = re.sub(re.escape(title), " ", question_part, count=1, flags=re.IGNORECASE)
+    asked_words = {stem(word) for word in WORD.findall(question_part.lower()) if word not in COMMON_WORDS}
     if not asked_words:
         return None
     return "yes" if all(asked_words <= {stem(word) for word in WORD.findall(text.lower())} for text in texts) else "no"
 
 
-def find_named(question: str, passages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def find_named_passages(question: str, passages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """(name, text) of the passages whose titles stand in the question, longer titles first; none inside another."""
     low = " ".join(WORD.findall(question.lower()))
-    named: list[tuple[str, str]] = []
+    named_passages: list[tuple[str, str]] = []
     for title, text in sorted(passages, key=lambda passage: -len(passage[0])):
         name = BRACKETED_TEXT.sub("", title)
         words = " ".join(WORD.findall(name.lower()))
         if words and re.search(rf"\b{re.escape(words)}\b", low):
             low = re.sub(rf"\b{re.escape(words)}\b", " ", low, count=1)
-            named.append((name, text))
-    return named
+            named_passages.append((name, text))
+    return named_passages
 
 
 def compare_countries(question: str, texts: Sequence[str], passages: Sequence[tuple[str, str]]) -> str | None:

@@ -15,8 +15,8 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from quorum.algorithms.answer_dates import write_dates
-from quorum.algorithms.answer_numbers import write_numbers
+from quorum.algorithms.answer_dates import rewrite_dates
+from quorum.algorithms.answer_numbers import rewrite_numbers
 from quorum.core.text import normalize
 
 MOST_READ = 100_000  # characters of a text that are searched for an answer
@@ -53,7 +53,7 @@ def make_short_key(answer: str) -> str:
         return "yes" if verdict["yes"] else "no"
     words = drop_preposition(drop_repetition(split_words(text), text))
     country = COUNTRIES.get(tuple(words))
-    return country or join_words(write_numbers([word.lower() for word in words])) or answer.strip().lower()
+    return country or join_words(rewrite_numbers([word.lower() for word in words])) or answer.strip().lower()
 
 
 def contains_key(text: str, answer: str) -> bool:
@@ -71,7 +71,7 @@ def contains_key(text: str, answer: str) -> bool:
 
 def list_key_words(text: str) -> Sequence[str]:
     """The words of a text as they are joined in keys."""
-    return write_numbers([word.lower() for word in split_words(fold_characters(text))])
+    return rewrite_numbers([word.lower() for word in split_words(fold_characters(text))])
 
 
 list_recent_key_words = lru_cache(maxsize=512)(list_key_words)  # several methods look for answers in the same passages
@@ -166,7 +166,7 @@ A_SCALE = re.compile(r"(?:hundred|thousand|million|billion|trillion)$")
 
 def split_words(text: str) -> list[str]:
     """The numbers, words and meaningful symbols of the text as it writes them, without articles."""
-    text = join_initials(write_dates(text))
+    text = join_initials(rewrite_dates(text))
     text = (
         FEET_MARK.sub(" feet ", text)
         .replace("'", "")

@@ -1,1 +1,1 @@
-"""What `quorum` offers besides the methods themselves: streams, indexing and evaluations, for scripts and notebooks."""
+"""The public functions besides the methods themselves: streams, indexing, evaluations, for scripts and notebooks."""

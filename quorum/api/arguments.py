@@ -24,8 +24,8 @@ def split_methods(methods: "str | Graph | Sequence[str | Graph]") -> tuple[str, 
 
 
 @contextmanager
-def write_records(data: "str | Path | Iterable[Mapping[str, Any]]") -> Iterator[Path]:
-    """The path of a data set; records are written to a file, which is there as long as it is needed."""
+def open_data_path(data: "str | Path | Iterable[Mapping[str, Any]]") -> Iterator[Path]:
+    """Yield the path of a data set. Records in memory go to a temporary file, which the end of the block removes."""
     if isinstance(data, str | Path):
         yield Path(data)
         return

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorum.api.arguments import split_methods, write_records
+from quorum.api.arguments import open_data_path, split_methods
 from quorum.core.sync import run_sync
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def compare_async(
 
     names, graphs = split_methods(USUAL_METHODS if methods is None else methods)
     report = progress or ignore_progress
-    with write_records(data) as path:
+    with open_data_path(data) as path:
         options = Options(
             data=path,
             methods=names,
@@ -103,20 +103,20 @@ def compare(
     engine: str = "local",
     progress: "Progress | None" = None,
 ) -> "Comparison":
-    """Say which method is worth its cost on your questions: estimate, ask, compare, recommend, and write a report.
+    """Find out which method is worth its cost on your questions: estimate, ask, compare, recommend, write a report.
 
     corpus: a folder of documents or a file of passages; "given": each question's own passages; "pool": the passages of
     all questions. data, context, limit, out, baseline, judge, skip_bad, concurrency, progress: as for `evaluate`.
-    methods: as for `evaluate`; without them, five that are usual. models, retrievers, k: each value is tried with each
-    method. budget: the most for a question, such as "calls=3" or "cost=0.01". wrong_cost: what a wrong answer takes
-    away, in right ones; unknown takes nothing. max_cost: dollars that this run may spend; prices: a file of prices of
-    your own (docs/compare.md). race: stop asking methods that cannot win: "exact", by arithmetic; "questions", unlikely
+    methods: as for `evaluate`; by default five common ones. models, retrievers, k: each value is combined with each
+    method. budget: the most per question, such as "calls=3" or "cost=0.01". wrong_cost: the cost of a wrong answer in
+    units of a right one; unknown costs nothing. max_cost: dollars that this run may spend; prices: your own file of
+    prices (docs/compare.md). race: stop asking methods that cannot win: "exact", by arithmetic; "questions", unlikely
     to be the best on these questions; "future", unlikely to be the best on new ones (docs/decisions.md). engine:
     "local", or "ray" for many processes (docs/scale.md).
 
     Works in a script and inside a running event loop, where it blocks; there, `await compare_async(...)` does not.
 
-    Returns a `Comparison`. Raises SetupError as `evaluate` does, and where the estimate is beyond `max_cost`.
+    Returns a `Comparison`. Raises SetupError as `evaluate` does, and if the estimate exceeds `max_cost`.
 
     >>> import quorum
     >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}]

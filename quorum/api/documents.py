@@ -1,4 +1,4 @@
-"""Documents into a collection, with the settings of a context."""
+"""Indexes documents into a collection, with the settings of a context."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -22,9 +22,9 @@ def index(
 
     paths: one path or several: folders, and files of the types in docs/documents.md, such as JSON lines of {"id",
     "title", "text"}. collection: its name; without it, the context's. context: its store and embeddings are used.
-    words: the most for a passage. prune: remove the documents that lay under the paths and are gone. progress: called
-    with files and lines done, in all, and the path. It blocks; in async code, `await asyncio.to_thread(quorum.index,
-    ...)`.
+    words: the most per passage. prune: remove documents that no longer exist under the paths. progress: called with
+    (done, total, path), where done and total count files and lines. It blocks; in async code, `await
+    asyncio.to_thread(quorum.index, ...)`.
 
     Returns an IndexReport, in files: `added`, `unchanged`, `replaced`, `removed`, `skipped` (path and reason), and
     `passages`, the collection's total. Raises SetupError for a path that does not exist, a bad or reserved collection

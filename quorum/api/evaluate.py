@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorum.api.arguments import split_methods, write_records
+from quorum.api.arguments import open_data_path, split_methods
 from quorum.core.sync import run_sync
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ async def evaluate_async(
     from quorum.evaluation.run.source import ignore_progress
 
     names, graphs = split_methods(methods)
-    with write_records(data) as path:
+    with open_data_path(data) as path:
         options = Options(
             data=path,
             methods=names,
@@ -81,12 +81,12 @@ def evaluate(
 
     data: a file of questions (docs/data.md), or records {"question", "answers"} with "id" and "passages" where you have
     them; empty `answers` say that "unknown" is right. methods: names as for `quorum eval --methods`, such as
-    "concat,concat[k=10]", a list of them, compiled graphs of your own, or both. context: settings of all. limit: the
-    first questions only. out: the folder of the results; without it one under results/, named by the configuration.
-    corpus: a folder or file to retrieve from, or "pool", the passages of all questions; collection: an indexed one;
-    without both, each question's own passages are read. baseline: the method to compare with, else the first. judge: a
-    chat model that says whether an answer that is not an exact match is right. skip_bad: pass over broken records.
-    concurrency: questions at once. progress: called with stage, steps done, steps in all.
+    "concat,concat[k=10]", a list of them, compiled graphs of your own, or both. context: settings of all. limit: ask
+    only so many questions, the first ones. out: the folder of the results; without it one under results/, named by the
+    configuration. corpus: a folder or file to retrieve from, or "pool", the passages of all questions; collection: an
+    indexed one; without both, each question's own passages are read. baseline: the method to compare with, by default
+    the first. judge: a chat model that decides whether an answer that is not an exact match is right. skip_bad: skip
+    broken records. concurrency: questions at once. progress: called with (stage, steps done, steps in total).
 
     Works in a script and inside a running event loop, where it blocks; there, `await evaluate_async(...)` does not.
 

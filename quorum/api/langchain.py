@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quorum.graphs import DEFAULT, Method, answer, method_of
+from quorum.graphs import DEFAULT, Method, answer, find_method
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from quorum.core.context import Context
     from quorum.core.state import Passage, Result
 
-SEARCH_AGAIN = ("blendfilter", "iter_retgen", "react", "self_ask")  # what they read is known when they have answered
+SEARCH_AGAIN = ("blendfilter", "iter_retgen", "react", "self_ask")  # these search again while they answer
 SNIPPET_LENGTH = 300  # characters of each passage that an agent is shown
 
 
 def as_retriever(method: str = "concat", context: "Context | None" = None) -> "BaseRetriever":
     """A method as a LangChain retriever: the passages that it would read, reranked and filtered, best first.
 
-    method: its name; one that searches more than once is run to its end, any other stops before it answers. context:
-    its settings, such as `reranker`, `context_filter` and `k`. The documents carry id, text, and title, score and
-    places as metadata.
+    method: its name; a method that searches more than once runs to its end; the others stop before they answer.
+    context: its settings, such as `reranker`, `context_filter` and `k`. The documents carry id, text, and title, score
+    and places as metadata.
 
     Raises SetupError for an unknown method, and for one that reads no passages.
 
@@ -34,7 +34,7 @@ def as_retriever(method: str = "concat", context: "Context | None" = None) -> "B
     from quorum.core.context import Context
     from quorum.core.errors import SetupError
 
-    graph_method = method_of(method)
+    graph_method = find_method(method)
     if not {"retrieve", "gather"} & set(graph_method.graph.nodes):
         raise SetupError(f"The method {graph_method.name!r} reads no passages; give another one, for example concat.")
     return MethodRetriever(method=graph_method.name, context=context or Context())
@@ -45,7 +45,7 @@ async def find_passages(method: str, question: str, context: "Context") -> "list
     from quorum.core.context import get_filter
     from quorum.graphs.parts.passages_to_read import passages_to_read
 
-    if method in SEARCH_AGAIN or "retrieve" not in method_of(method).graph.nodes:
+    if method in SEARCH_AGAIN or "retrieve" not in find_method(method).graph.nodes:
         return list((await answer(question, method, context)).get("passages") or [])
     settings = replace(context, context_filter=get_filter(context)) if method == "filco" else context
     result: Any = await passages_to_read.ainvoke({"question": question}, context=settings)
@@ -76,11 +76,11 @@ def as_tool(
     from quorum.core.context import Context
     from quorum.core.sync import run_sync
 
-    chosen, settings = method_of(method), context or Context()
+    chosen, settings = find_method(method), context or Context()
 
     async def ask(question: str) -> tuple[str, Any]:
         result = await answer(question, chosen.name, settings)
-        return write_answer(result), result
+        return format_answer(result), result
 
     def ask_sync(question: str) -> tuple[str, Any]:
         return run_sync(ask(question))
@@ -104,7 +104,7 @@ def describe(method: Method, context: "Context") -> str:
     return f"Answers a question from the documents of the collection {context.collection!r}. {method.summary}"
 
 
-def write_answer(result: "Result") -> str:
+def format_answer(result: "Result") -> str:
     """The answer, and the passages that support it."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     cited_ids = dict.fromkeys(item["passage"] for item in result.get("evidence") or [] if item["passage"] in passages)

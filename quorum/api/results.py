@@ -1,4 +1,4 @@
-"""What an evaluation and a comparison found: plain tables, which print well in a terminal and in a notebook."""
+"""The results of evaluations and comparisons: plain tables, which print well in a terminal and in a notebook."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.api.tables import Table
+from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
@@ -15,13 +16,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-TITLE_OF_MEASURE = {
-    "em": "EM",
-    "f1": "F1",
-    "accuracy": "accuracy",
-    "rouge_l": "ROUGE-L",
-    "str_em": "STR-EM",
-    "judged": "judged",
+COLUMN_TITLES = {
+    **MEASURE_TITLES,
     "contains": "contains",
     "unknown": "%Unk",
     "calls": "calls",
@@ -37,14 +33,14 @@ PLAIN_MEAN_MEASURES = ("errors", "malformed", "unscored", "judge_errors")
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What `evaluate` found.
+    """The result of `evaluate`.
 
     folder: where config.json, results.jsonl and summary.json lie. measures: the measures that the answers are judged
     by, the deciding one first. table: a row for each method: `method`, `n` (questions), means over the questions,
-    shares in 0..1, `em_low` and `em_high` (95% interval), calls and tokens for a question, as if it had run alone.
+    shares in 0..1, `em_low` and `em_high` (95% interval), and the calls and tokens per question of the method alone.
     differences: a row for each method and measure against the baseline, with interval, `p_holm` (adjusted for the
-    number of methods) and `questions_needed` (to tell the two apart; None where they are equal). spent: the calls and
-    tokens of this run, without those answered from the journal.
+    number of methods) and `questions_needed` (for a significant difference; None if the means are equal). spent: the
+    calls and tokens of this run, without replies from the journal.
 
     Print it, or leave it as the last line of a notebook's cell.
     """
@@ -57,11 +53,11 @@ class Evaluation:
 
     @property
     def rows(self) -> list[Row]:
-        """Every answer, a row for each question and method, as results.jsonl holds them; read when asked for."""
+        """A row for each question and method, as in results.jsonl. Each access reads the file."""
         return list(read_answers(self.folder / "results.jsonl"))
 
     def tables(self) -> list[Table]:
-        """What is shown, as texts."""
+        """The tables that `str` and a notebook show."""
         return [
             make_measures_table(self.table, self.measures),
             *make_difference_tables(self.differences, self.measures),
@@ -78,16 +74,16 @@ class Evaluation:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What `compare` found, and what it recommends.
+    """The result of `compare`, with its recommendation.
 
-    best: the method with the highest mean under the budget, None where none keeps it. cheapest: the cheapest of those
-    that the questions cannot tell from it, and the one to use: where they tell nothing, that is the first sentence.
-    front: the methods than which none is better and cheaper, from cheap to good. sentences: the recommendation in
-    words. figures: a row for each method: `name`, `n`, `errors`, `quality` in 0..1 with `low` and `high`, and for a
-    question `calls`, `tokens`, `cost` (dollars; None: no price), `seconds` (95th percentile), and the shares `right`,
-    `wrong`, `unknown`. estimate: a row for each method, what was expected of it for a question. report: the path of
-    report.html. evaluation: the whole `Evaluation`. race: a row for each method of a race: `method`, `asked`, `of` (how
-    many questions there are), `dropped`, `mean` with `low` and `high`; empty without a race.
+    best: the method with the highest mean within the budget, None if no method is within it. cheapest: the cheapest
+    method that does not differ significantly from `best`; use this one. front: the Pareto front of quality and cost,
+    from cheap to good. sentences: the recommendation in words, the most important first. figures: a row for each
+    method: `name`, `n`, `errors`, `quality` in 0..1 with `low` and `high`; per question `calls`, `tokens`, `cost`
+    (dollars; None: no price) and `seconds` (95th percentile); the shares `right`, `wrong` and `unknown`. estimate: a
+    row for each method with the calls, tokens and dollars expected per question. report: the path of report.html.
+    evaluation: the whole `Evaluation`. race: a row for each method of a race: `method`, `asked` of `of` questions,
+    `dropped`, `mean` with `low` and `high`; empty without a race.
 
     Print it, or leave it as the last line of a notebook's cell.
     """
@@ -149,7 +145,7 @@ def make_comparison(decision: "Decision") -> Comparison:
 
 
 def read_answers(path: Path) -> Iterator[Row]:
-    """The lines of results.jsonl; of a question that failed and was asked again, only the last line."""
+    """The lines of results.jsonl. If a question failed and was asked again, only its last line counts."""
     rows: dict[tuple[str, str], Row] = {}
     with path.open(encoding="utf-8") as file:
         for row in map(json.loads, file):
@@ -160,12 +156,12 @@ def read_answers(path: Path) -> Iterator[Row]:
 
 
 def make_measures_table(rows: Sequence[Row], judged: Sequence[str]) -> Table:
-    """A row for each method: how it is judged, what it took, and what failed, where anything did."""
+    """A row for each method: its measures, its costs and, if there are any, its failures."""
     names = [
         name for name in (*judged, *SHARE_MEASURES, *COST_MEASURES) if any(row.get(name) is not None for row in rows)
     ]
     counts = [name for name in PLAIN_MEAN_MEASURES if any(row.get(name) for row in rows)]
-    header = ["method", "n", *(TITLE_OF_MEASURE[name] for name in names), *(name.replace("_", " ") for name in counts)]
+    header = ["method", "n", *(COLUMN_TITLES[name] for name in names), *(name.replace("_", " ") for name in counts)]
     return Table("", header, [make_measures_row(row, names, counts) for row in rows])
 
 
@@ -176,7 +172,7 @@ def make_measures_row(row: Row, names: Sequence[str], counts: Sequence[str]) -> 
 
 
 def format_cell(row: Mapping[str, Any], name: str) -> str:
-    """Shares in percent, with their interval where they have one; '-' where the method has no such measure."""
+    """A share in percent, with its interval if it has one; '-' if the method has no such measure."""
     value, low, high = (row.get(key) for key in (name, f"{name}_low", f"{name}_high"))
     if value is None:
         return "-"
@@ -206,7 +202,7 @@ def make_difference_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[T
         ]
         if cells:
             title = f"Minus {baseline}, over {own_rows[0]['n']:,} questions; p by Holm; to tell: questions needed"
-            tables.append(Table(title, ["method", TITLE_OF_MEASURE[measure], "p", "to tell"], cells))
+            tables.append(Table(title, ["method", COLUMN_TITLES[measure], "p", "to tell"], cells))
     return tables
 
 

@@ -1,11 +1,11 @@
-"""A run as it happens: an event for each node that has finished and each piece of the answer, and last the result."""
+"""Streams a run: an event for each finished node and each piece of the answer, then the result."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.graphs import DEFAULT, answer, method_of
+from quorum.graphs import DEFAULT, answer, find_method
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened in a run. Pass over the kinds of events that you do not know: there may be more."""
+    """Something that happened in a run. Ignore kinds of events that you do not know: later versions may add some."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class NodeFinished(Event):
 class AnswerText(Event):
     """The next piece of the answer. All pieces together are the answer of the result.
 
-    A long answer and a dialogue's come as they are written, a short one and a vote's when it stands. replaces: what
-    came before does not stand, and the answer begins with this piece.
+    A long answer and a turn of a dialogue arrive while the model writes them; a short answer and that of a vote arrive
+    in one piece, when they are final. replaces: discard all earlier pieces, the answer begins with this one.
     """
 
     text: str
@@ -47,7 +47,7 @@ class AnswerText(Event):
 
 @dataclass(frozen=True)
 class RunFinished(Event):
-    """The run is over, and this is its result: the last event."""
+    """The last event: the run has ended, and this is its result."""
 
     result: "Result"
 
@@ -61,7 +61,7 @@ class AnswerReader:
         self.next_length = 0  # a reply is read again at this length: reading it after each piece takes quadratic time
 
     def read(self, message: Any, about: Mapping[str, Any]) -> AnswerText | None:
-        """What a piece of a message adds to the answer: nothing unless the call writes the answer."""
+        """The text that a piece of a message adds to the answer; None if its call does not write the answer."""
         from quorum.core.json_text import replace_half_characters
         from quorum.core.visible_text import find_visible
         from quorum.graphs.visible_messages import BEGINS_ANEW
@@ -75,7 +75,7 @@ class AnswerReader:
             before = ""
             self.withdraw()
         text = before + str(message.text)
-        self.replies = {str(message.id): text}  # a call that is tried again begins anew
+        self.replies = {str(message.id): text}  # a repeated call starts from nothing
         if before and len(text) < self.next_length:
             return None
         self.next_length = len(text) + len(text) // 32
@@ -87,7 +87,7 @@ class AnswerReader:
         return self.show(answer) if answer.startswith(self.shown) else None
 
     def show(self, answer: str) -> AnswerText | None:
-        """The piece by which the answer is longer than what was shown, if any."""
+        """The part of the answer that has not been shown yet; None if there is none."""
         piece, self.shown = answer[len(self.shown) :], answer
         if not piece:
             return None
@@ -95,7 +95,7 @@ class AnswerReader:
         return AnswerText(piece, replaces=replaces)
 
     def withdraw(self) -> None:
-        """What was shown turned out to be a thought."""
+        """Discard the shown text, which turned out to be a thought."""
         self.is_withdrawn, self.shown = self.is_withdrawn or bool(self.shown), ""
 
     def finish(self, answer: str) -> AnswerText:
@@ -115,7 +115,7 @@ async def stream(
     history: Sequence[Mapping[str, str]] = (),
     config: "RunnableConfig | None" = None,
 ) -> AsyncIterator[Event]:
-    """Answer one question as `answer` does, and yield what happens while it happens.
+    """Answer one question as `answer` does, and yield events while it runs.
 
     The parameters are those of `answer`. Yields a `NodeFinished` for every node, in the order in which they finish (a
     node that is asked for each passage comes once for each), an `AnswerText` for every piece of the answer, and last a
@@ -147,7 +147,7 @@ async def stream(
         "given": None if given is None else list(given),
         "gold_answers": None if gold_answers is None else list(gold_answers),
     }
-    graph: Any = method_of(method).graph if isinstance(method, str) else method
+    graph: Any = find_method(method).graph if isinstance(method, str) else method
     settings, reader, inputs = context or Context(), AnswerReader(question), cast("Any", state)
     modes = ["updates", "values", *(["messages"] if is_written_as_it_comes(graph, settings) else [])]
     if history:

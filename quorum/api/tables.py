@@ -20,8 +20,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
-        head = write_html_row(self.header, "th")
-        body = "".join(write_html_row(row, "td") for row in self.rows)
+        head = render_html_row(self.header, "th")
+        body = "".join(render_html_row(row, "td") for row in self.rows)
         return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
@@ -33,7 +33,7 @@ def align_row(line: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join([first, *others]).rstrip()
 
 
-def write_html_row(cells: Sequence[str], tag: str) -> str:
+def render_html_row(cells: Sequence[str], tag: str) -> str:
     inner = "".join(
         f'<{tag} style="text-align: {"right" if place else "left"}">{escape(cell)}</{tag}>'
         for place, cell in enumerate(cells)

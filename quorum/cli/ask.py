@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store
-from quorum.cli.systems import Systems, find_method
+from quorum.cli.systems import Systems, find_method_with_systems
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -72,20 +72,22 @@ def ask(
         embeddings=embeddings,
         calibration=None if calibration is None else str(calibration),
     )
-    given = read_given_passages(passages, collection)
+    given_passages = read_given_passages(passages, collection)
     check_question_and_retriever(question, context)
-    graph = find_method(method, system).graph
+    graph = find_method_with_systems(method, system).graph
     if abstain_below is not None:
         check_abstain_below(method, context, abstain_below)
     if context.calibration is not None:
         check_calibration_fits(method, context, abstain_below)
     save_trace_to = make_trace_writer(save_trace, method)
     tracer = make_tracer(stream) if trace or stream or save_trace_to else None
-    if given is None:
-        make_sample(context)
+    if given_passages is None:
+        create_sample_if_missing(context)
     is_saved = True
     try:
-        result = asyncio.run(run(replace_invalid_bytes(question), graph, context, given, tracer, stream=stream))
+        result = asyncio.run(
+            run(replace_invalid_bytes(question), graph, context, given_passages, tracer, stream=stream)
+        )
     finally:
         if tracer is not None and save_trace_to is not None:
             is_saved = save_trace_to(tracer.root, question)
@@ -118,11 +120,11 @@ def check_question_and_retriever(question: str, context: "Context") -> None:
 def check_abstain_below(method: str, context: "Context", below: float) -> None:
     """Raises `SetupError`, before asking, for a bound out of range or a method that never states a confidence."""
     from quorum.evaluation.metrics.uncertainty import check_confidence
-    from quorum.graphs import method_of
+    from quorum.graphs import find_method
 
     if not 0 <= below <= 1:
         raise SetupError(f"--abstain-below {below:g} does not fit; give a confidence from 0 to 1.")
-    check_confidence(method_of(method).name, context)
+    check_confidence(find_method(method).name, context)
 
 
 def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Result":
@@ -142,14 +144,14 @@ def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Resu
 
 def check_calibration_fits(method: str, context: "Context", abstain_below: float | None) -> None:
     """Raises `SetupError`, before asking, for a calibration of another method or other settings."""
-    from quorum.graphs import method_of
+    from quorum.graphs import find_method
     from quorum.nodes.abstain import check_calibration, read_calibration
 
     if abstain_below is not None:
         raise SetupError(
             "Both --abstain-below and a calibration are given, which says from where to abstain; give one."
         )
-    check_calibration(read_calibration(str(context.calibration)), method_of(method).graph.get_name(), context)
+    check_calibration(read_calibration(str(context.calibration)), find_method(method).graph.get_name(), context)
 
 
 def print_withheld_answer(result: "Result") -> None:
@@ -163,8 +165,8 @@ def print_withheld_answer(result: "Result") -> None:
         typer.echo(f"quorum: {message}", err=True)
 
 
-def make_sample(context: "Context") -> None:
-    """Create the sample collection if the question needs it and it is missing; this takes some seconds once."""
+def create_sample_if_missing(context: "Context") -> None:
+    """Create the sample collection if it is missing and the question needs it. It takes some seconds, once."""
     from quorum.retrievers.collection_names import SAMPLE
 
     if context.collection != SAMPLE or not isinstance(context.retriever, str):
@@ -180,7 +182,7 @@ async def run(
     question: str,
     method: "Graph",
     context: "Context",
-    given: "list[Passage] | None",
+    passages: "list[Passage] | None",
     tracer: "Tracer | None",
     *,
     stream: bool = False,
@@ -191,8 +193,8 @@ async def run(
 
     config: Any = {"callbacks": [tracer]} if tracer else None
     if not stream:
-        return await answer(question, method, context, given=given, config=config)
-    return await answer_and_report(question, method, context, print_piece, given=given, config=config)
+        return await answer(question, method, context, given=passages, config=config)
+    return await answer_and_report(question, method, context, print_piece, given=passages, config=config)
 
 
 def print_piece(event: "Event") -> None:

@@ -45,9 +45,9 @@ def calibrate(
         make_calibration_file,
         write_calibration,
     )
-    from quorum.evaluation.decisions.recorded_results import get_error_rate, read_results, read_share
+    from quorum.evaluation.decisions.recorded_results import compute_error_rate, read_results, read_share
 
-    share, error = read_share(wrong_at_most, "--wrong-at-most"), get_error_rate(confidence)
+    share, error = read_share(wrong_at_most, "--wrong-at-most"), compute_error_rate(confidence)
     recorded = read_results(results, measure)
     calibrations = calibrate_methods(recorded, share, error, method)
     path = out or results / "calibration.json"

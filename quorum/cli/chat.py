@@ -29,16 +29,16 @@ def chat(
     """Ask one question after another; a follow-up ("How tall is it?") is understood. /help lists the commands."""
     import asyncio
 
-    from quorum.cli.ask import make_sample
+    from quorum.cli.ask import create_sample_if_missing
     from quorum.cli.conversation import Conversation
     from quorum.cli.settings import read_context
-    from quorum.graphs import method_of
+    from quorum.graphs import find_method
 
     context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
-    method_of(method)
-    make_sample(context)
+    find_method(method)
+    create_sample_if_missing(context)
     conversation = Conversation(method, context)
     if sys.stdin.isatty():
         typer.echo(f"{method} over the collection {context.collection}. Ask, or type /help; Ctrl-D ends.")

@@ -28,7 +28,7 @@ def get_store(store: str | None) -> str:
     return str(read_context(None, store=store).store)
 
 
-def get_store_with(name: str, store: str | None) -> str:
+def get_store_with_collection(name: str, store: str | None) -> str:
     """The store, after a check that it has the collection."""
     from quorum.retrievers.manage_collections import check_exists
 
@@ -105,7 +105,7 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     from quorum.retrievers.manage_collections import count_documents, summarize
     from quorum.retrievers.store import open_store
 
-    opened = get_store_with(name, store)
+    opened = get_store_with_collection(name, store)
     summary, files = summarize(open_store(opened), name), count_documents(name, opened)
     if json:
         from dataclasses import asdict
@@ -129,7 +129,7 @@ def remove(name: Name, store: Store = None) -> None:
     """Remove a collection."""
     from quorum.retrievers.collections import delete_collection
 
-    delete_collection(name, get_store_with(name, store))
+    delete_collection(name, get_store_with_collection(name, store))
     typer.echo(f"{name} is removed.")
 
 
@@ -152,7 +152,7 @@ def rename(
     """Give a collection another name."""
     from quorum.retrievers.manage_collections import rename as rename_collection
 
-    rename_collection(name, new, get_store_with(name, store))
+    rename_collection(name, new, get_store_with_collection(name, store))
     typer.echo(f"{name} is now {new}.")
 
 
@@ -166,7 +166,7 @@ def export(
     from quorum.core.text import format_count
     from quorum.retrievers.manage_collections import export_lines, write_export
 
-    opened = get_store_with(name, store)
+    opened = get_store_with_collection(name, store)
     if out is None:
         for line in export_lines(name, opened):
             typer.echo(line)

@@ -152,7 +152,7 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
 
 
 def print_left_out(left_out: "Mapping[str, str]") -> None:
-    """On stderr: the methods of 'all' that do not serve these questions, and why."""
+    """Print on stderr the methods of 'all' that do not serve these questions, and why."""
     from quorum.evaluation.run.eligibility import describe_left_out
 
     for sentence in describe_left_out(left_out):
@@ -166,7 +166,7 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     from quorum.cli.show import make_plain_table, make_stderr_console, make_stdout_console
     from quorum.evaluation.compare.format_figures import format_dollars
 
-    table = make_plain_table("estimated for a question", "calls", "between", "tokens", "cost", right=True)
+    table = make_plain_table("estimated for a question", "calls", "between", "tokens", "cost", align_right=True)
     for name, method_estimate in estimate.methods.items():
         between = (
             f"{method_estimate.least:g} and {method_estimate.most:g}"
@@ -194,20 +194,20 @@ def describe_total(estimate: "Estimate") -> str:
 
 
 def describe_judge(estimate: "Estimate", methods: int) -> str:
-    """The words that the estimate does not include the judge, whose number of calls depends on the answers."""
+    """Say that the estimate leaves out the judge, whose number of calls depends on the answers."""
     most = estimate.questions * methods
     return f"the judge comes on top: at most {most:,} calls, about answers that are neither unknown nor an exact match."
 
 
 def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
-    """The recommendation, the tables and where the report lies; failed questions make exit code 1."""
+    """Print the recommendation, the tables and the path of the report. Failed questions make exit code 1."""
     from quorum.cli.evaluate import print_spent, print_tables
     from quorum.cli.show import make_stdout_console
     from quorum.cli.tables import make_race_table, make_score_tables, make_share_table
 
     scores = decision.scores
     if as_json:
-        typer.echo(write_result_line(decision))
+        typer.echo(format_result_line(decision))
     else:
         console = make_stdout_console()
         for sentence in decision.recommendation.sentences:
@@ -220,7 +220,7 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
     print_spent(scores)
 
 
-def write_result_line(decision: "Decision") -> str:
+def format_result_line(decision: "Decision") -> str:
     """The last line of --json: what recommendation.json says, the measures of every method, and the report's path."""
     import json
 

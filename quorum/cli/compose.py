@@ -46,9 +46,9 @@ def compose(
         make_composed_file,
         write_composed,
     )
-    from quorum.evaluation.decisions.recorded_results import check_wrong_cost, get_error_rate, read_results
+    from quorum.evaluation.decisions.recorded_results import check_wrong_cost, compute_error_rate, read_results
 
-    error = get_error_rate(confidence)
+    error = compute_error_rate(confidence)
     guarantee = Guarantee(lose_at_most, error, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
     recorded = read_results(results, measure)
     composition = compose(recorded, guarantee, prices)

@@ -1,4 +1,4 @@
-"""The conversation of `quorum chat`: what was said, and the commands that begin with a slash."""
+"""The conversation of `quorum chat`: its exchanges, and the commands that begin with a slash."""
 
 import json
 from collections.abc import Callable
@@ -50,7 +50,7 @@ class Exchange:
 
 @dataclass
 class Conversation:
-    """What was said, and how the next question is asked. saved: the files that this conversation wrote."""
+    """The exchanges so far, and the settings of the next question. saved: the files that this conversation wrote."""
 
     method: str
     context: Context
@@ -59,7 +59,7 @@ class Conversation:
     is_over: bool = False
 
     async def ask(self, question: str) -> None:
-        """Answer a question and print the answer as it comes, after what a follow-up was understood as."""
+        """Answer a question and print the answer as it arrives; before it, how a follow-up question was understood."""
         from quorum.api.stream import answer_and_report
         from quorum.evaluation.support import add_support
 
@@ -71,7 +71,7 @@ class Conversation:
                 {"role": "assistant", "content": exchange.answer},
             )
         ]
-        console, shown = make_stdout_console(), Pieces(question)
+        console, shown = make_stdout_console(), AnswerPrinter(question)
         result = await answer_and_report(question, self.method, self.context, shown.print_event, history=history)
         last = Exchange(question, self.method, await add_support(question, result, self.context))
         self.exchanges.append(last)
@@ -109,11 +109,11 @@ class Conversation:
 
     def choose_method(self, name: str) -> None:
         """Ask another method from now on; without a name print which one is asked."""
-        from quorum.graphs import method_of
+        from quorum.graphs import find_method
 
         if name:
-            self.method = method_of(name).name
-        print(f"{self.method}: {method_of(self.method).summary}")
+            self.method = find_method(name).name
+        print(f"{self.method}: {find_method(self.method).summary}")
 
     def change_setting(self, name: str, text: str) -> None:
         """Change a setting for the next questions."""
@@ -142,7 +142,7 @@ class Conversation:
         path = Path(name).expanduser()
         if path.exists() and path.resolve() not in self.saved:
             raise SetupError(f"{path} exists; give another name.")
-        text = self.write_json() if path.suffix.lower() == ".json" else self.write_markdown()
+        text = self.render_json() if path.suffix.lower() == ".json" else self.render_markdown()
         draft = path.with_name(f"{path.name}.part")
         try:
             draft.write_text(text, encoding="utf-8")
@@ -152,7 +152,7 @@ class Conversation:
         self.saved.add(path.resolve())
         print(f"written to {path}")
 
-    def write_json(self) -> str:
+    def render_json(self) -> str:
         """Every exchange with its whole result."""
         exchanges = [
             {
@@ -165,7 +165,7 @@ class Conversation:
         ]
         return json.dumps({"exchanges": exchanges}, ensure_ascii=False, indent=2) + "\n"
 
-    def write_markdown(self) -> str:
+    def render_markdown(self) -> str:
         """Questions as headings, answers with their sources below."""
         parts = []
         for exchange in self.exchanges:
@@ -181,8 +181,8 @@ class Conversation:
 
 
 @dataclass
-class Pieces:
-    """Prints what comes of a question's answer. has_answer: a piece of the answer was printed."""
+class AnswerPrinter:
+    """Prints the pieces of an answer as they arrive. has_answer: a piece of the answer was printed."""
 
     question: str
     has_answer: bool = False

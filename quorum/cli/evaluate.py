@@ -104,7 +104,7 @@ def evaluate(
 
 
 def mention_retriever(retriever: str | None, options: "Options") -> None:
-    """Warn that the named retriever is not needed."""
+    """Warn if a retriever is named and nothing is searched."""
     searched = options.corpus is not None or options.collection is not None
     if retriever not in (None, "given") and not searched:
         typer.echo(
@@ -115,7 +115,7 @@ def mention_retriever(retriever: str | None, options: "Options") -> None:
 
 
 def print_scores(scores: "Scores") -> None:
-    """The tables on stdout, with a blank line between; then what was spent."""
+    """Print the tables on stdout with a blank line between them, then the spending on stderr."""
     from quorum.cli.tables import make_score_tables
 
     measures = scores.plan.options.measures
@@ -124,7 +124,7 @@ def print_scores(scores: "Scores") -> None:
 
 
 def print_tables(tables: "Iterable[RenderableType]") -> None:
-    """On stdout, with a blank line between."""
+    """Print tables on stdout, with a blank line between them."""
     from quorum.cli.show import make_stdout_console
 
     console = make_stdout_console()
@@ -135,7 +135,7 @@ def print_tables(tables: "Iterable[RenderableType]") -> None:
 
 
 def print_spent(scores: "Scores") -> None:
-    """On stderr: where the results lie, what was spent, what failed. Failed questions make exit code 1."""
+    """Print on stderr the folder of the results, the spending and the failures. Failed questions make exit code 1."""
     from quorum.core.text import format_count
 
     spent = scores.spent

@@ -114,7 +114,7 @@ def experiment(
     from quorum.evaluation.experiments.run_experiment import Choices, run_experiment
     from quorum.evaluation.run.options import Options, split_list
 
-    chosen = find_experiment(name, data)
+    chosen = find_experiment_with_data(name, data)
     context = read_context(
         settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
@@ -132,7 +132,7 @@ def experiment(
         gold_from=gold_from,
         prices=prices,
     )
-    given = {"k": k, "retriever": retriever, "embeddings": embeddings}
+    options_given = {"k": k, "retriever": retriever, "embeddings": embeddings}
     choices = Choices(
         judge=judge,
         verifier=verifier,
@@ -141,8 +141,8 @@ def experiment(
         variants=tuple(variant or ()),
         drop_known=drop_known,
         quick=quick,
-        stated=list_stated(settings) | {key for key, value in given.items() if value is not None},
-        beside=beside,
+        stated=list_stated(settings) | {key for key, value in options_given.items() if value is not None},
+        figures_to_show=beside,
     )
     check_langsmith(langsmith)
     with explain_resuming(), progress_bar() as progress:
@@ -152,18 +152,18 @@ def experiment(
         print_experiment(chosen, outcome, as_json=as_json)
 
 
-def find_experiment(name: str, data: Path | None) -> "Experiment":
+def find_experiment_with_data(name: str, data: Path | None) -> "Experiment":
     """The experiment with that name. Raises `SetupError` if its data are missing."""
-    from quorum.evaluation.experiments.catalogue import experiment_of
+    from quorum.evaluation.experiments.catalogue import find_experiment
 
-    chosen = experiment_of(name)
+    chosen = find_experiment(name)
     if data is None:
         raise SetupError(f"Experiment {name} needs data; write for example: quorum experiment {name} questions.jsonl.")
     return chosen
 
 
 def print_experiments(*, as_json: bool = False) -> None:
-    """The name of each, and what it shows, by paper; or all of it as JSON."""
+    """Print the name of each experiment and what it shows, by paper; or all about it as JSON."""
     from quorum.evaluation.experiments.catalogue import EXPERIMENTS
 
     if as_json:
@@ -180,10 +180,10 @@ def print_experiments(*, as_json: bool = False) -> None:
 
 
 def print_description(name: str) -> None:
-    """One experiment as JSON."""
-    from quorum.evaluation.experiments.catalogue import experiment_of
+    """Print one experiment as JSON."""
+    from quorum.evaluation.experiments.catalogue import find_experiment
 
-    print_json(describe_experiment(experiment_of(name)))
+    print_json(describe_experiment(find_experiment(name)))
 
 
 def print_json(value: object) -> None:
@@ -193,7 +193,7 @@ def print_json(value: object) -> None:
 
 
 def describe_experiment(experiment: "Experiment") -> dict[str, object]:
-    """An experiment as JSON: what it runs, and the paper's figures in percent (null where the paper states none)."""
+    """An experiment as JSON: what it runs, and the paper's figures in percent, null if the paper states none."""
     from quorum.evaluation.experiments.catalogue import ALIASES
 
     return {
@@ -216,7 +216,7 @@ def describe_experiment(experiment: "Experiment") -> dict[str, object]:
 
 
 def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool = False) -> None:
-    """The tables of an evaluation, what the experiment worked out, and in what it differs from the paper's."""
+    """Print the tables of the evaluation, the analyses, and the differences from the paper's experiment."""
     from rich.text import Text
 
     from quorum.cli.evaluate import print_spent, print_tables
@@ -234,7 +234,9 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool 
         [
             Text(f"{chosen.summary} ({chosen.source})", style="dim"),
             *(Text(note, style="dim") for note in notes),
-            *make_score_tables(scores.summary, scores.comparisons, scores.measures, measures, further=chosen.further),
+            *make_score_tables(
+                scores.summary, scores.comparisons, scores.measures, measures, analysis_measures=chosen.further
+            ),
             *(make_panel_table(panel["title"], panel["rows"]) for panel in outcome.panels),
         ]
     )
@@ -242,7 +244,7 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool 
 
 
 def describe_outcome(chosen: "Experiment", outcome: "Outcome") -> dict[str, object]:
-    """An outcome as JSON: what its files say (summary, comparison, analysis), and in what it departs from the paper."""
+    """An outcome as JSON: the content of its files (summary, comparison, analysis), and what differs from the paper."""
     scores = outcome.scores
     return {
         "name": chosen.name,

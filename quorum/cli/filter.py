@@ -64,7 +64,7 @@ def silver(
     from quorum.cli.progress import progress_bar
     from quorum.cli.settings import is_stated, read_context
     from quorum.core.errors import SetupError
-    from quorum.models.logprobs import make_scorer as scorer_of
+    from quorum.models.logprobs import make_scorer
     from quorum.training.silver import Recipe, make_silver
 
     if measure != "auto" and (measure == "cxmi") != (scorer is not None):
@@ -97,7 +97,7 @@ def silver(
                 data,
                 out,
                 recipe,
-                scorer=None if scorer is None else scorer_of(scorer, context),
+                scorer=None if scorer is None else make_scorer(scorer, context),
                 context=context,
                 progress=lambda done: progress("silver", done, limit),
             )
@@ -106,7 +106,7 @@ def silver(
 
 
 def print_statistics(statistics: "Statistics", out: Path) -> None:
-    """What was found on stdout, where it lies on stderr."""
+    """Print the statistics on stdout and the path of the file on stderr."""
     from quorum.core.text import format_count
 
     share = statistics.found / statistics.questions

@@ -93,7 +93,7 @@ def print_report(report: "IndexReport", collection: str) -> None:
     typer.echo(f"{collection}: {done}; {format_count(report.passages, 'passage')} in all{copies}.")
 
 
-def print_reasons(what: str, reasons: Sequence[tuple[str, str]]) -> None:
+def print_reasons(verb: str, reasons: Sequence[tuple[str, str]]) -> None:
     """Print a line for each file. Of many files with the same reason, only the first are named."""
     from quorum.core.files import escape_name
 
@@ -103,10 +103,10 @@ def print_reasons(what: str, reasons: Sequence[tuple[str, str]]) -> None:
     for path, reason in reasons:
         same = by_reason[reason]
         if len(same) <= MOST_NAMED:
-            typer.echo(f"quorum: {what}{escape_name(path)}: {escape_name(reason)}", err=True)
+            typer.echo(f"quorum: {verb}{escape_name(path)}: {escape_name(reason)}", err=True)
         elif path == same[0]:
             named = ", ".join(escape_name(name) for name in same[:3])
-            typer.echo(f"quorum: {what}{len(same):,} files ({named}, ...): {escape_name(reason)}", err=True)
+            typer.echo(f"quorum: {verb}{len(same):,} files ({named}, ...): {escape_name(reason)}", err=True)
 
 
 def describe_interruption(collection: str, store: str) -> str:

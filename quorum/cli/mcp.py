@@ -51,7 +51,7 @@ def mcp(
     """Let agents ask and search your documents, by the Model Context Protocol."""
     from importlib.util import find_spec
 
-    from quorum.cli.ask import make_sample
+    from quorum.cli.ask import create_sample_if_missing
     from quorum.cli.settings import read_context
 
     if find_spec("mcp") is None:
@@ -62,7 +62,7 @@ def mcp(
     context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
-    make_sample(context)
+    create_sample_if_missing(context)
     if http:
         serve_http(context, host, port, options)
     else:

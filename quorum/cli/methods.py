@@ -19,14 +19,14 @@ def methods(
     json: AsJson = False,
 ) -> None:
     """List the methods, or draw one."""
-    from quorum.graphs import all_methods, method_of
+    from quorum.graphs import find_method, list_methods
 
     if diagram:
         if name is None:
             raise SetupError("A diagram needs a method; write for example: quorum methods concat_pf --diagram.")
-        typer.echo(method_of(name).graph.get_graph().draw_mermaid(), nl=False)
+        typer.echo(find_method(name).graph.get_graph().draw_mermaid(), nl=False)
         return
-    chosen = [method_of(name)] if name is not None else list(all_methods().values())
+    chosen = [find_method(name)] if name is not None else list(list_methods().values())
     rows = [
         {part: getattr(method, part) for part in ("name", "paper", "summary", "calls", "depth")} for method in chosen
     ]

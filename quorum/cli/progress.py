@@ -15,9 +15,9 @@ from quorum.core.files import escape_name
 if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexProgress, Watch
 
-LINE_EVERY = 10.0  # seconds between lines where there is no terminal
-DRAW_EVERY = 0.1
-SETTLES_AFTER = 5.0  # seconds until an estimate of the time left is reliable
+SECONDS_BETWEEN_LINES = 10.0  # seconds between lines where there is no terminal
+REDRAW_SECONDS = 0.1
+SECONDS_TO_SETTLE = 5.0  # seconds until an estimate of the time left is reliable
 SMOOTHING_SECONDS = 20.0
 
 
@@ -47,7 +47,7 @@ def progress_bar() -> Iterator[ProgressCallback]:
 
 
 def show_stages(bars: Progress) -> ProgressCallback:
-    """The callback that shows a bar for each stage."""
+    """Make a callback that shows a bar for each stage."""
     tasks: dict[str, TaskID] = {}
 
     def show(stage: str, done: int, total: int | None) -> None:
@@ -67,16 +67,16 @@ class TimeLeft:
     """
 
     def __init__(self, now: float) -> None:
-        self.begun, self.before, self.share, self.speed = now, now, 0.0, 0.0
+        self.started_at, self.last_update, self.share, self.speed = now, now, 0.0, 0.0
 
     def update(self, share: float, now: float) -> float | None:
         """Take the share that is done at a time in seconds; return the seconds left."""
-        if now > self.before:
-            step = (share - self.share) / (now - self.before)
-            weight = min(1.0, (now - self.before) / min(SMOOTHING_SECONDS, now - self.begun))
+        if now > self.last_update:
+            step = (share - self.share) / (now - self.last_update)
+            weight = min(1.0, (now - self.last_update) / min(SMOOTHING_SECONDS, now - self.started_at))
             self.speed += weight * (step - self.speed)
-            self.before, self.share = now, share
-        if now - self.begun < SETTLES_AFTER or self.speed <= 0:
+            self.last_update, self.share = now, share
+        if now - self.started_at < SECONDS_TO_SETTLE or self.speed <= 0:
             return None
         return (1 - share) / self.speed
 
@@ -89,28 +89,33 @@ def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Wat
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         task = bars.add_task("index", total=1.0, said="")
         began = clock()
-        left, last_line, last_drawn = TimeLeft(began), began, 0.0
+        time_left, last_line, last_drawn = TimeLeft(began), began, 0.0
 
-        def watch(now: "IndexProgress") -> None:
+        def watch(progress: "IndexProgress") -> None:
             nonlocal last_line, last_drawn
             moment = clock()
-            if console.is_terminal and moment - last_drawn >= DRAW_EVERY:
+            if console.is_terminal and moment - last_drawn >= REDRAW_SECONDS:
                 last_drawn = moment
                 bars.update(
-                    task, completed=now.share, said=describe_index_progress(now, left.update(now.share, moment))
+                    task,
+                    completed=progress.share,
+                    said=describe_index_progress(progress, time_left.update(progress.share, moment)),
                 )
-            elif not console.is_terminal and moment - last_line >= LINE_EVERY:
+            elif not console.is_terminal and moment - last_line >= SECONDS_BETWEEN_LINES:
                 last_line = moment
-                line = describe_index_progress(now, left.update(now.share, moment))
-                console.print(f"quorum: {line}, at {escape_name(Path(now.path).name)}", soft_wrap=True)
+                line = describe_index_progress(progress, time_left.update(progress.share, moment))
+                console.print(f"quorum: {line}, at {escape_name(Path(progress.path).name)}", soft_wrap=True)
 
         yield watch
 
 
-def describe_index_progress(now: "IndexProgress", seconds: float | None) -> str:
+def describe_index_progress(progress: "IndexProgress", seconds: float | None) -> str:
     """'1,240 passages of 12 of 300 files, 4%, about 2 min left'."""
     left = "" if seconds is None else f", about {format_duration(seconds)} left"
-    return f"{now.passages:,} passages of {now.files:,} of {now.all_files:,} files, {now.share:.0%}{left}"
+    return (
+        f"{progress.passages:,} passages of {progress.files:,} of {progress.all_files:,} files, "
+        f"{progress.share:.0%}{left}"
+    )
 
 
 def format_duration(seconds: float) -> str:

@@ -45,7 +45,7 @@ def show(name: Name, settings: Settings = None, json: AsJson = False) -> None:
     from quorum.prompts import get_text
 
     check_name(name)
-    text = get_text(name, overrides(settings))
+    text = get_text(name, read_overrides(settings))
     if json:
         described_one = next(description for description in list_descriptions(settings) if description.name == name)
         print_json({**asdict(described_one), "text": text})
@@ -99,10 +99,10 @@ def list_descriptions(settings: Sequence[str] | None) -> "list[Description]":
     """Each prompt with its family, variables, version and senders, as `quorum.prompts.catalogue` describes it."""
     from quorum.prompts.catalogue import describe_prompts
 
-    return describe_prompts(overrides(settings))
+    return describe_prompts(read_overrides(settings))
 
 
-def overrides(settings: Sequence[str] | None) -> "Overrides":
+def read_overrides(settings: Sequence[str] | None) -> "Overrides":
     """The prompts setting of --set prompts=FOLDER, or of the environment."""
     from quorum.cli.settings import read_context
 

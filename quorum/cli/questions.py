@@ -72,7 +72,7 @@ def questions(
         mix=read_mix(mix),
         words=min_words,
         threshold=threshold,
-        every=all_drafts,
+        writes_rejected=all_drafts,
         concurrency=concurrency,
         max_cost=max_cost,
         prices=prices,
@@ -92,7 +92,7 @@ def questions(
         with progress_bar() as progress:
             planned = await plan(corpus, collection, context, options, out, progress=progress)
         if dry_run or planned.estimate.questions:
-            typer.echo(estimate_words(planned.estimate), err=not dry_run)
+            typer.echo(describe_writing_estimate(planned.estimate), err=not dry_run)
         if dry_run:
             return None
         with progress_bar() as progress:
@@ -104,44 +104,47 @@ def questions(
         print_written(written)
 
 
-def estimate_words(estimate: "Estimate") -> str:
-    """'To write 100 questions: about 330 calls, ...', each kept at the first try; drafts that are not cost more."""
+def describe_writing_estimate(estimate: "Estimate") -> str:
+    """'To write 100 questions: 330 calls, ...'. The estimate assumes that the first draft of each question is kept."""
     from quorum.core.text import format_count
     from quorum.evaluation.compare.format_figures import describe_bill
 
     calls = f"{estimate.calls:,} calls, about {estimate.tokens:,.0f} tokens"
     return (
         f"To write {format_count(estimate.questions, 'question')}: {calls}, "
-        f"{describe_bill(estimate.cost, estimate.seconds)} if every draft is kept; {estimate.most:,} calls at the most."
+        f"{describe_bill(estimate.cost, estimate.seconds)} if every draft is kept; "
+        f"{estimate.most_calls:,} calls at the most."
     )
 
 
-def print_written(written: "WrittenQuestions") -> None:
-    """What was written, kept and rejected on stdout; where, what was spent and what failed on stderr."""
+def print_written(outcome: "WrittenQuestions") -> None:
+    """Print the counts of written, kept and rejected questions on stdout, and costs and failures on stderr."""
     from quorum.core.text import format_count
     from quorum.evaluation.questions.check import FAULT_DESCRIPTIONS
 
-    kept_count = sum(written.kept.values())
+    kept_count = sum(outcome.kept_counts.values())
     rejected = [
-        f"{written.faults[name]:,} {FAULT_DESCRIPTIONS[name]}" for name in FAULT_DESCRIPTIONS if written.faults[name]
+        f"{outcome.faults[name]:,} {FAULT_DESCRIPTIONS[name]}" for name in FAULT_DESCRIPTIONS if outcome.faults[name]
     ]
     reasons = f": {', '.join(rejected)}" if rejected else ""
-    if written.drafts:
-        accepted = written.drafts - written.faults.total()
-        typer.echo(f"{format_count(written.drafts, 'draft')} written, {accepted:,} kept{reasons}.")
+    if outcome.drafts:
+        accepted = outcome.drafts - outcome.faults.total()
+        typer.echo(f"{format_count(outcome.drafts, 'draft')} written, {accepted:,} kept{reasons}.")
     kinds = ", ".join(
-        f"{written.kept[kind]:,} {kind}" for kind in written.wanted if written.wanted[kind] or written.kept[kind]
+        f"{outcome.kept_counts[kind]:,} {kind}"
+        for kind in outcome.wanted_counts
+        if outcome.wanted_counts[kind] or outcome.kept_counts[kind]
     )
-    before = f", {written.before:,} of them there before" if written.before else ""
-    typer.echo(f"{written.path}: {format_count(kept_count, 'question')} to keep ({kinds}){before}.")
-    for kind, why in written.ended.items():
-        typer.echo(f"{written.kept[kind]:,} of {written.wanted[kind]:,} {kind}: {END_REASONS[why]}.")
-    spent = written.spent
+    before = f", {outcome.count_before:,} of them there before" if outcome.count_before else ""
+    typer.echo(f"{outcome.path}: {format_count(kept_count, 'question')} to keep ({kinds}){before}.")
+    for kind, why in outcome.end_reasons.items():
+        typer.echo(f"{outcome.kept_counts[kind]:,} of {outcome.wanted_counts[kind]:,} {kind}: {END_REASONS[why]}.")
+    spent = outcome.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
-    review = f"; review {written.path}" if kept_count else ""
+    review = f"; review {outcome.path}" if kept_count else ""
     typer.echo(f"quorum: made {format_count(spent.calls, 'call')} now ({tokens}){review}", err=True)
-    if failed := written.faults["failed"]:
-        what = f"{format_count(failed, 'draft')} failed ({written.error})"
+    if failed := outcome.faults["failed"]:
+        what = f"{format_count(failed, 'draft')} failed ({outcome.error})"
         typer.echo(f"quorum: {what}; the same command again asks only those.", err=True)
     if failed or not kept_count:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""A race while it runs: on a terminal a table that changes, with --json a line now and then, else a line a drop."""
+"""Shows a running race: on a terminal a live table, with --json a line now and then, else a line for each drop."""
 
 import json
 import math
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.run.race import RunningRace, Watch
 
 MOST_REPORTS = 20  # lines with --json, besides one for each drop
-DRAWN_EVERY = 0.5  # seconds
+REDRAW_SECONDS = 0.5  # seconds
 
 
 class RaceBars(Progress):
@@ -41,51 +41,51 @@ def show_race(
     console = make_stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with RaceBars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        drawn, seen = -math.inf, Seen()
+        drawn, seen = -math.inf, ShownState()
 
         def watch(race: "RunningRace") -> None:
             nonlocal drawn
-            news = seen.update(race)
-            if console.is_terminal and (news or race.finished or clock() - drawn >= DRAWN_EVERY):
+            news = seen.find_newly_dropped(race)
+            if console.is_terminal and (news or race.finished or clock() - drawn >= REDRAW_SECONDS):
                 drawn = clock()
-                bars.table = draw(race)
+                bars.table = draw_standings(race)
             if as_json and (news or seen.is_due(race)):
-                typer.echo(write_line(race))
+                typer.echo(format_line(race))
             elif not as_json and not console.is_terminal:
                 for name in news:
-                    progress_words = f"after {race.asked[name]:,} of {race.questions:,} questions"
+                    progress_words = f"after {race.asked_when_dropped[name]:,} of {race.questions:,} questions"
                     typer.echo(f"quorum: the race dropped {name} {progress_words}.", err=True)
 
         yield show_stages(bars), watch
 
 
-class Seen:
-    """What a race was when it was last shown."""
+class ShownState:
+    """The state of a race when it was last shown."""
 
     def __init__(self) -> None:
         self.dropped: set[str] = set()
         self.reported = -1
 
-    def update(self, race: "RunningRace") -> list[str]:
-        """The methods that were dropped since."""
-        new = [name for name in race.asked if name not in self.dropped]
-        self.dropped = set(race.asked)  # a race that is run again may ask methods again
+    def find_newly_dropped(self, race: "RunningRace") -> list[str]:
+        """The methods that were dropped since the last call."""
+        new = [name for name in race.asked_when_dropped if name not in self.dropped]
+        self.dropped = set(race.asked_when_dropped)  # a race that is run again may ask methods again
         return new
 
     def is_due(self, race: "RunningRace") -> bool:
-        """Whether the race is a twentieth further than when it was last reported."""
+        """Whether the race has advanced by a twentieth since the last report."""
         part = race.settled * MOST_REPORTS // max(1, race.questions)
         due, self.reported = part != self.reported, part
         return due
 
 
-def draw(race: "RunningRace") -> RenderableType:
+def draw_standings(race: "RunningRace") -> RenderableType:
     from quorum.cli.tables import make_standings_table
 
     return make_standings_table(race, race.list_standings())
 
 
-def write_line(race: "RunningRace") -> str:
+def format_line(race: "RunningRace") -> str:
     """A line of JSON: how far the race is, and every method's mean with the interval that holds at every moment."""
     methods = [asdict(standing) for standing in race.list_standings()]
     line = {"event": "race", "settled": race.settled, "questions": race.questions, "measure": race.measure}

@@ -75,7 +75,7 @@ def replace_file(file: Path, text: str) -> None:
     except OSError:
         draft.unlink(missing_ok=True)
         if not file.stat().st_size:
-            file.unlink()  # created only to test whether it can be
+            file.unlink()  # created only for the test
         raise
 
 

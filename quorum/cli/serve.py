@@ -51,7 +51,7 @@ def serve(
     """
     from importlib.util import find_spec
 
-    from quorum.cli.ask import make_sample
+    from quorum.cli.ask import create_sample_if_missing
     from quorum.cli.settings import read_context
     from quorum.serving.address import check_port
     from quorum.serving.serve import serve
@@ -68,7 +68,7 @@ def serve(
     context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
-    make_sample(context)
+    create_sample_if_missing(context)
     if no_page:
         check_collection(context)
         serve(context, host, port, options, print_address)
@@ -79,11 +79,11 @@ def serve(
 
 
 def check_collection(context: "Context") -> None:
-    """Raise `SetupError` if the collection is missing; the page, where documents can be added, may start without it."""
+    """Raise `SetupError` if the collection is missing. (The page may start without it, to add documents.)"""
     from quorum.retrievers.store import open_store
 
     if isinstance(context.retriever, str):
-        open_store(context.store).info(context.collection)
+        open_store(context.store).fetch_info(context.collection)
 
 
 def print_address(address: str) -> None:

@@ -1,4 +1,4 @@
-"""The options that `quorum serve` and `quorum mcp` share: where to listen, and what clients may choose and spend."""
+"""The options that `quorum serve` and `quorum mcp` share: the address, and what clients may choose and spend."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias

@@ -30,7 +30,7 @@ def make_stderr_console() -> Console:
 
 
 def format_result(result: ShownResult, method: str, *, colours: bool, numbers: bool = False) -> RenderableType:
-    """The answer on the first line, what it took on the second, then the sentence that holds it, and the passages.
+    """The answer on the first line, its cost on the second, then the sentence that holds it, and the passages.
 
     An answer that is not sure is marked as such, and the closest sentence is offered. numbers: also show ids and
     scores, for debugging a run.
@@ -145,9 +145,9 @@ def make_methods_table(rows: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
-def make_plain_table(first: str, *others: str, right: bool = False) -> Table:
+def make_plain_table(first: str, *others: str, align_right: bool = False) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column(first, overflow="fold")
     for name in others:
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
+        table.add_column(name, justify="right" if align_right else "left", overflow="fold")
     return table

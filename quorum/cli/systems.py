@@ -1,4 +1,4 @@
-"""Systems of somebody's own on the command line: --system NAME=SPEC."""
+"""A user's own systems on the command line: --system NAME=SPEC."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -16,13 +16,13 @@ Systems: TypeAlias = Annotated[
 ]
 
 
-def find_method(name: str, systems: Sequence[str] | None) -> "Method":
+def find_method_with_systems(name: str, systems: Sequence[str] | None) -> "Method":
     """The method of that name, or the one in a file with the systems that it asks."""
     from quorum.core.composed_file import is_composed_name
-    from quorum.graphs import method_of
+    from quorum.graphs import find_method
 
     if not systems:
-        return method_of(name)
+        return find_method(name)
     from quorum.evaluation.run.columns import read_systems
     from quorum.graphs.composed import make_composed_method
 

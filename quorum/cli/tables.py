@@ -10,6 +10,7 @@ from rich.text import Text
 from quorum.cli.show import make_plain_table
 from quorum.core.text import format_count
 from quorum.evaluation.compare.baseline import Comparison, Difference
+from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
 from quorum.evaluation.report.text import draw_bar
@@ -32,14 +33,7 @@ class Column(NamedTuple):
     interval: bool = False
 
 
-ANSWER_COLUMNS = {
-    "em": Column("EM", "em", interval=True),
-    "f1": Column("F1", "f1", interval=True),
-    "accuracy": Column("accuracy", "accuracy", interval=True),
-    "rouge_l": Column("ROUGE-L", "rouge_l", interval=True),
-    "str_em": Column("STR-EM", "str_em", interval=True),
-    "judged": Column("judged", "judged", interval=True),
-}
+ANSWER_COLUMNS = {name: Column(title, name, interval=True) for name, title in MEASURE_TITLES.items()}
 FURTHER_ANSWER_COLUMNS = (
     Column("contains", "contains"),
     Column("%Unk", "unknown"),
@@ -90,24 +84,24 @@ def make_score_tables(
     comparisons: Sequence[Comparison],
     measures: Sequence[str],
     own_measures: Iterable[str] = (),
-    further: Sequence[str] = (),
+    analysis_measures: Sequence[str] = (),
 ) -> list[RenderableType]:
-    """All that `quorum eval` prints: the answers, by the `measures` that decide; differences; passages and costs.
+    """The tables of `quorum eval`: the answers by the deciding `measures`, the differences, passages and costs.
 
-    Metrics of installed packages have a column each. own_measures: those that the user brought; further: measures
-    in a table of their own, in place of those of passages.
+    Metrics of installed packages have a column each. own_measures: the user's own; analysis_measures: shown in a
+    table of their own, in place of the measures of passages.
     """
     brought = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *own_measures)]
     answers = [*(ANSWER_COLUMNS[name] for name in measures), *keep_filled(summary, FURTHER_ANSWER_COLUMNS), *brought]
     wordy = describe_wordy_answers(summary)
-    more = keep_filled(summary, [ANALYSIS_COLUMNS[name] for name in further])
+    more = keep_filled(summary, [ANALYSIS_COLUMNS[name] for name in analysis_measures])
     return [
         make_measure_table(summary, answers, counts=True),
         *([Text(wordy, style="yellow")] if wordy else []),
         *(make_difference_table(comparison, measures) for comparison in comparisons),
         *([make_measure_table(summary, more)] if more else []),
         make_measure_table(
-            summary, COST_COLUMNS if further else [*keep_filled(summary, PASSAGE_COLUMNS), *COST_COLUMNS]
+            summary, COST_COLUMNS if analysis_measures else [*keep_filled(summary, PASSAGE_COLUMNS), *COST_COLUMNS]
         ),
     ]
 
@@ -118,11 +112,11 @@ def keep_filled(summary: Summary, columns: Iterable[Column]) -> list[Column]:
 
 
 def make_measure_table(summary: Summary, columns: Sequence[Column], *, counts: bool = False) -> Table:
-    """One row a method; with `counts` the number of questions, and those of errors and malformed replies if any."""
+    """One row per method; with `counts` also the number of questions and, if there are any, of errors and the like."""
     failures = [name for name in FAILURE_COUNTS if counts and any(row.get(name) for row in summary.values())]
     titles = [name.replace("_", " ") for name in failures]
     table = make_plain_table(
-        "method", *(["n"] if counts else []), *(column.title for column in columns), *titles, right=True
+        "method", *(["n"] if counts else []), *(column.title for column in columns), *titles, align_right=True
     )
     for name, row in summary.items():
         n = [f"{row['n']:,}"] if counts else []
@@ -132,7 +126,7 @@ def make_measure_table(summary: Summary, columns: Sequence[Column], *, counts: b
 
 
 def format_cell(row: Mapping[str, float | int | None], column: Column) -> str:
-    """'15.0', or '15.0 [11.2, 19.1]'; '-' where the method has no such measure."""
+    """'15.0', or '15.0 [11.2, 19.1]'; '-' if the method has no such measure."""
     value = row.get(column.measure)
     if value is None:
         return "-"
@@ -154,7 +148,7 @@ def make_difference_table(comparison: Comparison, measures: Sequence[str]) -> Gr
     """Each method minus the baseline, with 95% intervals and adjusted p-values."""
     shown = [name for name in measures if any(name in differences for differences in comparison["methods"].values())]
     titles = [title for name in shown for title in (ANSWER_COLUMNS[name].title, "p")]
-    table = make_plain_table("method", *titles, *(["to tell"] if shown else []), right=True)
+    table = make_plain_table("method", *titles, *(["to tell"] if shown else []), align_right=True)
     for name, difference in comparison["methods"].items():
         cells = [text for measure in shown for text in format_difference(difference.get(measure))]
         needed = (
@@ -200,9 +194,9 @@ def format_needed(needed: int | None) -> str:
 
 
 def make_share_table(figures: Iterable["Figures"], wrong_cost: float) -> Table:
-    """How the answers of every method divide; with a cost of wrong answers, what they are worth."""
+    """The shares of right, wrong and unknown answers of every method; with a cost of wrong answers, also the worth."""
     worth = ["worth"] if wrong_cost else []
-    table = make_plain_table("method", "right, %", "wrong, %", "unknown, %", *worth, "", right=True)
+    table = make_plain_table("method", "right, %", "wrong, %", "unknown, %", *worth, "", align_right=True)
     for item in (figure for figure in figures if figure.n):
         shares = (item.right, item.wrong, item.unknown)
         cells = [f"{100 * share:.1f}" for share in shares]
@@ -219,7 +213,7 @@ def make_race_table(race: "RaceResult") -> Group:
 def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["Standing"]) -> Group:
     """The methods of a race at one moment."""
     questions = race.questions
-    table = make_plain_table("method", "asked", ANSWER_COLUMNS[race.measure].title, "", right=True)
+    table = make_plain_table("method", "asked", ANSWER_COLUMNS[race.measure].title, "", align_right=True)
     for item in sort_standings(standings):
         mean = "-" if item.mean is None else format_interval(item.mean, item.low, item.high)
         state = "dropped" if item.dropped else ""
@@ -235,14 +229,14 @@ def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["
 def make_panel_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
     """A further table of an experiment: texts at the left, numbers at the right."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = make_plain_table(columns[0] if columns else "", *columns[1:], right=True)
+    table = make_plain_table(columns[0] if columns else "", *columns[1:], align_right=True)
     for row in rows:
         table.add_row(*(Text(format_value(row.get(key)), style="bold" if key == columns[0] else "") for key in columns))
     return Group(Text(title, style="dim"), table)
 
 
 def format_value(value: Any) -> str:
-    """Shares in percent, with their interval where they have one; counts and texts as they are."""
+    """Shares in percent, with their interval if they have one; counts and texts as they are."""
     if isinstance(value, tuple):
         return format_interval(*value)
     if isinstance(value, float):

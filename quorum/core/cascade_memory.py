@@ -1,7 +1,7 @@
 """A cascade's memory of a question: the searches and model calls of its earlier stages.
 
-A cascade's stages are whole methods, so a later one may search and ask what an earlier one did. `CASCADE_MEMORY` is set
-while a stage runs; retrieval and the model's calls look there first.
+A cascade's stages are whole methods, so a later stage may repeat searches and calls of an earlier one. `CASCADE_MEMORY`
+is set while a stage runs; retrieval and the model's calls look there first.
 """
 
 from collections import OrderedDict
@@ -9,13 +9,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-MOST_RUNS = 256  # cascades in flight, in this process, of which something is remembered
+MOST_RUNS = 256  # runs of cascades that this process remembers
 
 
 @dataclass
 class CascadeMemory:
-    """stage: the number of the stage that runs; searches: by retriever and query, what was found; replies: by call, the
-    stage that asked and what came.
+    """stage: the number of the running stage; searches: the passages found, by retriever and query; replies: by call,
+    (the stage that made it, the reply).
     """
 
     stage: int = 0
@@ -23,7 +23,7 @@ class CascadeMemory:
     replies: dict[Any, tuple[int, Any]] = field(default_factory=dict)
 
     def find_earlier_reply(self, call: Any) -> Any | None:
-        """What came when an earlier stage made the same call; None where none did."""
+        """The reply to the same call of an earlier stage; None if no stage made it."""
         stage, reply = self.replies.get(call, (self.stage, None))
         return reply if stage < self.stage else None
 
@@ -37,7 +37,7 @@ CASCADE_MEMORIES: "OrderedDict[str, CascadeMemory]" = OrderedDict()
 
 
 def get_memory(run: str, stage: int) -> CascadeMemory:
-    """What is remembered of a run, by its id, for its next stage; the oldest runs are forgotten."""
+    """The memory of a run, by its id, for its next stage. The oldest runs are forgotten."""
     memory = CASCADE_MEMORIES.setdefault(run, CascadeMemory())
     CASCADE_MEMORIES.move_to_end(run)
     while len(CASCADE_MEMORIES) > MOST_RUNS:

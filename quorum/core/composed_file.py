@@ -1,4 +1,4 @@
-"""composed.json: a cascade of methods, as `quorum compose` writes it and a method's name may stand for."""
+"""Reads composed.json, a cascade of methods that `quorum compose` wrote; its path may stand for a method's name."""
 
 import json
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Acceptance:
     at_least: float | None = None
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """'known', 'confidence 0.6 or more', 'same as before', 'certified'."""
         if self.test == "confidence":
             return f"confidence {self.at_least:g} or more"
@@ -32,7 +32,7 @@ class Acceptance:
 class ComposedStage:
     """One stage. name: its column in the results; method: the graph; accept: None for the last, whose answer is final;
     settings: those it was measured with, as config.json describes them; prompts: the versions of the prompts it sent;
-    system: of a system of somebody's own, the hash of its spec.
+    system: the hash of the spec, if the stage is a user's own system.
     """
 
     name: str
@@ -45,7 +45,7 @@ class ComposedStage:
 
 @dataclass(frozen=True)
 class ComposedCascade:
-    """What a file says. hash: of its bytes; collection: the name and revision of what was searched, null where the
+    """The content of a file. hash: of its bytes; collection: name and revision of the searched collection, null if the
     questions brought their passages.
     """
 
@@ -57,7 +57,7 @@ class ComposedCascade:
 
     @property
     def graph_name(self) -> str:
-        """The name of the graph: another file, another name."""
+        """The name of the graph, which differs from file to file."""
         return f"{Path(self.file).stem.replace('.', '_')}-{self.hash[:6]}"
 
 
@@ -67,7 +67,7 @@ def is_composed_name(name: str) -> bool:
 
 
 def read_composed(file: str) -> ComposedCascade:
-    """The cascade in a file. Raises `SetupError` where there is none."""
+    """The cascade in a file. Raises `SetupError` if the file holds none."""
     path = Path(file.strip())
     try:
         content = read_regular(path)

@@ -245,10 +245,12 @@ def parse_bool(text: str) -> bool:
     return words[text.lower()]
 
 
-def make_context(settings: Mapping[str, str], **given: Any) -> Context:
-    """A context from key=value texts as in --set, which win, and from typed values, of which None means not given."""
+def make_context(settings: Mapping[str, str], **values: Any) -> Context:
+    """A context from key=value texts, as in --set, and typed values. The texts win; a value of None counts as not
+    given.
+    """
     typed = {name: parse_setting(name, text) for name, text in settings.items()}
-    return Context(**{name: value for name, value in given.items() if value is not None} | typed)
+    return Context(**{name: value for name, value in values.items() if value is not None} | typed)
 
 
 def get_context(runtime: Runtime[Context]) -> Context:

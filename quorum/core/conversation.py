@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, Result, State
 
-TYPE_OF_ROLE = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai"}  # of others nothing is read
+TYPE_OF_ROLE = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai"}  # other roles are skipped
 
 
 class Turn(TypedDict):
@@ -29,7 +29,7 @@ class ConversationInput(TypedDict, total=False):
 
 
 class ConversationResult(Result, total=False):
-    """A method's result. question: the one that was answered, which stands alone; messages: with the answer added."""
+    """A method's result. question: the stand-alone question that was answered; messages: with the answer added."""
 
     question: str
     messages: Annotated[list[AnyMessage], add_messages]
@@ -43,7 +43,7 @@ class ConversationState(State, total=False):
 
 
 def read_history(history: Sequence[Mapping[str, Any]]) -> list[Turn]:
-    """The turns of a history that a caller gives. Raises `SetupError` for an item that is none.
+    """The turns of a history that a caller gives. Raises `SetupError` for an item that is not a turn.
 
     >>> read_history([{"role": "user", "content": "Who built it?"}])
     [{'role': 'user', 'content': 'Who built it?'}]

@@ -1,4 +1,4 @@
-"""Files that somebody names: regular ones only, and never more of them than a limit."""
+"""Opens and reads files that a user names: only regular ones, and never more bytes than a limit."""
 
 import errno
 import gzip
@@ -28,13 +28,13 @@ Line = TypeVar("Line", str, bytes)
 def open_regular(path: str | Path) -> BufferedReader:
     """A regular file, opened to read bytes.
 
-    A folder, a pipe or a device is an OSError whose `strerror` says so; none of them is read, or waited for.
+    A folder, a pipe or a device raises an OSError whose `strerror` says so; none of them is read or waited for.
 
     >>> open_regular("/dev/zero")
     Traceback (most recent call last):
     OSError: [Errno 22] a device, not a regular file: '/dev/zero'
     """
-    check_regular(os.stat(path).st_mode, path)  # opening some devices already does something
+    check_regular(os.stat(path).st_mode, path)  # opening a device may already have an effect
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         check_regular(os.fstat(number).st_mode, path)  # another file may have taken its place
@@ -45,7 +45,7 @@ def open_regular(path: str | Path) -> BufferedReader:
 
 
 class UnpackedFile(gzip.GzipFile):
-    """A gzipped file that closes what it unpacks."""
+    """A gzipped file that also closes the packed file below it."""
 
     def __init__(self, packed: BinaryIO) -> None:
         super().__init__(fileobj=packed, mode="rb")
@@ -100,7 +100,7 @@ def format_megabytes(count: int) -> str:
 
 
 def escape_name(name: object) -> str:
-    r"""A file's name for a terminal or a page: what cannot be seen, or turns text around, is written as an escape.
+    r"""A file's name for a terminal or a page, with invisible and direction-changing characters as escapes.
 
     >>> print(escape_name("a\nb.txt"))
     a\nb.txt

@@ -1,4 +1,4 @@
-"""Where a passage stands, in words and as a link."""
+"""Describes where a passage stands, in words and as a link."""
 
 from pathlib import Path
 from urllib.parse import quote
@@ -40,9 +40,9 @@ def get_file_name(place: Place) -> str:
 
 
 def make_file_link(passage: Passage) -> str:
-    """A file:// link that opens the passage's file, a PDF at the page; empty where the file is not there any more.
+    """A file:// link that opens the passage's file, a PDF at the page; empty if the file no longer exists.
 
-    The first place whose file is there counts.
+    The first place whose file exists counts.
     """
     for place in passage.get("places") or []:
         path = Path(place["file"])

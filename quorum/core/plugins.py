@@ -1,12 +1,12 @@
-"""What installed packages add to Quorum, found by their entry points: methods, retrievers, metrics, readers of files.
+"""Finds what installed packages add by entry points: methods, retrievers, metrics, readers of files.
 
-A package names what it adds in its pyproject.toml; docs/plugins.md shows one that is whole:
+A package names its additions in its pyproject.toml (docs/plugins.md shows a complete package):
 
     [project.entry-points."quorum.methods"]
     echo = "my_package:graph"
 
-Nothing is looked up before it is asked for, and each group once in a process. A package that cannot be used is one
-warning that names it, never an error: Quorum works without it.
+Each group is looked up once per process, when it is first needed. A package that cannot be used causes a warning that
+names it, never an error: Quorum works without it.
 """
 
 import logging
@@ -30,7 +30,7 @@ LOOKUP_LOCK = RLock()
 
 
 def load_plugins(group: str) -> dict[str, object]:
-    """{name: object} of the entry points in `group`, by name; empty where no installed package has one.
+    """{name: object} of the entry points in `group`, by name; empty if no installed package has one.
 
     Imports the packages the first time, and answers from memory afterwards. A package that fails to load, or whose name
     another package took before it, is left out with a warning.
@@ -45,10 +45,10 @@ def load_plugins(group: str) -> dict[str, object]:
 
 
 def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, T]:
-    """The built-in things of a group and, after them, those of installed packages.
+    """The built-in items of a group and, after them, those of installed packages.
 
-    convert: (name, object) -> what the registry holds; any exception says that the object does not fit. Such an object,
-    and one with the name of a built-in thing, is left out with a warning.
+    convert: (name, object) -> item of the registry; it raises an exception if the object does not fit. Such an object,
+    and one with the name of a built-in item, is left out with a warning.
     """
     with LOOKUP_LOCK:
         if group not in ADDED_PLUGINS:
@@ -57,30 +57,30 @@ def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, o
 
 
 def forget_plugins() -> None:
-    """Look again at what is installed, the next time: for tests, and for notebooks after an installation."""
+    """Look up the installed packages again at the next use: for tests, and for notebooks after an installation."""
     with LOOKUP_LOCK:
         LOADED_PLUGINS.clear()
         ADDED_PLUGINS.clear()
 
 
 def read_entry_points(group: str) -> dict[str, object]:
-    """The objects of a group, loaded, those of packages that come first in the alphabet before others."""
+    """Load the objects of a group, in alphabetical order of names and packages."""
     from importlib.metadata import entry_points
 
-    loaded: dict[str, object] = {}
+    loaded_objects: dict[str, object] = {}
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, get_package_name(point))):
-        if point.name in loaded:
+        if point.name in loaded_objects:
             warn_about_plugin(group, point, f"another installed package has a {get_kind(group)} of that name")
             continue
         try:
-            loaded[point.name] = point.load()
+            loaded_objects[point.name] = point.load()
         except Exception as error:  # noqa: BLE001  a package may fail in any way; Quorum works without it
             warn_about_plugin(group, point, f"{type(error).__name__}: {error}")
-    return loaded
+    return loaded_objects
 
 
 def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, object]:
-    """What the registry of a group holds of installed packages."""
+    """The items that installed packages add to a group."""
     from importlib.metadata import entry_points
 
     points = {point.name: point for point in sorted(entry_points(group=group), key=get_package_name, reverse=True)}
@@ -91,7 +91,7 @@ def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[st
             continue
         try:
             converted[name] = convert(name, value)
-        except Exception as error:  # noqa: BLE001  it looks at an object of which it knows nothing
+        except Exception as error:  # noqa: BLE001  the object may be anything
             warn_about_plugin(group, points[name], str(error) or type(error).__name__)
     return converted
 

@@ -1,4 +1,4 @@
-"""Files and folders that hold questions, answers and documents: nobody but their owner may read them.
+"""Creates files and folders for questions, answers and documents, which only their owner may read.
 
 An existing file or folder keeps its permissions. On Windows the modes say nothing.
 """
@@ -19,26 +19,26 @@ def make_private_folder(folder: Path) -> None:
         missing.append(path)
     for path in reversed(missing):
         path.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    folder.mkdir(exist_ok=True)  # FileExistsError where a file has that name
+    folder.mkdir(exist_ok=True)  # FileExistsError if a file has that name
 
 
 def open_with_private_mode(path: str, flags: int) -> int:
-    """For `open(..., opener=opener)`: a file that is made gets mode 0600."""
+    """For `open(..., opener=...)`: a new file gets mode 0600."""
     return os.open(path, flags, FILE_MODE)
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty file with mode 0600, unless there is one."""
+    """Make an empty file with mode 0600, unless the file exists."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
 
 
 def open_private_text(path: Path, mode: str = "w", newline: str | None = None) -> TextIO:
-    """Open a file for UTF-8 text; what cannot be encoded is replaced. One that is made gets mode 0600."""
+    """Open a file for UTF-8 text; what cannot be encoded is replaced. A new file gets mode 0600."""
     return cast(
         TextIO, open(path, mode, encoding="utf-8", errors="replace", newline=newline, opener=open_with_private_mode)
     )
 
 
 def open_private_bytes(path: Path, mode: str) -> BinaryIO:
-    """Open a file for bytes. One that is made gets mode 0600."""
+    """Open a file for bytes. A new file gets mode 0600."""
     return cast(BinaryIO, open(path, mode, opener=open_with_private_mode))

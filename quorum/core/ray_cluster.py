@@ -1,4 +1,4 @@
-"""Connects to Ray (extra `ray`): to the cluster that RAY_ADDRESS names, or to a Ray started on this machine.
+"""Connects to Ray (extra `ray`): joins the cluster that RAY_ADDRESS names, or starts Ray on this machine.
 
 `check_engine` tests the option `--engine`; `connect_cluster` joins or starts Ray and checks every machine.
 `quorum.core.ray_workers` does the work.
@@ -155,7 +155,7 @@ def check_machines(needed: list[str]) -> None:
         ) from error
 
 
-def check_machine(host: str, lacking: list[str], version: str, missing: list[str]) -> None:
+def check_machine(host: str, lacking: list[str], version: str, missing_files: list[str]) -> None:
     """Raise a `SetupError` if the machine cannot import Quorum, has another version or does not see a file."""
     here = find_version("quorum-rag") or "unknown"
     if lacking:
@@ -165,10 +165,10 @@ def check_machine(host: str, lacking: list[str], version: str, missing: list[str
         )
     if version != here:
         raise SetupError(f"The Ray machine {host} has Quorum {version}, this one {here}; install the same on both.")
-    if missing:
+    if missing_files:
         raise SetupError(
-            f"The Ray machine {host} does not see {missing[0]}; put it on storage that all machines share, or, for a "
-            "store, start a Chroma server and give --store http://HOST:8000."
+            f"The Ray machine {host} does not see {missing_files[0]}; put it on storage that all machines share, or, "
+            "for a store, start a Chroma server and give --store http://HOST:8000."
         )
 
 

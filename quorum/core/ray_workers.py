@@ -32,7 +32,7 @@ class WorkerPool:
     workers: int
     at_once: int = 1
     tries: int = 3
-    complete: bool = False
+    keeps_order: bool = False
 
 
 def map_items(
@@ -87,13 +87,13 @@ def configure_ray_data(pool: WorkerPool) -> None:
 
     import ray.data
 
-    context = ray.data.DataContext.get_current()
+    context = ray.data.DataContext.fetch_current_collection()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.target_max_block_size = 1  # bytes, so that every item is a block and is sent by itself
-    context.max_errored_blocks = 0 if pool.complete else -1
+    context.max_errored_blocks = 0 if pool.keeps_order else -1
     context.execution_no_progress_timeout_s = -1
-    context.execution_options.preserve_order = pool.complete
+    context.execution_options.preserve_order = pool.keeps_order
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", module=r"ray\.")  # for instance that there are fewer questions than workers
 

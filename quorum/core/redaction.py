@@ -1,6 +1,6 @@
-"""Takes keys, tokens, passwords and logins out of a text before it is shown, logged or kept.
+"""Removes keys, tokens, passwords and logins from a text before it is shown, logged or stored.
 
-A server may repeat in an error what it was sent: the `Authorization` header, or an address with a password in it.
+A server's error message may repeat what it was sent: the `Authorization` header, or an address with a password in it.
 """
 
 import base64
@@ -23,7 +23,7 @@ CREDENTIAL_PATTERNS = (
 
 
 def find_environment_secrets() -> tuple[str, ...]:
-    """The values of the environment's keys, tokens and passwords, and what a login in an address is sent as."""
+    """The values of the environment's keys, tokens and passwords, and the logins in its addresses as sent."""
     secrets = {
         value for name, value in os.environ.items() if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET
     }
@@ -58,7 +58,7 @@ def remove_secrets(text: str, secrets: Iterable[str], mark: str) -> str:
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """A server's words, fit to be shown: without the environment's secrets, `secrets`, and anything like a credential.
+    """A server's message without the environment's secrets, without `secrets`, and without anything like a credential.
 
     >>> redact("Incorrect API key provided: sk-proj-12345678. Sent: Authorization: Bearer abcdef123")
     'Incorrect API key provided: ***. Sent: Authorization: ***'

@@ -260,7 +260,7 @@ SILENCE_OF_PASSAGES = [
 REFUSAL = re.compile("|".join(MISSING_INFORMATION + INABILITY_OF_SPEAKER + SILENCE_OF_PASSAGES))
 
 
-# After a refusal: words that announce an answer nevertheless, and what is none.
+# After a refusal: words that announce an answer, and words after them that are no answer.
 CONTRAST_WORDS = re.compile(
     r"(?:\b(?:however|but|nevertheless|nonetheless|that (?:being )?said|i can (?:tell you|say) that)\b)[, ]*"
     r"(?:(?:i can (?:tell you|say)|i know|i believe|i think)(?: that)? )?"

@@ -1,4 +1,4 @@
-"""Whether the run is a rehearsal: the embedded reader, or no model at all, takes the place of the paid model."""
+"""Marks rehearsals: runs in which the embedded reader, or no model at all, takes the place of a paid model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ IS_REHEARSAL: ContextVar[bool] = ContextVar("REHEARSING", default=False)
 
 @contextmanager
 def rehearsal() -> Iterator[None]:
-    """Methods that are composed take the context's model as it is, not the one that they were measured with."""
+    """Mark the runs in this block as rehearsals: composed methods then keep the context's model."""
     token = IS_REHEARSAL.set(True)
     try:
         yield

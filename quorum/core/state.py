@@ -2,17 +2,17 @@
 
 from typing import Annotated, NotRequired, TypeVar, cast
 
-from typing_extensions import TypedDict  # LangGraph makes Studio's form from it; typing's works from Python 3.12 on
+from typing_extensions import TypedDict  # for Studio's form, LangGraph needs it instead of typing's before Python 3.12
 
 T = TypeVar("T")
 
 
 class Place(TypedDict):
-    """Where a passage stands. `file` is a path; the rest is there where the file has it.
+    """Where a passage stands. `file` is a path; the other keys are optional.
 
     page: from 1; a slide's number in presentations. headings: from the highest down. start, end: characters of the
     document's text as it was read. line: from 1, in files of JSON lines. modified: the file's time, ISO 8601. metadata:
-    what the file says about itself, such as its author.
+    the file's own metadata, such as its author.
     """
 
     file: str
@@ -192,7 +192,7 @@ class SuppressedAnswer(TypedDict):
 
 
 class Counters(TypedDict, total=False):
-    """What a run or a part of it took: calls and tokens, malformed replies, passages dropped to fit the window.
+    """The counters of a run or a part of it: calls and tokens, malformed replies, passages dropped to fit the window.
 
     All but not_greedy and dropped are by prompt name. verbose: short answers of too many words. not_greedy: whether a
     model refused temperature 0, so that the same question may get another answer. A subgraph returns counters but never
@@ -219,7 +219,7 @@ class Question(TypedDict, total=False):
 
 
 class Answer(TypedDict, total=False):
-    """What a method says. Every method has the same keys; a key that it does not use is null."""
+    """The answer of a method. Every method has the same keys; a key that it does not use is null."""
 
     answer: str
     unknown: bool
@@ -239,7 +239,7 @@ class Answer(TypedDict, total=False):
 
 
 class Result(Answer, Counters, total=False):
-    """A graph's output: the answer and what it took."""
+    """A graph's output: the answer and its counters."""
 
 
 class State(Question, Result, total=False):
@@ -251,8 +251,8 @@ class State(Question, Result, total=False):
     oracle: the gold answers, which `begin` moves from `gold_answers` for the same reason.
     query: what to search for, null for the question itself. turn: finished rounds of a loop.
     reasoning: a chain of thought as the model wrote it. notes: what selection_inference has learned so far.
-    external, internal: what blendfilter's queries begin with, an answer from passages and a passage from memory.
-    knowledge: what each of those queries found. topic, judgement: what its filter is told.
+    external, internal: the beginnings of blendfilter's queries, an answer from passages and a passage from memory.
+    knowledge: the passages that each of those queries found. topic, judgement: inputs of its filter.
     rationales: the reasoning behind each candidate. masked: the statement whose hidden words are to be recovered.
     """
 
@@ -277,7 +277,7 @@ class State(Question, Result, total=False):
     rationales: list[str | None] | None
     masked: MaskedStatement | None
     verified: Annotated[list[VerifiedCandidate], append_items]
-    run: str | None  # in a cascade: what names its memory of this question, quorum.core.cascade_memory
+    run: str | None  # in a cascade: the id of its memory of this question, quorum.core.cascade_memory
     earlier: list[str]  # in a cascade: the vote keys of the stages' answers so far, "" for unknown
 
 

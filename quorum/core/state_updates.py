@@ -1,11 +1,11 @@
-"""What a node changed in the state, as plain values."""
+"""Converts a node's update of the state to plain values."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def unwrap_update(update: Mapping[str, Any]) -> dict[str, Any]:
-    """The update, each value without the `Overwrite` by which it replaces what was there.
+    """The update, with values in place of LangGraph's `Overwrite` objects.
 
     >>> from langgraph.types import Overwrite
     >>> unwrap_update({"votes": Overwrite([]), "answer": "Paris"})

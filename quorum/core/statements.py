@@ -1,8 +1,8 @@
-"""Cuts a passage into what can be shown alone: sentences, list items, rows of tables, lines of code."""
+"""Splits a passage into statements that can be shown alone: sentences, list items, rows of tables, lines of code."""
 
 from quorum.core.sentences import find_sentences
 
-WRAPPED_LINE_LENGTH = 60  # characters: a longer line of prose may go on in the next one
+WRAPPED_LINE_LENGTH = 60  # characters: a longer line of prose may continue on the next one
 
 
 def find_statements(text: str, *, may_wrap: bool = True) -> list[tuple[int, int]]:
@@ -21,7 +21,7 @@ def find_statements(text: str, *, may_wrap: bool = True) -> list[tuple[int, int]
 
 
 def find_blocks(text: str, may_wrap: bool) -> list[tuple[int, int]]:
-    """(start, end) of the lines, where a line of wrapped prose goes on with the next."""
+    """(start, end) of each line; lines of wrapped prose are joined."""
     blocks: list[tuple[int, int]] = []
     begin = at = 0
     for line in text.splitlines(keepends=True):
@@ -33,7 +33,7 @@ def find_blocks(text: str, may_wrap: bool) -> list[tuple[int, int]]:
 
 
 def is_wrapped(line: str, following: str) -> bool:
-    """Whether a sentence goes on after the line: it is long, does not end one, and the next begins in lower case."""
+    """Whether a sentence continues after the line: it is long, ends no sentence, and the next is in lower case."""
     words = line.rstrip()
     return len(words) >= WRAPPED_LINE_LENGTH and words[-1] not in ".!?:;" and following[:1].islower()
 

@@ -1,7 +1,8 @@
-"""Asynchronous work for synchronous callers: run on event loops that live on threads of their own.
+"""Runs asynchronous work for synchronous callers, on event loops in threads of their own.
 
-One loop serves the whole process and stays, because clients and limits belong to a loop: the second question finds the
-connections of the first. The caller's thread only waits, so it may have a running loop itself, as in a notebook.
+One loop serves the whole process and is never replaced, because clients and limits belong to a loop: the second
+question reuses the connections of the first. The caller's thread only waits, so it may have a running loop itself, as
+in a notebook.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 # How many synchronous calls enclose the code that runs here.
 SYNC_CALL_DEPTH: ContextVar[int] = ContextVar("DEPTH", default=0)
-CLOSES_IN_S = 5
+CLOSE_SECONDS = 5
 
 
 class LoopThread:
@@ -40,7 +41,9 @@ class LoopThread:
         self.loop.close()
 
     async def shut_down(self) -> None:
-        """Cancel what still runs, then end the generators: the loop's clients close with theirs (models/loops.py)."""
+        """Cancel running tasks, then end the asynchronous generators, one of which closes the clients
+        (models/loops.py).
+        """
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
@@ -82,21 +85,21 @@ class LoopThread:
     def close(self) -> None:
         """Stop the loop and wait until it is closed."""
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(CLOSES_IN_S)
+        self.thread.join(CLOSE_SECONDS)
 
 
 class LoopThreads:
-    """The process's loops, one for each depth: work on one that calls synchronously may block it, and uses the next."""
+    """The process's loops, one for each depth of nested synchronous calls: a nested call blocks the loop around it."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Start from nothing: threads do not survive a fork."""
+        """Forget all loops after a fork, which threads do not survive."""
         self.lock = threading.Lock()
         self.threads: list[LoopThread] = []
 
-    def at(self, depth: int) -> LoopThread:
+    def get_loop(self, depth: int) -> LoopThread:
         """The loop for synchronous calls at this depth, made on first use."""
         with self.lock:
             while len(self.threads) <= depth:
@@ -118,10 +121,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def find_loop() -> tuple[LoopThread, Context]:
-    """The loop for a call made here, and the caller's context variables for what runs on it."""
+    """The loop for a synchronous call from here, and a copy of the caller's context variables."""
     depth, context = SYNC_CALL_DEPTH.get(), copy_context()
     context.run(SYNC_CALL_DEPTH.set, depth + 1)
-    return LOOP_THREADS.at(depth), context
+    return LOOP_THREADS.get_loop(depth), context
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
@@ -137,12 +140,12 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
 
 
 def iterate_sync(items: AsyncIterator[T]) -> Generator[T, None, None]:
-    """The items of an asynchronous generator, each made when it is asked for. Closing this closes that."""
+    """The items of an asynchronous generator, each computed on request. Closing this one closes that one."""
     return iterate(items, *find_loop())
 
 
 def iterate(items: AsyncIterator[T], thread: LoopThread, context: Context) -> Generator[T, None, None]:
-    """The items, each made on the loop."""
+    """The items, each computed on the loop."""
 
     async def advance() -> T:
         return await anext(items)

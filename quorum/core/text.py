@@ -1,4 +1,4 @@
-"""Compares texts: SQuAD's normalisation, exact match, token F1. Also the place to import sentences and unknown from."""
+"""Compares texts: SQuAD's normalisation, exact match, token F1. Re-exports sentences and unknown."""
 
 import re
 import string

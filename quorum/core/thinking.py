@@ -1,4 +1,4 @@
-"""What surrounds a model's reply: thoughts before it, and the tokens with which a turn begins and ends."""
+"""Removes what surrounds a model's reply: thoughts before it, and the tokens that begin and end a turn."""
 
 import re
 
@@ -12,7 +12,7 @@ def remove_thinking(text: str) -> str:
 
     Without a closing tag everything after the opening tag is removed. Without an opening tag everything before the
     closing tag is removed: some chat templates open the tag, so that the server sends only its end. A tag inside a
-    thought opens none.
+    thought is ignored.
 
     >>> remove_thinking("<think>Paris? Yes.</think> Paris")
     'Paris'
@@ -29,7 +29,7 @@ def remove_thinking(text: str) -> str:
     return "".join(pieces if thinking else [*pieces, text[begin:]]).strip()
 
 
-FINAL_CHANNEL = "<|channel|>final<|message|>"  # after it stands what a model says, before it what it thinks
+FINAL_CHANNEL = "<|channel|>final<|message|>"  # the thought stands before it, the reply after it
 TURN_BEGINS = re.compile(
     r"(?:\s{0,9}(?:<s>|</s>|<bos>|\[/INST\]|<start_of_turn>\w{0,20}|<\|(?:im_start|start|assistant|begin_of_text"
     r"|start_header_id)\|>(?:\w{0,20}<\|(?:end_header_id|message)\|>|assistant\b)?))+\s*"
@@ -38,7 +38,7 @@ TURN_ENDS = re.compile(r"</s>|<eos>|<(?:end|start)_of_turn>|\[/?INST\]|<\|(?!(?:
 
 
 def cut_own_turn(text: str) -> str:
-    """The reply up to the token that ends its turn (`</s>`, `<|im_end|>` ...), without those that begin it.
+    """The reply up to the token that ends its turn (`</s>`, `<|im_end|>` ...), without tokens that begin the turn.
 
     >>> cut_own_turn("Paris<|im_end|><|im_start|>user")
     'Paris'

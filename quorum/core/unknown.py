@@ -30,8 +30,8 @@ def is_unknown(answer: str) -> bool:
     """Whether an answer is empty, says "unknown" (alone or with a reason), or refuses in a usual wording.
 
     Pass the raw text, not a normalised one. Titles are answers: "Unknown Pleasures", "I Don't Know How She Does It".
-    So is what follows a refusal after "however" or "but", unless it refuses again, advises, or tells what the passages
-    say instead.
+    A text after "however" or "but" that follows a refusal is an answer, too, unless it refuses again, advises, or
+    describes the passages.
 
     >>> import quorum
     >>> quorum.is_unknown("I cannot tell from the passages."), quorum.is_unknown("Unknown Pleasures")
@@ -64,14 +64,14 @@ def is_refusal(text: str) -> bool:
 
 
 def is_name(line: str, text: str) -> bool:
-    """Whether what sounds like a refusal is a name that goes on after it: "Not Mentioned in Dispatches"."""
+    """Whether an apparent refusal is the beginning of a name: "Not Mentioned in Dispatches"."""
     text = remove_lead_ins(text)
     refusal = None if UNKNOWN_STATEMENT.match(text) else REFUSAL.match(text)
     return refusal is not None and not is_empty(text[refusal.end() :]) and is_title(line.strip(WRAPPING_MARKS))
 
 
 def has_late_answer(text: str) -> bool:
-    """Whether a refusal goes on to an answer: "I do not have recent data. However, it was released in 2018"."""
+    """Whether an answer follows a refusal: "I do not have recent data. However, it was released in 2018"."""
     text = remove_lead_ins(text)
     refusal = UNKNOWN_STATEMENT.match(text) or REFUSAL.match(text)
     if refusal is None or text.startswith(UNKNOWN):

@@ -1,25 +1,25 @@
-"""The visible part of a reply that is still being written: what stands outside `<think>`, also where a tag is split."""
+"""Finds the visible part of a reply that is still being written: the text outside `<think>`, even if a tag is split."""
 
 import re
 from dataclasses import dataclass, field
 
 from quorum.core.thinking import THINKING_TAG
 
-TAG_BEGINS = re.compile(r"(?:<|\[|◁)/?[A-Za-z]{0,8}\s{0,9}\Z")  # the end of a text may be the beginning of a tag
-OPENS_SILENTLY = re.compile(r"r1\b|qwq|think|reason|deepseek|magistral", re.IGNORECASE)
-# How a reply begins that may be a thought whose opening tag is missing.
-THOUGHTS_BEGIN = (
+POSSIBLE_TAG = re.compile(r"(?:<|\[|◁)/?[A-Za-z]{0,8}\s{0,9}\Z")  # the end of a text may be the beginning of a tag
+THINKING_MODEL_NAME = re.compile(r"r1\b|qwq|think|reason|deepseek|magistral", re.IGNORECASE)
+# Beginnings of replies that may be a thought without an opening tag.
+THOUGHT_BEGINNINGS = (
     *("okay,", "ok,", "ok so", "okay so", "alright,", "hmm", "wait,", "let me ", "let's ", "first, i ", "i need to "),
     *("we need to ", "we are asked ", "the user asks ", "the user is ", "the user wants ", "so the user ", "so, the "),
 )
-LONGEST_BEGINNING = max(map(len, THOUGHTS_BEGIN))
-silent_models: set[str] = set()  # models of this process that have sent a closing tag alone
+LONGEST_BEGINNING = max(map(len, THOUGHT_BEGINNINGS))
+SILENT_MODELS: set[str] = set()  # models of this process that have sent a closing tag alone
 
 
 def find_visible(text: str, *, is_whole: bool) -> str:
     """The text outside thoughts, without white space before it.
 
-    is_whole: nothing follows; otherwise what may be the beginning of a tag is held back.
+    is_whole: nothing follows. Otherwise an end that may be the beginning of a tag is held back.
 
     >>> find_visible("<think>Paris?</think> Pa", is_whole=False), find_visible("Paris <thi", is_whole=False)
     ('Pa', 'Paris ')
@@ -29,29 +29,29 @@ def find_visible(text: str, *, is_whole: bool) -> str:
     for tag in THINKING_TAG.finditer(text):
         is_closing = tag.lastgroup is not None
         if is_closing and not is_thinking:
-            pieces.clear()  # what came so far was a thought
+            pieces.clear()  # the text so far was a thought
         elif not is_closing and not is_thinking:
             pieces.append(text[begin : tag.start()])
         begin, is_thinking = tag.end(), not is_closing
     rest = "" if is_thinking else text[begin:]
-    held = None if is_whole else TAG_BEGINS.search(rest)
+    held = None if is_whole else POSSIBLE_TAG.search(rest)
     return "".join([*pieces, rest[: held.start()] if held else rest]).lstrip()
 
 
 def may_open_silently(model: str) -> bool:
-    """Whether a model's chat template may open its thought, so that the server sends the closing tag alone: its name
-    says that it thinks, or it has done so before.
+    """Whether a model's chat template may open its thought, so that the server sends the closing tag alone: the model's
+    name suggests it, or an earlier reply did so.
 
     >>> may_open_silently("deepseek-r1:8b"), may_open_silently("gpt-4o-mini")
     (True, False)
     """
-    return model in silent_models or bool(OPENS_SILENTLY.search(model))
+    return model in SILENT_MODELS or bool(THINKING_MODEL_NAME.search(model))
 
 
 def remember_silent_opening(model: str) -> None:
-    """From now on nothing of this model's replies is shown before their first tag."""
+    """From now on show nothing of this model's replies before their first tag."""
     if model:
-        silent_models.add(model)
+        SILENT_MODELS.add(model)
 
 
 def may_begin_thought(text: str) -> bool:
@@ -61,16 +61,16 @@ def may_begin_thought(text: str) -> bool:
     (True, True, False)
     """
     begin = text.lstrip()[:LONGEST_BEGINNING].lower()
-    return any(begin.startswith(item) or item.startswith(begin) for item in THOUGHTS_BEGIN)
+    return any(begin.startswith(item) or item.startswith(begin) for item in THOUGHT_BEGINNINGS)
 
 
 @dataclass
 class VisibleText:
-    """Takes the pieces of a reply as they come, and gives those of its visible part; each piece is read once.
+    """Takes the pieces of a reply as they arrive, and returns the visible text of each.
 
-    may_think: the reply may begin inside a thought, whose opening tag the server keeps for itself: nothing is shown
-    before the first tag. Of other replies this holds while they begin as thoughts do. shows_thought: the last piece
-    ended a thought that was shown, because nothing told it from an answer; the visible text begins anew after it.
+    may_think: the reply may begin inside a thought whose opening tag the server does not send, so nothing is shown
+    before the first tag. Other replies are held back only while they begin as thoughts do. shows_thought: the last
+    piece ended a thought that was shown as if it were an answer; the visible text starts again after it.
 
     >>> reply = VisibleText()
     >>> [reply.add(piece) for piece in ("<th", "ink>Hm", "</think>", "Par", "is")]
@@ -82,8 +82,8 @@ class VisibleText:
     opens_silently: bool = False
     is_thinking: bool = False
     has_tag: bool = False
-    rest: str = ""  # the end of what came, which may be the beginning of a tag
-    held: list[str] = field(default_factory=list)  # what may be a thought
+    possible_tag: str = ""  # the end of the text so far, which may be the beginning of a tag
+    possible_thought: list[str] = field(default_factory=list)  # what may be a thought
     pieces: list[str] = field(default_factory=list)
 
     @property
@@ -93,47 +93,47 @@ class VisibleText:
 
     def add(self, piece: str, *, is_last: bool = False) -> str:
         """The visible text that this piece adds."""
-        text, self.rest, begin, new = self.rest + piece, "", 0, list[str]()
+        text, self.possible_tag, begin, new = self.possible_tag + piece, "", 0, list[str]()
         self.shows_thought = False
         for tag in THINKING_TAG.finditer(text):
             is_closing = tag.lastgroup is not None
             if not self.is_thinking:
-                new = [] if is_closing else [*self.held, *new, text[begin : tag.start()]]
-                self.held = []
+                new = [] if is_closing else [*self.possible_thought, *new, text[begin : tag.start()]]
+                self.possible_thought = []
                 if is_closing:
                     self.forget_thought()
             begin, self.is_thinking, self.has_tag = tag.end(), not is_closing, True
         return self.show(new, text[begin:], is_last)
 
     def forget_thought(self) -> None:
-        """What came so far was a thought whose opening tag is missing."""
+        """Discard the text so far, which was a thought without an opening tag."""
         self.shows_thought = self.shows_thought or bool(self.pieces)
         self.opens_silently = True
         self.pieces = []
 
     def show(self, new: list[str], text: str, is_last: bool) -> str:
         """The visible text of new pieces and of a text without a tag, whose end may be the beginning of one."""
-        tag = None if is_last else TAG_BEGINS.search(text)
+        tag = None if is_last else POSSIBLE_TAG.search(text)
         if tag is not None:
-            text, self.rest = text[: tag.start()], tag.group()
+            text, self.possible_tag = text[: tag.start()], tag.group()
         if not self.is_thinking:
             new = [*new, text]
         if not self.has_tag and not is_last and not self.pieces:
-            self.held += new
+            self.possible_thought += new
             if self.may_think or may_begin_thought(self.get_beginning()):
                 return ""
             new = []
-        visible = "".join([*self.held, *new])
-        self.held = []
+        visible = "".join([*self.possible_thought, *new])
+        self.possible_thought = []
         visible = visible if self.pieces else visible.lstrip()
         if visible:
             self.pieces.append(visible)
         return visible
 
     def get_beginning(self) -> str:
-        """The beginning of what is held, long enough to tell whether it may be a thought's."""
+        """The beginning of the text that is held back, long enough to recognise a thought."""
         beginning = ""
-        for item in self.held:
+        for item in self.possible_thought:
             beginning = (beginning + item).lstrip()
             if len(beginning) >= LONGEST_BEGINNING:
                 break

@@ -1,4 +1,4 @@
-"""The sample: a small corpus and questions of our own writing, which come with Quorum."""
+"""The sample that comes with Quorum: a small corpus and questions, written by us."""
 
 from pathlib import Path
 

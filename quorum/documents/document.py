@@ -19,7 +19,7 @@ class Unreadable(Exception):  # noqa: N818  (a reason, not a bug)
 class Block:
     """A piece of a document.
 
-    kind: "text" is prose, whose line ends have no meaning; "code" keeps its lines; "row" is a table row or another
+    kind: "text" is prose, in which line ends mean nothing; "code" keeps its lines; "row" is a table row or another
     record and is never split over passages; "heading" has a `level`, 1 being the highest. page: counted from 1, None if
     the file has no pages. names: for code, the definitions around it.
     """

@@ -101,8 +101,9 @@ def has_file_title(passage: Passage) -> bool:
     return passage["title"] in names
 
 
-def contains_all(longer: PassageWords, other: PassageWords) -> bool:
-    """Whether `longer` contains all words of `other`, in order and without a gap, and has the same title and headings.
+def contains_all(longer: PassageWords, shorter: PassageWords) -> bool:
+    """Whether `longer` contains all words of `shorter`, in order and without a gap, and has the same title and
+    headings.
 
     >>> def words(text): return read_words({"id": "", "title": "T", "text": text})
     >>> contains_all(words("The fee is 20 euros, paid in May."), words("the fee is 20 Euros"))
@@ -112,5 +113,5 @@ def contains_all(longer: PassageWords, other: PassageWords) -> bool:
     >>> contains_all(words("The fee is 20 euros."), words("The fee is 30 euros."))
     False
     """
-    same_place = other.title in ("", longer.title) and other.headings in ("", longer.headings)
-    return same_place and other.length >= LEAST_SHARE * longer.length and other.words in longer.words
+    same_place = shorter.title in ("", longer.title) and shorter.headings in ("", longer.headings)
+    return same_place and shorter.length >= LEAST_SHARE * longer.length and shorter.words in longer.words

@@ -18,7 +18,7 @@ LARGEST_RULES = 1_000_000  # bytes of a .gitignore
 
 @dataclass(frozen=True)
 class Choice:
-    """Which files below a folder are read. Patterns are those of .gitignore, from the folder that was given.
+    """Which files below a folder are read. The patterns are those of .gitignore, relative to the given folder.
 
     include: only files that match one of these; all if empty. exclude: no files that match one of these. gitignore:
     skip files that git ignores. follow: also follow links that lead out of the folder.
@@ -70,8 +70,8 @@ def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Cho
     given = list(roots)
     for root in given:
         walk = FolderWalk(root, given, without, choice or Choice(), found_files)
-        for path in walk.files() if root.is_dir() else [root]:
-            if reason := reason_not_regular(path):
+        for path in walk.list_files() if root.is_dir() else [root]:
+            if reason := explain_irregular_path(path):
                 found_files.skipped.append((str(path), reason))
             else:
                 files.setdefault(resolve_path(path))
@@ -79,7 +79,7 @@ def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Cho
     return found_files
 
 
-def reason_not_regular(path: Path) -> str:
+def explain_irregular_path(path: Path) -> str:
     """Why a path is not a regular file, such as "a broken link"; empty if it is one."""
     try:
         check_regular(path.stat().st_mode, path)
@@ -100,27 +100,27 @@ class FolderWalk:
         self.include = parse_patterns(choice.include, "--include")
         self.exclude = parse_patterns(choice.exclude, "--exclude")
         self.rules: dict[Path, GitIgnoreSpec | None] = {}
-        self.above = self.folders_above() if choice.gitignore else []
-        self.seen: set[Path] = set()
+        self.git_folders = self.find_folders_above() if choice.gitignore else []
+        self.visited_folders: set[Path] = set()
 
-    def files(self) -> list[Path]:
+    def list_files(self) -> list[Path]:
         """The files below the folder, sorted; folders that cannot be read are skipped with their reason."""
         listed: list[Path] = []
         waiting = [self.root]
         while waiting:
             folder = waiting.pop()
             real = folder.resolve()
-            if real in self.seen or real == self.without:
+            if real in self.visited_folders or real == self.without:
                 continue
-            self.seen.add(real)
-            for path, is_folder in self.entries(folder):
+            self.visited_folders.add(real)
+            for path, is_folder in self.list_entries(folder):
                 if is_folder:
                     waiting.append(path)
                 else:
                     listed.append(path)
         return sorted(listed)
 
-    def entries(self, folder: Path) -> Iterator[tuple[Path, bool]]:
+    def list_entries(self, folder: Path) -> Iterator[tuple[Path, bool]]:
         """(path, whether it is a folder) of each chosen entry of a folder."""
         try:
             with os.scandir(folder) as scanned:
@@ -145,7 +145,7 @@ class FolderWalk:
         if not self.choice.follow and not any(target == root or root in target.parents for root in self.roots):
             self.found_files.skipped.append((str(path), f"a link out of the folder, to {target}; --follow reads it"))
             return False
-        if is_folder and target not in self.seen:
+        if is_folder and target not in self.visited_folders:
             self.found_files.notes.append((str(path), f"a link to {target}, which is followed"))
         return True
 
@@ -159,7 +159,7 @@ class FolderWalk:
             return False
         return is_folder or not self.choice.include or bool(self.include.match_file(below))
 
-    def folders_above(self) -> list[Path]:
+    def find_folders_above(self) -> list[Path]:
         """The folders between the root and its git repository; empty if git ignores the root itself."""
         above: list[Path] = []
         for folder in [self.root, *self.root.parents]:
@@ -172,7 +172,7 @@ class FolderWalk:
 
     def is_ignored(self, path: Path, is_folder: bool) -> bool:
         inner = [folder for folder in path.parents if folder == self.root or self.root in folder.parents]
-        return self.is_ignored_by([*inner, *self.above], path, is_folder)
+        return self.is_ignored_by([*inner, *self.git_folders], path, is_folder)
 
     def is_ignored_by(self, folders: Iterable[Path], path: Path, is_folder: bool) -> bool:
         """Whether the .gitignore files of these folders ignore a path. The first file with a matching rule decides, the

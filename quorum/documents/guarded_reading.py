@@ -22,7 +22,7 @@ from quorum.documents.readers import find_reader
 
 TIME_LIMIT = 60.0  # seconds of processor time for one file
 MORE_FOR_A_MEGABYTE = 5.0  # seconds, because large files take long without being hostile
-LONGEST_WAIT = 900.0  # seconds, and ten times the limit, that we wait for a process without a timer of its own
+LONGEST_WAIT = 900.0  # seconds, plus ten times the limit, for a process without a timer of its own
 SIMPLE_READERS = ("plain_text", "source_code", "delimited", "json_file")  # readers of our own whose time is linear
 FilePassages = tuple[list[Passage], list[tuple[str, str]]]  # the passages of a file, and (path, note for the user)
 WORKER_COMMAND = "from quorum.documents.read_worker import main; main()"
@@ -40,11 +40,11 @@ class GuardedReader:
     def read(self, path: Path, words: int) -> FilePassages:
         """(passages, notes for the user) of a document.
 
-        Raises `Unreadable`, also for a file that takes more than the limit of processor time (and 5 s for a megabyte)
-        or crashes its reader.
+        Raises `Unreadable`, also for a file that crashes its reader or takes more processor time than the limit plus
+        5 s per megabyte.
         """
         with self.lock:
-            seconds = self.time_limit + MORE_FOR_A_MEGABYTE * get_megabytes(path)
+            seconds = self.time_limit + MORE_FOR_A_MEGABYTE * measure_megabytes(path)
             process = self.get_process()
             try:
                 assert process.stdin is not None
@@ -121,7 +121,7 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def get_megabytes(path: Path) -> float:
+def measure_megabytes(path: Path) -> float:
     try:
         return path.stat().st_size / 1e6
     except OSError:
@@ -131,7 +131,7 @@ def get_megabytes(path: Path) -> float:
 def is_guarded(path: Path) -> bool:
     """Whether a file is read in the other process: by a reader of our own that is not simple.
 
-    Readers that packages add are called in this process, because only here they are known.
+    Readers that packages add run in this process, because only this process knows them.
     """
     reader = find_reader(path.suffix.lower()) if path.suffix else None
     return (

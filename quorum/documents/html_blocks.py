@@ -57,7 +57,7 @@ def read_html(text: str, page: int | None = None) -> Page:
         for meta in root.iterfind(f'.//meta[@name="{name}"]'):
             read_page.metadata[name] = join_lines(meta.get("content") or "")
     read_page.blocks = [
-        replace(block, text=remove_unstorable(block.text), page=page) for block in BlockWalk().blocks(root)
+        replace(block, text=remove_unstorable(block.text), page=page) for block in BlockWalk().list_blocks(root)
     ]
     return read_page
 
@@ -95,7 +95,7 @@ class BlockWalk:
         self.inline: list[str] = []
         self.lists: list[int | None] = []  # the number of the next item; None: a bullet
 
-    def blocks(self, root: Any) -> list[Block]:
+    def list_blocks(self, root: Any) -> list[Block]:
         from lxml import etree
 
         walk = etree.iterwalk(root, events=("start", "end"))
@@ -121,11 +121,11 @@ class BlockWalk:
             return True
         if tag == "pre":
             self.flush()
-            self.add(Block(get_inner_text(element, keep=True).strip("\n").rstrip(), "code"))
+            self.add(Block(get_inner_text(element, keeps_white_space=True).strip("\n").rstrip(), "code"))
             return True
         if tag == "table" and not is_layout(element):
             self.flush()
-            self.table(element)
+            self.add_table(element)
             return True
         if tag in ("sup", "img", "br"):
             self.inline.append(format_inline(element))
@@ -135,7 +135,7 @@ class BlockWalk:
         if tag in BLOCK_TAGS and tag != "dd":
             self.flush()
         if tag == "li":
-            self.inline.append(self.mark())
+            self.inline.append(self.make_mark())
         self.inline.append(element.text or "")
         return False
 
@@ -147,7 +147,7 @@ class BlockWalk:
             if element.tag in ("ol", "ul", "menu") and self.lists:
                 self.lists.pop()
 
-    def mark(self) -> str:
+    def make_mark(self) -> str:
         """The mark of a list item: a bullet or its number."""
         if not self.lists or self.lists[-1] is None:
             return "- "
@@ -165,7 +165,7 @@ class BlockWalk:
         if block.text.strip():
             self.collected.append(block)
 
-    def table(self, element: Any) -> None:
+    def add_table(self, element: Any) -> None:
         for caption in element.iterchildren("caption"):
             self.add(Block(join_lines(get_inner_text(caption))))
         for row in format_rows(read_grid(element), has_head=has_head(element)):
@@ -189,15 +189,15 @@ def format_inline(element: Any) -> str:
     return text.translate(SUPERSCRIPTS) if EXPONENT.fullmatch(text) else text
 
 
-def get_inner_text(element: Any, *, keep: bool = False) -> str:
-    """The text inside an element; tables become one line. keep: leave white space unchanged."""
+def get_inner_text(element: Any, *, keeps_white_space: bool = False) -> str:
+    """The text inside an element; tables become one line. White space is reduced, unless kept."""
     from lxml import etree
 
     parts: list[str] = []
     walk = etree.iterwalk(element, events=("start", "end"))
     for event, inner in walk:
         if event == "end":
-            parts.append("\n" if inner.tag in BLOCK_TAGS and not keep else "")
+            parts.append("\n" if inner.tag in BLOCK_TAGS and not keeps_white_space else "")
             parts.append(inner.tail or "" if inner is not element else "")
             continue
         if inner is not element and (is_hidden(inner) or inner.tag in ("table", "sup", "img", "br")):
@@ -206,7 +206,7 @@ def get_inner_text(element: Any, *, keep: bool = False) -> str:
             )
             walk.skip_subtree()
             continue
-        parts.append("\n" if inner.tag in BLOCK_TAGS and not keep else "")
+        parts.append("\n" if inner.tag in BLOCK_TAGS and not keeps_white_space else "")
         parts.append(inner.text or "")
     return "".join(parts)
 

@@ -67,9 +67,7 @@ def count_lines(path: Path) -> int:
 
 
 def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
-    """(line number from 1, the passage or the reason why the line is skipped). Raises `Unreadable` if the file is
-    cut.
-    """
+    """(line number from 1, the passage or the reason to skip the line). Raises `Unreadable` if the file is cut off."""
     number = 0
     try:
         modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")

@@ -1,7 +1,7 @@
-"""The process that reads documents for `quorum.documents.guarded_reading`: one file at a time, with a limit of time.
+"""The process that reads documents for `quorum.documents.guarded_reading`: one file at a time, with a time limit.
 
-Requests come from standard input, replies go to what was standard output, both pickled. The process ends when its input
-does, and the system ends it when a file takes too long.
+Requests come from standard input, replies go to the original standard output, both pickled. The process ends with its
+input, and the system ends it if a file takes too long.
 """
 
 import os
@@ -34,14 +34,14 @@ class Reply(NamedTuple):
 
 
 def main() -> None:
-    """Answer requests until there are none."""
+    """Answer requests until the input ends."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a parser prints is no reply
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a parser prints must not mix with the replies
     answer_requests(sys.stdin.buffer, replies)
 
 
 def answer_requests(requests: BinaryIO, replies: BinaryIO) -> None:
-    """Read a request, write its reply, and so on."""
+    """Reply to each request in turn."""
     while True:
         try:
             request: Request = pickle.load(requests)

@@ -1,4 +1,4 @@
-"""Splitting text into passages that end at sentence ends. Pure functions."""
+"""Splits text into passages that end at sentence ends. Pure functions."""
 
 import re
 from math import ceil

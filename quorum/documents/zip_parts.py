@@ -40,7 +40,7 @@ def open_archive(data: bytes, kind: str, *, entities: bool = False) -> Iterator[
 
 
 def check_archive_size(archive: zipfile.ZipFile) -> None:
-    """Refuse archives that would fill the memory. The declared sizes are reliable: `zipfile` never unpacks more."""
+    """Refuse archives that would fill the memory. `zipfile` never unpacks more than the declared sizes."""
     parts = archive.infolist()
     if len(parts) > MOST_PARTS:
         raise Unreadable(f"a zip archive of {len(parts):,} parts; at most {MOST_PARTS:,} are read")

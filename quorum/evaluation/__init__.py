@@ -1,9 +1,9 @@
 """Asks questions by several methods, scores, compares and reports the answers. Each step is a module:
 
-    Options  run/options.py         what was asked for, read once
+    Options  run/options.py         the user's options, read once
       -> columns   run/columns.py       Column: a method with its settings, model, retriever and prices
-      -> plan      run/plan.py          Plan: columns and questions checked, what is left out, the folder, an estimate
-      -> run       run/run_plan.py      Rows: asked round by round (run/rounds.py), written as they come
+      -> plan      run/plan.py          Plan: checked columns and questions, the folder, an estimate
+      -> run       run/run_plan.py      Rows: the answers, round by round (run/rounds.py)
       -> score     run/score.py         Scores: one table of columns and questions
       -> decide    compare/decide.py    Decision: figures, comparisons, the recommendation
       -> report    report/write.py      html, md and csv

@@ -16,7 +16,7 @@ def get_node_name(name: object, parent: UUID | None, metadata: Mapping[str, Any]
 
 
 def read_message(response: LLMResult) -> Any:
-    """The message of a reply; None where a model gives plain text."""
+    """The message of a reply; None if the model returns plain text."""
     return getattr(response.generations[0][0], "message", None)
 
 

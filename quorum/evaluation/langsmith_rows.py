@@ -55,14 +55,14 @@ def make_dated_id(when: datetime, *what: str) -> UUID:
     return UUID(int=value & ~version & ~variant | 7 << 76 | 2 << 62)
 
 
-def run_id(place: Place, row: Row) -> UUID:
+def make_run_id(place: Place, row: Row) -> UUID:
     """The id of a run. A failed answer and its later replacement are two runs."""
     return make_dated_id(place.started, str(place.experiment), row["id"], "failed" if row["error"] else "answered")
 
 
 def make_runs(place: Place, row: Row) -> Iterator[dict[str, Any]]:
     """The run of an answer and a child run for its model calls, from which LangSmith counts and prices tokens."""
-    id_, started = run_id(place, row), place.started.astimezone(UTC)
+    id_, started = make_run_id(place, row), place.started.astimezone(UTC)
     ended = started + timedelta(seconds=row["seconds"])
     order = f"{started:%Y%m%dT%H%M%S%fZ}{id_}"
     common = {"trace_id": id_, "project_name": place.project, "start_time": started, "end_time": ended}
@@ -121,7 +121,7 @@ def describe_model(model: str) -> dict[str, str]:
 
 def make_feedback(place: Place, row: Row) -> Iterator[dict[str, Any]]:
     """The measures of an answer, each as a score of its run."""
-    id_ = run_id(place, row)
+    id_ = make_run_id(place, row)
     for key in list_metrics():
         score: Any = row.get(key)
         if score is not None:

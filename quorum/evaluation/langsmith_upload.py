@@ -1,4 +1,4 @@
-"""The results of an evaluation as a LangSmith dataset with an experiment for each method (`--langsmith NAME`).
+"""Uploads the results of an evaluation as a LangSmith dataset with an experiment for each method (`--langsmith NAME`).
 
 The upload sends recorded results and asks nothing again. The dataset is found by its name, examples by their ids, an
 experiment by dataset, method and configuration: a repeated upload sends only what is missing.
@@ -33,16 +33,16 @@ from quorum.models.tracing import TraceClient, clean_value, hides_passages
 
 ROWS_PER_REQUEST = 100  # rows, or examples that are looked up
 LONGEST_MESSAGE = 200  # characters of LangSmith's error message
-URL_QUERY = re.compile(r"\?[^\s'\"]+")  # of an address: ids without end
+URL_QUERY = re.compile(r"\?[^\s'\"]+")  # of an address: it holds ids that say nothing
 PLAIN_TYPES = (str, int, float)
 T = TypeVar("T")
-FAILURES = (LangSmithError, RequestException, ValidationError)
+UPLOAD_ERRORS = (LangSmithError, RequestException, ValidationError)
 
 
 @dataclass(frozen=True)
 class UploadSummary:
-    """What LangSmith now holds. url: of the dataset, if LangSmith reports it; experiments: their names; runs: how many
-    were sent this time.
+    """The result of an upload. url: of the dataset, if LangSmith reports it; experiments: their names; runs: how many
+    runs this upload sent.
     """
 
     url: str | None
@@ -62,7 +62,7 @@ def check_access(name: str) -> None:
     try:
         with connect_langsmith() as client:
             client.has_dataset(dataset_name=name)
-    except FAILURES as error:
+    except UPLOAD_ERRORS as error:
         raise SetupError(
             f"LangSmith cannot be used ({describe_error(error)}); check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT, "
             f"or leave "
@@ -75,7 +75,7 @@ def upload(folder: Path, name: str, progress: Progress = ignore_progress) -> Upl
     try:
         with connect_langsmith() as client, LineIndex(folder / "results.jsonl") as lines:
             return send(client, read_config(folder / "config.json"), lines, name, progress)
-    except FAILURES as error:
+    except UPLOAD_ERRORS as error:
         raise SetupError(
             f"The results are in {folder}, but LangSmith did not take them ({describe_error(error)}); the same "
             f"command again "
@@ -117,10 +117,10 @@ def describe_error(error: Exception) -> str:
 
 
 def send(client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: Progress) -> UploadSummary:
-    """The dataset, its examples, then one experiment after the other."""
+    """Send the dataset, its examples, then one experiment after the other."""
     dataset = find_dataset(client, name, config)
     add_examples(client, dataset.id, lines)
-    titles, sent, total = [], 0, len(lines.places)
+    titles, sent_count, total = [], 0, len(lines.places)
     for method in config["methods"]:
         rows = [id_ for method_of_row, id_ in lines.places if method_of_row == method]
         title = f"{name}: {method} {compute_short_hash(config)}"
@@ -132,14 +132,14 @@ def send(client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str,
             place = Place(dataset.id, experiment.id, title, method, str(about.get("model")), experiment.start_time)
             for chunk in split_into_chunks(rows):
                 send_rows(client, place, [get_row(lines, method, id_) for id_ in chunk])
-                sent += len(chunk)
-                progress("upload", sent, total)
+                sent_count += len(chunk)
+                progress("upload", sent_count, total)
             client.update_project(experiment.id, metadata=about | {"results": digest})
-    return UploadSummary(dataset.url, titles, sent)
+    return UploadSummary(dataset.url, titles, sent_count)
 
 
 def find_dataset(client: langsmith.Client, name: str, config: Mapping[str, Any]) -> Dataset:
-    """The dataset of that name, made where there is none."""
+    """The dataset of that name, created if it is missing."""
     try:
         dataset: Dataset = client.read_dataset(dataset_name=name)
     except LangSmithNotFoundError:
@@ -152,7 +152,7 @@ def find_dataset(client: langsmith.Client, name: str, config: Mapping[str, Any])
 
 
 def add_examples(client: langsmith.Client, dataset: UUID, lines: LineIndex) -> None:
-    """The questions that the dataset has not yet."""
+    """Add the questions that the dataset does not have yet."""
     method_of_id = {id_: method for method, id_ in lines.places}
     for chunk in split_into_chunks(method_of_id.items()):
         rows = {make_example_id(dataset, row): row for row in (get_row(lines, method, id_) for id_, method in chunk)}
@@ -165,7 +165,7 @@ def add_examples(client: langsmith.Client, dataset: UUID, lines: LineIndex) -> N
 def find_experiment(
     client: langsmith.Client, title: str, dataset: UUID, about: dict[str, Any], rows: int
 ) -> TracerSession:
-    """The experiment of that name, made where there is none."""
+    """The experiment of that name, created if it is missing."""
     try:
         project: TracerSession = client.read_project(project_name=title)
     except LangSmithNotFoundError:
@@ -207,7 +207,7 @@ def get_row(lines: LineIndex, method: str, id_: str) -> Row:
 
 
 def send_rows(client: Sender, place: Place, rows: Sequence[Row]) -> None:
-    """Runs with their feedback; waits until LangSmith has them."""
+    """Send runs with their feedback, and wait until LangSmith has them."""
     for row in rows:
         for run in make_runs(place, row):
             client.create_run(**run)

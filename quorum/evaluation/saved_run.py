@@ -1,4 +1,4 @@
-"""Reads runs that were saved as JSON. The files may come from strangers, and every fault is a ValueError."""
+"""Reads runs that were saved as JSON. The files may come from strangers; every fault is a ValueError."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -78,7 +78,7 @@ def read_number(value: Any) -> float | None:
 
 
 def read_result(value: Any) -> ShownResult | None:
-    """A result as a graph returns it, with its answer; null is none. A ValueError for anything else."""
+    """A result as a graph returns it, with its answer; None for null. A ValueError for anything else."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not isinstance(value.get("answer"), str) or value.get("unknown") is None:

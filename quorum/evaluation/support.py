@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Support(TypedDict):
-    """The statement of a passage that holds the answer, or, where the answer is not sure, the closest one.
+    """The statement of a passage that holds the answer, or, if the answer is not sure, the closest one.
 
     passage: its id; start, end: characters of its text; sentence: these characters; span: the characters of the text
     that answer, or null. certainty: the probability (0..1) that the statement answers, by the embedded reader's
@@ -79,7 +79,12 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
         return find_evidence_statement(result)
     if not result["unknown"] and is_unquotable(result["answer"]):
         return None  # no statement contains such an answer, for example yes
-    from quorum.models.embedded.statements import SURE_FROM, find_certainty, rank_statements, repeats_question
+    from quorum.models.embedded.statements import (
+        LOWEST_SURE_CERTAINTY,
+        find_certainty,
+        rank_statements,
+        repeats_question,
+    )
 
     ranked = await rank_statements(question, passages)
     if not ranked:
@@ -93,7 +98,7 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
     if HOW_QUESTION.match(question) and is_command(passage["text"][best.start : best.end]):
         span = (best.start, best.end)
     return make_support(
-        passage, (best.start, best.end), span, certainty, answer_span is not None and certainty >= SURE_FROM
+        passage, (best.start, best.end), span, certainty, answer_span is not None and certainty >= LOWEST_SURE_CERTAINTY
     )
 
 

@@ -1,4 +1,4 @@
-"""Collects by LangChain callbacks what a run did: nodes, prompts, replies, tokens, time. Writes it as JSON, too."""
+"""Collects the steps of a run by LangChain callbacks: nodes, prompts, replies, tokens, time. Converts them to JSON."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -167,11 +167,11 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
 
 
 def step_to_json(step: Step) -> dict[str, Any]:
-    """A step as JSON, without empty fields and without its start time, which means nothing in another process."""
+    """A step as JSON, without empty fields, and without its start time, which has no meaning in another process."""
     fields = {name: value for name, value in asdict(step).items() if value not in (None, "", []) and name != "started"}
     return fields | ({"steps": [step_to_json(inner) for inner in step.steps]} if step.steps else {})
 
 
 def read_step(saved: dict[str, Any]) -> Step:
-    """The step that `step_to_json` wrote down."""
+    """The step from its JSON."""
     return Step(**saved | {"steps": [read_step(inner) for inner in saved.get("steps", [])]})

@@ -1,5 +1,5 @@
-"""Watches one answer through LangChain callbacks: the nodes of its graph, the model's replies, and the time that it
-would have taken alone.
+"""Watches one answer through LangChain callbacks: the nodes of its graph, the model's replies, and the time that the
+method would take alone.
 """
 
 import time
@@ -22,7 +22,7 @@ SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS
 
 
 class Step(TypedDict):
-    """A node that ran. within: the number of the node whose subgraph it belongs to; round: LangGraph's superstep."""
+    """A node that ran. within: the number of the node that encloses it, if any; round: LangGraph's superstep."""
 
     node: str
     within: int | None
@@ -46,7 +46,7 @@ class Call(TypedDict):
 
 
 class Watch(AsyncCallbackHandler):
-    """Sees one run of one graph."""
+    """Records one run of one graph."""
 
     run_inline = True  # in the task of the run, which is faster than one of its own
 
@@ -54,12 +54,12 @@ class Watch(AsyncCallbackHandler):
         self.steps: list[Step] = []
         self.calls: list[Call] = []
         self.nodes: dict[UUID, int | None] = {}  # run -> the node that it belongs to
-        self.started: dict[UUID, float] = {}
-        self.calling: dict[UUID, Call] = {}
+        self.start_times: dict[UUID, float] = {}
+        self.open_calls: dict[UUID, Call] = {}
         self.spans: list[tuple[int | None, float, float, float]] = []  # of calls: node, start, end, the model's seconds
-        self.searching: dict[UUID, tuple[int | None, str, float]] = {}  # run -> node, query, start
+        self.open_searches: dict[UUID, tuple[int | None, str, float]] = {}  # run -> node, query, start
         self.search_seconds: dict[str, float] = {}
-        self.begun = time.perf_counter()
+        self.started_at = time.perf_counter()
 
     async def on_chain_start(
         self,
@@ -77,15 +77,15 @@ class Watch(AsyncCallbackHandler):
             self.nodes[run_id] = above
             return
         self.nodes[run_id] = len(self.steps)
-        self.started[run_id] = time.perf_counter()
+        self.start_times[run_id] = time.perf_counter()
         self.steps.append(
             Step(node=name, within=above, round=int((metadata or {}).get("langgraph_step", 0)), seconds=0.0)
         )
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         number = self.nodes.get(run_id)
-        if number is not None and run_id in self.started:
-            self.steps[number]["seconds"] = round(time.perf_counter() - self.started.pop(run_id), SHOWN_DIGITS)
+        if number is not None and run_id in self.start_times:
+            self.steps[number]["seconds"] = round(time.perf_counter() - self.start_times.pop(run_id), SHOWN_DIGITS)
 
     async def on_chat_model_start(
         self,
@@ -97,17 +97,17 @@ class Watch(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         step = self.nodes.get(parent_run_id) if parent_run_id else None
-        self.started[run_id] = time.perf_counter()
+        self.start_times[run_id] = time.perf_counter()
         name = str(kwargs.get("name") or "call")
-        self.calling[run_id] = Call(
+        self.open_calls[run_id] = Call(
             step=step, name=name, reply="", input_tokens=0, output_tokens=0, seconds=0.0, stored=False
         )
-        self.calls.append(self.calling[run_id])
+        self.calls.append(self.open_calls[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        if run_id not in self.calling:
+        if run_id not in self.open_calls:
             return
-        call, begun, now = self.calling.pop(run_id), self.started.pop(run_id), time.perf_counter()
+        call, begun, now = self.open_calls.pop(run_id), self.start_times.pop(run_id), time.perf_counter()
         usage = read_usage(response)
         took = float(getattr(read_message(response), "response_metadata", {}).get("seconds", now - begun))
         call["reply"], call["stored"] = response.generations[0][0].text, is_stored(response)
@@ -116,25 +116,25 @@ class Watch(AsyncCallbackHandler):
         self.spans.append((call["step"], begun, now, took))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        failed = self.calling.pop(run_id, None)
-        self.calls = [call for call in self.calls if call is not failed]  # it is tried again, or the answer failed
+        failed = self.open_calls.pop(run_id, None)
+        self.calls = [call for call in self.calls if call is not failed]  # the call is repeated, or the answer fails
 
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         step = self.nodes.get(parent_run_id) if parent_run_id else None
-        self.searching[run_id] = (step, query, time.perf_counter())
+        self.open_searches[run_id] = (step, query, time.perf_counter())
 
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
-        step, query, begun = self.searching.pop(run_id, (None, "", 0.0))
+        step, query, begun = self.open_searches.pop(run_id, (None, "", 0.0))
         if step is not None and query in self.search_seconds:
             self.spans.append((step, begun, time.perf_counter(), self.search_seconds[query]))
 
-    def seconds_alone(self) -> float:
-        """Seconds from the question to the answer as if no other method had asked the same before: a stored reply and a
-        remembered search count with the time that they took first.
+    def compute_seconds_alone(self) -> float:
+        """Seconds from the question to the answer, as if no other method ran: a stored reply and a cached search count
+        with their original time.
         """
-        return max(time.perf_counter() - self.begun, find_longest_path(self.steps, self.spans, None))
+        return max(time.perf_counter() - self.started_at, find_longest_path(self.steps, self.spans, None))
 
 
 def find_longest_path(

@@ -1,4 +1,4 @@
-"""Everything that runs a model: chat models and embeddings by spec. Only `quorum.models.call` calls a chat model."""
+"""Runs models: chat models and embeddings by spec. Only `quorum.models.call` calls a chat model."""
 
 from quorum.models.chat import chat_model, identity
 from quorum.models.embeddings import embedding_name, embeddings

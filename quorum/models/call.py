@@ -1,4 +1,4 @@
-"""Every call of a chat model goes through here: it is named, limited, retried, counted and journaled."""
+"""Calls chat models: names, limits, retries, counts and journals every call."""
 
 import asyncio
 from collections.abc import Mapping
@@ -32,11 +32,11 @@ __all__ = ["Reply", "call", "remove_thinking"]
 class Reply:
     """One reply.
 
-    text: stripped, without reasoning; raw: as the server sent it. usage, seconds: the cost of the original call, also
-    for a reply from the journal, so that a method's figures do not depend on what ran before. stored: the reply cost
-    nothing now: it came from the journal, from an identical call in flight, or from the first of identical samples. The
-    real cost is the sum over the replies that are not stored. finish: why the model stopped, in the server's words.
-    reasoning: what the server sent beside the answer. is_greedy: False if the model refused temperature 0.
+    text: stripped, without reasoning; raw: as the server sent it. usage, seconds: the cost of the original call, even
+    if the reply comes from the journal, so that a method's figures do not depend on earlier runs. stored: the reply
+    caused no call: it came from the journal, from an identical call in flight, or from the first of identical samples.
+    The actual cost is the sum over the replies that are not stored. finish: why the model stopped, in the server's
+    words. reasoning: what the server sent beside the answer. is_greedy: False if the model refused temperature 0.
     """
 
     text: str
@@ -63,7 +63,7 @@ class Source:
     inputs: dict[str, Any] | None
     sample: int = 0
 
-    def key(self, request: Request) -> str | None:
+    def make_key(self, request: Request) -> str | None:
         """The reply's key in the journal."""
         if self.identity is None:
             return None
@@ -104,10 +104,10 @@ async def call(
         prompt, text, context, version, detail, inputs, temperature, model, schema, config, clock
     )
     if n == 1:
-        return [await get_reply(request, source, 0)]
+        return [await fetch_reply(request, source, 0)]
     if not is_greedy(model_asked, context.temperature if temperature is None else temperature):
         return await ask_samples(request, source, range(n))
-    first = await get_reply(request, source, 0)
+    first = await fetch_reply(request, source, 0)
     if first.is_greedy:
         return [first, *(replace(first, stored=True) for _ in range(n - 1))]
     return [first, *await ask_samples(request, source, range(1, n))]  # the model refused temperature 0
@@ -126,7 +126,7 @@ async def make_request(
     config: RunnableConfig | None,
     clock: Clock,
 ) -> tuple[Request, Source, str | BaseChatModel]:
-    """What `call` sends, where its replies come from, and the model that it asks; the arguments are those of `call`."""
+    """(request, source of its replies, model) of a call; the arguments are those of `call`."""
     chosen_model = context.model if model is None else model
     client = await chat_model_async(chosen_model, context)
     wants_inputs = bool(getattr(client, "wants_inputs", False))
@@ -153,18 +153,20 @@ async def make_request(
 
 async def ask_samples(request: Request, source: Source, numbers: range) -> list[Reply]:
     """Get independent replies. Errors are raised once all calls have ended, so the journal has those that succeeded."""
-    results = await asyncio.gather(*(get_reply(request, source, number) for number in numbers), return_exceptions=True)
+    results = await asyncio.gather(
+        *(fetch_reply(request, source, number) for number in numbers), return_exceptions=True
+    )
     errors = [result for result in results if isinstance(result, BaseException)]
     if errors:
         raise next((error for error in errors if isinstance(error, SetupError)), errors[0])
     return [result for result in results if isinstance(result, Reply)]
 
 
-async def get_reply(request: Request, source: Source, sample: int) -> Reply:
+async def fetch_reply(request: Request, source: Source, sample: int) -> Reply:
     """Sample number `sample`: from the journal, from an identical call in flight, or from the model."""
     source = replace(source, sample=sample)
     memory = CASCADE_MEMORY.get()
-    same_call = source.key(request) or (request.label, str(request.message.content), sample)
+    same_call = source.make_key(request) or (request.label, str(request.message.content), sample)
     earlier: Record | None = None if memory is None else memory.find_earlier_reply(same_call)
     if earlier is not None:
         return await reuse_reply(request, earlier)
@@ -172,7 +174,7 @@ async def get_reply(request: Request, source: Source, sample: int) -> Reply:
     if source.inputs is not None:
         extra = {"prompt": source.prompt, "inputs": source.inputs, "sample": sample}
         request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": extra}))
-    record, stored = await get_record(request, source)
+    record, stored = await fetch_record(request, source)
     if memory is not None:
         memory.store_reply(same_call, record)
     if stored:
@@ -180,9 +182,9 @@ async def get_reply(request: Request, source: Source, sample: int) -> Reply:
     return make_reply(record, stored)
 
 
-async def get_record(request: Request, source: Source) -> tuple[Record, bool]:
-    """The record of a reply, and whether it cost nothing now: it was journaled, or another caller asks the same."""
-    key = source.key(request)
+async def fetch_record(request: Request, source: Source) -> tuple[Record, bool]:
+    """The record of a reply, and whether it caused no call: it was journaled, or shared with an identical call."""
+    key = source.make_key(request)
 
     async def fetch() -> tuple[Record, bool]:
         journal = None if key is None else await find_journal(request.context)
@@ -218,18 +220,18 @@ async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]
     plain = replace(request, schema=None)
     stored = False
     if SCHEMA_PARAMETER in get_refusals(request):
-        record, stored = await get_record(plain, source)
+        record, stored = await fetch_record(plain, source)
     else:
         try:
             record, _ = await ask_model(request, source)
             if not is_schema_ignored(record):
                 return record, False
             record_refusal(request, SCHEMA_PARAMETER, "ignores a JSON schema; asking it plainly")
-            journal, key = await find_journal(request.context), source.key(plain)
+            journal, key = await find_journal(request.context), source.make_key(plain)
             if journal is not None and key is not None:
                 await journal.put(key, record)
         except SchemaRefused:
-            record, stored = await get_record(plain, source)
+            record, stored = await fetch_record(plain, source)
             record_refusal(request, SCHEMA_PARAMETER, "takes no JSON schema; asking it plainly")
     return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA_PARAMETER)))), stored
 
@@ -253,8 +255,8 @@ async def trace_stored_reply(request: Request, record: Record) -> None:
     await Replay(record=record).ainvoke([request.message], shown)
 
 
-def merge_config(config: RunnableConfig | None, ours: RunnableConfig) -> RunnableConfig:
-    return ours if config is None else merge_configs(config, ours)
+def merge_config(config: RunnableConfig | None, own_config: RunnableConfig) -> RunnableConfig:
+    return own_config if config is None else merge_configs(config, own_config)
 
 
 def make_reply(record: Record, stored: bool) -> Reply:

@@ -1,4 +1,4 @@
-"""Chat models by spec, made once per event loop, and the identity of each model."""
+"""Creates chat models by spec, once per event loop, and computes the identity of each."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> Bas
     read, context = read_spec(spec), context or Context()
     try:
         state = get_loop_cache()
-    except RuntimeError:  # no event loop: a client that nobody shares
+    except RuntimeError:  # no event loop: the client is not shared
         return make_chat(read, context, None)
     return state.get_or_make(make_client_key(read, context), lambda: make_chat(read, context, state))
 

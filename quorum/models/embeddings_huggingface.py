@@ -59,7 +59,7 @@ class SentenceEncoder:
 
 
 def configure_encoder(place: str, options: Options) -> Any:
-    """The model with the options applied. Options that are None keep what the model's files say."""
+    """The model with the options applied. Options that are None keep the values in the model's files."""
     from quorum.core.errors import SetupError
 
     given = {"query": options.query, "document": options.passage}

@@ -13,9 +13,9 @@ from typing import Any, Literal
 from quorum.core.redaction import redact
 
 Kind = Literal[
-    "again",  # may succeed when tried again: timeouts, 408/409/429/5xx, dropped connections, replies cut in transit
+    "again",  # may succeed on another try: timeouts, 408/409/429/5xx, dropped connections, replies cut in transit
     "unreachable",  # no server answers at that address
-    "denied",  # 401, 403, nothing left to spend, a certificate that is not trusted: the same for every call
+    "denied",  # 401, 403, no credit, an untrusted certificate: every call fails in the same way
     "too_long",  # the prompt does not fit the window
     "refused",  # any other 4xx
     "other",  # not a failure of the call: a bug, or an exception of the caller

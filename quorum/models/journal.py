@@ -1,9 +1,9 @@
-"""The journal keeps every model reply in SQLite, so that no reply is paid for twice.
+"""Keeps every model reply in SQLite, the journal, so that no reply is paid for twice.
 
-It runs on a thread of its own, so the event loop never blocks. A reply is on disk before its caller sees it, so a
-killed process loses nothing. Jobs that arrive while the thread is busy form a batch: writes in one transaction, then
-look-ups. A file that is not a journal is never deleted: a `SetupError` names it. `quorum.models.journal_database` reads
-and writes the file.
+The journal runs on a thread of its own, so the event loop never blocks. A reply is on disk before its caller sees it,
+so a killed process loses nothing. Jobs that arrive while the thread is busy form a batch: writes in one transaction,
+then look-ups. A file that is not a journal is never deleted: a `SetupError` names it. `quorum.models.journal_database`
+reads and writes the file.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str).encode()).hexdigest()
 
 
-def journal_path(context: Context) -> str | None:
+def find_journal_path(context: Context) -> str | None:
     """The journal's file: beside a local store, else in .quorum/. None if the journal is off."""
     if context.journal == "off":
         return None
@@ -126,7 +126,7 @@ class Journal:
             failure = self.explain_disk_error(error)
             return [(job, None, failure) for job in jobs]
         except Exception as error:  # noqa: BLE001  a bug: the callers get it, or they would wait for ever
-            if len(jobs) > 1:  # one of them cannot be stored: store the others one by one
+            if len(jobs) > 1:  # one of the records cannot be stored: store the others one by one
                 return [outcome for job in jobs for outcome in self.run_jobs([job])]
             return [(job, None, error) for job in jobs]
 
@@ -155,16 +155,16 @@ def set_outcomes(outcomes: list[Outcome]) -> None:
             job.outcome.set_exception(error)
 
 
-OPEN: dict[str, Journal] = {}
-OPENING = threading.Lock()
+OPEN_JOURNALS: dict[str, Journal] = {}
+OPENING_LOCK = threading.Lock()
 
 
 def open_journal(path: str) -> Journal:
     """The journal of a file: one per process. `path` is absolute and without links (`resolve_path`)."""
-    with OPENING:
-        if path not in OPEN:
-            OPEN[path] = Journal(path)
-        return OPEN[path]
+    with OPENING_LOCK:
+        if path not in OPEN_JOURNALS:
+            OPEN_JOURNALS[path] = Journal(path)
+        return OPEN_JOURNALS[path]
 
 
 def resolve_path(path: str) -> str:
@@ -175,14 +175,14 @@ def resolve_path(path: str) -> str:
 @atexit.register
 def close_journals() -> None:
     """Close all journals. A later call opens them again."""
-    with OPENING:
-        while OPEN:
-            OPEN.popitem()[1].close()
+    with OPENING_LOCK:
+        while OPEN_JOURNALS:
+            OPEN_JOURNALS.popitem()[1].close()
 
 
 async def find_journal(context: Context) -> Replies | None:
     """The journal of a run; None if it is off. Its path is resolved once per event loop."""
-    path = journal_path(context)
+    path = find_journal_path(context)
     if path is None:
         return None
     state = get_loop_cache()

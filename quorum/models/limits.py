@@ -1,4 +1,4 @@
-"""Limits on calls: how many at once per event loop; requests and tokens in any sixty seconds per loop and model."""
+"""Limits calls: concurrent calls per event loop, requests and tokens per minute for each loop and model."""
 
 import asyncio
 from collections import deque

@@ -15,11 +15,11 @@ T = TypeVar("T")
 PATH_START = re.compile(r"[./~\\]|[A-Za-z]:[\\/]")
 
 
-def require_library(what: str, extra: str) -> None:
+def require_library(feature: str, extra: str) -> None:
     """Raise a `SetupError` that names the extra to install if the library is missing."""
     if importlib.util.find_spec("sentence_transformers") is None:
         raise SetupError(
-            f"{what} needs the package sentence-transformers, which is not installed; "
+            f"{feature} needs the package sentence-transformers, which is not installed; "
             f"run: pip install 'quorum-rag[{extra}]' (in a checkout: pip install -e '.[{extra}]')"
         )
 
@@ -79,8 +79,7 @@ def load_sentence_encoder(place: str, prompts: dict[str, str]) -> Any:
 def load_dpr_modules(place: str, config: Any) -> list[Any]:
     """The BERT inside a checkpoint in DPR's own format (Karpukhin et al. 2020), and [CLS] pooling.
 
-    The usual loader takes both of its encoders for question encoders, and drops a passage encoder's weights without an
-    error.
+    The usual loader treats both of its encoders as question encoders, and silently drops a passage encoder's weights.
     """
     from tempfile import TemporaryDirectory
 

@@ -1,4 +1,4 @@
-"""Log-probabilities of a text, by model spec; the measure CXMI needs them."""
+"""Creates scorers by model spec: models that give log-probabilities of a text, which the measure CXMI needs."""
 
 from quorum.algorithms.filco_measures import LogProbabilities
 from quorum.core.context import Context

@@ -16,7 +16,7 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 
 
 class CompletionsScorer:
-    """Scores continuations by a server. It asks for no new tokens; if the server refuses that, for one, which is
+    """Scores continuations by a server. It requests no new tokens or, if the server refuses that, one, which is
     ignored. Base URL and key are those of openai:MODEL.
     """
 
@@ -38,7 +38,7 @@ class CompletionsScorer:
     async def score_part(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Send one request until it succeeds or no further try can."""
         limit = get_loop_cache().get_or_make(("completions", self.spec, self.context.concurrency), self.semaphore)
-        texts, tried = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
+        texts, attempt = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
         while True:
             try:
                 async with limit:
@@ -55,8 +55,8 @@ class CompletionsScorer:
                 if failure.kind == "refused" and "max_tokens" in failure.message and not self.generated:
                     self.generated = 1
                     continue
-                tried += 1
-                wait = self.get_pause(failure, tried, error)
+                attempt += 1
+                wait = self.compute_pause(failure, attempt, error)
             await self.clock.sleep(wait)
 
     def semaphore(self) -> asyncio.Semaphore:
@@ -75,7 +75,7 @@ class CompletionsScorer:
             ("completions client", self.spec, self.access["api_key"], self.context.timeout), make
         )
 
-    def get_pause(self, failure: Failure, tried: int, error: Exception) -> float:
+    def compute_pause(self, failure: Failure, attempt: int, error: Exception) -> float:
         """Seconds before the next try: what the server asks for, else exponential with jitter."""
         message = f"{failure.status}: {failure.message}" if failure.status else failure.message
         where = f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
@@ -84,13 +84,13 @@ class CompletionsScorer:
         if failure.kind in ("refused", "too_long"):
             hint = "; the server must offer /v1/completions with echo and logprobs, as vLLM does"
             raise SetupError(f"{where} refused the call ({message}){hint}.") from error
-        if tried >= self.context.attempts:
+        if attempt >= self.context.attempts:
             if failure.kind == "unreachable":
                 raise SetupError(f"{where} cannot be reached ({message}); start the server or correct the address.")
-            raise CallError(f"{where} failed after {tried} tries: {message}", failure.status) from error
+            raise CallError(f"{where} failed after {attempt} tries: {message}", failure.status) from error
         if failure.retry_after is not None:
             return failure.retry_after
-        return self.clock.draw_jitter() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)
+        return self.clock.draw_jitter() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
 
     def read(self, reply: Any, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The scores in a reply, in the order of the pairs."""

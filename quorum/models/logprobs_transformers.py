@@ -20,7 +20,7 @@ class TransformersScorer:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.lock = threading.Lock()
-        self.loaded: Pretrained | None = None
+        self.pretrained: Pretrained | None = None
 
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (prompt, continuation) the summed log-probabilities of the continuation's tokens, in nats."""
@@ -29,21 +29,21 @@ class TransformersScorer:
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """As `log_probabilities`, but blocking. Batches of texts of similar length run one after the other."""
         with self.lock:
-            if self.loaded is None:
-                self.loaded = load_pretrained(self.folder)
-            codec = self.loaded.codec
+            if self.pretrained is None:
+                self.pretrained = load_pretrained(self.folder)
+            codec = self.pretrained.codec
             encoded = [(codec.prompt(prompt), codec.target(text)[:-1]) for prompt, text in pairs]
             self.check(encoded)
             scores = [0.0] * len(pairs)
             for group in make_batches([len(prompt) + len(target) for prompt, target in encoded]):
-                group_scores = score_batch(self.loaded, [encoded[index] for index in group])
+                group_scores = score_batch(self.pretrained, [encoded[index] for index in group])
                 for index, score in zip(group, group_scores, strict=True):
                     scores[index] = score
         return scores
 
     def check(self, encoded: Sequence[tuple[list[int], list[int]]]) -> None:
-        assert self.loaded is not None
-        seq2seq, config = self.loaded.codec.seq2seq, self.loaded.model.config
+        assert self.pretrained is not None
+        seq2seq, config = self.pretrained.codec.seq2seq, self.pretrained.model.config
         longest = max((len(p) if seq2seq else len(p) + len(t) for p, t in encoded), default=0)
         limit = getattr(config, "max_position_embeddings", None)
         if limit and longest > limit:
@@ -64,17 +64,17 @@ def make_batches(lengths: Sequence[int]) -> list[list[int]]:
     return batches
 
 
-def score_batch(loaded: Pretrained, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+def score_batch(pretrained: Pretrained, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:
     """One pass through the model."""
     import torch
 
-    model, pad = loaded.model, loaded.codec.tokenizer.pad_token_id
+    model, pad = pretrained.model, pretrained.codec.tokenizer.pad_token_id
 
     def pad_rows(rows: Sequence[list[int]], filler: int) -> Any:
         longest = max(map(len, rows))
         return torch.tensor([row + [filler] * (longest - len(row)) for row in rows], device=model.device)
 
-    seq2seq = loaded.codec.seq2seq
+    seq2seq = pretrained.codec.seq2seq
     inputs = [prompt if seq2seq else prompt + target for prompt, target in batch]
     begun = [model.config.decoder_start_token_id] if seq2seq else []
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""Objects that belong to one event loop: clients, limits, calls in flight. They are closed with the loop."""
+"""Keeps objects that belong to one event loop (clients, limits, calls in flight) and closes them with the loop."""
 
 import asyncio
 import weakref
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class LoopCache:
-    """Things made once per event loop, by key."""
+    """Objects that are made once per event loop, by key."""
 
     def __init__(self) -> None:
         self.entries: dict[Any, Any] = {}

@@ -1,4 +1,4 @@
-"""The parameters of a request: decoding parameters and a JSON schema, without those that the model has refused.
+"""Applies the parameters of a request: decoding parameters and a JSON schema, without those that the model refused.
 
 After the first refusal a parameter is left out for the life of the process: per model and base URL for a model given
 by its spec, per event loop for a model object.
@@ -64,7 +64,7 @@ def list_refused_parameters(request: "Request") -> str:
 
 
 def get_model_parameter(model: BaseChatModel, name: str) -> Any:
-    """A model object's own value of a parameter; None where it has none."""
+    """A model object's own value of a parameter; None if it has none."""
     return getattr(model, name, None) if name in type(model).model_fields else None
 
 

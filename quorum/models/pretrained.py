@@ -46,22 +46,22 @@ class ModelCard:
 
 @dataclass(frozen=True)
 class GeneratedReply:
-    """A reply; read, written: tokens of the prompt and of the reply; cut: the length limit ended it."""
+    """A reply with its token counts; is_cut_off: the length limit ended it."""
 
     text: str
-    read: int
-    written: int
-    cut: bool
+    prompt_tokens: int
+    reply_tokens: int
+    is_cut_off: bool
 
 
-def require_transformers(what: str) -> None:
+def require_transformers(feature: str) -> None:
     """Raise a SetupError that says what to install if PyTorch or transformers is missing."""
     try:
         import torch  # noqa: F401
         import transformers  # noqa: F401
     except ImportError as error:
         raise SetupError(
-            f"{what} needs the package {error.name or 'transformers'}, which is not installed; in Quorum's folder "
+            f"{feature} needs the package {error.name or 'transformers'}, which is not installed; in Quorum's folder "
             f"run: {INSTALL_COMMAND}"
         ) from None
 
@@ -147,7 +147,7 @@ class Pretrained:
             else [generation_config.eos_token_id]
         )
         self.ends = sorted({tokenizer.eos_token_id, *given} - {None})
-        # the authors' sampling settings would also change greedy replies
+        # the authors' sampling settings would change greedy replies, too
         model.generation_config = GenerationConfig(
             eos_token_id=self.ends,
             pad_token_id=tokenizer.pad_token_id,

@@ -33,7 +33,7 @@ from quorum.models.token_counts import get_cached_tokens, is_count
 from quorum.models.token_estimate import estimate_tokens
 
 LOG = logging.getLogger("quorum")
-FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 0.5, 30.0, 600.0
+FIRST_WAIT, LONGEST_WAIT, LONGEST_REQUESTED_WAIT = 0.5, 30.0, 600.0
 SCHEMA_WORDS = re.compile(r"response_format|json_schema|json schema|grammar|guided|structured output", re.IGNORECASE)
 UNREACHABLE_SECONDS, UNREACHABLE_WAIT = 300.0, 10.0
 
@@ -72,7 +72,7 @@ async def send(request: Request) -> Record:
 
     Raises SchemaRefused if the server refuses a request with a schema.
     """
-    clock, tried, unreachable_since = request.clock, 0, None
+    clock, attempt, unreachable_since = request.clock, 0, None
     dropped: set[str] = set()
     estimate = estimate_tokens(str(request.message.content))
     while True:
@@ -91,10 +91,10 @@ async def send(request: Request) -> Record:
             if failure.kind == "unreachable":
                 unreachable_since = clock.now() if unreachable_since is None else unreachable_since
                 waited = clock.now() - unreachable_since
-                wait = get_server_wait(request, failure, waited)
+                wait = compute_server_wait(request, failure, waited)
             elif failure.kind == "again":
-                tried, unreachable_since = tried + 1, None
-                wait = get_pause(request, failure, tried, error)
+                attempt, unreachable_since = attempt + 1, None
+                wait = compute_pause(request, failure, attempt, error)
             elif failure.parameter in list_parameters(request) - dropped:
                 dropped.add(failure.parameter)
                 record_refusal(request, failure.parameter)
@@ -165,7 +165,7 @@ def get_secrets(model: BaseChatModel) -> list[str]:
     return [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
 
 
-def get_server_wait(request: Request, failure: Failure, waited: float) -> float:
+def compute_server_wait(request: Request, failure: Failure, waited: float) -> float:
     """Seconds until the next try of an unreachable server. SetupError if it has been unreachable for too long."""
     if waited >= UNREACHABLE_SECONDS:
         raise SetupError(
@@ -180,14 +180,14 @@ def get_server_wait(request: Request, failure: Failure, waited: float) -> float:
     return min(share * UNREACHABLE_WAIT, FIRST_WAIT + waited, UNREACHABLE_SECONDS - waited)
 
 
-def get_pause(request: Request, failure: Failure, tried: int, error: Exception) -> float:
+def compute_pause(request: Request, failure: Failure, attempt: int, error: Exception) -> float:
     """Seconds before the next try: what the server asked for, else exponential with full jitter."""
     retry_after = failure.retry_after
-    if tried >= request.context.attempts or (retry_after is not None and retry_after > LONGEST_ASKED):
-        tries = f"{tried} {'try' if tried == 1 else 'tries'}"
+    if attempt >= request.context.attempts or (retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT):
+        tries = f"{attempt} {'try' if attempt == 1 else 'tries'}"
         later = (
             f" (the server asks for {retry_after:.0f} seconds)"
-            if retry_after is not None and retry_after > LONGEST_ASKED
+            if retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT
             else ""
         )
         raise CallError(
@@ -197,7 +197,7 @@ def get_pause(request: Request, failure: Failure, tried: int, error: Exception) 
     share = request.clock.draw_jitter()
     if retry_after is not None:
         return retry_after * (1 + 0.1 * share)  # jitter
-    return share * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)
+    return share * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
 
 
 def make_final_error(request: Request, failure: Failure) -> QuorumError:

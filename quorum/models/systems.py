@@ -1,6 +1,6 @@
-"""Systems that somebody brings to be measured: a server of OpenAI's protocol, a LangGraph assistant, a Python function.
+"""Asks users' own systems: a server of OpenAI's protocol, a LangGraph assistant, a Python function.
 
-Each takes a question and gives its answer as text, with passages and tokens where it tells them.
+Each takes a question and returns its answer as text, with passages and token counts if it reports them.
 """
 
 import asyncio
@@ -22,16 +22,16 @@ from quorum.models.loops import get_loop_cache
 
 PROMPT = "system"  # the name under which its calls are counted
 NO_TOKENS = Usage(calls=1, input_tokens=0, output_tokens=0, cached_tokens=0)
-SOURCES = "\n\nSources:\n"  # quorum serve appends them to an answer
-REFUSED = (401, 403, 404, 422)  # a wrong key, no such assistant: asking another question cannot help
-EXAMPLE = (
+SOURCES_HEADING = "\n\nSources:\n"  # quorum serve appends them to an answer
+FINAL_STATUSES = (401, 403, 404, 422)  # a wrong key or assistant: every question fails
+SPEC_EXAMPLES = (
     "mine=http://localhost:8000/v1#model, mine=langgraph:http://localhost:2024#agent or mine=python:module:function"
 )
 
 
 @dataclass(frozen=True)
 class SystemReply:
-    """What a system says. passages: those that it read, where it tells them; usage: unknown tokens are 0."""
+    """The reply of a system. passages: those that it read, if it reports them; usage: unknown token counts are 0."""
 
     text: str
     passages: list[Passage] = field(default_factory=list)
@@ -43,7 +43,7 @@ class System(Protocol):
 
     @property
     def priced_as(self) -> str:
-        """The model spec by whose price its tokens count."""
+        """The model spec whose price its tokens have."""
         ...
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
@@ -57,24 +57,28 @@ def read_system(name: str, spec: str) -> System:
     >>> read_system("mine", "http://localhost:8000/v1#llama").priced_as
     'openai:llama'
     """
-    kind, _, rest = spec.partition(":")
-    address, _, part = (spec if kind in ("http", "https") else rest).partition("#")
+    kind, _, target = spec.partition(":")
+    address, _, part = (spec if kind in ("http", "https") else target).partition("#")
     if kind in ("http", "https", "langgraph"):
         try:
             parts = urlsplit(address)
         except ValueError as error:
-            raise SetupError(f"{name}={spec!r} has no valid URL ({error}); write for example {EXAMPLE}.") from None
+            raise SetupError(
+                f"{name}={spec!r} has no valid URL ({error}); write for example {SPEC_EXAMPLES}."
+            ) from None
         if parts.scheme not in ("http", "https") or not parts.hostname or not part:
-            raise SetupError(f"The system {name}={spec!r} names no server and part of it; write for example {EXAMPLE}.")
+            raise SetupError(
+                f"The system {name}={spec!r} names no server and part of it; write for example {SPEC_EXAMPLES}."
+            )
         return ChatServer(name, address.rstrip("/"), part) if kind != "langgraph" else Assistant(name, address, part)
-    module, _, function = rest.partition(":")
+    module, _, function = target.partition(":")
     if kind != "python" or not module or not function:
-        raise SetupError(f"The system {name}={spec!r} cannot be read; write for example {EXAMPLE}.")
+        raise SetupError(f"The system {name}={spec!r} cannot be read; write for example {SPEC_EXAMPLES}.")
     return PythonFunction(name, import_function(name, module, function))
 
 
 def find_key(name: str) -> str | None:
-    """The key of the system NAME: the environment variable NAME_API_KEY. OpenAI's own key is sent to nobody else."""
+    """The key of the system NAME: the environment variable NAME_API_KEY. OpenAI's key is only sent to OpenAI."""
     variable = name_key(name)
     return None if variable == "OPENAI_API_KEY" else os.environ.get(variable) or None
 
@@ -105,7 +109,7 @@ class ChatServer:
         from quorum.models.call import call
 
         [reply] = await call(PROMPT, question, context=context, model=self.make_client(context))
-        return SystemReply(reply.text.partition(SOURCES)[0], usage=reply.usage)
+        return SystemReply(reply.text.partition(SOURCES_HEADING)[0], usage=reply.usage)
 
     def make_client(self, context: Context) -> Any:
         """The client of this event loop, which does not retry by itself."""
@@ -149,7 +153,7 @@ class Assistant:
         except QuorumError:
             raise
         except Exception as error:
-            if getattr(error, "status_code", None) in REFUSED:
+            if getattr(error, "status_code", None) in FINAL_STATUSES:
                 message = " ".join(str(error).split())[:300]
                 raise SetupError(
                     f"The system {self.name!r} refuses every question ({message}); check its URL, the assistant's "
@@ -170,7 +174,7 @@ class PythonFunction:
         return f"openai:{self.name}"
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
-        """What the function returns: a text, or a dictionary with `answer`."""
+        """The returned value: a text, or a dictionary with `answer`."""
         try:
             takes = "passages" in inspect.signature(self.function).parameters
             given: dict[str, Any] = {"passages": passages} if takes else {}
@@ -206,7 +210,7 @@ def describe_failure(name: str, error: Exception) -> CallError:
 
 
 def read_found(name: str, reply: Any) -> SystemReply:
-    """The reply in what a system returned. Raises CallError if it holds no answer."""
+    """The reply in a system's returned value. Raises CallError if it holds no answer."""
     if isinstance(reply, str):
         return SystemReply(remove_thinking(reply))
     state = reply if isinstance(reply, Mapping) else {}
@@ -234,7 +238,7 @@ def read_passage(value: Any, rank: int) -> Passage:
 
 
 def read_usage(value: Any) -> Usage:
-    """The tokens that a system tells, by its own names or summed over Quorum's prompts."""
+    """The token counts that a system reports, under usual names or summed over Quorum's prompts."""
     counts = value if isinstance(value, Mapping) else {}
     parts = [part for part in counts.values() if isinstance(part, Mapping)] or [counts]
 

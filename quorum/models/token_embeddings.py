@@ -33,7 +33,7 @@ class TokenEncoder:
             digest.update(f"\n{file} {state.st_size} {state.st_mtime_ns}".encode())
         return digest.hexdigest()[:12]
 
-    def question(self, text: str) -> NDArray[np.float32]:
+    def encode_question(self, text: str) -> NDArray[np.float32]:
         """(tokens, dimension) of a question, expanded as in the model's training."""
         with self.lock:
             vectors: NDArray[np.float32] = self.model().encode_query(
@@ -41,7 +41,7 @@ class TokenEncoder:
             )[0]
         return vectors
 
-    def passages(self, texts: list[str]) -> list[NDArray[np.float32]]:
+    def encode_passages(self, texts: list[str]) -> list[NDArray[np.float32]]:
         """(tokens, dimension) of each passage, without the tokens that the model leaves out."""
         with self.lock:
             vectors: list[NDArray[np.float32]] = self.model().encode_document(

@@ -1,4 +1,4 @@
-"""Traces of a run: they name its method, model, retriever and prompts, and hide secrets and, on request, passages.
+"""Prepares traces: names method, model, retriever and prompts, and hides secrets and, on request, passages.
 
 LangChain traces to LangSmith by itself when LANGSMITH_TRACING=true. Importing this module replaces LangSmith's default
 client by ours, which removes secrets from every trace. QUORUM_HIDE_PASSAGES=1 also hides all text but questions and
@@ -104,18 +104,18 @@ class TraceClient(langsmith.Client):
 
 def clean_run(about: dict[str, Any]) -> dict[str, Any]:
     """The fields of a run with cleaned texts. If passages are hidden, only the error's type is sent."""
-    hide, sent = hides_passages(), dict(about)
+    hide, cleaned = hides_passages(), dict(about)
     for part in ("inputs", "outputs"):
-        if sent.get(part) is not None:
-            sent[part] = clean_value(sent[part], hide)
+        if cleaned.get(part) is not None:
+            cleaned[part] = clean_value(cleaned[part], hide)
     for part in ("extra", "serialized", "events"):
-        if sent.get(part) is not None:
-            sent[part] = clean_value(sent[part], False)
-    if isinstance(sent.get("error"), str):
-        sent["error"] = re.split(r"\W", sent["error"], maxsplit=1)[0] if hide else redact(sent["error"])
+        if cleaned.get(part) is not None:
+            cleaned[part] = clean_value(cleaned[part], False)
+    if isinstance(cleaned.get("error"), str):
+        cleaned["error"] = re.split(r"\W", cleaned["error"], maxsplit=1)[0] if hide else redact(cleaned["error"])
     if hide:
-        sent["serialized"] = None  # it describes a model with its stored reply
-    return sent
+        cleaned["serialized"] = None  # it describes a model with its stored reply
+    return cleaned
 
 
 def find_enclosing_runs() -> Iterator[tuple[Any, list[Any]]]:

@@ -14,12 +14,13 @@ from pydantic import PrivateAttr
 from quorum.core.errors import SetupError, TooLong
 from quorum.models.pretrained import GeneratedReply, ModelCard, Pretrained, load_pretrained
 
-REPLY_TOKENS = 512  # tokens of a reply, where the folder does not say
+REPLY_TOKENS = 512  # tokens of a reply, if the folder does not state them
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
 
 
 class TransformersModel(BaseChatModel):
-    """Greedy at temperature 0; samples by seed above. It generates one reply at a time, so batches change nothing.
+    """Greedy at temperature 0; samples by seed above. It generates one reply at a time, so replies never depend on a
+    batch.
 
     A filter or generator that Quorum trained accepts only the prompts of its training, in the same wording; any other
     is a SetupError. A prompt longer than in training is TooLong: the caller drops the last passage, as training did.
@@ -35,7 +36,7 @@ class TransformersModel(BaseChatModel):
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
-        self._loaded = load_pretrained(self.folder)  # a thread makes models, so that the disk blocks no event loop
+        self._loaded = load_pretrained(self.folder)  # models are created on a thread, so the disk blocks no event loop
 
     @property
     def is_trained_by_quorum(self) -> bool:
@@ -70,7 +71,7 @@ class TransformersModel(BaseChatModel):
         metadata = (run_manager.metadata if run_manager else None) or {}
         return await asyncio.get_running_loop().run_in_executor(WORKER, self.reply, messages, metadata, kwargs)
 
-    def reply(self, messages: list[BaseMessage], metadata: dict[str, Any], given: dict[str, Any]) -> ChatResult:
+    def reply(self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]) -> ChatResult:
         """Generate the reply. Blocking."""
         text, card = "\n\n".join(message.text for message in messages), self._loaded.card
         if card is not None and metadata.get("prompt"):
@@ -82,35 +83,37 @@ class TransformersModel(BaseChatModel):
         output = self._loaded.generate(
             text,
             card.output if card else REPLY_TOKENS,
-            float(given.get("temperature", self.temperature)),
-            float(given.get("top_p", self.top_p)),
-            int(given.get("seed", self.seed)),
+            float(parameters.get("temperature", self.temperature)),
+            float(parameters.get("top_p", self.top_p)),
+            int(parameters.get("seed", self.seed)),
         )
         return make_result(output)
 
 
 def make_result(generated: GeneratedReply) -> ChatResult:
     usage = UsageMetadata(
-        input_tokens=generated.read, output_tokens=generated.written, total_tokens=generated.read + generated.written
+        input_tokens=generated.prompt_tokens,
+        output_tokens=generated.reply_tokens,
+        total_tokens=generated.prompt_tokens + generated.reply_tokens,
     )
-    finish = {"finish_reason": "length" if generated.cut else "stop"}
+    finish = {"finish_reason": "length" if generated.is_cut_off else "stop"}
     message = AIMessage(generated.text, usage_metadata=usage, response_metadata=finish)
     return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 def check_prompt(folder: str, card: ModelCard, prompt: str, version: str | None) -> None:
     """Raise SetupError unless the model was trained on this prompt, in the same wording."""
-    known = card.prompts.get(prompt)
+    trained_version = card.prompts.get(prompt)
     use = {"filter": f"--set context_filter=transformers:{folder}", "generator": f"--model transformers:{folder}"}
-    if known is None:
+    if trained_version is None:
         how = "filter_mode=" + ("psg" if "filter_passages" in card.prompts else "filco")
         where = how if card.kind == "filter" else "concat, or with filco and a context_filter beside it"
         raise SetupError(
             f"The model 'transformers:{folder}' is a {card.kind} trained on {', '.join(card.prompts)} and cannot be "
             f"asked the prompt {prompt!r}; use it as {use[card.kind]} with {where}."
         )
-    if version and version != known:
+    if version and version != trained_version:
         raise SetupError(
             f"The prompt {prompt!r} has changed since the {card.kind} in {folder} was trained (version {version}, then "
-            f"{known}); set prompts={folder}/prompts to use the old text, or train again."
+            f"{trained_version}); set prompts={folder}/prompts to use the old text, or train again."
         )

@@ -109,19 +109,19 @@ def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] 
     A question at the beginning, or one that repeats ours word by word, is not an invented one.
     """
     answer: re.Match[str] | None = None
-    begun: int | None = None  # where passages or a rule begin; they belong to the question after them
+    question_start: int | None = None  # where passages or a rule begin; they belong to the question after them
     start = len(text) - len(text.lstrip())
     for marker in ANSWER_LABEL.finditer(text):
         if marker["answer"]:
-            answer, begun = marker, None
+            answer, question_start = marker, None
         elif marker["question"] or (marker["inline"] and answer):
             next_question = get_first_line(text[marker.end() : marker.end() + len(question) + 100])
             if marker.start() > start and normalize(next_question) != normalize(question):
-                return text[: marker.start() if begun is None else begun], answer
-            begun = None
-        elif marker["context"] and begun is None and marker.start() > start:
-            begun = marker.start()
-    return (text[:begun] if answer else text), answer
+                return text[: marker.start() if question_start is None else question_start], answer
+            question_start = None
+        elif marker["context"] and question_start is None and marker.start() > start:
+            question_start = marker.start()
+    return (text[:question_start] if answer else text), answer
 
 
 def list_lines(text: str) -> Iterator[str]:

@@ -51,14 +51,14 @@ def drop_repetitions(items: Iterable[str]) -> list[str]:
 class Style:
     """A way to mark items. labels: in order. pattern: a regular expression with LABEL in place of a label.
 
-    places: where markers may stand (see `compile_marker`). alone: whether a single marker makes a list; a marker that
-    is not `bracketed` must then begin a line.
+    places: where markers may stand (see `compile_marker`). may_stand_alone: whether a single marker makes a list; a
+    marker that is not `bracketed` must then begin a line.
     """
 
     labels: tuple[str, ...]
     pattern: str
     bracketed: bool = False
-    alone: bool = True
+    may_stand_alone: bool = True
     places: int = 3
 
 
@@ -78,7 +78,7 @@ LABEL_STYLES = (
     ),
     *(Style(letters, PARENTHESIS_LABEL) for letters in (LOWER_LETTERS, UPPER_LETTERS)),
     Style(LOWER_LETTERS, DOT_LABEL),
-    Style(UPPER_LETTERS, DOT_LABEL, alone=False),  # "A. A. Milne" is a name
+    Style(UPPER_LETTERS, DOT_LABEL, may_stand_alone=False),  # "A. A. Milne" is a name
     *(Style(letters, COLON_LABEL) for letters in (UPPER_LETTERS, LOWER_LETTERS)),
     Style(NUMBERS, BRACKETS, bracketed=True),
     *(Style(NUMBERS, pattern) for pattern in (PARENTHESIS_LABEL, DOT_LABEL, COLON_LABEL)),
@@ -110,7 +110,7 @@ def split_at_markers(text: str) -> list[str]:
             items = split_between(text, style, places)
             if len(items) > 1:
                 return items
-            if len(items) == 1 and not single and style.alone and (style.bracketed or places == 1):
+            if len(items) == 1 and not single and style.may_stand_alone and (style.bracketed or places == 1):
                 single = items
     return single or [item for item in BULLET.split(text)[1:] if item.strip()]
 

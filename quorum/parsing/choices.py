@@ -49,11 +49,13 @@ def parse_choice(reply: str, candidates: Sequence[str], question: str = "") -> P
     if is_unknown(short_answer.value):
         return short_answer
     several = names_several(short_answer.value)
-    chosen = None if several else find_named(short_answer.value, candidates)
+    chosen = None if several else find_leading_choice(short_answer.value, candidates)
     if chosen is None and not several and not DOUBT_WORD.search(short_answer.value):
         lead = LEADING_PHRASE.match(short_answer.value)
         text = clean_answer(short_answer.value[lead.end() :]) if lead else ""
-        chosen = (find_named(text, candidates) if text else None) or find_last_named(short_answer.value, candidates)
+        chosen = (find_leading_choice(text, candidates) if text else None) or find_concluding_choice(
+            short_answer.value, candidates
+        )
     if chosen is not None:
         return Parsed(chosen)
     letter = LEADING_LETTER.match(short_answer.value)
@@ -75,11 +77,11 @@ def names_several(text: str) -> bool:
     return len(set(LISTED_LETTER.findall(text[: reason.start() if reason else len(text)]))) > 1
 
 
-def find_named(text: str, candidates: Sequence[str]) -> str | None:
+def find_leading_choice(text: str, candidates: Sequence[str]) -> str | None:
     """The candidate that a text begins with: its words, its letter, or the letter with words or a reason."""
     letter = LEADING_LETTER.match(text)
-    rest = clean_answer(text[letter.end() :]) if letter else ""
-    for words in (text, rest):  # an answer may look lettered: "A. A. Milne"
+    text_after = clean_answer(text[letter.end() :]) if letter else ""
+    for words in (text, text_after):  # an answer may look lettered: "A. A. Milne"
         key = vote_key(words)
         named = next((candidate for candidate in candidates if key and vote_key(candidate) == key), None)
         if named is not None:
@@ -88,18 +90,18 @@ def find_named(text: str, candidates: Sequence[str]) -> str | None:
     if letter is None or rank >= len(candidates):
         return None
     after = text[letter.end(letter.lastindex or 0) :].lstrip(")]*_`\"'")
-    if not rest or begins_with(rest, candidates[rank]):
+    if not text_after or is_candidate_with_explanation(text_after, candidates[rank]):
         return candidates[rank]
     if SECOND_LETTER.match(after) or REJECTION.match(after):
         return None
     stopped = letter[1] is not None or CLOSING_MARK.match(after) is not None
-    sure = (stopped and contains_answer(rest, [candidates[rank]])) or (
+    sure = (stopped and contains_answer(text_after, [candidates[rank]])) or (
         REASON_WORDS.match(after) is not None and (letter[1] is not None or text[letter.start(2)].isupper())
     )
     return candidates[rank] if sure else None
 
 
-def begins_with(text: str, candidate: str) -> bool:
+def is_candidate_with_explanation(text: str, candidate: str) -> bool:
     """Whether a text is the candidate, in quotes, with an explanation after it or without one."""
     words, wanted = normalize(text).split(), normalize(candidate).split()
     return bool(wanted) and words[: len(wanted)] == wanted
@@ -115,7 +117,7 @@ LAST_CHOICE = re.compile(
 BRACKETED_LETTER = re.compile(r"\(([A-Za-z])\)")
 
 
-def find_last_named(text: str, candidates: Sequence[str]) -> str | None:
+def find_concluding_choice(text: str, candidates: Sequence[str]) -> str | None:
     """The candidate whose letter concludes a sentence; None if several letters do, or several stand in brackets."""
     marks = list(LAST_CHOICE.finditer(text))
     letters = {str(mark["said"] or mark["closing"]).lower() for mark in marks}

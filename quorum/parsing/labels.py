@@ -103,10 +103,10 @@ def find_leading_label(text: str) -> str | None:
     return None
 
 
-def is_end_of_label(rest: str) -> bool:
+def is_end_of_label(text_after: str) -> bool:
     """Whether a label is followed by nothing, a full stop or a reason, not by another word of the same sentence."""
-    return not re.match(r"[ \t]*\w", rest) or bool(
-        re.match(r"[ \t]*(?:because|since|as|by|based|according|to)\b", rest)
+    return not re.match(r"[ \t]*\w", text_after) or bool(
+        re.match(r"[ \t]*(?:because|since|as|by|based|according|to)\b", text_after)
     )
 
 

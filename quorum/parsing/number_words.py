@@ -23,7 +23,7 @@ POINTING_ORDINAL = re.compile(
 )
 
 
-def write_digits(text: str, count: int) -> str:
+def replace_number_words(text: str, count: int) -> str:
     """Lower-case text with "passage two", "the second", "the first three" and "the last" (of `count`) as digits.
 
     Other number words stay, unless the whole text consists of number words.

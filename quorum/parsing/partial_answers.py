@@ -1,7 +1,7 @@
-"""The answer in a reply that is still being written.
+"""Reads the answer in a reply that is still being written.
 
-A short answer is known when its reply ends, not before: a long reply is cut, and "The tower" may go on as "is not named
-in the passages". A paragraph or a turn of a dialogue is shown as it is written, from its first sentence on.
+A short answer is only known when its reply ends: a wordy reply is cut later, and "The tower" may go on as "is not
+named in the passages". A paragraph or a turn of a dialogue is shown while it is written, from its first sentence on.
 """
 
 import re
@@ -10,7 +10,7 @@ from quorum.core.text import is_unknown
 from quorum.parsing.read_reply import CONTRACTS
 
 WRITTEN_OUT = ("_long", "_dialogue")  # prompts whose answer is a text, not a few words
-FIRST_WORDS = 12  # which are held back, unless a sentence ends before: they may refuse to answer
+FIRST_WORDS = 12  # held back until a sentence ends, because they may be a refusal
 SENTENCE_END = re.compile(r"[.!?。！？]\s")
 
 
@@ -20,7 +20,7 @@ def is_written_out(prompt: str) -> bool:
 
 
 def read_partial_answer(prompt: str, text: str, question: str) -> str:
-    """The answer as far as it is sure to stand; empty while nothing is.
+    """The part of the answer that will not change any more; empty at first.
 
     >>> reply = "The tower was finished in 1931, after a strike of its builders. It st"
     >>> read_partial_answer("answer_long", reply, "When was the tower finished?")
@@ -34,4 +34,4 @@ def read_partial_answer(prompt: str, text: str, question: str) -> str:
         or (len(answer.split()) <= FIRST_WORDS and not SENTENCE_END.search(answer))
     ):
         return ""
-    return answer.rpartition(" ")[0]  # its last word may go on
+    return answer.rpartition(" ")[0]  # the last word may be incomplete

@@ -7,7 +7,7 @@ from typing import Any
 
 from quorum.core.json_text import parse_json
 from quorum.parsing.answers import Parsed
-from quorum.parsing.number_words import COUNT, PASSAGE_NOUN, write_digits
+from quorum.parsing.number_words import COUNT, PASSAGE_NOUN, replace_number_words
 from quorum.parsing.wrapping import unwrap
 
 LONGEST_READ_REPLY = 6000  # characters that are read, from the end, because a long reply gives its numbers there
@@ -152,7 +152,9 @@ def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
 
 @dataclass
 class NamedPassages:
-    """What the clauses have named so far. last: the passages that the next verdict refers to if it gives no number."""
+    """The passages that the clauses have named so far. last: the passages that the next verdict refers to if it gives
+    no number.
+    """
 
     keep: set[int] = field(default_factory=set)
     drop: set[int] = field(default_factory=set)
@@ -167,18 +169,18 @@ def read_ids_in_prose(text: str, count: int) -> set[int] | None:
     text = ENUMERATOR.sub(r"[\1] " if LABELLED_NUMBERS.search(text) is None else "", text)
     text = LEADING_NUMBERS.sub("passages ", text) if LABELLED_NUMBERS.search(text) else text
     pattern = LABELLED_NUMBERS if LABELLED_NUMBERS.search(text) else BARE_NUMBER
-    named = NamedPassages()
+    named_passages = NamedPassages()
     clauses = CLAUSE_BREAK[pattern].split(text)
     denied = FIRST_NONE.match(clauses[0]) and not EXCEPTION_WORDS.search(clauses[0])
     for clause in clauses:
         if not (denied and mentions_only(clause)):
-            record_clause(clause, named, pattern, count)
-    rest = set(range(1, count + 1)) - named.drop
-    if named.keep:
-        return named.keep
-    if named.everything or (named.drop and not named.nothing):
-        return rest
-    return set() if named.nothing else None
+            record_clause(clause, named_passages, pattern, count)
+    remaining = set(range(1, count + 1)) - named_passages.drop
+    if named_passages.keep:
+        return named_passages.keep
+    if named_passages.everything or (named_passages.drop and not named_passages.nothing):
+        return remaining
+    return set() if named_passages.nothing else None
 
 
 def mentions_only(clause: str) -> bool:
@@ -193,7 +195,7 @@ def normalize_result(text: str, count: int) -> str:
     text = re.sub(r"\bnot (?:all|irrelevant|unrelated)\b", "relevant", text)
     text = re.sub(r"\bnone\b\W{0,3}\(", "none; ", text)
     text = BRACKETED_TEXT.sub(lambda match: match[0].replace(";", ","), text)
-    return BUT_EXCEPTION.sub(r"\1except", write_digits(text, count))
+    return BUT_EXCEPTION.sub(r"\1except", replace_number_words(text, count))
 
 
 def find_result_part(text: str) -> str:
@@ -214,28 +216,30 @@ def find_result_part(text: str) -> str:
     return EXPLANATION_LABEL.split(result)[0]
 
 
-def record_clause(clause: str, named: NamedPassages, pattern: re.Pattern[str], count: int) -> None:
+def record_clause(clause: str, named_passages: NamedPassages, pattern: re.Pattern[str], count: int) -> None:
     """Add the passages that a clause keeps or drops. If two clauses disagree about a passage, the later one counts."""
     base, *exceptions = EXCEPTION_WORDS.split(clause, maxsplit=1)
     if exceptions and (NONE_WORDS.search(base) or ALL_WORDS.search(base)):
         excepted = find_ids(exceptions[0], pattern, count)
-        named.nothing = bool(NONE_WORDS.search(base))
-        named.everything = not named.nothing
-        (named.keep if named.nothing else named.drop).update(excepted)
+        named_passages.nothing = bool(NONE_WORDS.search(base))
+        named_passages.everything = not named_passages.nothing
+        (named_passages.keep if named_passages.nothing else named_passages.drop).update(excepted)
         return
     ids, negative = find_ids(clause, pattern, count), bool(NEGATIVE_PATTERN.search(clause) or NONE_WORDS.search(clause))
     if not ids and SAME_SUBJECT.match(clause) and VERDICT_WORD.search(clause):
-        ids = set(named.last)
-    if REST_WORDS.search(clause) and not ids and (named.keep or named.drop):  # "the others" than what?
-        ids = set(range(1, count + 1)) - named.keep - named.drop
+        ids = set(named_passages.last)
+    if (
+        REST_WORDS.search(clause) and not ids and (named_passages.keep or named_passages.drop)
+    ):  # "the others" than what?
+        ids = set(range(1, count + 1)) - named_passages.keep - named_passages.drop
     if ids:
-        named.last = ids
-        (named.drop if negative else named.keep).update(ids)
-        (named.keep if negative else named.drop).difference_update(ids)
+        named_passages.last = ids
+        (named_passages.drop if negative else named_passages.keep).update(ids)
+        (named_passages.keep if negative else named_passages.drop).difference_update(ids)
     elif NONE_WORDS.search(clause) or (ALL_WORDS.search(clause) and negative):
-        named.nothing = True
+        named_passages.nothing = True
     elif ALL_WORDS.search(clause):
-        named.everything = True
+        named_passages.everything = True
 
 
 def find_ids(clause: str, pattern: re.Pattern[str], count: int) -> set[int]:

@@ -151,7 +151,7 @@ def find_conclusion(text: str) -> set[int]:
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
     if value and (preferences := read_object_preferences(value)):
         return preferences
-    text = RESTATED_CHOICES.sub(" ", write_signs(text))
+    text = RESTATED_CHOICES.sub(" ", mark_passages(text))
     for label in list(CONCLUSION_LABEL.finditer(text))[
         :-9:-1
     ]:  # the last few: a model in a loop writes labels without end
@@ -160,7 +160,7 @@ def find_conclusion(text: str) -> set[int]:
     return find_preferences(text)
 
 
-def write_signs(text: str) -> str:
+def mark_passages(text: str) -> str:
     """The text with ① and ② for the passages, however it names them."""
     text = PAIR_OF_PASSAGES.sub(r" ① \1 ② ", text)
     return PASSAGE_MENTION.sub(lambda match: f" {PASSAGE_SIGNS[((match.lastindex or 1) - 1) % 2]} ", text)
@@ -293,5 +293,5 @@ def read_object_preferences(value: dict[str, Any]) -> set[int]:
     preferences: set[int] = set()
     for key, content in value.items():
         if len(value) == 1 or VERDICT_KEYS & set(re.findall(r"[a-z]+", key)):
-            preferences |= find_preferences(write_signs(str(content)))
+            preferences |= find_preferences(mark_passages(str(content)))
     return preferences

@@ -35,7 +35,7 @@ def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
     """
     if count < 2:
         return Parsed(list(range(count)))
-    text = ORDINAL.sub(write_number, unwrap(reply).replace("&gt;", ">").translate(MARKDOWN_MARKS))
+    text = ORDINAL.sub(rewrite_ordinal, unwrap(reply).replace("&gt;", ">").translate(MARKDOWN_MARKS))
     named = find_numbers(find_final_part(text))
     known = list(dict.fromkeys(number - 1 for number in named if 0 < number <= count))
     rest = [place for place in range(count) if place not in set(known)]
@@ -45,7 +45,7 @@ def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
 MARKDOWN_MARKS = str.maketrans("", "", "*`_")
 
 
-def write_number(match: re.Match[str]) -> str:
+def rewrite_ordinal(match: re.Match[str]) -> str:
     """Write "the second passage" as "the passage 2 passage"."""
     return f"passage {ORDINAL_WORDS.index(match[1].lower()) + 1} "
 

@@ -155,7 +155,7 @@ def read_reply(
     """Read a model's raw reply to one of Quorum's prompts, as the methods read it.
 
     prompt: the prompt's name, such as "answer"; `quorum prompts` lists them. question: the question that was asked; it
-    helps to detect where the model invents a next question. candidates: the texts among which the reply chooses; for
+    helps to detect a next question that the model invents. candidates: the texts among which the reply chooses; for
     "answer_choices" the choices, for "filter_sentences" the passages. count: how many passages were shown, or how many
     candidates were asked for. Extras that a prompt's replies do not need are ignored. A `<think>` part is removed
     first.

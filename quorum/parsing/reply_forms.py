@@ -59,30 +59,30 @@ def make_choice_form(name: str, choices: Sequence[str], write: Callable[[str], s
 def make_number_form(name: str, write: Callable[[list[int]], str | None]) -> ReplyForm:
     """A reply that is a list of passages' numbers."""
 
-    def write_if_numbers(value: Any) -> str | None:
+    def format_if_numbers(value: Any) -> str | None:
         sound = isinstance(value, list) and all(type(item) is int for item in value)
         return write(value) if sound else None
 
-    return ReplyForm(name, {"type": "array", "items": {"type": "integer"}}, write_if_numbers)
+    return ReplyForm(name, {"type": "array", "items": {"type": "integer"}}, format_if_numbers)
 
 
-def write_numbers(numbers: list[int]) -> str:
+def format_numbers(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers)) or "None"
 
 
-def write_ranking(numbers: list[int]) -> str | None:
+def format_ranking(numbers: list[int]) -> str | None:
     return " > ".join(f"[{number}]" for number in numbers) or None
 
 
 YES_NO = make_choice_form("answer", ("Yes", "No", "Unknown"))
 LABEL_FORM = make_choice_form("label", LABELS)
-NUMBER_FORM = make_number_form("passages", write_numbers)
+NUMBER_FORM = make_number_form("passages", format_numbers)
 REPLY_FORMS = {
     **dict.fromkeys(("answer_label", "answer_candidates_label"), LABEL_FORM),
     **dict.fromkeys(("answer_yes_no", "answer_candidates_yes_no", "extract_answer_yes_no"), YES_NO),
     **dict.fromkeys(("direct_yes_no", "direct_from_memory_yes_no"), YES_NO),
     **dict.fromkeys(("choose", "choose_yes_no", "filter_passages"), NUMBER_FORM),
-    "rank_passages": make_number_form("ranking", write_ranking),
+    "rank_passages": make_number_form("ranking", format_ranking),
     "validity": make_choice_form("verdict", ("True", "False")),
     "ranking": make_choice_form("choice", ("Passage 1", "Passage 2")),
     "preference": make_choice_form("choice", ("Summary 1", "Summary 2", "Tie")),

@@ -1,4 +1,4 @@
-"""What a reply says that rewrites a follow-up question."""
+"""Reads a reply that rewrites a follow-up question."""
 
 import re
 
@@ -17,13 +17,14 @@ QUESTION_LABEL = re.compile(
 
 
 def is_answer(text: str, question: str) -> bool:
-    """Whether a reply answers the question, or refuses to, where it should have rewritten it."""
+    """Whether a reply answers the question or refuses to, instead of rewriting it."""
     is_statement = question.rstrip().endswith(QUESTION_MARKS) and not any(mark in text for mark in QUESTION_MARKS)
     return is_statement or is_unknown(text) or text.casefold() == "none"
 
 
 def parse_stand_alone_question(reply: str, question: str = "") -> Parsed[str]:
-    """The question on the first line of a reply, without label and quotes. Default (malformed): the question itself.
+    """The question on the first line of a reply, without label and quotes. If there is none,
+    the reply is malformed, and the value is the question itself.
 
     >>> parse_stand_alone_question('Rewritten question: "How tall is the Eiffel Tower?"', "How tall is it?").value
     'How tall is the Eiffel Tower?'

@@ -56,7 +56,7 @@ def is_nothing(condition: str) -> bool:
 
 
 def split_parts(text: str) -> tuple[str, str]:
-    """(statement, hidden words), empty where the reply has none."""
+    """(statement, hidden words), empty if the reply has none."""
     if value := read_object(text[text.find("{") : text.rfind("}") + 1]):
         hidden = next((value[key] for key in ("hidden", "hidden words", "condition", "masked") if key in value), "")
         return format_value(value.get("statement")), clean_answer(format_value(hidden))

@@ -75,10 +75,10 @@ def parse_step(reply: str) -> Parsed[Action]:
     if place is None:
         return Parsed(Action(thought), malformed=True)
     if place["label"]:
-        return make_finish(thought, text[place.end() :], sound=False)
+        return make_finish(thought, text[place.end() :], is_well_formed=False)
     content, closed = read_argument(text, place.end())
     if (place["verb1"] or place["verb2"] or place["verb3"]).lower() == "finish":
-        return make_finish(thought, content, sound=closed)
+        return make_finish(thought, content, is_well_formed=closed)
     query = clean_query(content)
     return Parsed(Action(thought, query=query or None), malformed=not (query and closed))
 
@@ -149,9 +149,9 @@ def clean_query(text: str) -> str:
     )
 
 
-def make_finish(thought: str, content: str, *, sound: bool) -> Parsed[Action]:
+def make_finish(thought: str, content: str, *, is_well_formed: bool) -> Parsed[Action]:
     answer = clean_answer(NAMED_ARGUMENT.sub("", get_first_line(content)))
-    return Parsed(Action(thought, answer=answer or UNKNOWN), malformed=not (sound and answer))
+    return Parsed(Action(thought, answer=answer or UNKNOWN), malformed=not (is_well_formed and answer))
 
 
 LEADING_LABELS = re.compile(
@@ -181,7 +181,7 @@ def read_json_action(reply: str) -> Parsed[Action] | None:
     if query := clean_query(search):
         return Parsed(Action(thought, query=query))
     answer = argument if verb.lower() == "finish" else get_text(value, "finish", "answer")
-    return make_finish(thought, answer, sound=True) if answer else Parsed(Action(thought), malformed=True)
+    return make_finish(thought, answer, is_well_formed=True) if answer else Parsed(Action(thought), malformed=True)
 
 
 def get_text(value: dict[str, Any], *names: str) -> str:

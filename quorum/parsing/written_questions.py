@@ -51,7 +51,7 @@ def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
     rest = parts[first + 1 :]
     end = next((place for place, (kind, _) in enumerate(rest) if kind == "question"), len(rest))
     answers = [answer for kind, content in rest[:end] if kind != "question" for answer in content.split("|")]
-    return make_question(questions[0], answers, sound=len(questions) == 1 and count_asking_lines(text) < 2)
+    return make_question(questions[0], answers, is_well_formed=len(questions) == 1 and count_asking_lines(text) < 2)
 
 
 def split_parts(text: str) -> list[tuple[str, str]]:
@@ -104,10 +104,12 @@ def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
         return Parsed(None, malformed="question" not in value)
     answer_fields = [value.get(name) for name in ("answer", "answers", "also")]
     listed = [answer for content in answer_fields for answer in (content if isinstance(content, list) else [content])]
-    return make_question(question, [format_value(answer) for answer in listed if answer is not None], sound=True)
+    return make_question(
+        question, [format_value(answer) for answer in listed if answer is not None], is_well_formed=True
+    )
 
 
-def make_question(question: str, answers: list[str], *, sound: bool) -> Parsed[WrittenQuestion | None]:
+def make_question(question: str, answers: list[str], *, is_well_formed: bool) -> Parsed[WrittenQuestion | None]:
     """The question with each known answer once; None if it is empty or too long."""
     if not normalize(question) or len(question) > LONGEST_QUESTION:
         return Parsed(None, malformed=True)
@@ -115,7 +117,7 @@ def make_question(question: str, answers: list[str], *, sound: bool) -> Parsed[W
     for answer in map(clean_answer, answers):
         if normalize(answer) and not is_nothing(answer):
             known.setdefault(normalize(answer), answer)
-    return Parsed(WrittenQuestion(question, list(known.values())[:MOST_ANSWERS]), malformed=not sound)
+    return Parsed(WrittenQuestion(question, list(known.values())[:MOST_ANSWERS]), malformed=not is_well_formed)
 
 
 def is_nothing(answer: str) -> bool:

@@ -1,1 +1,1 @@
-"""Quorum over HTTP, in the tools that people use: OpenAI's chat protocol. Begin with `app`."""
+"""Serves Quorum over HTTP by OpenAI's chat protocol, and to agents by MCP. Begin with `app`."""

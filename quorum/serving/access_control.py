@@ -31,8 +31,8 @@ KEY_HEADER = {"www-authenticate": "Bearer"}
 
 
 class AccessControl:
-    """Access control of an application. tokens: each is a key; without any, only clients on this machine may enter, but
-    no website's pages.
+    """Access control of an application. tokens: the valid keys; without any, only clients on this machine have
+    access, but not the pages of websites.
     """
 
     def __init__(self, app: App, tokens: Sequence[str]) -> None:
@@ -93,7 +93,7 @@ class AccessControl:
 
 
 def check_length(headers: Headers) -> None:
-    """Raise `Refusal` (413) for a body that says that it is too large."""
+    """Raise `Refusal` (413) for a body whose stated length is too large."""
     length = headers.get("content-length", "0")
     if length.isdecimal() and int(length) > LARGEST_BODY:
         raise make_too_large()
@@ -104,7 +104,7 @@ def make_too_large() -> Refusal:
 
 
 def bound_body(receive: Receive) -> Receive:
-    """A body that does not say how long it is ends as if the client had left, after the part that is too much."""
+    """Bound a body without a stated length: beyond the limit it ends as if the client had left."""
     taken = 0
 
     async def receive_bounded() -> Message:

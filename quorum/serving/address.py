@@ -1,4 +1,4 @@
-"""Where a server listens, and who may reach it there."""
+"""Checks the address at which a server listens, and opens it."""
 
 import socket
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from quorum.core.errors import SetupError
 
 LARGEST_PORT = 65_535
-SHORTEST_TOKEN = 16  # characters: it cannot be guessed by trying
+SHORTEST_TOKEN = 16  # characters; too many possibilities to guess
 
 
 def is_loopback(host: str) -> bool:

@@ -18,10 +18,17 @@ from quorum.serving.chat_request import read_body, read_chat
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.openapi import describe_api
 from quorum.serving.permissions import ServedModel
-from quorum.serving.replies import Reply, make_head, write_chunk, write_completion, write_event, write_remaining_events
+from quorum.serving.replies import (
+    Reply,
+    format_chunk,
+    format_event,
+    format_remaining_events,
+    make_completion,
+    make_head,
+)
 from quorum.serving.service import Job, Service, end_task
 
-SECONDS_BETWEEN_SIGNS = 10  # how often a stream without news sends a sign of life: proxies close silent streams
+SECONDS_BETWEEN_SIGNS = 10  # a silent stream sends a sign of life so often, because proxies close silent streams
 CLIENT_LEFT = 499  # the status that nginx logs when a client has left
 STREAM_HEADERS = {"x-accel-buffering": "no"}
 Handler = Callable[[Request], Awaitable[Response]]
@@ -84,19 +91,19 @@ def respond_to_refusals(handler: Handler) -> Handler:
 
 async def refuse_request(request: Request, error: Exception) -> Response:
     """The response to an unknown path or HTTP method."""
-    assert isinstance(error, HTTPException)  # what it is registered for
+    assert isinstance(error, HTTPException)  # it is registered for this type
     message = f"{request.method} {request.url.path[:100]} is not served; see /openapi.json."
     return Refusal(error.status_code, message, "not_found", headers=error.headers or {}).respond()
 
 
 async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job) -> Response:
-    """The whole completion. A client that leaves ends the work."""
-    gone = asyncio.ensure_future(request.receive())  # after the body, the only message is the disconnect
+    """The whole completion. If the client leaves, the work ends."""
+    gone = asyncio.ensure_future(request.receive())  # after the body, the only message is that the client has left
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             return Response(status_code=CLIENT_LEFT)
-        return JSONResponse(write_completion(job.served.id, task.result()))
+        return JSONResponse(make_completion(job.served.id, task.result()))
     except Refusal:
         raise
     except Exception as error:  # noqa: BLE001  every failure is reported in OpenAI's format
@@ -107,7 +114,7 @@ async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job
 
 
 class News:
-    """What a run has to tell its stream: pieces of the answer and votes. answer: the pieces so far."""
+    """A queue from a run to its stream: pieces of the answer and votes. answer: the pieces so far."""
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[tuple[dict[str, Any], dict[str, Any]] | None] = asyncio.Queue()
@@ -129,7 +136,7 @@ class News:
         self.queue.put_nowait(None)
 
     async def read(self) -> AsyncIterator[tuple[dict[str, Any] | None, dict[str, Any]]]:
-        """The deltas with Quorum's own fields, until the run is over; None where there was none for some seconds."""
+        """The deltas with Quorum's own fields, until the run ends; None if there was none for some seconds."""
         while True:
             try:
                 async with asyncio.timeout(SECONDS_BETWEEN_SIGNS):
@@ -143,21 +150,21 @@ class News:
 
 
 async def stream(task: "asyncio.Task[Reply]", news: News, job: Job, request_id: str) -> AsyncIterator[str]:
-    """The completion as events, then [DONE]. An error is an event, too; a client that leaves ends the work."""
+    """The completion as events, then [DONE]. An error is an event, too. If the client leaves, the work ends."""
     head = make_head(job.served.id, "chat.completion.chunk")
     has_usage = job.chat.has_usage
     try:
-        yield write_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if has_usage else {}))
+        yield format_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if has_usage else {}))
         null: dict[str, Any] = {"usage": None} if has_usage else {}
         task.add_done_callback(lambda _: news.end())
         async for delta, own in news.read():
-            yield ": still at work\n\n" if delta is None else write_chunk(head, delta, **own, **null)
-        for event in write_remaining_events(head, task.result(), news.answer, has_usage=has_usage):
+            yield ": still at work\n\n" if delta is None else format_chunk(head, delta, **own, **null)
+        for event in format_remaining_events(head, task.result(), news.answer, has_usage=has_usage):
             yield event
     except Refusal as refusal:
-        yield write_event(refusal.body)
+        yield format_event(refusal.body)
     except Exception as error:  # noqa: BLE001  every failure is reported in OpenAI's format
-        yield write_event(explain_failure(error, job.context, request_id).body)
+        yield format_event(explain_failure(error, job.context, request_id).body)
     finally:
         await end_task(task)
 

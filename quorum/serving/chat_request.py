@@ -1,4 +1,4 @@
-"""The body of POST /v1/chat/completions, read and checked. OpenAI's fields without a meaning here are ignored."""
+"""Reads and checks the body of POST /v1/chat/completions. OpenAI's fields without a meaning here are ignored."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ QUORUM_FLAGS = ("sources", "history")  # of the field `quorum`, besides settings
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """What a client asks. settings: the field `quorum`, without `sources` and `history`, which are the two flags."""
+    """A client's request. settings: the field `quorum`, without `sources` and `history`, which are the two flags."""
 
     model: str
     messages: tuple[Message, ...]
@@ -69,7 +69,7 @@ def read_chat(body: Any) -> ChatRequest:
 
 
 def read_message(value: Any) -> Message:
-    """A message whose content is a text, a list of parts, or empty (as where an assistant called a tool)."""
+    """A message whose content is a text, a list of parts, or empty (for example if an assistant called a tool)."""
     one = value if isinstance(value, dict) else {}
     role, content = one.get("role"), one.get("content")
     if not isinstance(role, str):

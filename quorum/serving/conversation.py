@@ -1,4 +1,4 @@
-"""What a conversation asks: its last user message, and what was said before it."""
+"""Reads a conversation: its question, which is the last user message, and the earlier turns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def read_question(messages: Sequence[Message]) -> str:
 
 
 def read_turns(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """What user and assistant said before the last user message: the history that `quorum.answer` takes."""
+    """The turns of user and assistant before the last user message: the history that `quorum.answer` takes."""
     last = max((place for place, message in enumerate(messages) if message.role == "user"), default=0)
     spoken = [message for message in messages[:last] if message.role in SPEAKERS and message.text.strip()]
     return [{"role": item.role, "content": item.text} for item in spoken]

@@ -1,8 +1,8 @@
-"""What a collection holds, in a sentence for agents."""
+"""Describes the content of a collection in a sentence for agents."""
 
 from quorum.core.errors import QuorumError
 
-FIRST_PASSAGES, MOST_TITLES = 300, 12  # passages that are looked at; titles that are named
+FIRST_PASSAGES, MOST_TITLES = 300, 12  # passages that are read; titles that are named
 
 
 def describe_collection(store: str, name: str) -> str:
@@ -13,7 +13,7 @@ def describe_collection(store: str, name: str) -> str:
     try:
         count = where.count(name)
         with where.open_client():
-            stored = where.get_undamaged(name).get(limit=FIRST_PASSAGES, include=["metadatas"])
+            stored = where.fetch_undamaged_collection(name).get(limit=FIRST_PASSAGES, include=["metadatas"])
     except QuorumError:
         return "cannot be read now."
     titles = dict.fromkeys(" ".join(str((item or {}).get("title") or "").split()) for item in stored["metadatas"] or [])

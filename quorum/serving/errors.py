@@ -1,4 +1,4 @@
-"""Refusals in OpenAI's error format, without the server's paths, addresses and keys."""
+"""Reports errors in OpenAI's format, without the server's paths, addresses and keys."""
 
 import re
 import sys
@@ -16,7 +16,7 @@ from quorum.models.tracing import clean_value
 FILE_PATH = re.compile(r"(?<![\w.:/])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
 URL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
 MISSING_COLLECTION = re.compile(r"(There is no collection '[^']*').*")  # the rest lists the others
-NO_RETRY = {"x-should-retry": "false"}  # OpenAI's clients heed it: Quorum has tried again already
+NO_RETRY = {"x-should-retry": "false"}  # tells OpenAI's clients not to retry, because Quorum has done so
 
 
 @dataclass

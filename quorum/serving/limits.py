@@ -13,13 +13,13 @@ SIDE_TASKS = 4  # for each question: title, tags, follow-ups and a search
 
 @dataclass
 class Account:
-    """The usage of one token. `day`: the days since 1970 that `dollars` belongs to; `dearest`: its dearest answer."""
+    """The usage of one token. day: days since 1970, for `dollars`; highest_cost: of its most expensive answer."""
 
     questions: deque[float] = field(default_factory=deque)
     tasks: deque[float] = field(default_factory=deque)
     day: int = 0
     dollars: float = 0.0
-    dearest: float = 0.0
+    highest_cost: float = 0.0
     under_way: int = 0
 
 
@@ -39,14 +39,14 @@ class Limits:
         now, account = self.clock(), self.accounts.setdefault(key, Account())
         if account.day != int(now // DAY):
             account.day, account.dollars = int(now // DAY), 0.0
-        if self.dollars is not None and account.dollars + account.under_way * account.dearest >= self.dollars:
+        if self.dollars is not None and account.dollars + account.under_way * account.highest_cost >= self.dollars:
             message = (
                 f"The {self.dollars:g} dollars that this key may spend in a day are spent; ask again tomorrow (UTC)."
             )
             raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY)
         if self.per_minute is not None:
-            many = self.per_minute * (1 if is_question else SIDE_TASKS)
-            check_rate(account.questions if is_question else account.tasks, many, now)
+            most_per_minute = self.per_minute * (1 if is_question else SIDE_TASKS)
+            admit_request(account.questions if is_question else account.tasks, most_per_minute, now)
         account.under_way += 1
 
     def end(self, key: str, dollars: float | None) -> None:
@@ -54,15 +54,15 @@ class Limits:
         account = self.accounts[key]
         account.under_way -= 1
         account.dollars += dollars or 0.0
-        account.dearest = max(account.dearest, dollars or 0.0)
+        account.highest_cost = max(account.highest_cost, dollars or 0.0)
 
 
-def check_rate(times: deque[float], many: int, now: float) -> None:
-    """Record a time if fewer than `many` lie in the minute before it; else raise `Refusal`."""
+def admit_request(times: deque[float], most_per_minute: int, now: float) -> None:
+    """Record a request if fewer than `most_per_minute` came in the last minute; else raise `Refusal`."""
     while times and times[0] <= now - MINUTE:
         times.popleft()
-    if len(times) >= many:
+    if len(times) >= most_per_minute:
         wait = max(1, round(times[0] + MINUTE - now))
-        message = f"This key may ask {many} times a minute; ask again in {wait} s."
+        message = f"This key may ask {most_per_minute} times a minute; ask again in {wait} s."
         raise Refusal(429, message, "rate_limit_exceeded", "rate_limit_error", headers={"retry-after": str(wait)})
     times.append(now)

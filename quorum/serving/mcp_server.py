@@ -1,4 +1,4 @@
-"""Quorum for agents by the Model Context Protocol: tools that ask and search, passages as resources (extra [mcp])."""
+"""Serves agents by the Model Context Protocol: tools that ask and search, passages as resources (extra [mcp])."""
 
 import asyncio
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ Count = Annotated[int, Field(description="Passages at most", ge=1, le=50)]
 
 
 def make_mcp(service: Service) -> Any:
-    """The server: its descriptions say what the collections hold now. Blocks."""
+    """The server. Its descriptions name the present content of the collections. Blocks."""
     from quorum import __version__
 
     tools = Tools(service)
@@ -62,7 +62,7 @@ def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
 
 
 class Tools:
-    """What an agent may call. Mistakes are errors that it can read."""
+    """The tools that an agent may call. Their errors are messages that the agent can read."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -102,7 +102,7 @@ class Tools:
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         result = dict(reply.result or {})
-        sources = [write_address(job.served.collection, item["passage"]) for item in result.get("evidence") or []]
+        sources = [format_address(job.served.collection, item["passage"]) for item in result.get("evidence") or []]
         text = "\n".join([reply.answer + reply.sources, *(f"[{item}]" for item in dict.fromkeys(sources))])
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
 
@@ -123,7 +123,7 @@ class Tools:
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         texts = [
-            f"[{write_address(served_model.collection, passage['id'])}] {passage['title']}\n{passage['text']}"
+            f"[{format_address(served_model.collection, passage['id'])}] {passage['title']}\n{passage['text']}"
             for passage in passages
         ]
         return CallToolResult(
@@ -149,7 +149,7 @@ class Tools:
         passages: list[Passage] = []
         if collection in await asyncio.to_thread(self.permissions.list_collections):
             store = open_store(self.permissions.base.store)
-            passages = await asyncio.to_thread(store.texts, collection, [passage])
+            passages = await asyncio.to_thread(store.fetch_texts, collection, [passage])
         if not passages:
             raise ResourceNotFoundError(f"There is no passage {passage[:100]!r} in {collection[:100]!r}.")
         return f"{passages[0]['title']}\n\n{passages[0]['text']}"
@@ -173,6 +173,6 @@ def find_key(call: Any) -> str:
     return str(getattr(getattr(request, "state", None), "key", "local"))
 
 
-def write_address(collection: str, passage: str) -> str:
+def format_address(collection: str, passage: str) -> str:
     """The address of a passage as a resource."""
     return PASSAGE_ADDRESS.format(collection=collection, passage=passage)

@@ -1,4 +1,4 @@
-"""Figures of the server in Prometheus's text format, by method: questions, calls, tokens, dollars, seconds."""
+"""Counts the server's questions, calls, tokens, dollars and seconds by method, in Prometheus's text format."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ DESCRIPTION_OF_FIGURE = {
 
 
 class Metrics:
-    """Counts what has been asked. The labels are names of methods, so that their number is bounded."""
+    """The server's counters. The labels are names of methods, so their number is bounded."""
 
     def __init__(self) -> None:
         self.counts: dict[str, dict[str, float]] = {name: defaultdict(float) for name in DESCRIPTION_OF_FIGURE}
@@ -25,7 +25,7 @@ class Metrics:
     def record(
         self, method: str, outcome: str, seconds: float, usage: Mapping[str, Usage], dollars: float | None
     ) -> None:
-        """One question is over. outcome: answered, unknown, failed or stopped."""
+        """Record the end of a question. outcome: answered, unknown, failed or stopped."""
         label = f'method="{method}"'
         self.counts["quorum_questions_total"][f'{label},outcome="{outcome}"'] += 1
         for item in usage.values():

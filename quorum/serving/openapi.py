@@ -1,4 +1,4 @@
-"""The OpenAPI document of the API."""
+"""Writes the OpenAPI document of the API."""
 
 from typing import Any
 
@@ -19,19 +19,21 @@ def describe_api() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Quorum", "version": __version__, "description": "Answers over documents, by many methods."},
         "paths": {
-            "/v1/models": {"get": operation("The methods, as METHOD and METHOD@COLLECTION", "OpenAI's list of models")},
+            "/v1/models": {
+                "get": describe_operation("The methods, as METHOD and METHOD@COLLECTION", "OpenAI's list of models")
+            },
             "/v1/models/{model}": {
-                "get": operation("One method", "OpenAI's model")
+                "get": describe_operation("One method", "OpenAI's model")
                 | {"parameters": [{"name": "model", "in": "path", "required": True, "schema": TEXT_TYPE}]}
             },
             "/v1/chat/completions": {
-                "post": operation(
+                "post": describe_operation(
                     "Ask a question: the last user message", COMPLETION_DESCRIPTION, ("text/event-stream",)
                 )
                 | {"requestBody": {"required": True, "content": {"application/json": {"schema": describe_request()}}}}
             },
-            "/health": {"get": operation("Whether the server runs", "It does") | {"security": []}},
-            "/metrics": {"get": operation("Figures for Prometheus", "Text of Prometheus's format")},
+            "/health": {"get": describe_operation("Whether the server runs", "It does") | {"security": []}},
+            "/metrics": {"get": describe_operation("Figures for Prometheus", "Text of Prometheus's format")},
         },
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
@@ -41,7 +43,7 @@ def describe_api() -> dict[str, Any]:
     }
 
 
-def operation(summary: str, description: str, more_types: tuple[str, ...] = ()) -> dict[str, Any]:
+def describe_operation(summary: str, description: str, more_types: tuple[str, ...] = ()) -> dict[str, Any]:
     """One operation with its refusals."""
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     content: dict[str, Any] = {kind: {"schema": OBJECT_TYPE} for kind in ("application/json", *more_types)}

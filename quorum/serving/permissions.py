@@ -6,7 +6,7 @@ from typing import Any
 
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
-from quorum.graphs.catalogue import Method, all_methods
+from quorum.graphs.catalogue import Method, list_methods
 from quorum.serving.errors import Refusal
 from quorum.serving.served_methods import ServedCascade
 
@@ -38,7 +38,7 @@ MODEL_SETTINGS = ("model", "verifier")
 
 @dataclass(frozen=True)
 class ServedModel:
-    """What a client calls a model: a method over a collection. `id` is METHOD or METHOD@COLLECTION."""
+    """A method over a collection, which clients see as a model. id: METHOD or METHOD@COLLECTION."""
 
     id: str
     method: str
@@ -49,7 +49,7 @@ class ServedModel:
 class Permissions:
     """What clients may choose besides the server's own collection and model.
 
-    collections: names, or None for every collection that there is; models: specs of chat models; cascades: by the names
+    collections: names, or None for every collection of the store; models: specs of chat models; cascades: by the name
     that clients use.
     """
 
@@ -60,7 +60,7 @@ class Permissions:
 
     def list_methods(self) -> dict[str, Method]:
         """The methods that are offered, by name: ours, those of installed packages, cascades."""
-        return all_methods() | {name: cascade.about for name, cascade in self.cascades.items()}
+        return list_methods() | {name: cascade.about for name, cascade in self.cascades.items()}
 
     def find_graph(self, method: str) -> Any:
         """What `quorum.answer` takes as the method: a name, or the graph of a cascade."""
@@ -88,10 +88,10 @@ class Permissions:
             404, f"There is no model {str(id_)[:100]!r}; GET /v1/models lists them.", "model_not_found", param="model"
         )
 
-    def make_context(self, served_model: ServedModel, given: Mapping[str, Any]) -> Context:
+    def make_context(self, served_model: ServedModel, client_settings: Mapping[str, Any]) -> Context:
         """The server's settings, overridden by a client's. Raises `Refusal` for a forbidden or invalid setting."""
         try:
-            values = {name: self.read_setting(name, value) for name, value in given.items()}
+            values = {name: self.read_setting(name, value) for name, value in client_settings.items()}
             return replace(self.base, collection=served_model.collection, **values)
         except SetupError as error:
             raise Refusal(400, str(error), "invalid_setting", param="quorum") from None
@@ -109,7 +109,7 @@ class Permissions:
         if name not in ALLOWED_SETTINGS:
             known = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))
             raise SetupError(f"A client does not choose the setting {name[:40]!r}; it may choose: {known}.")
-        setting = parse_setting(name, write_setting(value))
+        setting = parse_setting(name, format_setting(value))
         if name in LARGEST_VALUES and setting > max(LARGEST_VALUES[name], getattr(self.base, name)):
             raise SetupError(
                 f"Setting {name}={setting} is too much; over HTTP it may be {LARGEST_VALUES[name]} at most."
@@ -124,7 +124,7 @@ class Permissions:
         return None if value is None else str(value)
 
 
-def write_setting(value: str | int | float | None) -> str:
+def format_setting(value: str | int | float | None) -> str:
     """A JSON value in the notation of --set."""
     if value is None or isinstance(value, bool):
         return "none" if value is None else str(value).lower()

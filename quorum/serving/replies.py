@@ -27,18 +27,18 @@ class Reply:
 
 
 def make_reply(result: ShownResult, *, has_sources: bool) -> Reply:
-    """The reply for a result. With sources, it also says if the answer is not sure, and quotes its sentence."""
+    """The reply for a result. With sources, it also quotes the supporting sentence and marks an unsure answer."""
     answer = "unknown" if result["unknown"] else result["answer"]
     if not has_sources:
         return Reply(answer, "", publish(result), result.get("usage") or {})
     if is_unsure(result):
         answer = f"Not sure. Perhaps: {answer}"
     note = f"\n\n{result['note']}" if result.get("note") else ""
-    sources = note + write_quote(result) + write_sources(result)
+    sources = note + format_quote(result) + format_sources(result)
     return Reply(answer, sources, publish(result), result.get("usage") or {})
 
 
-def write_quote(result: ShownResult) -> str:
+def format_quote(result: ShownResult) -> str:
     """The sentence on which the embedded reader bases its answer, the span in bold; empty with other models."""
     support = result.get("support")
     if support is None or support["certainty"] is None:
@@ -51,7 +51,7 @@ def write_quote(result: ShownResult) -> str:
 
 
 def escape(text: str) -> str:
-    """Text of a document without a way to put links or pictures into a chat."""
+    """A document's text, escaped so that it cannot put links or pictures into a chat."""
     return text.replace("[", "\\[").replace("<", "\\<")
 
 
@@ -67,18 +67,18 @@ def publish_passage(passage: Passage) -> dict[str, Any]:
     return public | {"place": place} if place else public
 
 
-def write_sources(result: Result) -> str:
+def format_sources(result: Result) -> str:
     """The passages that support the answer, numbered, each with the words around it."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     line_of_source: dict[str, str] = {}
     for item in result.get("evidence") or []:
         if item["passage"] in passages and item["passage"] not in line_of_source:
-            line_of_source[item["passage"]] = write_source(passages[item["passage"]], item["start"], item["end"])
+            line_of_source[item["passage"]] = format_source(passages[item["passage"]], item["start"], item["end"])
     lines = [f"{number}. {source}" for number, source in enumerate(line_of_source.values(), start=1)]
     return "\n\nSources:\n" + "\n".join(lines) if lines else ""
 
 
-def write_source(passage: Passage, start: int | None, end: int | None) -> str:
+def format_source(passage: Passage, start: int | None, end: int | None) -> str:
     """'Title (handbook.pdf, p. 12): "…the words…"'.
 
     Brackets are escaped: a document must not put links or pictures into a chat.
@@ -116,7 +116,7 @@ def make_head(model: str, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{token_hex(12)}", "object": kind, "created": int(time.time()), "model": model}
 
 
-def write_completion(model: str, reply: Reply) -> dict[str, Any]:
+def make_completion(model: str, reply: Reply) -> dict[str, Any]:
     """The whole completion."""
     message = {"role": "assistant", "content": reply.answer + reply.sources, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
@@ -125,26 +125,28 @@ def write_completion(model: str, reply: Reply) -> dict[str, Any]:
     return {**head, "choices": [choice], "usage": count_usage(reply.usage), **quorum_part}
 
 
-def write_event(event: Mapping[str, Any] | str) -> str:
+def format_event(event: Mapping[str, Any] | str) -> str:
     """One server-sent event."""
     return f"data: {event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)}\n\n"
 
 
-def write_chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> str:
+def format_chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> str:
     """One chunk of a completion as an event."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
-    return write_event({**head, "choices": [choice], **more})
+    return format_event({**head, "choices": [choice], **more})
 
 
-def write_remaining_events(head: Mapping[str, Any], reply: Reply, sent: str, *, has_usage: bool) -> Iterator[str]:
+def format_remaining_events(
+    head: Mapping[str, Any], reply: Reply, sent_answer: str, *, has_usage: bool
+) -> Iterator[str]:
     """The events at the end: the answer if none of it was sent, its sources, the whole result, the usage if wanted."""
     null = {"usage": None} if has_usage else {}
-    if not sent:
-        yield write_chunk(head, {"content": reply.answer}, **null)
+    if not sent_answer:
+        yield format_chunk(head, {"content": reply.answer}, **null)
     if reply.sources:
-        yield write_chunk(head, {"content": reply.sources}, **null)
+        yield format_chunk(head, {"content": reply.sources}, **null)
     quorum_part = {} if reply.result is None else {"quorum": reply.result}
-    yield write_chunk(head, {}, "stop", **quorum_part, **null)
+    yield format_chunk(head, {}, "stop", **quorum_part, **null)
     if has_usage:
-        yield write_event({**head, "choices": [], "usage": count_usage(reply.usage)})
-    yield write_event("[DONE]")
+        yield format_event({**head, "choices": [], "usage": count_usage(reply.usage)})
+    yield format_event("[DONE]")

@@ -1,4 +1,4 @@
-"""The server: the API, and the page if there is one, in one process."""
+"""Runs the server: the API, and the page if there is one, in one process."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from quorum.serving.permissions import Permissions
 from quorum.serving.served_methods import ServedCascade, read_cascades
 from quorum.serving.service import Service
 
-STOPS_IN_S = 10  # how long the answers under way may take when the server is stopped
+STOP_SECONDS = 10  # how long the answers under way may take when the server is stopped
 MakePage = Callable[[Service, Sequence[str], int], App]
 
 
@@ -24,7 +24,7 @@ MakePage = Callable[[Service, Sequence[str], int], App]
 class Options:
     """What clients may do. collections: None for all; models: specs; tokens: the first one opens the page, too.
 
-    composed: files of cascades that become methods, as FILE or NAME=FILE; systems: specs of those that they ask.
+    composed: files of cascades that become methods, as FILE or NAME=FILE; systems: specs of the systems that they ask.
     """
 
     tokens: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ def serve(
         make_server_app(base, options, tokens, prices, page, port),
         log_level="warning",
         access_log=False,
-        timeout_graceful_shutdown=STOPS_IN_S,
+        timeout_graceful_shutdown=STOP_SECONDS,
         server_header=False,
         lifespan="auto" if page is not None else "off",
     )
@@ -76,7 +76,7 @@ def make_server_app(
 
 
 def make_service(base: Context, options: Options, prices: Prices) -> Service:
-    """What all requests share. Raises `SetupError` for a cascade that cannot be served."""
+    """The service that all requests share. Raises `SetupError` for a cascade that cannot be served."""
     cascades = read_cascades(options.composed, options.systems, base)
     if options.dollars_per_day is not None:
         check_cascade_prices(base, cascades, prices)
@@ -85,7 +85,7 @@ def make_service(base: Context, options: Options, prices: Prices) -> Service:
 
 
 def check_options(base: Context, options: Options) -> Prices:
-    """The prices; options that do not fit are a `SetupError`."""
+    """Check the options and return the prices. Raises `SetupError` for options that do not fit."""
     prices = Prices(options.prices)
     check_collections(base, options.collections)
     check_models(base, options.models)
@@ -95,7 +95,7 @@ def check_options(base: Context, options: Options) -> Prices:
 
 
 def check_collections(base: Context, allowed: Sequence[str] | None) -> None:
-    """Collections that are allowed by name must exist: a client is never told about other collections."""
+    """Raise `SetupError` if an allowed collection does not exist. (A client never learns of other collections.)"""
     if not allowed:
         return
     from quorum.retrievers.collections import list_collections
@@ -110,7 +110,7 @@ def check_collections(base: Context, allowed: Sequence[str] | None) -> None:
 
 
 def check_models(base: Context, models: Sequence[str]) -> None:
-    """Models that are allowed by name must be valid specs."""
+    """Raise `SetupError` if an allowed model is not a valid spec."""
     from quorum.models.model_spec import read_spec
 
     for model in models:
@@ -118,9 +118,9 @@ def check_models(base: Context, models: Sequence[str]) -> None:
 
 
 def check_prices(base: Context, models: Sequence[str], prices: Prices) -> None:
-    """Where dollars are limited, every model that may be asked needs a price."""
+    """Raise `SetupError` if dollars are limited and an allowed model has no price."""
     asked_models = [base.model, *models, find_model(VERIFIER_PROMPTS[0], base), find_model(FILTER_PROMPTS[0], base)]
-    unknown = next((item for item in asked_models if prices.of(item) is None), None)
+    unknown = next((item for item in asked_models if prices.find_price(item) is None), None)
     if unknown is not None:
         raise SetupError(
             f"--dollars-per-day is given, but the model {unknown!r} has no price; add it to a table with --prices FILE."
@@ -128,13 +128,15 @@ def check_prices(base: Context, models: Sequence[str], prices: Prices) -> None:
 
 
 def check_cascade_prices(base: Context, cascades: Mapping[str, ServedCascade], prices: Prices) -> None:
-    """Where dollars are limited, the models of all stages of a cascade need a price, and so do its systems."""
+    """Raise `SetupError` if dollars are limited and a model or system of a cascade has no price."""
     for name, cascade in cascades.items():
         column = cascade.make_column(base, prices)
         for stage in cascade.composed.stages:
-            context = column.context_of_stage(stage)
+            context = column.make_stage_context(stage)
             unknown = [
-                item for item in (context.model, find_model(VERIFIER_PROMPTS[0], context)) if prices.of(item) is None
+                item
+                for item in (context.model, find_model(VERIFIER_PROMPTS[0], context))
+                if prices.find_price(item) is None
             ]
             if unknown:
                 raise SetupError(

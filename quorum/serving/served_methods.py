@@ -1,4 +1,4 @@
-"""The methods that a server offers: the catalogue's, and the cascades in the files that its owner named."""
+"""The cascades that a server offers as methods, from the files that its owner named."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
 from quorum.evaluation.compare.prices import Prices
-from quorum.graphs.catalogue import Method, all_methods
+from quorum.graphs.catalogue import Method, list_methods
 
 if TYPE_CHECKING:
     from quorum.evaluation.run.columns import Column
@@ -21,7 +21,7 @@ NAME = re.compile(r"[A-Za-z][\w.-]{0,63}")
 
 @dataclass(frozen=True)
 class ServedCascade:
-    """A cascade under the name that clients use. about: what it does and costs; graph: read when the server starts."""
+    """A cascade under the name that clients use. about: what it does and costs; graph: built when the server starts."""
 
     about: Method
     graph: Any
@@ -32,18 +32,18 @@ class ServedCascade:
         return composed
 
     def make_column(self, context: Context, prices: Prices) -> "Column":
-        """The cascade as a column of an evaluation, which knows what its calls cost."""
+        """The cascade as a column of an evaluation, which can compute what its calls cost."""
         from quorum.evaluation.run.columns import Column
 
-        return Column(self.about.name, self.about.name, {}, context, own=self.graph, prices=prices)
+        return Column(self.about.name, self.about.name, {}, context, own_graph=self.graph, prices=prices)
 
-    def cost(self, context: Context, usage: Mapping[str, Usage], prices: Prices) -> float | None:
+    def compute_cost(self, context: Context, usage: Mapping[str, Usage], prices: Prices) -> float | None:
         """Dollars for the calls of one answer; None if a price is missing."""
-        return self.make_column(context, prices).cost_of(usage)
+        return self.make_column(context, prices).compute_cost(usage)
 
 
 def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Context) -> dict[str, ServedCascade]:
-    """The cascades of FILE or NAME=FILE texts, by name: without one, the name of the file.
+    """The cascades of FILE or NAME=FILE texts, by name, by default that of the file.
 
     Raises `SetupError` for a name that does not fit or is taken, a file that holds none, and one that was measured with
     other settings than the server has.
@@ -56,7 +56,7 @@ def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Contex
         name = given.strip()
         if not is_composed_name(file):
             raise SetupError(f"--composed {text!r} names no .json file; give one that quorum compose wrote.")
-        if not NAME.fullmatch(name) or name in all_methods() or name in cascades:
+        if not NAME.fullmatch(name) or name in list_methods() or name in cascades:
             raise SetupError(f"--composed {text!r} has no free name of its own; write --composed NAME={file}.")
         cascades[name] = make_cascade(name, file, systems)
         check_settings(cascades[name], base)

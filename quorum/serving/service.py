@@ -1,4 +1,4 @@
-"""The work behind the requests: a question by a method, a client's side task, what it cost and how long it took."""
+"""Does the work of requests: answers questions and side tasks, and records their cost and time."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ from quorum.serving.limits import Limits
 from quorum.serving.metrics import Metrics
 from quorum.serving.permissions import Permissions, ServedModel
 from quorum.serving.replies import Reply, make_reply
-from quorum.serving.side_tasks import find_last_user_message, find_task_kind, write_fallback
+from quorum.serving.side_tasks import find_last_user_message, find_task_kind, make_fallback_reply
 from quorum.serving.spending import Spending
 
 MOST_AT_ONCE, MOST_WAITING = 32, 1000  # questions of all clients
@@ -32,7 +32,7 @@ OnEvent = Callable[[Event], None]
 
 @dataclass(frozen=True)
 class Job:
-    """A request that is accepted: what to ask, with which settings, for whom.
+    """An accepted request: the question, the settings, the client.
 
     history: what was said before the question; task: the kind of a side task.
     """
@@ -52,7 +52,7 @@ class Job:
 
 
 class Service:
-    """What all requests share."""
+    """The state that all requests share."""
 
     def __init__(self, permissions: Permissions, limits: Limits | None = None, prices: Prices | None = None) -> None:
         self.permissions, self.limits, self.prices = permissions, limits or Limits(), prices or Prices()
@@ -88,21 +88,21 @@ class Service:
                 return await self.answer_side_task(job, job.task, spending)
             return await self.answer(job, spending, on_event)
 
-    def record_end(self, job: Job, done: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
+    def record_end(self, job: Job, finished_task: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
         """Record the end of a job. An answer counts what its method costs alone; a failure counts its actual calls."""
         usage: Mapping[str, Usage] = spending.usage
-        if done.cancelled():
+        if finished_task.cancelled():
             outcome = "stopped"
-        elif done.exception() is not None:
+        elif finished_task.exception() is not None:
             outcome = "failed"
         else:
-            usage, result = done.result().usage, done.result().result
+            usage, result = finished_task.result().usage, finished_task.result().result
             outcome = "unknown" if result is not None and result.get("unknown") else "answered"
         cascade = None if job.task is not None else self.permissions.cascades.get(job.served.method)
         if cascade is None:
-            dollars = self.prices.cost(job.context, usage)
+            dollars = self.prices.compute_cost(job.context, usage)
         else:
-            dollars = cascade.cost(job.context, usage, self.prices)
+            dollars = cascade.compute_cost(job.context, usage, self.prices)
         self.limits.end(job.key, dollars)
         self.metrics.record(job.label, outcome, seconds, usage, dollars)
 
@@ -129,9 +129,9 @@ class Service:
             result = await answer_and_report(
                 question, method, job.context, on_event, history=job.history, config=config
             )
-        return await self.show(job, result)
+        return await self.make_reply(job, result)
 
-    async def show(self, job: Job, result: Result) -> Reply:
+    async def make_reply(self, job: Job, result: Result) -> Reply:
         """The reply for a result, with the sentence that supports it."""
         shown = await add_support(job.question, result, job.context)
         return make_reply(shown, has_sources=job.chat.has_sources)
@@ -139,7 +139,7 @@ class Service:
     async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> Reply:
         """Answer a side task by the chat model; by a fallback if it is the embedded one, which only reads passages."""
         if job.context.model == "embedded":
-            return Reply(write_fallback(kind, job.question))
+            return Reply(make_fallback_reply(kind, job.question))
         [reply] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})
         return Reply(reply.text, usage={SIDE_TASK: reply.usage})
 

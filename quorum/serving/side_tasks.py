@@ -18,8 +18,8 @@ TASK_PATTERNS = {
     "text": r"\bautocompletion\b|\bcomplet(?:e|ion)\b",
     "prompt": r"\bimage\b",
     "emoji": r"\bemoji\b",
-}  # the key of the JSON that is expected -> how the task is recognised
-# Of clients that write no headings.
+}  # key of the expected JSON -> pattern of the task
+# Tasks of clients that write no headings.
 TITLE_PATTERNS = (
     r"\bconcise,? (?:5-word-or-less )?title\b.{0,40}\bconversation\b",
     r"\banalyze this conversation and provide\b",
@@ -48,7 +48,7 @@ def find_last_user_message(messages: Sequence[Message]) -> str:
     return next((message.text.strip() for message in reversed(messages) if message.role == "user"), "")
 
 
-def write_fallback(kind: str, text: str) -> str:
+def make_fallback_reply(kind: str, text: str) -> str:
     """The fallback reply to a side task: a title from the first question, else an almost empty reply."""
     if kind == "title":
         title = shorten(get_first_question(text))
@@ -60,7 +60,7 @@ def write_fallback(kind: str, text: str) -> str:
 
 
 def get_first_question(text: str) -> str:
-    """What the user said first in the chat that a side task quotes."""
+    """The first user message in the chat that a side task quotes."""
     inside = CHAT_HISTORY.search(text)
     match = re.search(r"(?im)^(?:user|human): *(.+)$", inside.group(1) if inside else text)
     return match.group(1) if match else "Chat"

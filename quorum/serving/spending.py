@@ -8,6 +8,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from quorum.core.state import Usage, merge_usage
+from quorum.evaluation.callbacks import read_usage
 
 
 class Spending(AsyncCallbackHandler):
@@ -34,7 +35,7 @@ class Spending(AsyncCallbackHandler):
         prompt = self.prompts.pop(run_id, None)
         if prompt is None:
             return
-        usage = getattr(getattr(response.generations[0][0], "message", None), "usage_metadata", None) or {}
+        usage = read_usage(response)
         tokens = Usage(
             calls=1,
             input_tokens=usage.get("input_tokens", 0),

@@ -27,7 +27,7 @@ from quorum.ui.upload_panel import UploadPanel
 ASSETS_FOLDER = Path(__file__).parent / "assets"
 PAGE_HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
 MOST_UNDER_WAY = 16  # runs at once, of all visitors
-STORE_ANSWERS_IN_S = 60  # the store may be on a server, or the machine busy
+STORE_TIMEOUT_SECONDS = 60  # long, because the store may be on a server or the machine busy
 SECONDS_OF_UNIT = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
@@ -65,7 +65,7 @@ class SharedState:
         return await asyncio.to_thread(load_run, id_, self.home / "runs")
 
     async def list_collections(self) -> list[str]:
-        """The store's collections; none if the store does not answer, because asking will give a better error."""
+        """The store's collections; none if the store does not answer: a question then reports a better error."""
         try:
             collections = await asyncio.to_thread(list_collections, self.base.store)
         except QuorumError:
@@ -140,7 +140,7 @@ def draw_past(past: list[PastRun]) -> None:
         for past_run in past:
             with html.li():
                 ui.link(past_run.question, f"/run/{past_run.id}")
-                html.small(f"{past_run.methods} · {format_age(past_run.asked)}")
+                html.small(f"{past_run.methods} · {format_age(past_run.asked_at)}")
 
 
 def format_age(asked_at: float) -> str:
@@ -154,7 +154,7 @@ def format_age(asked_at: float) -> str:
 
 
 async def find_followed(shared: SharedState, query: Query) -> Run | None:
-    """The run that a link's question follows; None for a question that follows none, or one that is missing."""
+    """The run that a link's question follows; None if it follows none, or if that run is missing."""
     try:
         return await shared.find(query.follows) if query.follows else None
     except SetupError:
@@ -162,9 +162,9 @@ async def find_followed(shared: SharedState, query: Query) -> Run | None:
 
 
 def restore_query(query: Query, base: Context) -> Query:
-    """What was asked, for the form; only the question if its methods or settings no longer exist."""
+    """The query of a run for the form; only its question if its methods or settings no longer exist."""
     try:
-        return parse_link(urlsplit(query.link()).query, base)[0]
+        return parse_link(urlsplit(query.make_link()).query, base)[0]
     except SetupError:
         return Query(query.question)
 
@@ -175,12 +175,12 @@ def is_from_another_site(request: Request) -> bool:
 
 
 def make_page_app(base: Context) -> FastAPI:
-    """The application, not guarded yet."""
+    """The application, without access control."""
     shared, outer = SharedState(base), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     nicegui_app.add_static_files("/assets", ASSETS_FOLDER)
     ui.add_head_html(PAGE_HEAD, shared=True)
 
-    @ui.page("/", response_timeout=STORE_ANSWERS_IN_S)
+    @ui.page("/", response_timeout=STORE_TIMEOUT_SECONDS)
     async def index(request: Request) -> None:
         page = Page(shared)
         try:
@@ -194,7 +194,7 @@ def make_page_app(base: Context) -> FastAPI:
             if ui.context.client.has_socket_connection:
                 page.form.submit()
 
-    @ui.page("/run/{id_}", response_timeout=STORE_ANSWERS_IN_S)
+    @ui.page("/run/{id_}", response_timeout=STORE_TIMEOUT_SECONDS)
     async def past_run(id_: str) -> None:
         try:
             run = await shared.find(id_)

@@ -11,12 +11,12 @@ from nicegui import html, ui
 from quorum.core.places import describe_place
 from quorum.core.text import format_count
 from quorum.evaluation.support import ShownResult, is_unsure
-from quorum.graphs import all_methods
+from quorum.graphs import list_methods
 from quorum.ui.details import list_parts
 from quorum.ui.run import Answer, Run, count_totals, list_node_states, list_visited_nodes
 from quorum.ui.texts import draw_table, draw_text
 
-REDRAWN_EVERY = 0.1  # seconds, while something runs
+REDRAW_SECONDS = 0.1  # seconds, while something runs
 LONG_ANSWER = 60  # characters: set smaller
 MERMAID_SETTINGS = {
     "startOnLoad": False,
@@ -30,9 +30,9 @@ PHASE_CLASSES = {"running": "running", "done": "", "failed": "failed", "stopped"
 
 
 @lru_cache(maxsize=64)
-def write_mermaid(method: str) -> str | None:
+def render_mermaid(method: str) -> str | None:
     """A method's graph as `quorum methods NAME --diagram` prints it, without colours; None for an unknown method."""
-    known = all_methods().get(method)
+    known = list_methods().get(method)
     if known is None:
         return None
     drawn = known.graph.get_graph().draw_mermaid()
@@ -60,7 +60,7 @@ class Card:
         self.refresh()
 
     def draw_graph(self) -> None:
-        diagram = write_mermaid(self.answer.method)
+        diagram = render_mermaid(self.answer.method)
         with html.figure().classes("graph") as self.graph:
             self.graph.props["aria-label"] = f"The graph of {self.answer.method}"
             self.graph.props["role"] = "img"
@@ -76,7 +76,7 @@ class Card:
         self.root.props["data-method"] = answer.name
         self.phase.text = PHASE_CLASSES[answer.phase]
         shown = {
-            name: [node_state.phase, node_state.begun, node_state.ended]
+            name: [node_state.phase, node_state.begin_count, node_state.end_count]
             for name, node_state in list_node_states(answer).items()
         }
         self.graph.props["data-lights"] = json.dumps(shown)
@@ -89,11 +89,11 @@ class Card:
 
     def draw_answer(self) -> None:
         answer = self.answer
-        words, kind = write_headline(answer)
+        words, kind = choose_headline(answer)
         self.message.text = words
         self.message.classes(replace=f"answer {kind}" + (" long" if len(words) > LONG_ANSWER else ""))
         self.draw_support()
-        self.understood.text = write_understood(answer, self.question)
+        self.understood.text = describe_follow_up(answer, self.question)
         self.facts.text = " · ".join(list_facts(answer))
         self.rationale.text = (answer.result or {}).get("rationale") or ""
 
@@ -135,14 +135,14 @@ class Card:
         draw(first)
 
 
-def write_headline(answer: Answer) -> tuple[str, str]:
+def choose_headline(answer: Answer) -> tuple[str, str]:
     """(the text in the place of the answer, its kind)."""
     if answer.phase == "failed":
         return answer.error or "It failed.", "error"
     if answer.phase == "stopped":
         return "stopped", "pending"
-    if answer.result is None and answer.written:
-        return answer.written, "known"
+    if answer.result is None and answer.partial_answer:
+        return answer.partial_answer, "known"
     if answer.result is None:
         now = [name for name, node_state in list_node_states(answer).items() if node_state.phase == "running"]
         return (f"{', '.join(now)} …" if now else "…"), "pending"
@@ -167,7 +167,7 @@ def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, b
     return lead, [part for part in parts if part[0]], describe_place(passage) or passage["title"] or passage["id"]
 
 
-def write_understood(answer: Answer, question: str) -> str:
+def describe_follow_up(answer: Answer, question: str) -> str:
     """How a follow-up question was understood; empty if it did not change."""
     understood = (answer.result or {}).get("question")
     return f"Understood as: {understood}" if isinstance(understood, str) and understood != question else ""
@@ -208,7 +208,7 @@ class RunView:
             self.compared = html.div().classes("compared")
             with html.div().classes("cards").props(f"data-count={len(run.answers)}"):
                 self.cards = [Card(answer, run.query.question) for answer in run.answers]
-            self.timer: Any = ui.timer(REDRAWN_EVERY, self.refresh, active=run.is_running)
+            self.timer: Any = ui.timer(REDRAW_SECONDS, self.refresh, active=run.is_running)
         self.drawn_version = -1
         self.refresh()
 
@@ -220,7 +220,7 @@ class RunView:
                 if settings:
                     html.span(" · ".join(settings))
                 ui.link("Link to this run", f"/run/{self.run.id}").classes("permanent")
-                ui.link("Ask again", self.run.query.link()).classes("again")
+                ui.link("Ask again", self.run.query.make_link()).classes("again")
                 follow = ui.button("Follow up", on_click=lambda: self.follow(self.run))
                 follow.props("flat dense no-caps").classes("follow-up")
                 self.stop = ui.button("Stop", on_click=self.run.stop).props("flat dense no-caps").classes("stop")
@@ -250,7 +250,7 @@ class RunView:
 
 def make_comparison_row(answer: Answer) -> list[Any]:
     result, (calls, tokens_in, tokens_out) = answer.result or {}, count_totals(answer)
-    words, kind = write_headline(answer)
+    words, kind = choose_headline(answer)
     shown = words if kind in ("known", "unknown", "unsure") else answer.phase
     known = bool(result)
     return [

@@ -165,10 +165,10 @@ def draw_costs(answer: Answer) -> None:
         html.p(f"{format_count(result['dropped'], 'passage')} dropped to fit the window.")
     draw_table(
         ["node", "times", "seconds"],
-        [[name, node_state.begun, node_state.seconds] for name, node_state in list_node_states(answer).items()],
+        [[name, node_state.begin_count, node_state.seconds] for name, node_state in list_node_states(answer).items()],
     )
 
 
-def draw_rest(count: int, what: str) -> None:
+def draw_rest(count: int, noun: str) -> None:
     if count > MOST_SHOWN:
-        html.p(f"The first {MOST_SHOWN} of {count:,} {what}.").classes("note")
+        html.p(f"The first {MOST_SHOWN} of {count:,} {noun}.").classes("note")

@@ -1,4 +1,4 @@
-"""A follow-up question on the page: which runs it follows, and what was said in them."""
+"""Reads the conversation before a follow-up question on the page, from the runs that it follows."""
 
 from collections.abc import Awaitable, Callable
 
@@ -9,9 +9,9 @@ FindRun = Callable[[str], Awaitable[Run]]
 
 
 async def read_conversation(run_id: str, method: str, find: FindRun) -> list[dict[str, str]]:
-    """The turns before a question that follows a run, oldest first: empty for a question that follows none.
+    """The turns before a question that follows a run, oldest first; empty if it follows none.
 
-    method: the name of the column that asks; it reads its own earlier answers, or another method's where it has none.
+    method: the column's name; the turns have its own earlier answers or, if it has none, another method's.
     Raises `SetupError` for a run that is missing.
     """
     turns: list[dict[str, str]] = []

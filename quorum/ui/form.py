@@ -9,8 +9,8 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.run.columns import parse_methods
-from quorum.graphs import all_methods
-from quorum.ui.query import FormField, Query, list_form_fields, select_changed, write_setting
+from quorum.graphs import list_methods
+from quorum.ui.query import FormField, Query, format_setting, list_form_fields, select_changed
 from quorum.ui.run import Run, describe_error
 from quorum.ui.texts import draw_text
 
@@ -67,7 +67,7 @@ class Form:
         """A check box for each method, grouped by paper; methods with settings of their own come first."""
         with html.fieldset().classes("methods") as box:
             self.legend = draw_text("legend")
-            methods = all_methods()
+            methods = list_methods()
             own_names = [name for name in chosen if name not in methods]
             for name in own_names:
                 self.draw_method(name, "with settings of its own", True)
@@ -104,32 +104,32 @@ class Form:
             html.p(f"{fixed}: given when the server starts.").classes("note")
 
     def draw_setting(self, setting: FormField) -> None:
-        now = self.settings.get(setting.name, setting.now)
+        value_text = self.settings.get(setting.name, setting.server_value)
         field: Any
         if setting.kind == "flag":
-            field = ui.checkbox(setting.name, value=now == "true").props("dense")
+            field = ui.checkbox(setting.name, value=value_text == "true").props("dense")
         elif setting.kind == "choice":
             choices = [*([""] if setting.optional else []), *setting.choices]
-            field = ui.select(choices, value=now, label=setting.name).props("outlined dense options-dense")
+            field = ui.select(choices, value=value_text, label=setting.name).props("outlined dense options-dense")
         elif setting.kind == "number":
-            value = float(now) if now else None
+            value = float(value_text) if value_text else None
             precision = 0 if setting.whole else None
             field = ui.number(setting.name, value=value, min=setting.least, max=setting.most, precision=precision)
             field.props("outlined dense")
         else:
-            field = ui.input(setting.name, value=now).props("outlined dense")
+            field = ui.input(setting.name, value=value_text).props("outlined dense")
         html.small(setting.about)
         field.on_value_change(lambda event: self.set(setting.name, event.value))
 
     def value(self, name: str) -> str:
         """A setting as text; the server's value if the user has not chosen one."""
-        return self.settings.get(name, write_setting(getattr(self.base, name)))
+        return self.settings.get(name, format_setting(getattr(self.base, name)))
 
     def set(self, name: str, value: Any) -> None:
         """Keep a setting if it differs from the server's."""
-        given = write_setting(int(value) if isinstance(value, float) and value.is_integer() else value)
+        given = format_setting(int(value) if isinstance(value, float) and value.is_integer() else value)
         self.settings.pop(name, None)
-        if given != write_setting(getattr(self.base, name)):
+        if given != format_setting(getattr(self.base, name)):
             self.settings[name] = given
         self.count_settings()
 
@@ -163,7 +163,7 @@ class Form:
             self.set_followed(run)
 
     def set_followed(self, run: Run | None) -> None:
-        """Say above the question which run it follows; None for a question that stands alone."""
+        """Show above the question which run it follows; None for a stand-alone question."""
         self.follows = "" if run is None else run.id
         self.followed.set_visibility(run is not None)
         if run is not None:
@@ -185,6 +185,6 @@ class Form:
 def list_families() -> dict[str, list[str]]:
     """Short name of a paper -> its methods, in the order of `quorum methods`."""
     families: dict[str, list[str]] = {}
-    for method in all_methods().values():
+    for method in list_methods().values():
         families.setdefault(method.paper.partition(",")[0], []).append(method.name)
     return families

@@ -1,4 +1,4 @@
-"""Who may use the page: an ASGI wrapper around all of it, HTTP and WebSockets alike.
+"""Controls access to the page: an ASGI wrapper around all of it, HTTP and WebSockets alike.
 
 Without a token the page answers only to the names of this machine; another name is a sign of DNS rebinding. An address
 that other machines can reach needs a token. Requests from other sites' pages are always refused.
@@ -38,7 +38,7 @@ PAGE_TEMPLATE = (
     "body{{max-width:24rem;margin:20vh auto;padding:0 1rem}}input,button{{font:inherit;padding:.4rem .6rem}}</style>"
     "<body>{body}</body></html>"
 )
-ASK_TOKEN = (
+TOKEN_FORM = (
     '<h1>Quorum</h1><p>{said}</p><form><label>Token <input name="token" type="password" autofocus></label> '
     "<button>Open</button></form>"
 )
@@ -96,7 +96,7 @@ class Guard:
         right = [hmac.compare_digest(token_given.encode(), token.encode()) for token_given in given]
         if scope["type"] != "http" or not any(right):
             message = "That is not the token." if given else "This page asks for its token."
-            await refuse(scope, receive, send, 401, ASK_TOKEN.format(said=message), markup=True)
+            await refuse(scope, receive, send, 401, TOKEN_FORM.format(said=message), markup=True)
             return
         rest = urlencode([pair for pair in pairs if pair[0] != "token"])
         path = "/" + quote(scope["path"].lstrip("/")) + ("?" + rest if rest else "")
@@ -107,35 +107,35 @@ class Guard:
 
     async def forward(self, scope: Scope, headers: MutableMapping[str, str], receive: Receive, send: Send) -> None:
         """Serve the page. Reading stops at a body that is too large. A visitor who leaves early causes no error."""
-        begun, left, received = False, False, 0
+        has_begun, has_left, received = False, False, 0
 
         async def receive_counted() -> Message:
-            nonlocal received, left
+            nonlocal received, has_left
             message = await receive()
-            left = left or message["type"] == "http.disconnect"
+            has_left = has_left or message["type"] == "http.disconnect"
             received += len(message.get("body", b"")) if message["type"] == "http.request" else 0
             if received > self.largest:
                 raise TooLarge
             return message
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal begun
+            nonlocal has_begun
             if message["type"] == "http.response.start":
-                begun = True
+                has_begun = True
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
             await send(message)
 
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.largest:
-            await refuse(scope, receive, send, 413, write_too_large(self.largest))
+            await refuse(scope, receive, send, 413, describe_too_large(self.largest))
             return
         try:
             await self.app(scope, receive_counted, send_with_headers)
         except TooLarge:
-            if not begun:
-                await refuse(scope, receive, send, 413, write_too_large(self.largest))
+            if not has_begun:
+                await refuse(scope, receive, send, 413, describe_too_large(self.largest))
         except RuntimeError as error:  # Starlette's middleware raises this when the client has gone
-            if not left or str(error) != "No response returned.":
+            if not has_left or str(error) != "No response returned.":
                 raise
 
 
@@ -144,7 +144,7 @@ def derive_cookie(token: str) -> str:
     return sha256(b"quorum page " + token.encode()).hexdigest()
 
 
-def write_too_large(largest: int) -> str:
+def describe_too_large(largest: int) -> str:
     return f"A request may have {largest // 1_000_000} MB at most."
 
 

@@ -26,12 +26,12 @@ RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 @dataclass(frozen=True)
 class PastRun:
-    """A line in the list of past runs. `asked`: seconds since 1970."""
+    """A line in the list of past runs. asked_at: seconds since 1970."""
 
     id: str
     question: str
     methods: str
-    asked: float
+    asked_at: float
 
 
 def find_home(base: Context) -> Path:
@@ -75,7 +75,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "format": FORMAT_NAME,
         "question": run.query.question,
         "method": ",".join(answer.name for answer in run.answers),
-        "page": {"asked": run.asked, **query, "answers": answers},
+        "page": {"asked": run.asked_at, **query, "answers": answers},
         "steps": [step_to_json(step) for answer in run.answers for step in answer.root.steps],
     }
 
@@ -90,7 +90,7 @@ def load_run(id_: str, folder: Path) -> Run:
         page, left = saved["page"], iter(steps)
         settings = {read_text(name): read_text(value) for name, value in page["settings"].items()}
         query = Query(line.question, read_text(page["methods"]), settings, read_text(page.get("follows", "")))
-        return Run(id_, query, line.asked, [read_answer(answer, left) for answer in page["answers"]])
+        return Run(id_, query, line.asked_at, [read_answer(answer, left) for answer in page["answers"]])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise SetupError(f"The run {id_} cannot be read ({type(error).__name__}); ask its question again.") from None
 

@@ -10,13 +10,13 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.graphs import DEFAULT
 
-# Each has a form field and a link parameter of its own; others are "set=key=value".
+# Settings with a form field and a link parameter of their own; the others are "set=key=value".
 OWN_PARAMETERS = (
     "collection",
     "model",
     "k",
 )
-FIXED_SETTINGS = ("store", "journal")  # a link must not choose where the server writes
+FIXED_SETTINGS = ("store", "journal")  # a link must not choose the server's files
 LONGEST_QUESTION = 20_000  # characters
 MOST_WORDS = 200  # of a link
 
@@ -44,7 +44,7 @@ class Query:
             check_changeable(column.settings)
         return columns
 
-    def link(self) -> str:
+    def make_link(self) -> str:
         """The address that opens the form with these values."""
         pairs = [("q", self.question), ("methods", self.methods)]
         pairs += [("follows", self.follows)] if self.follows else []
@@ -94,12 +94,12 @@ def select_changed(settings: Mapping[str, str], base: Context) -> dict[str, str]
 
 @dataclass(frozen=True)
 class FormField:
-    """A setting in the form. `now`: the server's value as text; `optional`: the field may be empty."""
+    """A setting in the form. server_value: the server's value as text; optional: the field may be empty."""
 
     name: str
     about: str
     kind: Literal["flag", "choice", "number", "text"]
-    now: str
+    server_value: str
     choices: tuple[str, ...] = ()
     optional: bool = False
     least: float | None = None
@@ -125,7 +125,7 @@ def make_form_field(name: str, shape: Mapping[str, Any], value: Any) -> FormFiel
         name=name,
         about=str(shape.get("description", "")),
         kind="choice" if "enum" in first else kinds.get(str(first.get("type")), "text"),
-        now=write_setting(value),
+        server_value=format_setting(value),
         choices=tuple(map(str, first.get("enum", ()))),
         optional=optional,
         least=first.get("minimum"),
@@ -134,7 +134,7 @@ def make_form_field(name: str, shape: Mapping[str, Any], value: Any) -> FormFiel
     )
 
 
-def write_setting(value: Any) -> str:
+def format_setting(value: Any) -> str:
     """A setting's value as written in --set; None becomes an empty text."""
     if value is None:
         return ""

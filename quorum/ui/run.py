@@ -1,4 +1,4 @@
-"""Runs: one question by several methods at the same time, as plain state that a page draws. Nothing here draws."""
+"""Runs one question by several methods at the same time. The result is plain state; the page draws it elsewhere."""
 
 import asyncio
 import re
@@ -29,10 +29,10 @@ ReadHistory = Callable[[str], Awaitable[list[dict[str, str]]]]
 
 @dataclass
 class Answer:
-    """The progress of one method. `version` grows with every change; `error`: one sentence.
+    """The progress of one method. version: grows with every change; error: one sentence.
 
-    `written`: the answer as far as it is written; `root` holds all steps so far, also those of a failed or running
-    node; `seconds`: in all.
+    partial_answer: the answer as far as it is written; root: all steps so far, also those of a failed or running node;
+    seconds: the total time.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Answer:
     result: ShownResult | None = None
     error: str | None = None
     seconds: float | None = None
-    written: str = ""
+    partial_answer: str = ""
     root: Step = field(default_factory=lambda: Step("run", "run"))
     version: int = 0
 
@@ -51,11 +51,11 @@ class Answer:
 
 @dataclass
 class Run:
-    """A question in progress or an earlier one. `asked`: seconds since 1970; `note`: why saving failed."""
+    """A question in progress or an earlier one. asked_at: seconds since 1970; note: why saving failed."""
 
     id: str
     query: Query
-    asked: float
+    asked_at: float
     answers: list[Answer]
     note: str | None = None
     task: "asyncio.Task[None] | None" = None
@@ -72,11 +72,11 @@ class Run:
 
 @dataclass(frozen=True)
 class NodeState:
-    """The state of a graph's node: how often it has begun and ended, and its `seconds` in all."""
+    """The state of a graph's node: how often it has begun and ended, and its total seconds."""
 
     phase: Phase
-    begun: int
-    ended: int
+    begin_count: int
+    end_count: int
     seconds: float
 
 
@@ -131,7 +131,7 @@ async def run_methods(
 
 async def run_method(question: str, method: Column, into: Answer, read_history: ReadHistory | None) -> None:
     """Run one method. Its errors go into its answer and never affect another method."""
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     phase: Phase = "failed"
     try:
         config: Any = {"callbacks": [AnswerTracer(into)]}
@@ -140,7 +140,7 @@ async def run_method(question: str, method: Column, into: Answer, read_history: 
 
         def show(event: Event) -> None:
             if isinstance(event, AnswerText):
-                into.written = event.text if event.replaces else into.written + event.text
+                into.partial_answer = event.text if event.replaces else into.partial_answer + event.text
                 into.change()
 
         result = await answer_and_report(question, graph, context, show, history=history, config=config)
@@ -155,7 +155,7 @@ async def run_method(question: str, method: Column, into: Answer, read_history: 
         traceback.print_exc(file=sys.stderr)
         into.error = describe_bug(error)
     finally:
-        into.seconds = time.perf_counter() - begun
+        into.seconds = time.perf_counter() - started_at
         end_answer(into, phase)
 
 
@@ -201,13 +201,13 @@ def list_node_states(answer: Answer) -> dict[str, NodeState]:
 
 def summarize_steps(steps: list[Step], phase: Phase) -> NodeState:
     """The state of one node. A step without an end in a finished run was cut off."""
-    over = [step for step in steps if step.seconds is not None]
+    finished_steps = [step for step in steps if step.seconds is not None]
     node_phase: Phase = "done"
-    if len(over) < len(steps):
+    if len(finished_steps) < len(steps):
         node_phase = "running" if phase == "running" else "stopped"
     elif any(step.error for step in steps):
         node_phase = "stopped" if phase == "stopped" else "failed"
-    return NodeState(node_phase, len(steps), len(over), sum(step.seconds or 0.0 for step in over))
+    return NodeState(node_phase, len(steps), len(finished_steps), sum(step.seconds or 0.0 for step in finished_steps))
 
 
 def list_visited_nodes(answer: Answer) -> list[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""The page as `quorum serve` serves it, beside the API."""
+"""Creates the page that `quorum serve` serves beside the API."""
 
 from collections.abc import Sequence
 

@@ -16,7 +16,7 @@ from quorum.ui.uploads import LARGEST_FILE, LARGEST_UPLOAD, IndexingJob, check_t
 
 DEFAULT_COLLECTION = "my-documents"
 ACCEPTED_SUFFIXES = ",".join([*READERS, ".jsonl", ".ndjson", ".jsonl.gz", ".gz"])
-REDRAWN_EVERY = 0.2  # seconds, while documents are indexed
+REDRAW_SECONDS = 0.2  # seconds, while documents are indexed
 
 
 class UploadPanel:
@@ -46,26 +46,26 @@ class UploadPanel:
             self.bar.props["aria-label"] = "Indexed so far"
             self.bar.set_visibility(False)
             self.results = html.div().classes("results")
-        self.timer: Any = ui.timer(REDRAWN_EVERY, self.refresh, active=False)
+        self.timer: Any = ui.timer(REDRAW_SECONDS, self.refresh, active=False)
 
     def reject_files(self) -> None:
-        self.say("Some files were refused: their type is not supported, or they are larger than 100 MB.", wrong=True)
+        self.say("Some files were refused: their type is not supported, or they are larger than 100 MB.", is_error=True)
 
-    def say(self, message: str, *, wrong: bool = False) -> None:
+    def say(self, message: str, *, is_error: bool = False) -> None:
         self.message.text = message
-        self.message.classes(replace="error" if wrong else "said")
+        self.message.classes(replace="error" if is_error else "said")
 
     def accept_files(self, event: Any) -> None:
         """Index the dropped files, even if the page is closed."""
         self.results.clear()
         self.files.reset()
-        if self.job is not None and not self.job.over:
-            self.say("Other documents are still being indexed; drop these again when that is done.", wrong=True)
+        if self.job is not None and not self.job.is_over:
+            self.say("Other documents are still being indexed; drop these again when that is done.", is_error=True)
             return
         try:
             self.job = IndexingJob(check_target(str(self.name.value or "")))
         except SetupError as error:
-            self.say(describe_error(error), wrong=True)
+            self.say(describe_error(error), is_error=True)
             return
         uploads = [(file.name, file.save) for file in event.files]
         background_tasks.create(index_uploads(self.job, uploads, self.base), name=f"index into {self.job.collection}")
@@ -76,14 +76,16 @@ class UploadPanel:
         job = self.job
         if job is None:
             return
-        self.bar.set_visibility(not job.over)
-        if not job.over:
+        self.bar.set_visibility(not job.is_over)
+        if not job.is_over:
             self.bar.value = job.done / job.total if job.total else 0
-            self.say(f"Indexing {job.now or format_count(len(job.files), 'file')}: {job.done:,} of {job.total:,}")
+            self.say(
+                f"Indexing {job.current_file or format_count(len(job.files), 'file')}: {job.done:,} of {job.total:,}"
+            )
             return
         self.timer.deactivate()
         if job.error:
-            self.say(job.error, wrong=True)
+            self.say(job.error, is_error=True)
             return
         self.say(f"{job.collection} holds {format_count(job.passages or 0, 'passage')}.")
         with self.results:

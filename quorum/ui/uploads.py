@@ -24,29 +24,29 @@ MOST_BYTES = 180  # of a name; file systems allow 255, and a number may be added
 BIDI_CONTROLS = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"
 UNSAFE_CHARACTERS = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{BIDI_CONTROLS}\ud800-\udfff]")
 LINE_OF_FILE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # as a report names a line of a file
-indexing_lock = asyncio.Lock()
+INDEXING_LOCK = asyncio.Lock()
 
 Save = Callable[[Path], Awaitable[None]]
 
 
 @dataclass
 class IndexingJob:
-    """The progress of indexing: `done` of `total` files and lines; `files`: name -> outcome; `passages`: how many the
-    collection has at the end; `error`: why the indexing failed, in one sentence.
+    """The progress of indexing. done: how many of `total` files and lines are done; files: name -> outcome; passages:
+    how many the collection has at the end; error: why the indexing failed, in one sentence.
     """
 
     collection: str
     files: dict[str, str] = field(default_factory=dict)
     done: int = 0
     total: int = 0
-    now: str = ""
-    over: bool = False
+    current_file: str = ""
+    is_over: bool = False
     passages: int | None = None
     error: str | None = None
 
     def update(self, done: int, total: int, path: str) -> None:
-        """The progress of `index_documents`, called on its thread."""
-        self.done, self.total, self.now = done, total, Path(path).name
+        """Record the progress of `index_documents`, which calls this on its thread."""
+        self.done, self.total, self.current_file = done, total, Path(path).name
 
 
 def clean_name(name: str) -> str:
@@ -98,7 +98,7 @@ async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, Save]], b
     job.files = dict.fromkeys(make_unique_names([name for name, _ in uploads]), "waits")
     folder = find_home(base) / "uploads" / job.collection
     try:
-        async with indexing_lock:
+        async with INDEXING_LOCK:
             report = await asyncio.shield(write_and_index(job, [save for _, save in uploads], folder, base))
         report_outcomes(job, report)
     except QuorumError as error:
@@ -109,7 +109,7 @@ async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, Save]], b
         traceback.print_exc(file=sys.stderr)
         job.error = describe_bug(error)
     finally:
-        job.over = True
+        job.is_over = True
 
 
 async def write_and_index(job: IndexingJob, saves: Sequence[Save], folder: Path, base: Context) -> IndexReport:

@@ -42,7 +42,7 @@ def test_a_cascade_continues_until_a_stage_passes_its_test() -> None:
     )
     assert replay.worst.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert replay.cost.tolist() == [1.0, 3.0, 1.0, 8.0]
-    assert replay.asked.tolist() == [[True] * 4, [False, True, False, True], [False, False, False, True]]
+    assert replay.is_asked.tolist() == [[True] * 4, [False, True, False, True], [False, False, False, True]]
     shares = compute_stage_shares(table, (Stage("a", AcceptanceTest("known")), Stage("b", None)))
     assert shares == {"a": 1.0, "b": 0.5}
 

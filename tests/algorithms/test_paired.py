@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quorum.algorithms import betting
-from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, get_log_factorials
+from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, compute_log_factorials
 from quorum.algorithms.paired import (
     compute_better_p_value,
     compute_counts_p_value,
@@ -27,7 +27,7 @@ def test_the_margin_test_rejects_a_true_null_hypothesis_with_the_stated_chance_a
     rejected = [table for table in tables if compute_counts_p_value(n, *table, margin) <= error]
     assert rejected
     ones, others = np.array(rejected).T
-    logs = get_log_factorials(n)
+    logs = compute_log_factorials(n)
     ways = logs[n] - logs[ones] - logs[others] - logs[n - ones - others]
     largest = 0.0
     for unequal in np.linspace(margin, 1, 120):

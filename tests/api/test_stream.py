@@ -14,7 +14,7 @@ from openai_server import OpenAIServer
 from quorum import METHODS, AnswerText, Context, Event, NodeFinished, RunFinished, SetupError, answer, stream
 from quorum.api.stream import AnswerReader
 from quorum.core.state import Passage
-from quorum.core.visible_text import silent_models
+from quorum.core.visible_text import SILENT_MODELS
 
 PASSAGES: list[Passage] = [
     {"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."},
@@ -144,9 +144,9 @@ THOUGHT = "It was Ida, I should say, as the first passage has it. No: the text n
 @pytest.fixture
 def forgotten_models() -> Iterator[None]:
     """What this process has learned about models is forgotten afterwards."""
-    silent_models.clear()
+    SILENT_MODELS.clear()
     yield
-    silent_models.clear()
+    SILENT_MODELS.clear()
 
 
 @pytest.mark.usefixtures("forgotten_models")

@@ -7,7 +7,7 @@ CODE = """
 import gc
 import quorum.cli.garbage as garbage
 usual = gc.get_threshold()
-garbage.OBJECTS = 5000
+garbage.OBJECTS_BEFORE_COLLECTION = 5000
 garbage.delay_garbage_collection()
 kept = [[number] for number in range(4000)]
 print(gc.get_threshold() == usual, gc.get_freeze_count() > 4000)

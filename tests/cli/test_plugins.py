@@ -10,8 +10,8 @@ from quorum_command import Quorum
 
 from docs.tables import make_langgraph_json
 from quorum.core.plugins import forget_plugins
-from quorum.graphs import METHODS, all_methods, answer_sync
-from quorum.retrievers.registry import RETRIEVERS, all_retrievers
+from quorum.graphs import METHODS, answer_sync, list_methods
+from quorum.retrievers.registry import RETRIEVERS, list_retrievers
 
 __all__ = ["example_plugin"]  # a fixture, used by name
 
@@ -57,7 +57,7 @@ def test_a_plugins_method_and_metric_are_columns_of_an_evaluation(quorum: Quorum
 
 @pytest.mark.usefixtures("example_plugin")
 def test_all_includes_a_plugins_method_and_a_comparison_reports_it(quorum: Quorum, data: Path, tmp_path: Path) -> None:
-    assert list(all_methods()) == [*METHODS, "shout"]
+    assert list(list_methods()) == [*METHODS, "shout"]
     run = quorum("compare", "given", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
     assert run.code == 0
     report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def test_all_includes_a_plugins_method_and_a_comparison_reports_it(quorum: Quoru
 
 @pytest.mark.usefixtures("example_plugin")
 def test_a_plugins_retriever_is_chosen_by_an_option(quorum: Quorum, data: Path, tmp_path: Path) -> None:
-    assert list(all_retrievers()) == [*RETRIEVERS, "titles"]
+    assert list(list_retrievers()) == [*RETRIEVERS, "titles"]
     command = ("eval", str(data), "--methods", "concat", "--corpus", "pool", "--retriever", "titles", "--k", "1")
     assert quorum(*command, "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")).code == 0
     assert {row["id"]: row["passages"] for row in read_rows(tmp_path / "out")} == {"1": ["p1"], "2": ["p2"]}
@@ -106,8 +106,8 @@ def test_a_broken_package_leaves_quorum_unchanged(
     run = quorum("methods")
     assert run.code == 0
     assert "broken" not in run.out
-    assert list(all_retrievers()) == list(RETRIEVERS)
-    assert list(all_methods()) == list(METHODS)
+    assert list(list_retrievers()) == list(RETRIEVERS)
+    assert list(list_methods()) == list(METHODS)
     assert len(caplog.messages) == 3
     assert all("broken-package" in message for message in caplog.messages)
     forget_plugins()

@@ -111,4 +111,6 @@ async def test_replies_and_data_with_half_characters_are_stored(tmp_path: Path, 
         (row,) = (json.loads(line) for line in (report.folder / "results.jsonl").read_text("utf-8").splitlines())
         assert (row["id"], row["answer"], row["error"]) == ("1\ufffd", "Par\ufffdis", None)
     assert len(openai_server.chats()) == 1
-    assert (await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / "one", details=True), runs)).asked == 0
+    assert (
+        await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / "one", details=True), runs)
+    ).new_answers == 0

@@ -174,7 +174,7 @@ async def test_one_connection_serves_one_call_after_another(dataset: DataSet, op
 def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
     runs, progress = parse_columns(), []
     with Results(tmp_path / "results.jsonl", [run.name for run in runs]) as results:
-        recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.done)))
+        recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.answered)))
         writer = AnswerWriter(Round(runs, dataset), recorder)
         records = [record for record, _ in writer.find_remaining()()]
 
@@ -191,7 +191,7 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
             ("q2", ["concat", "post_fusion"]),
         ]
         assert vars(recorder.spent) == {"calls": 3, "input_tokens": 40, "output_tokens": 4}
-        lost = list(writer.make_lost_rows(Questioner(given=True)))
+        lost = list(writer.make_lost_rows(Questioner(uses_given_passages=True)))
         assert [(row["id"], row["method"]) for row in lost] == [
             ("q1", "post_fusion"),
             ("q2", "concat"),

@@ -14,7 +14,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
 from quorum.evaluation.run.columns import parse_methods
-from quorum.graphs import answer, method_of
+from quorum.graphs import answer, find_method
 from quorum.graphs.composed import composed_graph
 from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 from quorum.prompts import get_version
@@ -175,11 +175,11 @@ async def test_a_prompt_that_has_changed_is_refused_in_one_sentence(cascade: str
 
 
 def test_the_drawing_shows_stages_and_tests(cascade: str) -> None:
-    drawn = method_of(cascade).graph.get_graph().draw_mermaid()
+    drawn = find_method(cascade).graph.get_graph().draw_mermaid()
     for line in ("begin --> concat;", "known&nbsp; .-> __end__;", "else&nbsp; .-> concat_pf;", "base --> __end__;"):
         assert line in drawn
     assert "confidence 0.7 or more" in drawn
-    inside = method_of(cascade).graph.get_graph(xray=True).nodes
+    inside = find_method(cascade).graph.get_graph(xray=True).nodes
     assert "concat_pf:passage_answer" in inside
 
 
@@ -248,7 +248,7 @@ def test_a_cascade_is_compared_like_any_method(quorum: Quorum, cascade: str, ope
 async def test_a_changed_collection_is_refused_in_one_sentence(tmp_path: Path, openai_server: OpenAIServer) -> None:
     def index(*passages: dict[str, str]) -> str:
         index_passages(passages, collection="towers", store=tmp_path / "store", embeddings="embedded", source="test")
-        return open_store(tmp_path / "store").info("towers").revision
+        return open_store(tmp_path / "store").fetch_info("towers").revision
 
     revision = index(*GIVEN_PASSAGES)
     file = Path(write_cascade(tmp_path, ("concat", None, {})))
@@ -273,10 +273,14 @@ def test_every_stage_is_priced_by_its_own_model(tmp_path: Path) -> None:
         stage["prompts"] = {prompt: get_version(prompt)}
     Path(file).write_text(json.dumps(cascade_fields))
     [column] = parse_methods(file, Context(model="embedded"))
-    prices = [column.price_of(prompt) for prompt in ("answer", "direct", "other")]
-    assert prices == [Prices().of("openai:gpt-4o-mini"), Prices().of("openai:gpt-4o"), Prices().of("openai:gpt-4o")]
+    prices = [column.find_price(prompt) for prompt in ("answer", "direct", "other")]
+    assert prices == [
+        Prices().find_price("openai:gpt-4o-mini"),
+        Prices().find_price("openai:gpt-4o"),
+        Prices().find_price("openai:gpt-4o"),
+    ]
     used = {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}
-    total = column.cost_of({"answer": used, "direct": used})  # type: ignore[dict-item]
+    total = column.compute_cost({"answer": used, "direct": used})  # type: ignore[dict-item]
     assert prices[0] is not None
     assert prices[1] is not None
     assert total == prices[0].input + prices[1].input

@@ -14,7 +14,7 @@ from openai_server import OpenAIServer, Request
 from quorum.api.stream import NodeFinished, RunFinished, stream
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.graphs import METHODS, answer, answer_sync, method_of
+from quorum.graphs import METHODS, answer, answer_sync, find_method
 from quorum.graphs.conversation import conversation_graph, graph
 
 HISTORY = [
@@ -142,7 +142,7 @@ async def test_a_stream_shows_the_rewriting_node_and_the_methods_own_nodes(opena
 
 async def test_a_thread_remembers_the_conversation(openai_server: OpenAIServer) -> None:
     openai_server.reply(rewrite_or_answer)
-    conversation = conversation_graph(method_of("post_fusion").graph).copy()
+    conversation = conversation_graph(find_method("post_fusion").graph).copy()
     conversation.checkpointer = InMemorySaver()
     config: Any = {"configurable": {"thread_id": "one"}}
     first = {"messages": [HumanMessage("Who planned the Lumen Tower?")], "given": PASSAGES[:3]}

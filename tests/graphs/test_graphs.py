@@ -39,7 +39,7 @@ RESULT_KEYS = {
 
 
 def test_the_package_exports_what_its_all_lists() -> None:
-    assert graphs.__all__ == ["DEFAULT", "METHODS", "Method", "all_methods", "answer", "answer_sync", "method_of"]
+    assert graphs.__all__ == ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "find_method", "list_methods"]
     assert all(hasattr(graphs, name) for name in graphs.__all__)
 
 

@@ -81,7 +81,7 @@ async def test_a_users_graph_is_a_column_of_an_evaluation(data: Path) -> None:
     report = await run_evaluation(data, "concat", make_own_graph())
     assert {name: row["em"] for name, row in report.summary.items()} == {"concat": 1, "loud": 1}
     assert report.comparisons[0]["methods"]["loud"]["em"]["difference"] == 0
-    assert (await run_evaluation(data, "concat", make_own_graph())).asked == 0
+    assert (await run_evaluation(data, "concat", make_own_graph())).new_answers == 0
 
 
 async def test_a_changed_graph_of_the_same_name_is_another_configuration(data: Path) -> None:
@@ -109,7 +109,7 @@ async def test_two_graphs_of_one_name_differ_by_their_settings(data: Path) -> No
 def test_a_comparison_crosses_a_users_graph_with_models_and_k() -> None:
     runs = list_columns(Options(data=Path(), methods="concat", graphs=[make_own_graph()], k=["1", "2"]))
     assert [run.name for run in runs] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
-    assert [run.own is None for run in runs] == [True, True, False, False]
+    assert [run.own_graph is None for run in runs] == [True, True, False, False]
     assert parse_methods("concat[k=1]", Context())[0] == runs[0]
 
 

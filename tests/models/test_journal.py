@@ -19,7 +19,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.models import identity
 from quorum.models.call import call
-from quorum.models.journal import close_journals, journal_path, make_key, open_journal
+from quorum.models.journal import close_journals, find_journal_path, make_key, open_journal
 from quorum.models.journal_database import Record
 from quorum.models.scripted import ScriptedModel
 
@@ -119,8 +119,8 @@ async def test_the_journal_is_in_the_stores_folder(openai_server: OpenAIServer, 
     await call("answer", "Which?", context=Context(model="openai:test", store=str(tmp_path / "mine"), journal=None))
     assert (tmp_path / "mine" / "journal.sqlite").exists()
     remote = Context(store="http://localhost:8000", journal=None)
-    assert journal_path(remote) == str(Path(".quorum") / "journal.sqlite")
-    assert journal_path(Context()) is None  # QUORUM_JOURNAL=off
+    assert find_journal_path(remote) == str(Path(".quorum") / "journal.sqlite")
+    assert find_journal_path(Context()) is None  # QUORUM_JOURNAL=off
 
 
 async def test_a_file_that_is_no_journal_is_named_and_not_touched(

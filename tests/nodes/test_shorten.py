@@ -19,7 +19,7 @@ from quorum.evaluation.compare.estimate import estimate
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.dataset import read_data
 from quorum.graphs import answer
-from quorum.nodes.shorten import MOST_WORDS, REASONING_PROMPTS, SHORT_ANSWER_PROMPTS, is_cut_of
+from quorum.nodes.shorten import MOST_WORDS, REASONING_PROMPTS, SHORT_ANSWER_PROMPTS, is_excerpt
 from quorum.prompts import BUILT_IN
 
 WORDY_REPLY = "According to the passages that were given to me, the tower was finished in the year 1931 by Ada Moreau."
@@ -165,7 +165,7 @@ async def test_only_the_ends_of_a_long_reply_are_shown(openai_server: OpenAIServ
     ],
 )
 def test_a_cut_has_the_words_of_the_text_in_their_order(answer: str, text: str, is_cut: bool) -> None:
-    assert is_cut_of(answer, text) is is_cut
+    assert is_excerpt(answer, text) is is_cut
 
 
 def test_prompts_for_short_answers_ask_for_no_sentence() -> None:
@@ -206,7 +206,7 @@ async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer,
     most = {}
     for shorten in ("off", "auto"):
         runs = parse_methods("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
-        estimated = await estimate(dataset, runs, given=True)
+        estimated = await estimate(dataset, runs, uses_given_passages=True)
         most[shorten] = {name: (method.least, method.calls, method.most) for name, method in estimated.methods.items()}
     assert most["off"] == {"concat": (1, 1, 1), "filco": (2, 2, 2)}
     assert most["auto"] == {"concat": (1, 1, 2), "filco": (2, 2, 3)}

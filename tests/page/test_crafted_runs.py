@@ -14,7 +14,7 @@ from quorum.cli import saved_trace
 from quorum.core.errors import SetupError
 from quorum.evaluation.trace import FORMAT_NAME
 from quorum.ui import past_runs
-from quorum.ui.cards import list_facts, write_headline
+from quorum.ui.cards import choose_headline, list_facts
 from quorum.ui.run import Answer, count_totals, list_node_states, list_visited_nodes
 
 RUN_ID = "20260101-120000-abcdef"
@@ -88,7 +88,7 @@ def refusal_of(read: Callable[[], object]) -> str:
 
 
 def draw(answer: Answer) -> None:
-    assert all(isinstance(word, str) for word in [*write_headline(answer), *list_facts(answer)])
+    assert all(isinstance(word, str) for word in [*choose_headline(answer), *list_facts(answer)])
     list_node_states(answer)
     list_visited_nodes(answer)
     count_totals(answer)

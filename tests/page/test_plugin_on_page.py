@@ -3,7 +3,7 @@
 import pytest
 from plugin_package import example_plugin
 
-from quorum.ui.cards import write_mermaid
+from quorum.ui.cards import render_mermaid
 from quorum.ui.form import list_families
 
 __all__ = ["example_plugin"]  # a fixture, used by name
@@ -12,4 +12,4 @@ __all__ = ["example_plugin"]  # a fixture, used by name
 @pytest.mark.usefixtures("example_plugin")
 def test_the_page_offers_and_draws_its_method() -> None:
     assert list_families()["Example"] == ["shout"]
-    assert "raise_voice" in str(write_mermaid("shout"))
+    assert "raise_voice" in str(render_mermaid("shout"))

@@ -234,22 +234,22 @@ def test_a_pair_is_drawn_once() -> None:
 def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
     done = {Draw("single", (passages([4])[0],)).id}
     supply = DrawQueue(passages([4]), 0, lambda text, k: [], done, {"single": 9, "two": 9, "unanswerable": 2})
-    assert len(supply.take({"single": 2, "unanswerable": 1})) == 3
-    assert len(supply.take({"single": 2, "unanswerable": 1})) == 2
-    assert supply.take({"single": 1, "two": 1, "unanswerable": 1}) == []
-    assert supply.ended == {"single": "corpus", "two": "corpus", "unanswerable": "tries"}
+    assert len(supply.take_draws({"single": 2, "unanswerable": 1})) == 3
+    assert len(supply.take_draws({"single": 2, "unanswerable": 1})) == 2
+    assert supply.take_draws({"single": 1, "two": 1, "unanswerable": 1}) == []
+    assert supply.end_reasons == {"single": "corpus", "two": "corpus", "unanswerable": "tries"}
 
 
 def test_a_file_may_hold_more_than_the_tries() -> None:
     supply = DrawQueue(passages([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
-    assert (supply.take({"single": 1}), supply.ended) == ([], {"single": "tries"})
+    assert (supply.take_draws({"single": 1}), supply.end_reasons) == ([], {"single": "tries"})
 
 
 def test_a_round_is_limited() -> None:
     supply = DrawQueue(passages([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
-    assert [len(supply.take({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
-    assert len(supply.take({"single": 6, "unanswerable": 9})) == 15
-    assert supply.ended == {}
+    assert [len(supply.take_draws({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
+    assert len(supply.take_draws({"single": 6, "unanswerable": 9})) == 15
+    assert supply.end_reasons == {}
 
 
 def test_repeated_questions_are_recognised() -> None:

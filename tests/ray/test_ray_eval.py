@@ -92,7 +92,7 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     # The journal of the workers holds every reply.
     assert (in_one_process.spent.calls, len(openai_server.requests)) == (0, request_count)
     assert read_rows_without_times(in_many_processes.folder) == read_rows_without_times(in_one_process.folder)
-    assert (in_many_processes.asked, in_many_processes.summary["concat"]["em"]) == (
+    assert (in_many_processes.new_answers, in_many_processes.summary["concat"]["em"]) == (
         2 * QUESTION_COUNT,
         in_one_process.summary["concat"]["em"],
     )
@@ -101,7 +101,7 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     details = [json.loads(line) for line in (in_many_processes.folder / "details.jsonl").read_text().splitlines()]
     assert len(details) == 2 * QUESTION_COUNT
     assert all(detail["calls"] for detail in details)
-    assert (await run(data, "many", engine="local", journal=journal, details=True)).asked == 0
+    assert (await run(data, "many", engine="local", journal=journal, details=True)).new_answers == 0
 
 
 async def test_a_slow_question_holds_nothing_and_what_arrived_is_kept(data: Path, openai_server: OpenAIServer) -> None:
@@ -116,7 +116,7 @@ async def test_a_slow_question_holds_nothing_and_what_arrived_is_kept(data: Path
     assert {row["id"] for row in rows(data.parent / "out")} == {f"q{number}" for number in range(1, QUESTION_COUNT)}
     openai_server.release()
     again = await run(data, "out", "concat")
-    assert (again.asked, again.summary["concat"]["n"]) == (1, QUESTION_COUNT)
+    assert (again.new_answers, again.summary["concat"]["n"]) == (1, QUESTION_COUNT)
 
 
 async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, openai_server: OpenAIServer) -> None:
@@ -131,7 +131,7 @@ async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, 
     openai_server.reply(kill_once)
     report = await run(data, "out", "concat")
     assert killed
-    assert (report.asked, report.summary["concat"]["errors"], len(rows(report.folder))) == (
+    assert (report.new_answers, report.summary["concat"]["errors"], len(rows(report.folder))) == (
         QUESTION_COUNT,
         0,
         QUESTION_COUNT,

@@ -42,7 +42,7 @@ def contents(store: Path) -> Any:
     """Everything in the collection, the vectors too."""
     collections: Store = open_store(store)
     with collections.open_client():
-        result: Any = collections.get("docs").get(include=["documents", "metadatas", "embeddings"])
+        result: Any = collections.fetch_collection("docs").get(include=["documents", "metadatas", "embeddings"])
     parts = zip(result["ids"], result["documents"], result["metadatas"], result["embeddings"].tolist(), strict=True)
     return sorted(parts, key=lambda part: str(part[0]))
 

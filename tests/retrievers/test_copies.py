@@ -124,7 +124,7 @@ def test_a_collection_of_an_older_version_goes_on_and_is_brought_up_to_date(
     store = open_store(tmp_path / "store")
     old = [("a", "One.", "a.txt"), ("B", "## Part\nTwo.", "b.md")]
     index()
-    info = replace(store.info("docs"), format=None, files=None, changed=None)
+    info = replace(store.fetch_info("docs"), format=None, files=None, changed=None)
     store.delete("docs")
     store.create("docs", info)
     changes = Changes()

@@ -23,20 +23,20 @@ def test_running_again_adds_nothing_twice(docs: Path, index: Index, list_held: C
     for name in "abc":
         (docs / f"{name}.txt").write_text(" ".join(f"{name} {sentence(i)}" for i in range(30)))
     assert counts(index()) == (3, 0, 0, 0, 12)
-    before, revision = list_held(), open_store(docs.parent / "store").info("docs").revision
+    before, revision = list_held(), open_store(docs.parent / "store").fetch_info("docs").revision
     VECTORS.embedded = 0
     assert counts(index()) == (0, 0, 3, 0, 12)
     assert counts(index(docs / "a.txt", docs, docs / "b.txt")) == (0, 0, 3, 0, 12)
     assert VECTORS.embedded == 0
     assert list_held() == before
-    assert open_store(docs.parent / "store").info("docs").revision == revision
+    assert open_store(docs.parent / "store").fetch_info("docs").revision == revision
 
 
 def test_a_changed_document_is_replaced(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
     (docs / "a.txt").write_text("\n\n".join(sentence(i) for i in range(30)))
     (docs / "b.txt").write_text("Another one.")
     index()
-    before, revision = list_held(), open_store(docs.parent / "store").info("docs").revision
+    before, revision = list_held(), open_store(docs.parent / "store").fetch_info("docs").revision
     text = (docs / "a.txt").read_text()
     (docs / "a.txt").write_text(text.replace("number 29", "number 1000"))
     VECTORS.embedded = 0
@@ -45,7 +45,7 @@ def test_a_changed_document_is_replaced(docs: Path, index: Index, list_held: Cal
     after = list_held()
     assert "number 1000" in after[3]["text"]
     assert list_texts(after[:3] + after[4:]) == list_texts(before[:3] + before[4:])
-    assert open_store(docs.parent / "store").info("docs").revision != revision
+    assert open_store(docs.parent / "store").fetch_info("docs").revision != revision
     (docs / "a.txt").write_bytes(b"\xff\xfe\0")
     report = index()
     assert (report.unchanged, len(report.skipped)) == (1, 1)
@@ -91,7 +91,7 @@ def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
     for name in "ab":
         (docs / f"{name}.md").write_text("# Same\n\nThe same text.")
     assert counts(index()) == (2, 0, 0, 0, 1)
-    entries = open_store(tmp_path / "store").entries("docs")
+    entries = open_store(tmp_path / "store").fetch_entries("docs")
     assert [sorted(entry.places) for entry in entries.values()] == [[str(docs / "a.md"), str(docs / "b.md")]]
     (docs / "a.md").unlink()
     assert counts(index(prune=True)) == (0, 0, 1, 1, 1)

@@ -254,4 +254,4 @@ def test_many_passages_are_stored_in_batches(tmp_path: Path) -> None:
     assert report.passages == 700
     context = Context(store=str(tmp_path / "store"), collection="many", embeddings=VECTORS)
     assert collections.list_passages(context) == passages
-    assert sorted(open_store(tmp_path / "store").entries("many")) == [passage["id"] for passage in passages]
+    assert sorted(open_store(tmp_path / "store").fetch_entries("many")) == [passage["id"] for passage in passages]

@@ -98,7 +98,7 @@ def test_a_file_that_was_cut_anywhere_is_detected(store: Path, name: str, number
 def test_a_damaged_index_is_rebuilt(
     store: Path, harm: Callable[[Path, str], None], name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    info = reopen_store(store).info(COLLECTION_NAME)
+    info = reopen_store(store).fetch_info(COLLECTION_NAME)
     harm(store, name)
     damaged_store = reopen_store(store)
     with pytest.raises(SetupError, match=r"is damaged \(.*\); index any document into that collection again"):
@@ -110,12 +110,16 @@ def test_a_damaged_index_is_rebuilt(
         f"The vector index of {COLLECTION_NAME!r} was damaged by an abrupt end; its 1100 passages are embedded anew."
     ]
     mended = reopen_store(store)
-    assert (mended.count(COLLECTION_NAME), mended.info(COLLECTION_NAME).torn, mended.info(COLLECTION_NAME).writing) == (
+    assert (
+        mended.count(COLLECTION_NAME),
+        mended.fetch_info(COLLECTION_NAME).torn,
+        mended.fetch_info(COLLECTION_NAME).writing,
+    ) == (
         len(PASSAGES),
         None,
         False,
     )
-    assert mended.info(COLLECTION_NAME).embedding == info.embedding
+    assert mended.fetch_info(COLLECTION_NAME).embedding == info.embedding
     assert {number: find_nearest(mended, number)[0] for number in (0, 555, 1099)} == {
         0: "p0",
         555: "p555",

@@ -113,7 +113,7 @@ def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Con
 
     def ensure(context: Context) -> int:
         """Prepare the sample as a new process does; return how many texts were embedded."""
-        collections.ready.clear()
+        collections.READY_SAMPLES.clear()
         events.clear()
         VECTORS.embedded = 0
         collections.ensure_sample(context, progress=lambda done, total, path: events.append((done, total)))
@@ -125,12 +125,12 @@ def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Con
     assert events == [(n, len(events)) for n in range(1, len(events) + 1)]
     assert ensure(context) == 0
     assert events == []
-    store.write("sample", replace(store.info("sample"), sample="another version of the files"))
+    store.write("sample", replace(store.fetch_info("sample"), sample="another version of the files"))
     assert ensure(context) == count
-    store.write("sample", store.info("sample").make_revision(writing=True))  # as a killed process leaves it
+    store.write("sample", store.fetch_info("sample").make_revision(writing=True))  # as a killed process leaves it
     assert ensure(context) == count
     ensure(replace(context, embeddings=WordVectors(model="other")))
-    assert store.info("sample").embedding.endswith(":other")
+    assert store.fetch_info("sample").embedding.endswith(":other")
     assert store.count("sample") == count
 
 

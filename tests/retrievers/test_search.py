@@ -154,7 +154,7 @@ async def test_names_that_chroma_refuses_are_errors(name: str, context: Context)
 @pytest.mark.parametrize("name", ["abc", "a" * 512, "A.b-c_9", "a--b", "1.2.3"])
 def test_names_that_chroma_accepts_are_accepted(name: str, tmp_path: Path) -> None:
     index_passages(CORPUS[:1], collection=name, store=tmp_path, embeddings=VECTORS)
-    assert open_store(tmp_path).names() == [name]
+    assert open_store(tmp_path).list_collections() == [name]
 
 
 async def test_an_unknown_retriever_is_an_error(context: Context) -> None:
@@ -202,7 +202,7 @@ async def test_a_broken_lexical_index_is_built_again(store: Path, context: Conte
     before = await search("opera", bm25)
     for file in (store / "bm25").glob("*/*/passages.jsonl"):
         file.write_text('{"id": "x"')
-    bm25_cache.loaded.clear()
+    bm25_cache.LOADED_RANKINGS.clear()
     assert await search("opera", bm25) == before
 
 

@@ -111,8 +111,8 @@ def test_each_stage_has_the_price_of_its_own_model(system: str, openai_server: O
         "cascade"
     ]
     used: Any = {"calls": 1, "input_tokens": 2, "output_tokens": 0, "cached_tokens": 0}
-    assert cascade.cost(Context(), {"answer": used}, prices) == pytest.approx(2)
-    assert cascade.cost(Context(), {"system": used | {"input_tokens": 1_000_000}}, prices) == pytest.approx(9)
+    assert cascade.compute_cost(Context(), {"answer": used}, prices) == pytest.approx(2)
+    assert cascade.compute_cost(Context(), {"system": used | {"input_tokens": 1_000_000}}, prices) == pytest.approx(9)
 
 
 def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, openai_server: OpenAIServer) -> None:

@@ -7,7 +7,7 @@ from api_server import Serve
 from openai_server import OpenAIServer
 
 from quorum.serving.conversation import Message
-from quorum.serving.side_tasks import find_task_kind, write_fallback
+from quorum.serving.side_tasks import find_task_kind, make_fallback_reply
 
 CHAT_HISTORY = "<chat_history>\nUSER: When was the Lumen Tower finished?\nASSISTANT: 1931\n</chat_history>"
 GUIDELINES = "### Guidelines:\n- Short.\n### Output:\nJSON format: {}\n### Chat History:\n"
@@ -50,7 +50,7 @@ def test_a_task_is_recognised_by_its_shape(name: str) -> None:
 
 def test_a_title_in_librechats_shape() -> None:
     assert find_kind(LIBRECHAT) == "title"
-    assert write_fallback("title", LIBRECHAT) == "When was it"
+    assert make_fallback_reply("title", LIBRECHAT) == "When was it"
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
@@ -59,7 +59,7 @@ def test_a_plain_question_is_no_side_task(text: str) -> None:
 
 
 def test_the_embedded_model_has_a_short_fallback() -> None:
-    fallbacks = {name: write_fallback(name, text) for name, text in TASKS.items() if name != "emoji"}
+    fallbacks = {name: make_fallback_reply(name, text) for name, text in TASKS.items() if name != "emoji"}
     assert {name: json.loads(text)[name] for name, text in fallbacks.items()} == {
         "title": "When was the Lumen Tower finished",
         "tags": ["General"],

@@ -16,7 +16,7 @@ from quorum.core.state import Passage
 from quorum.models.token_embeddings import TokenEncoder, get_token_encoder
 from quorum.retrievers import search
 from quorum.retrievers.colbert import TokenIndex
-from quorum.retrievers.colbert_cache import get_token_index, loaded
+from quorum.retrievers.colbert_cache import LOADED_INDEXES, load_token_index
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import Store, open_store
 
@@ -35,7 +35,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    loaded.clear()
+    LOADED_INDEXES.clear()
     fill(tmp_path / "store", PASSAGES)
     return open_store(tmp_path / "store")
 
@@ -61,8 +61,8 @@ async def test_search_ranks_by_maxsim(store: Store, model: Path) -> None:
     passages = await search(QUESTION, context)
     encoder = get_token_encoder(str(model))
     texts = ["rhine\nthe rhine flows through basel.", "danube\nthe danube flows through vienna.", PASSAGES[2]["text"]]
-    query_vectors = encoder.question(QUESTION)
-    scores = [float((query_vectors @ tokens.T).max(axis=1).sum()) for tokens in encoder.passages(texts)]
+    query_vectors = encoder.encode_question(QUESTION)
+    scores = [float((query_vectors @ tokens.T).max(axis=1).sum()) for tokens in encoder.encode_passages(texts)]
     order = np.argsort(-np.array(scores))[:2]
     assert [passage["id"] for passage in passages] == [PASSAGES[i]["id"] for i in order]
     assert [passage["score"] for passage in passages] == pytest.approx([scores[i] for i in order], abs=0.02)
@@ -89,34 +89,36 @@ def test_scores_are_the_definition_however_the_tokens_are_cut(
 
 def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store, model: Path) -> None:
     encoder = Counting(str(model))
-    first = get_token_index(store, "rivers", encoder)
+    first = load_token_index(store, "rivers", encoder)
     assert len(encoder.given) == 3
-    loaded.clear()  # as another process would find it
-    assert np.array_equal(get_token_index(store, "rivers", encoder).vectors, first.vectors)
+    LOADED_INDEXES.clear()  # as another process would find it
+    assert np.array_equal(load_token_index(store, "rivers", encoder).vectors, first.vectors)
     assert len(encoder.given) == 3
     fill(store.folder, [*PASSAGES[1:], Passage(id="volga", title="", text="the volga flows through kazan.")])
-    changed = get_token_index(store, "rivers", encoder)
+    changed = load_token_index(store, "rivers", encoder)
     assert encoder.given[3:] == ["the volga flows through kazan."]
     assert {passage["id"] for passage in changed.passages} == {"danube", "tiger", "volga"}
     (folder,) = (store.folder / "colbert").iterdir()
-    assert sorted(path.name for path in folder.iterdir()) == sorted(["lock", f"{store.info('rivers').revision}.1"])
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        ["lock", f"{store.fetch_info('rivers').revision}.1"]
+    )
 
 
 def test_files_left_by_a_killed_process_are_not_read(store: Store, model: Path) -> None:
     encoder = Counting(str(model))
-    expected = get_token_index(store, "rivers", encoder).top(QUESTION, 3, encoder)
+    expected = load_token_index(store, "rivers", encoder).top(QUESTION, 3, encoder)
     (folder,) = (store.folder / "colbert").glob("rivers-*")
     (folder / "new-left").mkdir()
-    vectors = folder / f"{store.info('rivers').revision}.1" / "vectors.npy"
+    vectors = folder / f"{store.fetch_info('rivers').revision}.1" / "vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-40])
-    loaded.clear()
-    assert get_token_index(store, "rivers", encoder).top(QUESTION, 3, encoder) == expected
+    LOADED_INDEXES.clear()
+    assert load_token_index(store, "rivers", encoder).top(QUESTION, 3, encoder) == expected
     assert not (folder / "new-left").exists()
 
 
 def test_threads_share_one_built_index(store: Store, model: Path) -> None:
     encoder = Counting(str(model))
-    threads = [threading.Thread(target=get_token_index, args=(store, "rivers", encoder)) for _ in range(4)]
+    threads = [threading.Thread(target=load_token_index, args=(store, "rivers", encoder)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

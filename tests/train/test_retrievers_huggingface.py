@@ -120,7 +120,7 @@ async def test_search_ranks_by_the_similarity_asked_for(
         scores /= np.linalg.norm(passage_vectors, axis=1) * np.linalg.norm(query_vector)
     assert [passage["id"] for passage in passages] == [PASSAGES[i]["id"] for i in np.argsort(-scores)]
     assert [passage["score"] for passage in passages] == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
-    info = open_store(store).info("rivers")
+    info = open_store(store).fetch_info("rivers")
     assert (info.embedding, info.dimension) == (embedding_name(spec), 32) == (spec, 32)
     with pytest.raises(SetupError, match="was made with the embeddings"):
         await search(QUESTION, Context(collection="rivers", store=store))

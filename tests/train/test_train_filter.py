@@ -109,7 +109,7 @@ def test_adapters_learn_too(base: str, models: dict[str, Path], silver_file: Pat
     card = read_card(tmp_path / "filter")
     assert card is not None
     assert (card.adapter, card.base) == (True, str(models[base]))
-    assert load_pretrained(str(tmp_path / "filter")).generate("Question", 3).written > 0
+    assert load_pretrained(str(tmp_path / "filter")).generate("Question", 3).reply_tokens > 0
     assert all("lora" in name for name in weights(tmp_path / "filter"))
 
 

@@ -85,4 +85,4 @@ async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, t
     result = again.answers[0].result or {}
     assert (again.query.follows, result["answer"]) == (FIRST_RUN_ID, "1931")
     assert result["question"] == "When was the Lumen Tower finished?"  # type: ignore[typeddict-item]
-    assert parse_link(query.link().partition("?")[2], base)[0] == query
+    assert parse_link(query.make_link().partition("?")[2], base)[0] == query

@@ -22,7 +22,7 @@ def read_link(link: str, base: Context | None = None) -> tuple[Query, bool]:
 def test_a_link_holds_the_values_of_the_form(question: str, collection: str, k: int) -> None:
     settings = {"collection": collection, "k": str(k), "temperature": "0.5", "vote": "staged"}
     query = Query(question, "concat,sure[ranking=lazy]", settings)
-    result, at_once = read_link(query.link())
+    result, at_once = read_link(query.make_link())
     stored_settings = {
         name: value for name, value in settings.items() if (name, value) not in (("k", "5"), ("collection", "sample"))
     }
@@ -79,7 +79,11 @@ def test_every_setting_is_in_the_form() -> None:
     form_fields = {field.name: field for field in list_form_fields(Context(temperature=0.7))}
     assert set(form_fields) | {*OWN_PARAMETERS, *FIXED_SETTINGS} == {part.name for part in fields(Context)}
     assert all(field.about for field in form_fields.values())
-    assert (form_fields["temperature"].now, form_fields["temperature"].most, form_fields["temperature"].whole) == (
+    assert (
+        form_fields["temperature"].server_value,
+        form_fields["temperature"].most,
+        form_fields["temperature"].whole,
+    ) == (
         "0.7",
         2,
         False,
@@ -89,7 +93,7 @@ def test_every_setting_is_in_the_form() -> None:
         1,
         True,
     )
-    assert (form_fields["reranker"].kind, form_fields["reranker"].optional, form_fields["reranker"].now) == (
+    assert (form_fields["reranker"].kind, form_fields["reranker"].optional, form_fields["reranker"].server_value) == (
         "choice",
         True,
         "",

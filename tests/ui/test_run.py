@@ -55,7 +55,9 @@ async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, op
     ]
     voting = run.answers[1]
     assert list_visited_nodes(voting) == [("retrieve", 1), ("passage_answer", 2), ("vote", 1)]
-    assert {name: (state.phase, state.begun, state.ended) for name, state in list_node_states(voting).items()} == {
+    assert {
+        name: (state.phase, state.begin_count, state.end_count) for name, state in list_node_states(voting).items()
+    } == {
         "begin": ("done", 1, 1),
         "retrieve": ("done", 1, 1),
         "passage_answer": ("done", 2, 2),
@@ -129,7 +131,7 @@ async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal
     query = Query(QUESTION, "concat")
     (method,) = query.make_columns(Context(**BASE, store=store))
     object.__setattr__(method, "method", "no_such_graph")
-    object.__setattr__(method, "own", object())
+    object.__setattr__(method, "own_graph", object())
     run = start_run(query, [method], save_in_folder)
     assert run.task is not None
     await run.task

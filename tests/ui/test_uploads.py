@@ -86,7 +86,7 @@ async def test_each_file_is_listed_with_its_outcome() -> None:
         ("part, line 3.txt", make_save(b"")),
     ]
     await index_uploads(job, uploads, base)
-    assert job.over
+    assert job.is_over
     assert job.error is None
     assert job.files["lima.md"] == "indexed"
     assert job.files["lines.jsonl"] == "indexed, without line 2: not JSON"
@@ -103,7 +103,7 @@ async def test_a_file_of_the_same_name_takes_the_place_of_the_one_before() -> No
     base = Context(store="here")
     for text in (b"Lima is the capital of Peru.", b"Quito is the capital of Ecuador."):
         await index_uploads(IndexingJob("my-own"), [("capital.txt", make_save(text))], base)
-    assert [passage["text"] for passage in open_store("here").passages("my-own")[1]] == [
+    assert [passage["text"] for passage in open_store("here").fetch_passages("my-own")[1]] == [
         "Quito is the capital of Ecuador."
     ]
 
@@ -112,7 +112,7 @@ async def test_an_error_that_stops_the_upload_is_reported_in_one_sentence() -> N
     Path("here").write_text("a file in the folder's place")
     job = IndexingJob("my-own")
     await index_uploads(job, [("a.txt", make_save(b"text"))], Context(store="here"))
-    assert job.over
+    assert job.is_over
     assert job.error is not None
     assert "\n" not in job.error
 
@@ -125,6 +125,6 @@ async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal
 
     job = IndexingJob("my-own")
     await index_uploads(job, [("a.txt", save)], Context(store="here"))
-    assert job.over
+    assert job.is_over
     assert (job.error or "").startswith("Something in Quorum failed (ZeroDivisionError)")
     assert "Traceback" in capsys.readouterr().err

@@ -18,8 +18,9 @@ class UnusableRecord(Exception):  # noqa: N818  the name says it without "Error"
 class Format:
     """A data format.
 
-    expected: the shape of its records, for messages; fits: whether a record has this format; convert: (record, where)
-    -> our record. `convert` leaves the id empty if the format has none. A missing key or a wrong type may raise there.
+    expected: the shape of its records, for messages; fits: tells whether a record has this format; convert: (record,
+    where) -> our record. `convert` leaves the id empty if the format has none. A missing key or a wrong type may raise
+    there.
     """
 
     name: str
@@ -62,8 +63,8 @@ def check_texts(value: Any) -> list[str]:
 
 
 def check_answers(value: Any) -> list[str]:
-    """A text or a list of texts as a list. It must not be empty: a record without answers would mean that "unknown" is
-    right, but test sets are published without answers.
+    """A text or a list of texts as a list. It must not be empty: without answers, "unknown" would count as right, but
+    test sets are published without answers.
     """
     answers = [value] if isinstance(value, str) else check_texts(value)
     if not answers:

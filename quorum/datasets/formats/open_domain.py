@@ -19,7 +19,7 @@ from quorum.datasets.formats.convert import (
 )
 from quorum.datasets.records import Record, get_list, parse_passage
 
-TWO_WAY = ("SUPPORTS", "REFUTES")
+TWO_LABELS = ("SUPPORTS", "REFUTES")
 PARAGRAPH_WORDS = 30  # words of the mean answer from which an answer is a paragraph
 DESCRIPTION = re.compile(r'\(description\s+("(?:[^"\\]|\\.)*"|[^()]*)\)')
 
@@ -101,7 +101,7 @@ def convert_kilt(value: dict[str, Any], where: str) -> Record:
         gold=gold,
         answer_type=answer_type,
         gold_articles=[list(names) for names in dict.fromkeys(map(tuple, articles)) if names],
-        labels=[*TWO_WAY] if answer_type == "label" else None,
+        labels=[*TWO_LABELS] if answer_type == "label" else None,
     )
 
 

@@ -45,7 +45,7 @@ def add_reader(suffix: str, reader: Reader) -> None:
     READERS[suffix.lower()] = reader
 
 
-def all_readers() -> dict[str, str | Reader]:
+def list_readers() -> dict[str, str | Reader]:
     """Name's end -> reader: ours, then those of installed packages."""
     return plugins.add_plugins(plugins.READER_GROUP, READERS, check_reader)
 
@@ -61,7 +61,7 @@ def check_reader(name: str, value: object) -> str | Reader:
 
 def find_reader(kind: str) -> str | Reader | None:
     """The reader for names that end in `kind`. Packages are searched only if we have none."""
-    return READERS.get(kind) or all_readers().get(kind)
+    return READERS.get(kind) or list_readers().get(kind)
 
 
 def has_reader(path: Path) -> bool:

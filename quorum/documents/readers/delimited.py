@@ -8,7 +8,7 @@ from quorum.documents.encodings import decode_text
 from quorum.documents.tables import format_rows, looks_like_header
 
 DELIMITERS = ",;\t|"
-SEEN_CHARACTERS, SEEN_ROWS = 20_000, 20  # characters and rows from which the delimiter is detected
+SAMPLE_CHARACTERS, SAMPLE_ROWS = 20_000, 20  # characters and rows from which the delimiter is detected
 
 
 def read(data: bytes, name: str) -> Document:
@@ -29,7 +29,7 @@ def detect_delimiter(text: str, name: str) -> str:
         return "\t"
 
     def evenness(delimiter: str) -> tuple[bool, int]:
-        rows = read_first_rows(text[:SEEN_CHARACTERS], delimiter)
+        rows = read_first_rows(text[:SAMPLE_CHARACTERS], delimiter)
         counts = [len(row) - 1 for row in rows[:-1] or rows]  # the last row may be cut
         return (min(counts, default=0) > 0, min(counts, default=0) * 100 - max(counts, default=0))
 
@@ -43,7 +43,7 @@ def read_first_rows(text: str, delimiter: str) -> list[list[str]]:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
             if any(value.strip() for value in row):
                 rows.append(row)
-            if len(rows) == SEEN_ROWS:
+            if len(rows) == SAMPLE_ROWS:
                 break
     except csv.Error:
         pass

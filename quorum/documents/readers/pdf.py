@@ -120,14 +120,14 @@ class Tables:
     """Finds the ruled tables of a document's pages."""
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.left = data, MOST_TABLE_PAGES
+        self.data, self.remaining_pages = data, MOST_TABLE_PAGES
         self.document: Any = None
 
     def find_tables(self, number: int) -> list[tuple[tuple[float, float, float, float], list[str]]]:
         """(box from the page's top left, rows) of the tables on a page, by its number from 0."""
-        if self.left <= 0:
+        if self.remaining_pages <= 0:
             return []
-        self.left -= 1
+        self.remaining_pages -= 1
         logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
         import pdfplumber
 
@@ -184,23 +184,23 @@ def mask_digits(text: str) -> str:
 def make_blocks(pages: list[list[Line]]) -> Iterator[Block]:
     """Headings, paragraphs and rows. A sentence over a page break belongs to the page where it begins."""
     levels = find_heading_levels(pages)
-    held: Block | None = None
+    pending: Block | None = None
     for number, lines in enumerate(pages, start=1):
         for kind, text, level in split_paragraphs(lines, levels):
-            if held is not None and kind == "text" and held.page != number:
-                rest = FIRST_SENTENCE.match(text)
-                if rest and not SENTENCE_END.search(held.text):
-                    joined = BROKEN_WORD.sub("", f"{held.text}\n{rest[0]}")
-                    held, text = Block(joined, page=held.page), text[rest.end() :].strip()
-            if held is not None:
-                yield held
-                held = None
+            if pending is not None and kind == "text" and pending.page != number:
+                sentence_end = FIRST_SENTENCE.match(text)
+                if sentence_end and not SENTENCE_END.search(pending.text):
+                    joined = BROKEN_WORD.sub("", f"{pending.text}\n{sentence_end[0]}")
+                    pending, text = Block(joined, page=pending.page), text[sentence_end.end() :].strip()
+            if pending is not None:
+                yield pending
+                pending = None
             if kind == "text" and text:
-                held = Block(remove_unstorable(text), page=number)
+                pending = Block(remove_unstorable(text), page=number)
             elif text:
                 yield Block(remove_unstorable(text), "heading" if kind == "heading" else "row", level, number)
-    if held is not None:
-        yield held
+    if pending is not None:
+        yield pending
 
 
 def find_heading_levels(pages: list[list[Line]]) -> dict[float, int]:

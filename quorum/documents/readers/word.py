@@ -47,7 +47,7 @@ def convert_parser_errors(kind: str) -> Iterator[None]:
 
 
 def read_core_properties(archive: Any) -> dict[str, str]:
-    """Title, author and date of an Office file, where it has them."""
+    """Title, author and date of an Office file, if it has them."""
     from lxml import etree
 
     try:

@@ -1,4 +1,4 @@
-"""Methods against a baseline, question by question: differences, intervals, tests."""
+"""Compares methods with a baseline, question by question: differences, intervals, tests."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,10 +19,10 @@ FEW_QUESTIONS = 100
 class Difference(TypedDict):
     """A method's mean minus the baseline's, over the same questions, with its 95% interval.
 
-    test: "mcnemar" for a measure that is right or wrong, else "sign flip"; "race" where a race dropped one of the two,
-    or has not ended: the interval then holds at every moment, and p and p_holm are 1. p_holm: p adjusted for the number
-    of methods compared. questions_needed: how many questions would separate the two at power 0.8 and alpha 0.05, null
-    if the means are equal.
+    test: "mcnemar" for a measure that is right or wrong, else "sign flip"; "race" if a race dropped one of the two or
+    has not ended: the interval then holds at every moment, and p and p_holm are 1. p_holm: p adjusted for the number of
+    methods compared. questions_needed: how many questions would separate the two at power 0.8 and alpha 0.05, null if
+    the means are equal.
     """
 
     difference: float
@@ -35,7 +35,7 @@ class Difference(TypedDict):
 
 
 class Comparison(TypedDict):
-    """Methods against the baseline over the `n` questions that all of them answered, but for those that a race dropped.
+    """Methods against the baseline, over the `n` questions that all of them answered; dropped methods do not count.
 
     left_out: questions that only some of these methods answered; methods: by name, the difference in each measure, over
     the questions that have the measure.
@@ -52,13 +52,13 @@ def compare(
 ) -> Comparison:
     """Compare the methods `names` with `baseline`, which is one of them.
 
-    race: the p-values are adjusted for all methods that began it; a pair of which it dropped one has p = 1.
+    race: the p-values are adjusted for all methods that started in it; a dropped method has p = 1.
     """
     dropped = [] if race is None else [name for name in names if is_undecided(race, name, baseline)]
     all_names, names = names, [name for name in names if name not in dropped]
     sets = [set(scores[name].ids) for name in names]
     common = sorted(set.intersection(*sets))
-    others = [name for name in names if name != baseline]
+    compared_names = [name for name in names if name != baseline]
     compared: dict[str, dict[str, Difference]] = {name: {} for name in all_names if name != baseline}
     if race is not None:
         for name in dropped:
@@ -66,19 +66,19 @@ def compare(
     for measure in (
         candidate for candidate in list_compared_measures() if all(candidate in scores[name].values for name in names)
     ):
-        values = {name: scores[name].of(measure, common) for name in names}
+        values = {name: scores[name].get_values(measure, common) for name in names}
         defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
-        if not others or not defined.any():
+        if not compared_names or not defined.any():
             continue
         base = values[baseline][defined]
         comparison_of_others = compute_differences(
-            [values[name][defined] for name in others],
+            [values[name][defined] for name in compared_names],
             base,
             exact=is_binary(measure),
             untested=len(dropped),
             widest=1 + scores[baseline].wrong_cost if measure == WORTH_MEASURE else 1.0,
         )
-        for name, difference_of_other in zip(others, comparison_of_others, strict=True):
+        for name, difference_of_other in zip(compared_names, comparison_of_others, strict=True):
             compared[name][measure] = difference_of_other
     return Comparison(baseline=baseline, n=len(common), left_out=len(set.union(*sets)) - len(common), methods=compared)
 
@@ -91,7 +91,7 @@ def is_undecided(race: RaceResult, name: str, baseline: str) -> bool:
 def compute_race_differences(
     scores: ColumnScores, base: ColumnScores, race: RaceResult, names: tuple[str, str]
 ) -> dict[str, Difference]:
-    """The differences of two methods over the questions that both were asked, with intervals that always hold."""
+    """The differences of two methods over the questions that both were asked, with anytime intervals."""
     asked_count = min(race.standings[name].asked for name in names)
     result: dict[str, Difference] = {}
     for measure in list_compared_measures():
@@ -102,7 +102,7 @@ def compute_race_differences(
         widest = 1 + scores.wrong_cost if measure == WORTH_MEASURE else 1.0
         known = {id_: value / widest for id_, value in pairs.items() if not np.isnan(value)}
         if known and all(abs(value) <= 1 for value in known.values()):
-            low, high = race.anytime_interval(known, asked_count)
+            low, high = race.compute_anytime_interval(known, asked_count)
             result[measure] = Difference(
                 difference=round(widest * float(np.mean(list(known.values()))), COMPARED_DIGITS),
                 low=round(widest * low, COMPARED_DIGITS),
@@ -118,8 +118,8 @@ def compute_race_differences(
 def compute_differences(
     methods: Sequence[Floats], base: Floats, *, exact: bool, untested: int = 0, widest: float = 1.0
 ) -> list[Difference]:
-    """The difference of each method from the baseline in one measure; the p-values are adjusted together, and with
-    `untested` ones of 1. widest: the largest difference that two answers can have.
+    """The difference of each method from the baseline in one measure. The p-values are adjusted together with
+    `untested` further ones of 1. widest: the largest possible difference of two answers.
     """
     p_values = [mcnemar(values, base) if exact else sign_flip(values - base) for values in methods]
     test = "mcnemar" if exact else "sign flip"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from quorum.evaluation.run.columns import Column
-from quorum.graphs import method_of
+from quorum.graphs import find_method
 
 MOST_DISTINCT = 5  # answers of self_verification
 TERM = re.compile(r"(?:\[[^\]]*\] *)?(?P<sum>.+)")
@@ -19,15 +19,15 @@ OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
 }
 
 
-def call_bounds(column: Column) -> tuple[float, float]:
+def compute_call_bounds(column: Column) -> tuple[float, float]:
     """The fewest and the most calls for a question; unknown for a user's own graph.
 
     >>> from quorum.core.context import Context
     >>> from quorum.evaluation.run.columns import parse_methods
-    >>> call_bounds(parse_methods("concat_pf", Context(k=4))[0])
+    >>> compute_call_bounds(parse_methods("concat_pf", Context(k=4))[0])
     (1.0, 5.0)
     """
-    shape = "" if column.own is not None else method_of(column.method).calls
+    shape = "" if column.own_graph is not None else find_method(column.method).calls
     if not shape:
         return 0.0, math.inf
     context = column.context

@@ -1,4 +1,4 @@
-"""Which method is worth its cost on these questions: estimated, measured, recommended, reported (`quorum compare`)."""
+"""Finds out which method is worth its cost: estimate, measure, recommend, report (`quorum compare`)."""
 
 import asyncio
 from dataclasses import replace
@@ -26,7 +26,7 @@ USUAL_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"  # the methods tha
 
 
 async def plan_comparison(options: Options, *, progress: Progress = ignore_progress) -> Plan:
-    """Options -> columns -> plan with its estimate; to estimate, a corpus that is not indexed yet is indexed.
+    """Options -> columns -> plan with its estimate. Indexes a corpus that is not indexed yet.
 
     Raises `SetupError` for a mistake in the options or the data, and for an estimate above `max_cost`.
     """
@@ -37,8 +37,8 @@ async def plan_comparison(options: Options, *, progress: Progress = ignore_progr
 async def compare(planned: Plan, *, progress: Progress = ignore_progress, watch: Watch | None = None) -> Decision:
     """Plan -> rows -> scores -> decision -> report. Questions that were answered before are not asked again.
 
-    watch: is called whenever a race has settled a question. Raises `SetupError` once the models have cost more than
-    `max_cost`, where the answers so far are kept; a race then ends and names its survivors.
+    watch: called whenever a race has settled a question. Once the models have cost more than `max_cost`, raises
+    `SetupError` and keeps the answers; a race ends instead and names its survivors.
     """
     scores, spent = await measure(planned, progress, watch)
     decision = await asyncio.to_thread(decide, scores, spent)
@@ -56,12 +56,12 @@ async def measure(planned: Plan, progress: Progress, watch: Watch | None = None)
     try:
         with lock_folder(planned.folder):
             rows = await run(planned, spending, progress, watch)
-            asked_count = rows.asked
+            asked_count = rows.new_answers
             while (fewer := limit_challengers_by_figures(planned, rows)) is not None:
                 planned = fewer
                 rows = await run(planned, spending, progress, watch)
-                asked_count += rows.asked
-            rows = replace(rows, asked=asked_count)
+                asked_count += rows.new_answers
+            rows = replace(rows, new_answers=asked_count)
             scores = await score(rows, progress)
     finally:
         spent = sum_spending(spending, planned.judge, before)
@@ -70,7 +70,7 @@ async def measure(planned: Plan, progress: Progress, watch: Watch | None = None)
 
 
 def sum_spending(spending: LimitedSpending, judge: Judge | None, before: TotalSpent | None) -> TotalSpent:
-    """The total spending in the folder, the judge's separately; without a judge now, that of an earlier judge."""
+    """The total spending in the folder; the judge's, or an earlier judge's, is counted separately."""
     spent, part = spending.total(), before and before.get("judge")
     if judge is not None and isinstance(judge.spent, LimitedSpending):
         part = judge.spent.total()

@@ -1,4 +1,4 @@
-"""Draws conclusions from the scores: figures of every column, the recommendation, how far to trust confidence."""
+"""Makes the decision from the scores: figures of every column, the recommendation, calibrations of confidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +14,7 @@ from quorum.evaluation.compare.estimate import Estimate
 from quorum.evaluation.compare.figures import calibrate, compute_figures, compute_mean_costs, find_shared_questions
 from quorum.evaluation.compare.format_figures import format_percent, format_points
 from quorum.evaluation.compare.recommend import is_within, recommend, to_json
-from quorum.evaluation.compare.recommendation import Figures, Recommendation, get_cost
+from quorum.evaluation.compare.recommendation import Figures, Recommendation, get_cost_or_zero
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.compare.wrong_cost import choose_at_costs, describe_choices
 from quorum.evaluation.decisions.compose import Guarantee, compose
@@ -26,7 +26,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
 
-FEWEST_QUESTIONS = 20  # whose halves can choose anything
+FEWEST_QUESTIONS = 20  # with fewer, the halves are too small for a choice
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class Decision:
 
     @property
     def columns(self) -> Sequence[Column]:
-        """What was compared."""
+        """The compared columns."""
         return self.scores.plan.columns
 
     @property
     def estimate(self) -> Estimate | None:
-        """What the comparison was expected to take."""
+        """The estimate of what the comparison takes."""
         return self.scores.plan.estimate
 
     @property
@@ -63,10 +63,10 @@ class Decision:
 def cross_fit(
     by_column: Mapping[str, ColumnScores], measure: str, names: Sequence[str], common: Sequence[str]
 ) -> float | None:
-    """The best column's score on questions that did not choose it; None with one column, or too few questions."""
+    """The cross-fitted score of the best column; None with one column or too few questions."""
     if len(names) < 2 or len(common) < FEWEST_QUESTIONS:
         return None
-    values = np.array([by_column[name].of(measure, common) for name in names]).T
+    values = np.array([by_column[name].get_values(measure, common) for name in names]).T
     values = values[~np.isnan(values).any(axis=1)]
     return round(compute_cross_fitted_score(values), 6) if len(values) >= FEWEST_QUESTIONS else None
 
@@ -80,7 +80,7 @@ def describe_cross_fit(best: float, fair: float) -> str:
 
 
 def compose_words(scores: Scores) -> list[str]:
-    """What `quorum compose` would save, if a cascade can be certified; else nothing."""
+    """A sentence about what `quorum compose` would save; none if no cascade can be certified."""
     try:
         composed = compose(read_results(scores.folder), Guarantee(wrong_cost=scores.plan.options.wrong_cost))
     except SetupError:
@@ -97,27 +97,31 @@ def compose_words(scores: Scores) -> list[str]:
 
 def decide(scores: Scores, spent: TotalSpent) -> Decision:
     """Make the decision; writes recommendation.json and, if a column states a confidence, uncertainty.json."""
-    right, by_column = scores.measures[0], scores.by_column
+    right_measure, by_column = scores.measures[0], scores.by_column
     race, options = scores.race, scores.plan.options
-    measure, comparisons = right, scores.comparisons
+    measure, comparisons = right_measure, scores.comparisons
     if options.wrong_cost:
         measure = WORTH_MEASURE
         for column_scores in by_column.values():
-            column_scores.add_worth(right, options.wrong_cost)
+            column_scores.add_worth(right_measure, options.wrong_cost)
         comparisons = compare_groups(by_column, scores.plan.groups, options.baseline, race)
     costs = compute_mean_costs(scores.plan, by_column)
     common = find_shared_questions(by_column, race)
     figures = [
-        compute_figures(name, column_scores, measure, costs[name], common, race, right)
+        compute_figures(name, column_scores, measure, costs[name], common, race, right_measure)
         for name, column_scores in by_column.items()
     ]
     recommendation = recommend(figures, by_column, measure, options.budget, race, options.wrong_cost)
     compared = [figure for figure in figures if figure.n and (race is None or not race.is_dropped(figure.name))]
     within = {
-        figure.name: get_cost(figure, recommendation.unit) for figure in compared if is_within(figure, options.budget)
+        figure.name: get_cost_or_zero(figure, recommendation.unit)
+        for figure in compared
+        if is_within(figure, options.budget)
     }
     choices = (
-        choose_at_costs(by_column, right, within, common) if recommendation.best is not None and len(within) > 1 else []
+        choose_at_costs(by_column, right_measure, within, common)
+        if recommendation.best is not None and len(within) > 1
+        else []
     )
     recommendation = replace(recommendation, choices=tuple(choices))
     recommendation.sentences[1:1] = describe_baseline(recommendation, comparisons)
@@ -135,7 +139,7 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     recommendation.sentences[place:place] = [*added, *compose_words(scores)]
     raced = {} if race is None else {"race": race.to_json()}
     write_json(scores.folder / "recommendation.json", {**to_json(recommendation), "cross_fitted": fair, **raced})
-    return Decision(scores, figures, recommendation, spent, write_calibrations(scores, right))
+    return Decision(scores, figures, recommendation, spent, write_calibrations(scores, right_measure))
 
 
 def write_calibrations(scores: Scores, measure: str) -> dict[str, Calibration]:

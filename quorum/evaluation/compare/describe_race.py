@@ -1,4 +1,4 @@
-"""What a race did and what it promises, in words."""
+"""Describes in words what a race did and what it promises."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ QUESTIONS_OF_MODE: Mapping[Mode, str] = {"questions": "on these questions", "fut
 
 
 def describe_race(race: RaceResult, best: str | None) -> list[str]:
-    """Whom the race dropped when, what it saved, and what may be concluded. best: the recommended method."""
+    """When the race dropped which method, what it saved, and what follows. best: the recommended method."""
     if not race.dropped:
         return ["The race dropped no method."] if race.finished else []
     out = [f"{standing.method} after {standing.asked:,} of {race.questions:,} questions" for standing in race.dropped]
@@ -21,7 +21,7 @@ def describe_race(race: RaceResult, best: str | None) -> list[str]:
 
 
 def describe_promise(race: RaceResult, best: str | None) -> str:
-    """What may be concluded about the methods that the race dropped."""
+    """The conclusion that holds for the dropped methods."""
     if race.mode == "exact":
         return f"None of these could still have become the best on these questions; {NOTHING_NEW}."
     promise = (
@@ -33,7 +33,7 @@ def describe_promise(race: RaceResult, best: str | None) -> str:
 
 
 def describe_open_race(race: RaceResult, limit: float | None) -> str:
-    """The headline of a race that did not ask its survivors everything."""
+    """The headline of a race that ended before its survivors were asked everything."""
     at = "before its end" if limit is None else f"at the limit of ${limit:g}"
     where = f"The race stopped {at}, after {race.settled:,} of {race.questions:,} questions"
     names = join_first_names(race.survivors)

@@ -1,4 +1,4 @@
-"""The recommendation in sentences, the most important first."""
+"""Describes the recommendation in sentences, the most important first."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from quorum.evaluation.compare.format_figures import (
     format_points,
     join_first_names,
 )
-from quorum.evaluation.compare.recommendation import ALPHA, Figures, Recommendation, get_cost
+from quorum.evaluation.compare.recommendation import ALPHA, Figures, Recommendation, get_cost_or_zero
 
 
 def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:
@@ -55,8 +55,8 @@ def describe_recommendation(
 def describe_headline(
     recommendation: Recommendation, by_name: Mapping[str, Figures], *, is_only: bool, raced: bool
 ) -> str:
-    """The recommended method, its score and what it takes. A method is called best only if it differs from all others
-    by more than chance.
+    """The recommended method, its score and its cost. A method is called best only if it differs significantly from all
+    others.
     """
     method = by_name[str(recommendation.cheapest)]
     limit = f" within {describe_budget(recommendation.budget)}" if recommendation.budget else ""
@@ -99,8 +99,8 @@ def describe_equals(
     if recommendation.cheapest != best.name:
         cheap = by_name[str(recommendation.cheapest)]
         share = (
-            get_cost(cheap, recommendation.unit) / get_cost(best, recommendation.unit)
-            if get_cost(best, recommendation.unit)
+            get_cost_or_zero(cheap, recommendation.unit) / get_cost_or_zero(best, recommendation.unit)
+            if get_cost_or_zero(best, recommendation.unit)
             else 1.0
         )
         what = "cost" if recommendation.unit == "cost" else "tokens"

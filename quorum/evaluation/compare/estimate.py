@@ -13,7 +13,7 @@ from langchain_core.callbacks import AsyncCallbackHandler
 
 from quorum.core.context import Context
 from quorum.datasets.records import Record
-from quorum.evaluation.compare.call_bounds import call_bounds
+from quorum.evaluation.compare.call_bounds import compute_call_bounds
 from quorum.evaluation.compare.rehearsal import RehearsedCall, is_local, rehearse
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
@@ -25,8 +25,8 @@ SECONDS_A_CALL = 2.0  # assumed of a chat model that is not in this process
 
 @dataclass(frozen=True)
 class MethodEstimate:
-    """What one method uses for a question when it runs alone. `calls`: expected, between `least` and `most`; cost in
-    dollars, None if a model has no price.
+    """What one method uses per question when it runs alone. calls: expected, between `least` and `most`; cost: dollars,
+    None if a model has no price.
     """
 
     calls: float
@@ -41,8 +41,8 @@ class MethodEstimate:
 class Estimate:
     """The estimate of the whole comparison. `methods` counts each method alone; the totals count shared calls once.
 
-    calls, input_tokens, output_tokens: in all; cost: dollars, None where a price is missing; seconds: expected;
-    rehearsed: questions that were tried.
+    calls, input_tokens, output_tokens: totals; cost: dollars, None if a price is missing; seconds: expected; rehearsed:
+    the number of rehearsed questions.
     """
 
     methods: dict[str, MethodEstimate]
@@ -59,35 +59,40 @@ async def estimate(
     dataset: DataSet,
     columns: Sequence[Column],
     *,
-    given: bool,
+    uses_given_passages: bool,
     sample: int = REHEARSED_QUESTIONS,
     concurrency: int = 8,
     spending: AsyncCallbackHandler | None = None,
     progress: Progress = ignore_progress,
 ) -> Estimate:
-    """Estimate asking all columns all questions. The columns must have their collections, and share searches.
+    """Estimate what it takes to ask all columns all questions. The columns must have collections and share searches.
 
-    spending: receives the calls that the comparison would make anyway; the journal then holds their replies.
+    spending: receives the calls that the comparison needs anyway; the journal then holds their replies.
     """
     records = sample_questions(dataset, sample)
-    done, total = 0, len(records) * len(columns)
+    done_count, total = 0, len(records) * len(columns)
     started = time.perf_counter()
 
     async def rehearse_all(record: Record) -> list[list[RehearsedCall]]:
-        nonlocal done
+        nonlocal done_count
         results_so_far = []
         for column in columns:
-            results_so_far.append(await rehearse(record, column, dataset.task_of(record), given, spending))
-            done += 1
-            progress("estimate", done, total)
+            results_so_far.append(
+                await rehearse(record, column, dataset.get_task(record), uses_given_passages, spending)
+            )
+            done_count += 1
+            progress("estimate", done_count, total)
         return results_so_far
 
-    tried = await asyncio.gather(*(rehearse_all(record) for record in records))
-    took = time.perf_counter() - started
+    calls_by_question = await asyncio.gather(*(rehearse_all(record) for record in records))
+    seconds = time.perf_counter() - started
     column_estimates = {
-        column.name: estimate_column(column, [calls[place] for calls in tried]) for place, column in enumerate(columns)
+        column.name: estimate_column(column, [calls[place] for calls in calls_by_question])
+        for place, column in enumerate(columns)
     }
-    return add_up(column_estimates, RehearsalResult(columns, tried, took), dataset.count, concurrency)
+    return sum_estimates(
+        column_estimates, RehearsalResult(columns, calls_by_question, seconds), dataset.count, concurrency
+    )
 
 
 @dataclass(frozen=True)
@@ -103,16 +108,19 @@ def sample_questions(dataset: DataSet, sample: int) -> list[Record]:
     """A sample of the questions, spread evenly over the data."""
     count = min(sample, dataset.count)
     wanted = {place * dataset.count // count for place in range(count)}
-    return [record for place, record in enumerate(dataset.questions()) if place in wanted]
+    return [record for place, record in enumerate(dataset.read_records()) if place in wanted]
 
 
-def estimate_column(column: Column, tried: Sequence[Sequence[RehearsedCall]]) -> MethodEstimate:
-    """The means over the questions that were tried."""
-    count = len(tried)
-    all_calls = [call for question in tried for call in question]
-    least, most = call_bounds(column)
+def estimate_column(column: Column, calls_by_question: Sequence[Sequence[RehearsedCall]]) -> MethodEstimate:
+    """The means over the rehearsed questions."""
+    count = len(calls_by_question)
+    all_calls = [call for question in calls_by_question for call in question]
+    least, most = compute_call_bounds(column)
     calls = len(all_calls) / count
-    wordy = max((sum(call.again for call in question) / len(question) for question in tried if question), default=0.0)
+    wordy = max(
+        (sum(call.may_be_repeated for call in question) / len(question) for question in calls_by_question if question),
+        default=0.0,
+    )
     if wordy and math.isfinite(most):
         most = math.ceil(most * (1 + wordy))
     return MethodEstimate(
@@ -129,29 +137,29 @@ def compute_calls_cost(column: Column, calls: Sequence[RehearsedCall]) -> float 
     """Dollars for these calls; None if a price is missing."""
     total = 0.0
     for call in calls:
-        price = column.price_of(call.prompt)
+        price = column.find_price(call.prompt)
         if price is None:
             return None
-        total += price.of(call.input_tokens, call.output_tokens)
+        total += price.compute_cost(call.input_tokens, call.output_tokens)
     return total
 
 
-def add_up(
+def sum_estimates(
     column_estimates: dict[str, MethodEstimate], rehearsed: RehearsalResult, questions: int, concurrency: int
 ) -> Estimate:
     """The totals; calls that several columns share count once."""
     columns = rehearsed.columns
-    once: dict[tuple[int, str], tuple[Column, RehearsedCall]] = {}
+    distinct_calls: dict[tuple[int, str], tuple[Column, RehearsedCall]] = {}
     for number, question in enumerate(rehearsed.calls):
         for column, calls in zip(columns, question, strict=True):
             for call in calls:
-                once.setdefault((number, call.key), (column, call))
+                distinct_calls.setdefault((number, call.key), (column, call))
     share = questions / len(rehearsed.calls)
-    distinct = [call for _, call in once.values()]
-    costs = [compute_calls_cost(column, [call]) for column, call in once.values()]
-    known = [cost for cost in costs if cost is not None]
+    distinct = [call for _, call in distinct_calls.values()]
+    costs = [compute_calls_cost(column, [call]) for column, call in distinct_calls.values()]
+    known_costs = [cost for cost in costs if cost is not None]
     local = all(is_local(column.context) for column in columns)
-    read, written = (
+    input_tokens, output_tokens = (
         sum(getattr(call, name) for call in distinct) * share for name in ("input_tokens", "output_tokens")
     )
     count = len(distinct) * share
@@ -160,17 +168,17 @@ def add_up(
         questions=questions,
         rehearsed=len(rehearsed.calls),
         calls=count,
-        input_tokens=read,
-        output_tokens=written,
-        cost=sum(known) * share if len(known) == len(costs) else None,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        cost=sum(known_costs) * share if len(known_costs) == len(costs) else None,
         seconds=rehearsed.seconds * share
         if local
-        else estimate_seconds(columns[0].context, count, read + written, concurrency),
+        else estimate_seconds(columns[0].context, count, input_tokens + output_tokens, concurrency),
     )
 
 
 def estimate_seconds(context: Context, calls: float, tokens: float, concurrency: int) -> float:
-    """Seconds for this many calls to a remote chat model, under the limits on concurrent calls and calls per minute."""
+    """Seconds for so many calls of a remote chat model, under the limits on concurrency, calls and tokens."""
     seconds = calls * SECONDS_A_CALL / max(1, min(concurrency, context.concurrency))
     if context.requests_per_minute:
         seconds = max(seconds, 60 * calls / context.requests_per_minute)

@@ -17,7 +17,7 @@ from quorum.evaluation.run.race_result import RaceResult
 
 
 def find_shared_questions(scores: Mapping[str, ColumnScores], race: RaceResult | None = None) -> list[str]:
-    """The questions that were answered by every method, not counting methods that answered none or left a race."""
+    """The questions that every method answered. Methods that answered none, or that a race dropped, do not count."""
     counted = [column_scores for name, column_scores in scores.items() if race is None or not race.is_dropped(name)]
     sets = [set(column_scores.ids) for column_scores in counted if column_scores.ids]
     return sorted(set.intersection(*sets)) if sets else []
@@ -34,20 +34,22 @@ def compute_figures(
 ) -> Figures:
     """One method in numbers: quality over the questions that all methods answered, costs over all that it answered.
 
-    A method that a race dropped has its own questions, and the interval that holds whenever the race drops it.
+    A dropped method is measured on the questions that it was asked, with an anytime interval.
     shares_of: the measure that divides answers into right and wrong, by default `measure`.
     """
     dropped = race is not None and race.is_dropped(name)
     ids = [id_ for id_ in (scores.ids if dropped else common) if scores.ids]
-    values = scores.of(measure, ids)
+    values = scores.get_values(measure, ids)
     values = values[~np.isnan(values)]
     mean, low, high = bootstrap(values) if len(values) else (0.0, 0.0, 0.0)
     if race is not None and (dropped or not race.finished):
         low, high = find_anytime_interval(name, scores, measure, race)
     shares = count_shares(scores, shares_of or measure, ids)
-    calls, read, written = (average(scores, unit) for unit in ("calls", "input_tokens", "output_tokens"))
-    computed_seconds = scores.own_seconds()
-    seconds = computed_seconds if len(computed_seconds) else scores.known("seconds")
+    calls, input_tokens, output_tokens = (
+        compute_average(scores, unit) for unit in ("calls", "input_tokens", "output_tokens")
+    )
+    computed_seconds = scores.get_own_seconds()
+    seconds = computed_seconds if len(computed_seconds) else scores.get_known_values("seconds")
     return Figures(
         name=name,
         n=len(values),
@@ -56,7 +58,7 @@ def compute_figures(
         low=low,
         high=high,
         calls=calls,
-        tokens=read + written,
+        tokens=input_tokens + output_tokens,
         cost=cost,
         seconds=percentile(seconds, 0.95) if len(seconds) else 0.0,
         right=shares.right,
@@ -73,12 +75,12 @@ def find_anytime_interval(name: str, scores: ColumnScores, measure: str, race: R
     widest = 1 + scores.wrong_cost  # from -wrong_cost to 1
     worth = dict(zip(scores.ids, scores.values[WORTH_MEASURE], strict=True))
     known = {id_: 2 * (value - 1) / widest + 1 for id_, value in worth.items() if not np.isnan(value)}
-    low, high = race.anytime_interval(known, standing.asked)
+    low, high = race.compute_anytime_interval(known, standing.asked)
     return 1 + widest * (low - 1) / 2, 1 + widest * (high - 1) / 2
 
 
-def average(scores: ColumnScores, name: str) -> float:
-    known = scores.known(name)
+def compute_average(scores: ColumnScores, name: str) -> float:
+    known = scores.get_known_values(name)
     return float(known.mean()) if len(known) else 0.0
 
 
@@ -98,11 +100,11 @@ def compute_costs(column: Column, ids: Sequence[str], details: LineIndex) -> Ite
     for id_ in ids:
         detail = details.get(column.name, id_)
         if detail is not None:
-            yield column.cost_of(detail["usage"])
+            yield column.compute_cost(detail["usage"])
 
 
 def calibrate(scores: ColumnScores, measure: str) -> Calibration | None:
-    """How well a column's confidence predicts right answers, over the answers that it gave."""
+    """The calibration of a column: how well its confidence predicts right answers, without unknown answers."""
     sure, right, unknown = (np.array(scores.values[name]) for name in ("confidence", measure, "unknown"))
     is_answered = unknown == 0
     return compute_calibration(sure[is_answered], right[is_answered], of=len(scores.ids))

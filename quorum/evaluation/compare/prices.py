@@ -1,4 +1,4 @@
-"""What model calls cost, by a table that the user can edit. A model that is not listed has no price, only tokens."""
+"""Prices of model calls, from a table that the user can extend. A model that is not listed has no price."""
 
 import json
 import re
@@ -14,12 +14,12 @@ from quorum.core.files import read_regular
 from quorum.core.state import Usage
 from quorum.models.model_spec import read_spec
 
-BUILT_IN = Path(__file__).with_name("prices.toml")
+BUILT_IN_PRICES = Path(__file__).with_name("prices.toml")
 MILLION = 1_000_000
 DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 FREE_PROVIDERS = ("embedded", "transformers")  # run in this process: free of charge
-VERIFIER_PROMPTS = ("validity", "ranking")  # the prompts that `Context.verifier` is asked
-FILTER_PROMPTS = ("filter_sentences", "filter_passages")  # those that `context_filter` is asked
+VERIFIER_PROMPTS = ("validity", "ranking")  # prompts for `Context.verifier`
+FILTER_PROMPTS = ("filter_sentences", "filter_passages")  # prompts for `Context.context_filter`
 PRICE_FILE_FORM = 'expected a table of models, each with numbers: ["openai:NAME"] input = 0.15, output = 0.60'
 
 
@@ -31,7 +31,7 @@ class Price:
     output: float
     cached: float
 
-    def of(self, input_tokens: float, output_tokens: float, cached_tokens: float = 0.0) -> float:
+    def compute_cost(self, input_tokens: float, output_tokens: float, cached_tokens: float = 0.0) -> float:
         """Dollars for these tokens; the cached tokens are part of the input."""
         uncached_tokens = max(0.0, input_tokens - cached_tokens)
         return (uncached_tokens * self.input + cached_tokens * self.cached + output_tokens * self.output) / MILLION
@@ -44,53 +44,54 @@ class Prices:
     """Prices by model: those of `file` (TOML or JSON), then the built-in ones."""
 
     def __init__(self, file: Path | None = None) -> None:
-        self.table = read_table(BUILT_IN) | (read_table(file) if file is not None else {})
+        self.table = read_table(BUILT_IN_PRICES) | (read_table(file) if file is not None else {})
 
-    def of(self, model: Any) -> Price | None:
+    def find_price(self, model: Any) -> Price | None:
         """The price of a model; None for a model that is not in the table, and for an object that the caller made."""
         if not isinstance(model, str):
             return None
         name = read_spec(model).text
         return (
-            self.table.get(name) or self.table.get(DATE_SUFFIX.sub("", name)) or (FREE_PRICE if is_own(name) else None)
+            self.table.get(name) or self.table.get(DATE_SUFFIX.sub("", name)) or (FREE_PRICE if is_free(name) else None)
         )
 
-    def cost(self, context: Context, usage: Mapping[str, Usage]) -> float | None:
+    def compute_cost(self, context: Context, usage: Mapping[str, Usage]) -> float | None:
         """Dollars for the calls of one answer by prompt name, each at the price of the model that replied; None if a
         price is missing. Cached input gets no discount: a method that runs alone would not find it in the cache.
         """
         total = 0.0
         for prompt, counts in usage.items():
-            price = self.of(find_model(prompt, context))
+            price = self.find_price(find_model(prompt, context))
             if price is None:
                 return None
-            total += price.of(counts["input_tokens"], counts["output_tokens"])
+            total += price.compute_cost(counts["input_tokens"], counts["output_tokens"])
         return total
 
 
-def check_limit(cost: float | None, most: float | None, *, given: str = "", instead: str) -> None:
-    """Raises `SetupError` if the estimate is above the limit, or if there is a limit but no price. given: what the
+def check_limit(cost: float | None, max_cost: float | None, *, basis: str = "", instead: str) -> None:
+    """Raises `SetupError` if the estimate is above the limit, or if there is a limit but no price. basis: what the
     estimate is based on; instead: what would cost less.
     """
-    if most is None:
+    if max_cost is None:
         return
     if cost is None:
         raise SetupError(
-            f"A limit of ${most:g} is given, but a model has no price; add it to a table with --prices FILE, or leave "
-            "--max-cost out."
+            f"A limit of ${max_cost:g} is given, but a model has no price; add it to a table with --prices FILE, or "
+            "leave --max-cost out."
         )
-    if cost > most:
+    if cost > max_cost:
         raise SetupError(
-            f"This would cost about ${cost:.2f}{given}, more than --max-cost {most:g}; {instead}, or raise the limit."
+            f"This would cost about ${cost:.2f}{basis}, more than --max-cost {max_cost:g}; "
+            f"{instead}, or raise the limit."
         )
 
 
-def is_own(name: str) -> bool:
+def is_free(name: str) -> bool:
     return name.partition(":")[0] in FREE_PROVIDERS
 
 
 def find_model(prompt: str, context: Context) -> Any:
-    """The model that a prompt is asked of."""
+    """The model that a prompt is sent to."""
     if prompt in VERIFIER_PROMPTS and context.verifier is not None:
         return context.verifier
     chosen = context.context_filter or ""
@@ -123,5 +124,5 @@ def read_price(name: str, value: Any, file: Path) -> Price:
     )
     if not sound or not {"input", "output"} <= numbers.keys() or values.keys() - numbers.keys():
         raise SetupError(f"The price of {name!r} in {file} does not fit ({value}); {PRICE_FILE_FORM}.")
-    known: dict[str, float] = {"cached": values["input"], **values}
-    return Price(known["input"], known["output"], known["cached"])
+    complete: dict[str, float] = {"cached": values["input"], **values}
+    return Price(complete["input"], complete["output"], complete["cached"])

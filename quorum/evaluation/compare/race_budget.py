@@ -1,4 +1,4 @@
-"""A race under a budget: only methods that keep it may drop others, because no other method can be recommended."""
+"""A race under a budget: only methods within it may drop others, because no other method can be recommended."""
 
 from dataclasses import replace
 
@@ -10,8 +10,8 @@ from quorum.evaluation.run.run_plan import Rows
 
 
 def limit_challengers_by_estimate(planned: Plan) -> Plan:
-    """The plan, in whose race only the methods that should keep the budget may drop others. The estimate expects no
-    seconds of a method: every method should keep a limit on them.
+    """The plan; in its race, only the methods that are expected to stay within the budget may drop others. The estimate
+    does not know a method's seconds, so every method is expected to stay within a limit on seconds.
     """
     budget = {unit: most for unit, most in planned.options.budget.items() if unit != "seconds"}
     if planned.options.race is None or not planned.options.budget or planned.estimate is None:
@@ -26,16 +26,16 @@ def limit_challengers_by_estimate(planned: Plan) -> Plan:
 
 
 def is_within_limit(method_estimate: MethodEstimate, unit: str, most: float) -> bool:
-    """Whether a method is expected to keep a limit for a question."""
+    """Whether a method is expected to stay within a limit per question."""
     tokens = method_estimate.input_tokens + method_estimate.output_tokens
     expected = {"calls": method_estimate.calls, "tokens": tokens, "cost": method_estimate.cost}[unit]
     return expected is not None and expected <= most * (1 + 1e-9)
 
 
 def limit_challengers_by_figures(planned: Plan, rows: Rows) -> Plan | None:
-    """The plan without the challengers that took more than the budget; None if all kept it.
+    """The plan without the challengers that exceeded the budget; None if there are none.
 
-    The race must then be run again: it may have dropped methods that only these were better than.
+    The race must then be run again, because those challengers may have dropped methods that no other challenger would.
     """
     if planned.challengers is None or rows.race is None or not rows.race.finished:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import compare
 from quorum.evaluation.compare.describe_recommendation import describe_no_fit, describe_recommendation
-from quorum.evaluation.compare.recommendation import ALPHA, UNIT_OF_COST, Figures, Recommendation, get_cost
+from quorum.evaluation.compare.recommendation import ALPHA, UNIT_OF_COST, Figures, Recommendation, get_cost_or_zero
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.race_result import RaceResult
 
@@ -57,7 +57,7 @@ def recommend(
         recommendation = Recommendation(measure, dict(budget), None, [], None, front, unit, None, wrong_cost=wrong_cost)
         recommendation.sentences.extend(describe_no_fit(answered, figures, recommendation))
         return recommendation
-    best = max(within, key=lambda method: (round(method.quality, 6), -get_cost(method, unit)))
+    best = max(within, key=lambda method: (round(method.quality, 6), -get_cost_or_zero(method, unit)))
     comparison = compare(scores, [*(method.name for method in within), *dropped], best.name, race)
     all_differences = {
         name: differences[measure] for name, differences in comparison["methods"].items() if measure in differences
@@ -65,9 +65,9 @@ def recommend(
     tested = {name: difference for name, difference in all_differences.items() if difference["test"] != "race"}
     equal = sorted(
         (method for method in within if method.name in tested and tested[method.name]["p_holm"] >= ALPHA),
-        key=lambda method: get_cost(method, unit),
+        key=lambda method: get_cost_or_zero(method, unit),
     )
-    cheapest = min([best, *equal], key=lambda method: get_cost(method, unit))
+    cheapest = min([best, *equal], key=lambda method: get_cost_or_zero(method, unit))
     recommendation = Recommendation(
         measure,
         dict(budget),
@@ -87,14 +87,14 @@ def recommend(
 
 def is_within(method: Figures, budget: Mapping[str, float]) -> bool:
     """Whether a method is within the budget; a method without a price is never within a limit on cost."""
-    costs = [(method.of(unit), most) for unit, most in budget.items()]
+    costs = [(method.get_cost(unit), most) for unit, most in budget.items()]
     return all(value is not None and value <= most * (1 + 1e-9) for value, most in costs)
 
 
 def find_pareto_front(figures: Sequence[Figures], unit: str) -> list[str]:
     """The Pareto front, from the cheapest to the best: no other method is better at the same or a lower cost."""
     names, best = [], -math.inf
-    for method in sorted(figures, key=lambda method: (get_cost(method, unit), -method.quality)):
+    for method in sorted(figures, key=lambda method: (get_cost_or_zero(method, unit), -method.quality)):
         if method.quality > best:
             names.append(method.name)
             best = method.quality

@@ -1,27 +1,20 @@
-"""What a recommendation holds: the figures of each method, the recommended ones, and the reasons."""
+"""The types of a recommendation: the figures of each method, the recommended methods, and the reasons."""
 
 from dataclasses import dataclass, field
 
 from quorum.evaluation.compare.baseline import Comparison
 from quorum.evaluation.compare.wrong_cost import Choice, name_measure
+from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 
 ALPHA = 0.05
 UNIT_OF_COST = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "seconds": "seconds (95th percentile)"}
-NAME_OF_MEASURE = {
-    "em": "exact match",
-    "f1": "F1",
-    "accuracy": "accuracy",
-    "rouge_l": "ROUGE-L",
-    "str_em": "STR-EM",
-    "judged": "judged accuracy",
-}
 
 
 @dataclass(frozen=True)
 class Figures:
     """One method in numbers. quality: the mean of the deciding measure in 0..1, with its interval; with a cost of wrong
-    answers the mean worth, in -cost..1. The rest for a question, alone: calls, tokens in and out, dollars (None: no
-    price), seconds that 95% of the questions keep below.
+    answers, the mean worth in -cost..1. Per question, for the method alone: calls, tokens (in and out), dollars (None:
+    no price), seconds (95th percentile).
 
     n: the questions that count for quality, which all methods answered; errors: questions on which this method failed;
     right, wrong, unknown: how the answers to the n questions divide, in shares.
@@ -41,8 +34,8 @@ class Figures:
     wrong: float = 0.0
     unknown: float = 0.0
 
-    def of(self, unit: str) -> float | None:
-        """The method's cost in a unit of the budget."""
+    def get_cost(self, unit: str) -> float | None:
+        """The method's cost in a unit of the budget; None if its models have no price."""
         value: float | None = getattr(self, unit)
         return value
 
@@ -54,8 +47,8 @@ class Recommendation:
     measure: the deciding measure; best: the method with the highest mean within the budget, None if no method is within
     it; equals: methods within the budget that do not differ significantly from the best (p_holm >= 0.05), cheapest
     first; cheapest: the cheapest of `best` and `equals`; front: the Pareto front, cheap to good; sentences: the
-    recommendation in words, the most important first. wrong_cost: what a wrong answer takes away, in right ones;
-    choices: what would be recommended at other costs.
+    recommendation in words, the most important first. wrong_cost: the cost of a wrong answer in units of a right
+    one; choices: the recommendations at other costs.
     """
 
     measure: str
@@ -73,8 +66,9 @@ class Recommendation:
     @property
     def measure_name(self) -> str:
         """The deciding measure in words."""
-        return name_measure(NAME_OF_MEASURE, self.measure, self.wrong_cost)
+        return name_measure(MEASURE_NAMES, self.measure, self.wrong_cost)
 
 
-def get_cost(figures: Figures, unit: str) -> float:
-    return figures.of(unit) or 0.0
+def get_cost_or_zero(figures: Figures, unit: str) -> float:
+    """The method's cost in a unit of the budget; 0 if its models have no price."""
+    return figures.get_cost(unit) or 0.0

@@ -17,7 +17,7 @@ from quorum.core.errors import QuorumError
 from quorum.core.rehearsal import rehearsal
 from quorum.datasets.records import Record
 from quorum.evaluation.callbacks import read_usage
-from quorum.evaluation.compare.call_bounds import call_bounds
+from quorum.evaluation.compare.call_bounds import compute_call_bounds
 from quorum.evaluation.compare.prices import find_model
 from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.columns import Column
@@ -45,7 +45,7 @@ class RehearsedCall:
     key: str
     input_tokens: float = 0.0
     output_tokens: float = 0.0
-    again: bool = False  # may be asked a second time, because a chat model may give a wordy reply
+    may_be_repeated: bool = False  # may be asked a second time, because a chat model may give a wordy reply
 
 
 class CallRecorder(AsyncCallbackHandler):
@@ -72,7 +72,7 @@ class CallRecorder(AsyncCallbackHandler):
         number = len(self.calls) if self.context.temperature else 0  # samples are not shared with one another
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
         may_be_wordy = self.context.shorten == "auto" and not is_local(self.context) and is_short(prompt, self.context)
-        self.open[run_id] = RehearsedCall(prompt, key, again=may_be_wordy)
+        self.open[run_id] = RehearsedCall(prompt, key, may_be_repeated=may_be_wordy)
         self.calls.append(self.open[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -93,13 +93,13 @@ def is_local(context: Context) -> bool:
 
 
 async def rehearse(
-    record: Record, column: Column, task: str, given: bool, spending: AsyncCallbackHandler | None
+    record: Record, column: Column, task: str, uses_given_passages: bool, spending: AsyncCallbackHandler | None
 ) -> list[RehearsedCall]:
     """The calls that a column makes for a question, with the embedded reader in place of a chat model.
 
-    spending: receives the calls that the evaluation would make anyway; the journal then holds their replies.
+    spending: receives the calls that the evaluation needs anyway; the journal then holds their replies.
     """
-    context = column.context_for(task)
+    context = column.make_context(task)
     listener = CallRecorder(context)
     listening: list[Any] = [listener] if spending is None or not is_local(context) else [listener, spending]
     if not is_local(context):
@@ -114,15 +114,19 @@ async def rehearse(
     try:
         with rehearsal():
             await answer_question(
-                record, replace(column, context=context), context, given=given, config={"callbacks": listening}
+                record,
+                replace(column, context=context),
+                context,
+                uses_given_passages=uses_given_passages,
+                config={"callbacks": listening},
             )
     except QuorumError:
-        return add_missing(listener.calls, call_bounds(column)[0])
+        return add_missing(listener.calls, compute_call_bounds(column)[0])
     return listener.calls
 
 
-def add_missing(calls: list[RehearsedCall], least: float) -> list[RehearsedCall]:
-    """The calls of a failed answer; the last call is repeated for the missing ones, up to the method's fewest calls."""
+def add_missing(calls: list[RehearsedCall], fewest_calls: float) -> list[RehearsedCall]:
+    """The calls of a failed answer, with its last call repeated until the method's fewest calls are reached."""
     return calls + [
-        replace(calls[-1], key=f"{calls[-1].key} {number}") for number in range(len(calls), int(least)) if calls
+        replace(calls[-1], key=f"{calls[-1].key} {number}") for number in range(len(calls), int(fewest_calls)) if calls
     ]

@@ -1,4 +1,4 @@
-"""The actual spending by model over all runs of a comparison, with a limit, and the savings from shared calls."""
+"""Counts the actual spending of a comparison by model, over all its runs, and enforces a limit in dollars."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,8 +15,8 @@ from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, Spe
 
 
 class TotalSpent(TypedDict):
-    """Calls and searches. Methods requested `searches`; `searched` were really made. cost: dollars, null if a model has
-    no price. judge: the spending of the judge, not included in the rest.
+    """The counts of calls and searches. searches: how many searches the methods requested; searched: how many of them
+    were made. cost: dollars, null if a model has no price. judge: the judge's spending, not included in the rest.
     """
 
     models: dict[str, dict[str, int]]
@@ -60,29 +60,29 @@ class LimitedSpending(ModelSpending):
         **kwargs: Any,
     ) -> None:
         if not (metadata or {}).get("stored"):
-            self.check()
+            self.check_limit()
         await super().on_chat_model_start(serialized, messages, run_id=run_id, metadata=metadata, **kwargs)
 
-    def check(self) -> None:
+    def check_limit(self) -> None:
         """Raises `LimitReachedError` once this run has spent more than the limit."""
-        if self.limit is not None and self.paid() > self.limit:
+        if self.limit is not None and self.count_dollars() > self.limit:
             raise LimitReachedError(
-                f"The models have cost ${self.paid():.4f}, the limit is ${self.limit:g}; what was answered is kept: "
-                "give a higher --max-cost to go on."
+                f"The models have cost ${self.count_dollars():.4f}, the limit is ${self.limit:g}; what was answered "
+                "is kept: give a higher --max-cost to go on."
             )
 
-    def paid(self) -> float:
+    def count_dollars(self) -> float:
         """Dollars in this run, against the limit."""
         return self.cost
 
     def add(self, model: str, used: Mapping[str, int]) -> None:
         super().add(model, used)
-        price = self.prices.of(model) or FREE_PRICE
-        self.cost += price.of(used["input_tokens"], used["output_tokens"], used["cached_tokens"])
+        price = self.prices.find_price(model) or FREE_PRICE
+        self.cost += price.compute_cost(used["input_tokens"], used["output_tokens"], used["cached_tokens"])
 
     def merge(self, other: SpentElsewhere) -> None:
         super().merge(other)
-        self.check()
+        self.check_limit()
 
     def total(self) -> TotalSpent:
         """Total spending, of this run and earlier runs."""
@@ -99,14 +99,18 @@ class JudgeSpending(LimitedSpending):
         super().__init__(methods.prices, methods.limit, before)
         self.methods = methods
 
-    def paid(self) -> float:
+    def count_dollars(self) -> float:
         return self.cost + self.methods.cost
 
 
 def compute_cost_of_usage(model: str, used: Mapping[str, int], prices: Prices) -> float | None:
     """Dollars for the tokens that one model used."""
-    price = prices.of(model)
-    return None if price is None else price.of(used["input_tokens"], used["output_tokens"], used["cached_tokens"])
+    price = prices.find_price(model)
+    return (
+        None
+        if price is None
+        else price.compute_cost(used["input_tokens"], used["output_tokens"], used["cached_tokens"])
+    )
 
 
 def read_spent(folder: Path) -> TotalSpent | None:

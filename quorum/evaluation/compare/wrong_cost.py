@@ -1,4 +1,4 @@
-"""Scores answers where a wrong one costs more than "unknown": the shares of right, wrong and unknown answers, and the
+"""Scores answers if a wrong one costs more than "unknown": the shares of right, wrong and unknown answers, and the
 costs at which the recommendation changes.
 """
 
@@ -21,7 +21,7 @@ SHOWN_COSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 class Shares:
     """The shares of right, wrong and unknown answers of a method; they sum to 1.
 
-    right: the mean of the measure; unknown: answers that say "unknown" where that is not right; wrong: the rest.
+    right: the mean of the measure; unknown: answers that wrongly say "unknown"; wrong: the rest.
     """
 
     right: float
@@ -41,7 +41,7 @@ class Choice:
 
 def count_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shares:
     """The shares over these questions, all of which were answered; all shares are 0 without questions."""
-    score, unknown = scores.of(measure, ids), scores.of("unknown", ids) == 1
+    score, unknown = scores.get_values(measure, ids), scores.get_values("unknown", ids) == 1
     known = ~np.isnan(score)
     score, unknown = score[known], unknown[known]
     if not len(score):
@@ -51,7 +51,7 @@ def count_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shar
 
 
 def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> str:
-    """'exact match', or of the worth 'worth (right answers less 2 for a wrong one)'."""
+    """'exact match'; with a cost of wrong answers 'worth (right answers less 2 for a wrong one)'."""
     if measure == WORTH_MEASURE:
         return f"worth (1 for a right answer, -{wrong_cost:g} for a wrong one)"
     return names[measure]
@@ -65,10 +65,10 @@ def choose_at_costs(
     prices: the cost of each method; common: the questions that all of them answered.
     """
     names = list(prices)
-    right = np.array([scores[name].of(measure, common) for name in names])
-    unknown = np.array([scores[name].of("unknown", common) == 1 for name in names])
-    known = ~np.isnan(right).any(axis=0)
-    right, wrong = right[:, known], np.where(unknown, 0.0, 1 - right)[:, known]
+    right = np.array([scores[name].get_values(measure, common) for name in names])
+    unknown = np.array([scores[name].get_values("unknown", common) == 1 for name in names])
+    is_known = ~np.isnan(right).any(axis=0)
+    right, wrong = right[:, is_known], np.where(unknown, 0.0, 1 - right)[:, is_known]
     if not right.size:
         return []
     price = np.array([prices[name] for name in names])

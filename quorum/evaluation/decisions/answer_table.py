@@ -73,7 +73,7 @@ def read_calls(
     stands: dict[tuple[str, str], bool] = {}
     with LineIndex(results.folder / "details.jsonl") as details:
         for name in methods:
-            graph = results.settings(name).get("method", name)
+            graph = results.get_settings(name).get("method", name)
             for id_ in results.ids:
                 detail = details.get(name, id_)
                 if detail is None:
@@ -94,17 +94,17 @@ def read_calls(
 
 
 def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Prices) -> Mapping[str, Price]:
-    """The price of the method's model and of its verifier; empty where dollars do not matter."""
+    """The prices of the method's model and its verifier; empty if the unit is not dollars."""
     if unit != "dollars":
         return {}
-    settings = results.settings(method)
+    settings = results.get_settings(method)
     spec_prices = {}
     for role in ("model", "verifier"):
         described = settings.get(role)
         if described is None:
             continue
         spec = f"{described['provider']}:{described['model']}" if isinstance(described, Mapping) else str(described)
-        price = prices.of("embedded" if spec.startswith("embedded") else spec)
+        price = prices.find_price("embedded" if spec.startswith("embedded") else spec)
         if price is None:
             raise SetupError(
                 f"{spec} has no price, so that a cost in dollars is not known; give its price with --prices FILE, or "
@@ -122,7 +122,7 @@ def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
     if unit == "tokens":
         return float(read + written)
     role = "verifier" if "verifier" in prices and name.split(":")[0] in VERIFIER_PROMPTS else "model"
-    return prices[role].of(read, written)
+    return prices[role].compute_cost(read, written)
 
 
 def compute_costs(
@@ -135,7 +135,8 @@ def compute_costs(
     """The cost of every answer, and the cost of the calls that each pair of methods shares."""
     count, n = len(methods), len(results.ids)
     models = [
-        json.dumps([results.settings(name).get("model"), results.settings(name).get("verifier")]) for name in methods
+        json.dumps([results.get_settings(name).get("model"), results.get_settings(name).get("verifier")])
+        for name in methods
     ]
     cost, shared = np.zeros((count, n)), np.zeros((count, count, n))
     for row, name in enumerate(methods):
@@ -161,7 +162,7 @@ def estimate_costs(results: RecordedResults, method: str, unit: Unit, prices: Ma
     costs = results.get_numbers(method, "calls") if unit == "calls" else read + written
     if unit == "dollars":
         costs = np.array(
-            [prices["model"].of(input_count, other) for input_count, other in zip(read, written, strict=True)]
+            [prices["model"].compute_cost(input_count, other) for input_count, other in zip(read, written, strict=True)]
         )
     mean: Any = np.nanmean(costs) if np.isfinite(costs).any() else 0.0
     return np.where(np.isnan(costs), mean, costs)

@@ -84,7 +84,9 @@ def make_calibration_file(
     if calibrated.threshold is None:
         raise SetupError(describe_no_threshold(calibrated, wrong_at_most, len(results.ids)))
     threshold = calibrated.threshold
-    settings = {name: value for name, value in results.settings(calibrated.method).items() if name not in FREE_SETTINGS}
+    settings = {
+        name: value for name, value in results.get_settings(calibrated.method).items() if name not in FREE_SETTINGS
+    }
     return {
         "kind": "quorum calibration",
         "method": settings.pop("method", calibrated.method),
@@ -95,7 +97,7 @@ def make_calibration_file(
         "wrong": threshold.wrong,
         "questions": threshold.questions,
         "measure": results.measure,
-        "data": dict(results.data),
+        "data": dict(results.data_and_source),
         "settings": settings,
     }
 

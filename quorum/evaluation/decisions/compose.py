@@ -27,18 +27,18 @@ ROUNDED_DIGITS = 6
 
 @dataclass(frozen=True)
 class ComposeResult:
-    """What the results allow.
+    """The result of `compose`.
 
-    cascade: the certified cascade, or the best single method if none is certified; certificate: of the cascade, None
-    for a single method. tried: all candidates that were tested, in order. best: the best single method, and its score
-    and cost over all questions; score, cost: the cascade's, computed from the recorded answers; shares: the share of
-    questions that reach each stage. needed: about how many questions would certify the first cascade that failed, None
-    if unknown.
+    cascade: the certified cascade, or the best single method if none is certified; certificate: that of the cascade,
+    None for a single method. certificates: the tests of all candidates, in order. best: the best single method;
+    best_score, best_cost: its score and cost over all questions; score, cost: those of the cascade, computed from the
+    recorded answers; shares: the share of questions that reach each stage. needed: about how many questions would
+    certify the first cascade that failed, None if unknown.
     """
 
     cascade: Cascade
     certificate: Certificate | None
-    tried: tuple[Certificate, ...]
+    certificates: tuple[Certificate, ...]
     best: str
     best_score: float
     best_cost: float
@@ -99,13 +99,17 @@ def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = No
 def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult:
     """`compose`, from the tables of the answers."""
     designs, certifies = split_questions(recorded.group, terms.seed)
-    on = recorded.at(certifies)
-    tried = certify_cascades(
-        on, design_cascades(recorded.at(designs)), terms.lose_at_most, terms.error, terms.wrong_cost
+    certifying_answers = recorded.select_questions(certifies)
+    certificates = certify_cascades(
+        certifying_answers,
+        design_cascades(recorded.select_questions(designs)),
+        terms.lose_at_most,
+        terms.error,
+        terms.wrong_cost,
     )
     score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
     best = max(range(len(recorded.methods)), key=lambda place: (score[place], -cost[place]))
-    passed = [certificate for certificate in tried if certificate.passed]
+    passed = [certificate for certificate in certificates if certificate.passed]
     accepted = [
         certificate for certificate in passed if average_cost(recorded, certificate.candidate.cascade) < cost[best]
     ]
@@ -116,7 +120,7 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
     return ComposeResult(
         cascade=cascade,
         certificate=chosen,
-        tried=tuple(tried),
+        certificates=tuple(certificates),
         best=recorded.methods[best],
         best_score=float(score[best]),
         best_cost=float(cost[best]),
@@ -125,7 +129,7 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
         shares=compute_stage_shares(recorded, cascade),
         questions=recorded.questions,
         certifying=len(certifies),
-        needed=None if passed else estimate_questions_needed(on, tried, terms),
+        needed=None if passed else estimate_questions_needed(certifying_answers, certificates, terms),
     )
 
 
@@ -133,20 +137,23 @@ def average_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
     return float(replay_cascade(recorded, cascade).cost.mean())
 
 
-def estimate_questions_needed(on: RecordedAnswers, tried: Sequence[Certificate], terms: Guarantee) -> int | None:
+def estimate_questions_needed(
+    certifying_answers: RecordedAnswers, certificates: Sequence[Certificate], terms: Guarantee
+) -> int | None:
     """About how many questions in all would certify the failed cascade, if the losses stayed as they are here."""
-    if not tried:
+    if not certificates:
         return None
-    cascade, margin = tried[-1].candidate.cascade, terms.lose_at_most / (1 + terms.wrong_cost)
+    cascade, margin = certificates[-1].candidate.cascade, terms.lose_at_most / (1 + terms.wrong_cost)
     estimates = [
         estimate_questions_to_certify(certificate, margin, terms.error)
-        for certificate in compute_losses(on, cascade, terms.wrong_cost).values()
+        for certificate in compute_losses(certifying_answers, cascade, terms.wrong_cost).values()
     ]
-    known = [questions for questions in estimates if questions is not None]
-    if len(known) < len(estimates) or not known:
+    known_estimates = [questions for questions in estimates if questions is not None]
+    if len(known_estimates) < len(estimates) or not known_estimates:
         return None
     return max(
-        -(-max(known) * DESIGN_SHARE // (DESIGN_SHARE - 1)), on.questions * DESIGN_SHARE // (DESIGN_SHARE - 1) + 1
+        -(-max(known_estimates) * DESIGN_SHARE // (DESIGN_SHARE - 1)),
+        certifying_answers.questions * DESIGN_SHARE // (DESIGN_SHARE - 1) + 1,
     )
 
 
@@ -180,7 +187,7 @@ def make_composed_file(results: RecordedResults, composed: ComposeResult, terms:
         },
         "questions": composed.questions,
         "questions_needed": composed.needed,
-        "data": dict(results.data),
+        "data": dict(results.data_and_source),
         "collection": describe_collection(results),
     }
 
@@ -195,7 +202,7 @@ def describe_collection(results: RecordedResults) -> dict[str, str | None] | Non
 
 def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     """A stage with the settings that it was measured with, and the versions of the prompts that it sent."""
-    settings = {name: value for name, value in results.settings(stage.method).items() if name != "graph"}
+    settings = {name: value for name, value in results.get_settings(stage.method).items() if name != "graph"}
     if "top" in settings or "gold" in settings:
         raise SetupError(f"{stage.method} was given chosen passages in this experiment, so that it cannot be composed.")
     method = settings.pop("method", stage.method)
@@ -231,7 +238,7 @@ def write_composed(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def describe_composed(composed: ComposeResult, terms: Guarantee) -> list[str]:
-    """What was found, in sentences."""
+    """The result in sentences."""
     if composed.certificate is None:
         return describe_single_method(composed, terms)
     steps = [
@@ -253,17 +260,17 @@ def describe_composed(composed: ComposeResult, terms: Guarantee) -> list[str]:
 
 
 def describe_single_method(composed: ComposeResult, terms: Guarantee) -> list[str]:
-    """The words when no cascade is certified: the best single method, and what would help."""
-    lost = f"{100 * terms.lose_at_most:g} points"
-    if not composed.tried or composed.tried[0].passed:
+    """The sentences if no cascade is certified: the best single method, and what would help."""
+    loss = f"{100 * terms.lose_at_most:g} points"
+    if not composed.certificates or composed.certificates[0].passed:
         return [f"No cascade is cheaper than {composed.best}, the best single method: ask {composed.best}."]
-    would = (
+    advice = (
         f"about {composed.needed:,} questions would do"
         if composed.needed
         else "more questions would hardly help, a larger --lose-at-most might"
     )
     return [
-        f"No cascade can be certified to lose {lost} at most from {composed.certifying:,} questions; {would}.",
+        f"No cascade can be certified to lose {loss} at most from {composed.certifying:,} questions; {advice}.",
         f"Ask {composed.best}, the best single method ({format_percent(composed.best_score)}, "
         f"{format_cost(composed.best_cost, terms.unit)} a question).",
     ]

@@ -1,4 +1,4 @@
-"""May a new system replace the one in use? Yes, no, or these questions cannot tell (`quorum gate`)."""
+"""Decides whether a new system may replace the one in use: pass, fail or cannot tell (`quorum gate`)."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -72,19 +72,19 @@ def decide_gate(
     old_low, old_high = align_worth(baseline, baseline_method, baseline.ids, wrong_cost)
     new_low, new_high = align_worth(new, new_method, baseline.ids, wrong_cost)
     scale = 1 + wrong_cost
-    most = average_by_group((old_high - new_low) / scale, baseline.group_numbers)
-    least = average_by_group((old_low - new_high) / scale, baseline.group_numbers)
+    largest_losses = average_by_group((old_high - new_low) / scale, baseline.group_numbers)
+    smallest_losses = average_by_group((old_low - new_high) / scale, baseline.group_numbers)
     fewest = count_fewest_questions(margin / scale, error)
-    if len(most) < fewest:
+    if len(largest_losses) < fewest:
         raise SetupError(
-            f"{format_count(len(most), 'question')} are too few for a margin of {margin:g}: {fewest} are the least "
-            "that can show it; ask more questions, or allow a larger margin."
+            f"{format_count(len(largest_losses), 'question')} are too few for a margin of {margin:g}: {fewest} are "
+            "the least that can show it; ask more questions, or allow a larger margin."
         )
-    p_pass, p_fail = compute_margin_p_value(most, margin / scale), compute_better_p_value(least)
+    p_pass, p_fail = compute_margin_p_value(largest_losses, margin / scale), compute_better_p_value(smallest_losses)
     verdict: Verdict = "pass" if p_pass <= error else "fail" if p_fail <= error else "cannot tell"
-    seen = (most + least) / 2
-    low, high = compute_paired_interval(seen)
-    needed = None if verdict != "cannot tell" else estimate_questions_needed(seen, margin / scale, error)
+    losses = (largest_losses + smallest_losses) / 2
+    low, high = compute_paired_interval(losses)
+    needed = None if verdict != "cannot tell" else estimate_questions_needed(losses, margin / scale, error)
     return Gate(
         verdict=verdict,
         baseline=baseline_method,
@@ -92,8 +92,8 @@ def decide_gate(
         measure=baseline.measure,
         margin=margin,
         wrong_cost=wrong_cost,
-        n=len(seen),
-        loss=round(float(seen.mean()) * scale, 6),
+        n=len(losses),
+        loss=round(float(losses.mean()) * scale, 6),
         low=round(low * scale, 6),
         high=round(high * scale, 6),
         p_pass=round(p_pass, 6),
@@ -114,7 +114,7 @@ def estimate_questions_needed(losses: np.ndarray, margin: float, error: float) -
 
 def check_comparable(baseline: RecordedResults, new: RecordedResults) -> None:
     """Raises `SetupError` if the questions, passages or measures of the results differ."""
-    lines = list_differences(dict(baseline.data), dict(new.data))
+    lines = list_differences(dict(baseline.data_and_source), dict(new.data_and_source))
     if lines:
         raise SetupError(
             f"{new.folder} and {baseline.folder} are results of different data ({'; '.join(lines[:3])}); evaluate "

@@ -63,7 +63,7 @@ class RecordedResults:
         """The lowest and the highest worth of each answer.
 
         An answer is worth its measure minus `wrong_cost` times (1 - measure); an unknown answer costs nothing. The two
-        bounds differ only where an answer failed.
+        bounds differ only if the answer failed.
         """
         score, unknown = self.get_numbers(method, self.measure), self.get_numbers(method, "unknown") == 1
         value = np.where(unknown, score, score - wrong_cost * (1 - score))
@@ -91,13 +91,13 @@ class RecordedResults:
         keys = [("group", group_of_id[id_]) if id_ in group_of_id else ("question", id_) for id_ in self.ids]
         return np.array([number_of_key.setdefault(key, len(number_of_key)) for key in keys], dtype=np.int64)
 
-    def settings(self, method: str) -> Mapping[str, Any]:
+    def get_settings(self, method: str) -> Mapping[str, Any]:
         """The method and its settings, as config.json describes them."""
         method_settings: Mapping[str, Any] = self.config.get("methods", {}).get(method, {})
         return method_settings
 
     @property
-    def data(self) -> Mapping[str, Any]:
+    def data_and_source(self) -> Mapping[str, Any]:
         """The questions and the source of the passages; results must share both to be compared."""
         return {name: self.config.get(name) for name in ("data", "source", "task")}
 
@@ -177,7 +177,7 @@ def read_share(text: str, option: str) -> float:
     return value
 
 
-def get_error_rate(confidence: float) -> float:
+def compute_error_rate(confidence: float) -> float:
     """The error rate of a confidence level. Raises `SetupError` if the level is not between 0.5 and 1."""
     if not 0.5 <= confidence < 1:
         raise SetupError(f"--confidence {confidence:g} does not fit; give a probability from 0.5 up to 1, such as 0.9.")

@@ -12,19 +12,11 @@ from typing_extensions import TypedDict
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.figures import compute_mean_costs
 from quorum.evaluation.experiments.experiment import Experiment
+from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.score import Scores
-
-TITLE_OF_MEASURE = {
-    "em": "EM",
-    "f1": "F1",
-    "accuracy": "accuracy",
-    "rouge_l": "ROUGE-L",
-    "str_em": "STR-EM",
-    "judged": "judged",
-}
 
 
 class Panel(TypedDict):
@@ -34,27 +26,27 @@ class Panel(TypedDict):
     rows: list[dict[str, Any]]
 
 
-def shared_questions(scores: Mapping[str, ColumnScores], names: Iterable[str]) -> list[str]:
+def list_shared_questions(scores: Mapping[str, ColumnScores], names: Iterable[str]) -> list[str]:
     """The questions that all of these runs answered."""
     return sorted(set.intersection(*(set(scores[name].ids) for name in names)))
 
 
-def best_of_runs(
+def make_best_of_runs_panel(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[Panel]:
     """The best of a method's attempts at each question: EM 1 if any attempt is right, the highest F1 (BlendFilter)."""
     rows = []
     for names in groups:
-        ids = shared_questions(scores, names)
+        ids = list_shared_questions(scores, names)
         row: dict[str, Any] = {"method": find_shared_name(names), "n": len(ids)}
         for measure in measures:
-            attempts = np.stack([scores[name].of(measure, ids) for name in names])
-            row[TITLE_OF_MEASURE[measure]] = interval_of(attempts.max(axis=0))
+            attempts = np.stack([scores[name].get_values(measure, ids) for name in names])
+            row[MEASURE_TITLES[measure]] = compute_interval(attempts.max(axis=0))
         rows.append(row)
     return [Panel(title=f"The best of {len(groups[0])} attempts at each question", rows=rows)]
 
 
-def split_by_top(
+def make_split_panel(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[Panel]:
     """Results split by whether the top passage of the group's first run contained the answer (FILCO, figure 5), and the
@@ -62,16 +54,19 @@ def split_by_top(
     """
     rows = []
     for names in groups:
-        ids = shared_questions(scores, names)
-        on_top, whole = scores[names[0]].of("answer_on_top", ids), scores[names[0]].of("context_tokens", ids)
+        ids = list_shared_questions(scores, names)
+        on_top, whole = (
+            scores[names[0]].get_values("answer_on_top", ids),
+            scores[names[0]].get_values("context_tokens", ids),
+        )
         for name in names:
             row: dict[str, Any] = {"method": name}
             if whole.sum():
-                row["context"] = float(scores[name].of("context_tokens", ids).sum() / whole.sum())
+                row["context"] = float(scores[name].get_values("context_tokens", ids).sum() / whole.sum())
             for kind, chosen in (("pos", on_top == 1), ("neg", on_top == 0)):
                 row[f"n {kind}"] = int(chosen.sum())
                 row |= {
-                    f"{TITLE_OF_MEASURE[measure]} {kind}": mean_of(scores[name].of(measure, ids)[chosen])
+                    f"{MEASURE_TITLES[measure]} {kind}": compute_mean(scores[name].get_values(measure, ids)[chosen])
                     for measure in measures
                 }
             rows.append(row)
@@ -79,7 +74,7 @@ def split_by_top(
     return [Panel(title=title, rows=rows)]
 
 
-def spread_of_draws(
+def make_spread_panel(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[Panel]:
     """Mean and standard deviation over the draws of demonstrations (SuRe's few-shot results)."""
@@ -91,29 +86,29 @@ def spread_of_draws(
     for label, draws in sets.items():
         row: dict[str, Any] = {"method": label, "draws": len(draws)}
         for measure in measures:
-            means = [one for name in draws if (one := mean_of(scores[name].known(measure))) is not None]
-            row[TITLE_OF_MEASURE[measure]] = statistics.fmean(means) if means else None
-            row[f"sd {TITLE_OF_MEASURE[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
+            means = [one for name in draws if (one := compute_mean(scores[name].get_known_values(measure))) is not None]
+            row[MEASURE_TITLES[measure]] = statistics.fmean(means) if means else None
+            row[f"sd {MEASURE_TITLES[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
         rows.append(row)
     return [Panel(title="Mean and standard deviation over the draws", rows=rows)]
 
 
-def known_panel(asked_count: int, known: int, model: Any) -> Panel:
+def make_known_panel(asked_count: int, known_count: int, model: Any) -> Panel:
     """How many questions the model answers correctly without a context; the methods are not asked these (Post-fusion,
     section 4). asked_count: the questions that the model alone answered.
     """
     title = "Questions that the model answers correctly without a context (EM) are dropped"
-    if model == "embedded" and not known:
+    if model == "embedded" and not known_count:
         title = "No question is dropped: the embedded reader knows nothing but what it reads"
     rows: list[dict[str, Any]] = [
         {"questions": "all", "n": asked_count},
-        {"questions": "known without a context, dropped", "n": known},
-        {"questions": "asked of the methods", "n": asked_count - known},
+        {"questions": "known without a context, dropped", "n": known_count},
+        {"questions": "asked of the methods", "n": asked_count - known_count},
     ]
     return Panel(title=title, rows=rows)
 
 
-def gold_panel(results: Path, runs: Sequence[Column], left_out: int) -> Panel:
+def make_gold_panel(results: Path, runs: Sequence[Column], left_out: int) -> Panel:
     """How often a gold passage was found, and how often it was inserted; runs with the same passages share a row."""
     placing = {run.name: run.context.k for run in runs if run.gold is not None}
     ranks: dict[str, list[bool]] = {name: [] for name in placing}
@@ -129,30 +124,39 @@ def gold_panel(results: Path, runs: Sequence[Column], left_out: int) -> Panel:
     return Panel(title=f"Gold passages; {questions} without one left out", rows=rows)
 
 
-def given_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
+def make_passage_count_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
     """How many questions bring each number of passages: a k above that number changes nothing."""
-    brought = [len(record["passages"]) for record in records]
+    passage_counts = [len(record["passages"]) for record in records]
     rows: list[dict[str, Any]] = [
-        {"passages": f"k={k}", "questions that bring so many": sum(item >= k for item in brought), "n": len(brought)}
+        {
+            "passages": f"k={k}",
+            "questions that bring so many": sum(item >= k for item in passage_counts),
+            "n": len(passage_counts),
+        }
         for k in sizes
     ]
-    most = max(brought, default=0)
+    most = max(passage_counts, default=0)
     return Panel(title=f"The questions bring {most} passages at most; a k beyond all of them is not run", rows=rows)
 
 
-def cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
+def make_cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
     """EM, tokens and dollars of each column, by the prices of the models that replied (SuRe, table 10)."""
     costs = compute_mean_costs(scores.plan, scores.by_column)
     rows: list[dict[str, Any]] = []
     for name in (column.name for column in columns):
-        own, cost = scores.by_column[name], costs[name]
-        tokens = own.known("input_tokens").sum() + own.known("output_tokens").sum()
+        column_scores, cost = scores.by_column[name], costs[name]
+        tokens = (
+            column_scores.get_known_values("input_tokens").sum() + column_scores.get_known_values("output_tokens").sum()
+        )
         rows.append(
             {
                 "method": name,
-                **{TITLE_OF_MEASURE[measure]: interval_of(own.known(measure)) for measure in scores.measures},
+                **{
+                    MEASURE_TITLES[measure]: compute_interval(column_scores.get_known_values(measure))
+                    for measure in scores.measures
+                },
                 "tokens": int(tokens),
-                "dollars": None if cost is None else f"{cost * len(own.ids):.4f}",
+                "dollars": None if cost is None else f"{cost * len(column_scores.ids):.4f}",
             }
         )
     return Panel(title="What the answers cost; - where a model has no price (--prices FILE)", rows=rows)
@@ -161,20 +165,20 @@ def cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
 SUPPORTED_MEASURE, PRECISION_MEASURE = "supported", "precision_where_supported"
 
 
-def coverage_panels(
+def make_coverage_panels(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[Panel]:
     """How often the passages support the answer, and the unigram precision of those that do (FILCO, table 2)."""
     names = [name for group in groups for name in group]
-    rows = [{"method": name, **coverage_of(scores[name])} for name in names]
+    rows = [{"method": name, **measure_coverage(scores[name])} for name in names]
     return [Panel(title="Questions whose passages support the answer, and the precision of those passages", rows=rows)]
 
 
-def coverage_of(scores: ColumnScores) -> dict[str, Interval | None]:
+def measure_coverage(scores: ColumnScores) -> dict[str, Interval | None]:
     """Recall over all questions, precision over those with supporting passages."""
     is_supported = np.array(scores.values["supported"])
     precision = np.array(scores.values["context_precision"])
-    return {"recall": interval_of(is_supported), "precision (pos)": interval_of(precision[is_supported == 1])}
+    return {"recall": compute_interval(is_supported), "precision (pos)": compute_interval(precision[is_supported == 1])}
 
 
 def measure_columns(
@@ -183,7 +187,7 @@ def measure_columns(
     """The measures of an experiment that are not metrics of a single answer."""
     if PRECISION_MEASURE not in experiment.measures:
         return {}
-    return {name: {PRECISION_MEASURE: coverage_of(scores[name])["precision (pos)"]} for name in names}
+    return {name: {PRECISION_MEASURE: measure_coverage(scores[name])["precision (pos)"]} for name in names}
 
 
 def find_shared_name(names: Sequence[str]) -> str:
@@ -194,11 +198,11 @@ def find_shared_name(names: Sequence[str]) -> str:
     return f"{method}[{';'.join(shared)}]" if shared else method
 
 
-def mean_of(values: Floats) -> float | None:
+def compute_mean(values: Floats) -> float | None:
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else None
 
 
-def interval_of(values: Floats) -> Interval | None:
+def compute_interval(values: Floats) -> Interval | None:
     known = values[~np.isnan(values)]
     return bootstrap(known) if len(known) else None

@@ -17,20 +17,20 @@ for path in EXPERIMENTS_FOLDER.glob("*.toml"):
     ALIASES.update(aliases)
 
 
-def order_of(experiment: Experiment) -> tuple[int, bool, int, str]:
+def get_list_position(experiment: Experiment) -> tuple[int, bool, int, str]:
     """The place in the list: by paper, tables before figures, by number."""
     kind, _, rest = experiment.item.partition(" ")
     number = "".join(character for character in rest if character.isdigit())
     return PAPERS.index(experiment.paper), kind != "table", int(number or 99), experiment.name
 
 
-EXPERIMENTS = {item.name: item for item in sorted(EXPERIMENTS.values(), key=order_of)}
+EXPERIMENTS = {item.name: item for item in sorted(EXPERIMENTS.values(), key=get_list_position)}
 
 
-def experiment_of(name: str) -> Experiment:
-    """The experiment of that name or alias; `SetupError`, with the names that are like it, if there is none.
+def find_experiment(name: str) -> Experiment:
+    """The experiment of that name or alias. Raises `SetupError`, which lists similar names, if there is none.
 
-    >>> experiment_of("rerank").name
+    >>> find_experiment("rerank").name
     'sure-table-4'
     """
     experiment = EXPERIMENTS.get(name) or ALIASES.get(name)

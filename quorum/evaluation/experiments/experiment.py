@@ -15,7 +15,7 @@ class PaperFigures:
     """What the paper reports for one data set and model.
 
     values: by the name of our column, or of a system that we do not have; one number in percent for each of `measures`,
-    None where the paper states none.
+    None if the paper states none.
     """
 
     data: str
@@ -39,13 +39,13 @@ class Experiment:
 
     methods: the default methods, written as for `quorum eval`. settings: the paper's settings, used unless the user
     states their own. variants: settings; each variant runs every method. "{verifier}" is replaced by the user's
-    verifier; what names it is left out without one. A variant with "{filter}" is repeated for each of the user's
-    filters; "gold=PLACE" places gold passages (see `quorum.evaluation.run.gold_placement`). slots: names of the
-    variants, by which the user gives each of them settings of its own. Columns are compared with the first of their
+    verifier; without one, such methods and variants are left out. A variant with "{filter}" is repeated for each of the
+    user's filters; "gold=PLACE" places gold passages (see `quorum.evaluation.run.gold_placement`). slots: names of the
+    variants, by which the user can give each of them its own settings. Columns are compared with the first of their
     group: the variants of a method, with `across` the methods of a variant, without variants all columns.
 
     data, models, questions: the paper's own data sets, models and number of questions; limit: how many questions are
-    asked unless the user says otherwise. measures: what the paper reports; figures: its numbers. note: what differs
+    asked by default. measures: what the paper reports; figures: its numbers. note: what differs
     from the paper, or what it leaves open.
 
     searching: the variants apply only if a corpus or a collection is searched; otherwise the methods run unchanged.
@@ -87,7 +87,7 @@ class Experiment:
 
     @property
     def source(self) -> str:
-        """Where it is from, such as "SuRe, table 4"."""
+        """The source, such as "SuRe, table 4"."""
         return f"{self.paper}, {self.item}"
 
     @property

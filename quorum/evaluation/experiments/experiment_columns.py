@@ -10,11 +10,11 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.columns import METHOD_ITEM, Column, make_column, parse_methods, parse_settings
 
-LATE_INTERACTION = "retriever=colbert:"  # needs an extra
+COLBERT_SETTING = "retriever=colbert:"  # needs an extra
 
 
 def apply_settings(experiment: Experiment, context: Context, stated: frozenset[str] = frozenset()) -> Context:
-    """The context with the paper's settings, where the user states none.
+    """The context with the paper's settings, except those that the user states.
 
     stated: the settings that the user gave. A value that differs from the default, and a setting in the environment,
     count as stated, too.
@@ -75,15 +75,15 @@ def group_columns(
     methods: str | None = None,
     verifier: str | None = None,
     filters: Sequence[str] = (),
-    named: Mapping[str, str] | None = None,
+    variant_settings: Mapping[str, str] | None = None,
     searching: bool = False,
-    most: int | None = None,
+    most_passages: int | None = None,
     shots: Sequence[tuple[str, str]] = (),
 ) -> list[list[Column]]:
     """The columns of an experiment, in the groups within which they are compared.
 
-    named: settings of variants by their slot; a name without a slot is a variant more. most: the largest number of
-    passages that a question brings; None: passages are retrieved. shots: (label, file) of each drawn set of
+    variant_settings: settings by slot; a name that is no slot adds a variant. most_passages: the largest number of
+    passages that a question brings, None if passages are retrieved. shots: (label, file) of each drawn set of
     demonstrations.
     """
     text = methods or ",".join(list_methods(experiment, verifier))
@@ -91,7 +91,7 @@ def group_columns(
     if shots:
         drawn = [[add_shots(base, label, file, context) for label, file in shots] for base in bases]
         return [[run] for base, runs in zip(bases, drawn, strict=True) for run in (base, *runs)]
-    variants = list(list_variants(experiment, verifier, filters, named or {}, most))
+    variants = list(list_variants(experiment, verifier, filters, variant_settings or {}, most_passages))
     if not variants or (experiment.searching and not searching):
         return [bases]
     grid = [[add_settings(base, variant, context) for variant in variants] for base in bases]
@@ -106,37 +106,43 @@ def list_methods(experiment: Experiment, verifier: str | None) -> Iterator[str]:
 
 
 def list_variants(
-    experiment: Experiment, verifier: str | None, filters: Sequence[str], named: Mapping[str, str], most: int | None
+    experiment: Experiment,
+    verifier: str | None,
+    filters: Sequence[str],
+    variant_settings: Mapping[str, str],
+    most_passages: int | None,
 ) -> Iterator[str]:
-    """The variants as settings: with the user's verifier and filters, and with what the user set for a slot."""
+    """The variants as settings: with the user's verifier, filters and settings for slots."""
     slots = dict(zip(experiment.variants, experiment.slots, strict=False))
-    for variant in list_fitting_variants(experiment, most):
+    for variant in list_fitting_variants(experiment, most_passages):
         if "{verifier}" in variant and verifier is None:
             continue
-        variant_settings = named.get(slots.get(variant, ""), "")
+        slot_settings = variant_settings.get(slots.get(variant, ""), "")
         for filter_ in filters if "{filter}" in variant else ("",):
             text = variant.replace("{verifier}", verifier or "").replace("{filter}", filter_)
-            yield ";".join(f"{name}={value}" for name, value in {**split(text), **split(variant_settings)}.items())
-    yield from (settings for name, settings in named.items() if name not in experiment.slots)
+            yield ";".join(
+                f"{name}={value}" for name, value in {**split_settings(text), **split_settings(slot_settings)}.items()
+            )
+    yield from (settings for name, settings in variant_settings.items() if name not in experiment.slots)
 
 
-def split(settings: str) -> dict[str, str]:
+def split_settings(settings: str) -> dict[str, str]:
     return parse_settings(settings.split(";"))
 
 
-def list_fitting_variants(experiment: Experiment, most: int | None) -> tuple[str, ...]:
+def list_fitting_variants(experiment: Experiment, most_passages: int | None) -> tuple[str, ...]:
     """The variants without those whose library is missing, up to the first whose k fits all passages."""
     variants = tuple(variant for variant in experiment.variants if not is_missing(variant))
-    if not experiment.fits or most is None:
+    if not experiment.fits or most_passages is None:
         return variants
     sizes = experiment.sizes
-    enough = next((place for place, k in enumerate(sizes, start=1) if k >= most), len(sizes))
+    enough = next((place for place, k in enumerate(sizes, start=1) if k >= most_passages), len(sizes))
     return variants[:enough]
 
 
 def is_missing(variant: str) -> bool:
     """Whether a variant needs a library that is not installed."""
-    return LATE_INTERACTION in variant and find_spec("sentence_transformers") is None
+    return COLBERT_SETTING in variant and find_spec("sentence_transformers") is None
 
 
 def describe_left_out(experiment: Experiment, verifier: str | None) -> list[str]:
@@ -153,7 +159,7 @@ def describe_left_out(experiment: Experiment, verifier: str | None) -> list[str]
 
 
 def describe_passages(experiment: Experiment, context: Context, *, searching: bool) -> list[str]:
-    """What it means for the experiment that nothing is searched: the questions bring their passages.
+    """Sentences about what the experiment loses if nothing is searched, because the questions bring their passages.
 
     >>> describe_passages(Experiment("x", "SuRe", "table 2", "", ("base",), searching=True), Context(), searching=False)
     ['nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions']

@@ -1,4 +1,4 @@
-"""People's preference between two methods' summaries (SuRe, figure 4c): a blinded, shuffled file, and its reader."""
+"""Asks people which of two methods' summaries they prefer (SuRe, figure 4c), with a blinded, shuffled sheet."""
 
 import csv
 import json
@@ -12,14 +12,14 @@ from quorum.core.private_files import open_private_text
 from quorum.evaluation.experiments.analyses import Panel
 from quorum.evaluation.experiments.preference import Pair, read_pairs
 from quorum.evaluation.metrics.statistics import bootstrap
+from quorum.evaluation.report.csv_files import escape_formula
 
 SHEET_FILE, KEY_FILE = "preference.csv", "preference.key.json"
 SHEET_HEADER = ("number", "question", "answer", "summary 1", "summary 2", "choice")
 PREFERRED_PLACE = {"1": 0, "summary 1": 0, "2": 1, "summary 2": 1, "tie": None, "0": None}
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute such a cell
 
 
-def people_panels(folder: Path, names: Sequence[str]) -> list[Panel]:
+def make_people_panels(folder: Path, names: Sequence[str]) -> list[Panel]:
     """Write the sheet for people if there is none yet; count the choices made in it so far.
 
     The sheet (preference.csv) does not say which method wrote which summary; preference.key.json does.
@@ -53,13 +53,8 @@ def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
 
 def make_row(number: int, pair: Pair, turned: bool) -> list[str]:
     """One line of the sheet; the last cell is for the reader's choice."""
-    texts = (pair.other, pair.one) if turned else (pair.one, pair.other)
+    texts = (pair.second_summary, pair.first_summary) if turned else (pair.first_summary, pair.second_summary)
     return [str(number), *(escape_formula(text) for text in (pair.question, pair.answer, *texts)), ""]
-
-
-def escape_formula(text: str) -> str:
-    """The text with an apostrophe before it if a spreadsheet would take it for a formula."""
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def read_choices(folder: Path) -> Iterator[int | None]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from quorum.evaluation.metrics.corpus_measures import CorpusMeasure
 
-MODEL = "gpt2-large"  # the authors' choice
-TOKENS = 1024  # of a text, at most; what GPT-2 reads
+DEFAULT_MODEL = "gpt2-large"  # the authors' choice
+MOST_TOKENS = 1024  # the most of a text that GPT-2 reads
 PACKAGES = ("mauve", "torch", "transformers")
 
 
@@ -29,21 +29,21 @@ def describe_missing_mauve(experiment: Experiment) -> list[str]:
     if any(find_spec(package) is None for package in PACKAGES):
         return ["MAUVE is left out: pip install 'quorum-rag[mauve]' lets it run"]
     try:
-        load_featurizer(MODEL)
+        load_featurizer(DEFAULT_MODEL)
     except SetupError:
-        return [f"MAUVE is left out: its language model {MODEL} is not on this machine and cannot be fetched"]
+        return [f"MAUVE is left out: its language model {DEFAULT_MODEL} is not on this machine and cannot be fetched"]
     return []
 
 
-def mauve_measure(experiment: Experiment, *, missing: bool) -> "Mapping[str, CorpusMeasure]":
-    """{"mauve": function} if the paper reports it and nothing is missing; else nothing."""
-    return {"mauve": compute_mauve} if "mauve" in experiment.measures and not missing else {}
+def choose_mauve_measure(experiment: Experiment, *, is_missing: bool) -> "Mapping[str, CorpusMeasure]":
+    """{"mauve": function} if the paper reports MAUVE and nothing is missing; else {}."""
+    return {"mauve": compute_mauve} if "mauve" in experiment.measures and not is_missing else {}
 
 
-def compute_mauve(answers: Sequence[str], golds: Sequence[Sequence[str]], model: str = MODEL) -> float:
+def compute_mauve(answers: Sequence[str], golds: Sequence[Sequence[str]], model: str = DEFAULT_MODEL) -> float:
     """MAUVE of the answers against the first gold answer of each question, in 0..100 as the papers state it.
 
-    Empty answers are passed over. It compares distributions: below a few hundred answers the figure says little.
+    Empty answers are skipped. MAUVE compares distributions, so it needs at least a few hundred answers.
     model: a name or folder of a causal language model, for example "gpt2".
     """
     import mauve
@@ -65,7 +65,9 @@ def embed_texts(texts: Sequence[str], name: str) -> "NDArray[np.float32]":
     states = []
     with torch.inference_mode():
         for text in texts:
-            ids = tokenizer(text, return_tensors="pt", truncation=True, max_length=TOKENS).input_ids.to(model.device)
+            ids = tokenizer(text, return_tensors="pt", truncation=True, max_length=MOST_TOKENS).input_ids.to(
+                model.device
+            )
             states.append(
                 model(input_ids=ids, output_hidden_states=True).hidden_states[-1][0, -1].float().cpu().numpy()
             )

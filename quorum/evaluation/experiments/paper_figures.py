@@ -9,16 +9,14 @@ from quorum.core.errors import SetupError
 from quorum.core.text import normalize
 from quorum.evaluation.experiments.analyses import Panel
 from quorum.evaluation.experiments.experiment import Experiment, PaperFigures
+from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.metrics.statistics import bootstrap
 from quorum.evaluation.run.column_scores import ColumnScores
 
-TITLE_OF_MEASURE = {
-    "em": "EM",
-    "f1": "F1",
+PANEL_TITLES = {
+    **MEASURE_TITLES,
     "accuracy": "Accuracy",
-    "rouge_l": "ROUGE-L",
-    "str_em": "STR-EM",
     "judged": "Accuracy by the judge",
     "unknown": "%Unk",
     "not_majority": "%NM",
@@ -37,8 +35,8 @@ TITLE_OF_MEASURE = {
     "output_tokens": "Tokens out",
     "calls": "Calls",
 }
-PLAIN_MEAN_MEASURES = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")  # whose plain mean is shown
-FILE_NAME_WORDS = {  # data set -> words by which a file name tells it
+PLAIN_MEAN_MEASURES = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")  # shown as a plain mean
+FILE_NAME_WORDS = {  # data set -> words that identify it in a file name
     "NQ": ("nq", "naturalquestions", "natural questions"),
     "WebQ": ("webq", "webquestions"),
     "2Wiki": ("2wiki", "2wikimultihopqa", "2wikimultihop"),
@@ -65,22 +63,22 @@ def find_data_set_name(file_name: str) -> str | None:
 
 
 def choose_figures(
-    experiment: Experiment, data: str | None, model: str, wanted: str | None = None
+    experiment: Experiment, data: str | None, model: str, wanted_words: str | None = None
 ) -> list[PaperFigures]:
     """The blocks of the paper's figures to show.
 
-    With `wanted`: the blocks whose data set and model contain all of its words; raises `SetupError` if there are none.
-    Otherwise: the blocks of this data set, or of all if the paper has none of it; of these, the blocks of this model,
-    or of the paper's first model if the paper did not run this one.
+    With `wanted_words`: the blocks whose data set and model contain all of its words; raises `SetupError` if there are
+    none. Otherwise: the blocks of this data set, or of all if the paper has none of it; of these, the blocks of this
+    model, or of the paper's first model if the paper did not run this one.
     """
     blocks = list(experiment.figures)
-    if wanted:
-        words = normalize(wanted.replace(",", " ")).split()
+    if wanted_words:
+        words = normalize(wanted_words.replace(",", " ")).split()
         chosen = [block for block in blocks if all(word in normalize(f"{block.data} {block.model}") for word in words)]
         if not chosen:
             block_names = "; ".join(dict.fromkeys(f"{block.data} {block.model}".rstrip() for block in blocks))
             has = f"it has: {block_names}" if block_names else "it has none"
-            raise SetupError(f"{experiment.name} has no figures of the paper for {wanted!r}; {has}.")
+            raise SetupError(f"{experiment.name} has no figures of the paper for {wanted_words!r}; {has}.")
         return chosen
     of_data = [block for block in blocks if block.data.rstrip("*") == data]
     blocks = of_data or blocks
@@ -116,19 +114,19 @@ def make_paper_panels(
 
 def make_title(experiment: Experiment, measure: str, *, has_figures: bool) -> str:
     """What the panel shows, and whether the paper states figures."""
-    what = TITLE_OF_MEASURE.get(measure, measure)
+    what = PANEL_TITLES.get(measure, measure)
     other = "and the paper's" if has_figures else "the paper states no numbers for this data"
     return f"{what}: ours with 95% intervals, {other} ({experiment.source})"
 
 
-def make_rows(ours: Mapping[str, Any], measure: str, blocks: Sequence[PaperFigures]) -> list[dict[str, Any]]:
+def make_rows(our_values: Mapping[str, Any], measure: str, blocks: Sequence[PaperFigures]) -> list[dict[str, Any]]:
     """A row for each of our columns, then one for each system that only the paper reports."""
-    others = dict.fromkeys(name for block in blocks for name in block.values if name not in ours)
+    others = dict.fromkeys(name for block in blocks for name in block.values if name not in our_values)
     rows = []
-    for name in (*ours, *others):
-        row: dict[str, Any] = {"method": name, "ours": ours.get(name)}
+    for name in (*our_values, *others):
+        row: dict[str, Any] = {"method": name, "ours": our_values.get(name)}
         row |= {describe_block(block, blocks): format_figure(block.get_figure(name, measure)) for block in blocks}
-        if name in ours or any(block.get_figure(name, measure) is not None for block in blocks):
+        if name in our_values or any(block.get_figure(name, measure) is not None for block in blocks):
             rows.append(row)
     return rows
 

@@ -29,8 +29,8 @@ class Pair:
     id: str
     question: str
     answer: str
-    one: str
-    other: str
+    first_summary: str
+    second_summary: str
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Verdict:
     preferred: list[int | None]
 
 
-def read_pairs(results: Path, one: str, other: str) -> Iterator[Pair]:
+def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator[Pair]:
     """The questions that both methods answered correctly, with each method's rationale. Questions without an answer are
     left out: a summary has nothing to argue for.
     """
@@ -51,11 +51,11 @@ def read_pairs(results: Path, one: str, other: str) -> Iterator[Pair]:
     with results.open(encoding="utf-8") as file:
         for row in map(json.loads, file):
             right = row["error"] is None and row["em"] == 1 and row["gold"]
-            if row["method"] in (one, other) and right and row.get("rationale"):
+            if row["method"] in (first_method, second_method) and right and row.get("rationale"):
                 rows_of_question.setdefault(row["id"], {})[row["method"]] = row
     for id_, rows in sorted(rows_of_question.items()):
         if len(rows) == 2:
-            first, second = rows[one], rows[other]
+            first, second = rows[first_method], rows[second_method]
             answer = next(gold for gold in first["gold"] if exact_match(first["answer"], [gold]))
             yield Pair(id_, first["question"], answer, first["rationale"], second["rationale"])
 
@@ -64,7 +64,7 @@ async def ask_judge(pair: Pair, context: Context) -> Verdict:
     """The judge's verdict. The judge is asked in both orders, because judges favour the first text."""
     preferred: list[int | None] = []
     for turned in (False, True):
-        texts = (pair.other, pair.one) if turned else (pair.one, pair.other)
+        texts = (pair.second_summary, pair.first_summary) if turned else (pair.first_summary, pair.second_summary)
         try:
             preference = await ask_preference(pair, texts, context)
         except CallError:
@@ -109,11 +109,11 @@ async def compare_summaries(
     asking = replace(context, model=judge)
     verdicts: dict[str, Verdict] = {}
 
-    async def one(pair: Pair) -> None:
+    async def judge_pair(pair: Pair) -> None:
         verdicts[pair.id] = await ask_judge(pair, asking)
         report(len(verdicts), len(pairs))
 
-    await RunnableLambda(one).abatch(pairs, {**config, "max_concurrency": concurrency})
+    await RunnableLambda(judge_pair).abatch(pairs, {**config, "max_concurrency": concurrency})
     lines = (json.dumps({"id": pair.id, **vars(verdicts[pair.id])}) + "\n" for pair in pairs)
     with open_private_text(folder / "preference.jsonl") as file:
         file.writelines(lines)
@@ -121,11 +121,14 @@ async def compare_summaries(
 
 
 def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[str, Verdict]) -> Panel:
-    """Wins as shares of the scored pairs, with intervals; also the lengths, because judges favour longer texts."""
+    """The wins as shares of the scored pairs, with intervals, and the lengths, because judges favour longer texts."""
     outcomes = [verdicts[pair.id].outcome for pair in pairs]
     scored = [outcome for outcome in outcomes if outcome not in ("unscored", "failed")]
     rows: list[dict[str, Any]] = []
-    sides = (("one", names[0], [len(pair.one) for pair in pairs]), ("other", names[1], [len(p.other) for p in pairs]))
+    sides = (
+        ("one", names[0], [len(pair.first_summary) for pair in pairs]),
+        ("other", names[1], [len(p.second_summary) for p in pairs]),
+    )
     for side, name, lengths in sides:
         share = bootstrap([outcome == side for outcome in scored]) if scored else None
         rows.append({"summaries of": name, "preferred": share, "characters": sum(lengths) // max(1, len(lengths))})

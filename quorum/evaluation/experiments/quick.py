@@ -28,7 +28,7 @@ def make_quick(experiment: Experiment, options: Options) -> tuple[Experiment, Op
 
 
 def choose_variants(experiment: Experiment) -> tuple[str, ...]:
-    """The variants of a quick run: those that the experiment names, or at most three of a longer row of numbers."""
+    """The variants of a quick run: those that the experiment names, or at most three of a longer series."""
     if experiment.quick:
         return experiment.quick
     variants = experiment.variants

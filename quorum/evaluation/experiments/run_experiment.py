@@ -12,15 +12,15 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.analyses import (
     Panel,
-    best_of_runs,
-    cost_panel,
-    coverage_panels,
-    given_panel,
-    gold_panel,
-    known_panel,
+    make_best_of_runs_panel,
+    make_cost_panel,
+    make_coverage_panels,
+    make_gold_panel,
+    make_known_panel,
+    make_passage_count_panel,
+    make_split_panel,
+    make_spread_panel,
     measure_columns,
-    split_by_top,
-    spread_of_draws,
 )
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.experiments.experiment_columns import (
@@ -31,8 +31,8 @@ from quorum.evaluation.experiments.experiment_columns import (
     group_columns,
     parse_variants,
 )
-from quorum.evaluation.experiments.human_preference import people_panels
-from quorum.evaluation.experiments.mauve import describe_missing_mauve, mauve_measure
+from quorum.evaluation.experiments.human_preference import make_people_panels
+from quorum.evaluation.experiments.mauve import choose_mauve_measure, describe_missing_mauve
 from quorum.evaluation.experiments.paper_figures import choose_figures, find_data_set_name, make_paper_panels
 from quorum.evaluation.experiments.quick import make_quick
 from quorum.evaluation.run.columns import Column, group_names, parse_methods
@@ -47,12 +47,12 @@ from quorum.evaluation.run.source import Progress, ignore_progress
 
 CLOSED_BOOK_METHOD = "no_retrieval"
 ANALYSIS_FUNCTIONS = {
-    "best": best_of_runs,
-    "split": split_by_top,
-    "spread": spread_of_draws,
-    "coverage": coverage_panels,
+    "best": make_best_of_runs_panel,
+    "split": make_split_panel,
+    "spread": make_spread_panel,
+    "coverage": make_coverage_panels,
 }
-BY_TASK = {"em", "f1", "accuracy", "rouge_l", "str_em"}  # shown where they fit the questions
+TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}  # shown if they fit the questions
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Choices:
     """The options of an experiment beyond those of an evaluation. judge, verifier: models; examples: a file from which
     demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
     'psg[filter=SPEC;model=SPEC]'; drop_known: ask only the questions that the model does not answer correctly without a
-    context; quick: a smaller run; stated: the settings that the user gave, which win over the paper's; beside: words of
-    the paper's figures to show ("NQ gpt-4"), by default those of this data set and model.
+    context; quick: a smaller run; stated: the settings that the user gave, which win over the paper's; figures_to_show:
+    words that select the paper's figures ("NQ gpt-4"), by default those of this data set and model.
     """
 
     judge: str | None = None
@@ -72,12 +72,12 @@ class Choices:
     drop_known: bool = False
     quick: bool = False
     stated: frozenset[str] = frozenset()
-    beside: str | None = None
+    figures_to_show: str | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of an experiment: the scores, the analyses, and in what the run differs from the paper's."""
+    """The outcome of an experiment: the scores, the analyses, and the differences from the paper's experiment."""
 
     scores: Scores
     panels: list[Panel]
@@ -92,30 +92,41 @@ async def run_experiment(
     options: as for an evaluation; their `methods`, if any, replace the experiment's. Call it again to continue an
     interrupted experiment. Raises `SetupError` if a required choice is missing.
     """
-    chosen = choices or Choices()
-    experiment, options, changes = prepare(experiment, options, chosen)
-    check_needs(experiment, options, chosen)
-    missing = await asyncio.to_thread(describe_missing_mauve, experiment)
-    options = replace(options, measures={**options.measures, **mauve_measure(experiment, missing=bool(missing))})
+    chosen_options = choices or Choices()
+    experiment, options, changes = apply_paper_settings(experiment, options, chosen_options)
+    check_needs(experiment, options, chosen_options)
+    missing_mauve = await asyncio.to_thread(describe_missing_mauve, experiment)
+    options = replace(
+        options, measures={**options.measures, **choose_mauve_measure(experiment, is_missing=bool(missing_mauve))}
+    )
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     with tempfile.TemporaryDirectory() as folder:
-        columns = await asyncio.to_thread(experiment_columns, experiment, dataset, options, chosen, Path(folder))
+        columns = await asyncio.to_thread(
+            make_experiment_columns, experiment, dataset, options, chosen_options, Path(folder)
+        )
         compared = [column for column in columns if column.group is not None]
-        if chosen.judge is not None and "preference" in experiment.analyses:
-            await check_judge(chosen.judge, options.context, compared)
-        scores = await evaluate(experiment_options(experiment, options, chosen), columns, progress=progress)
+        if chosen_options.judge is not None and "preference" in experiment.analyses:
+            await check_judge(chosen_options.judge, options.context, compared)
+        scores = await evaluate(
+            make_evaluation_options(experiment, options, chosen_options), columns, progress=progress
+        )
     closed = [column for column in columns if column.group is None]
-    panels = [known_panel(len(scores.by_column[item.name].ids), scores.known, item.context.model) for item in closed]
-    panels += await analyse(experiment, scores, compared, chosen, progress)
+    panels = [
+        make_known_panel(len(scores.by_column[item.name].ids), scores.dropped_as_known, item.context.model)
+        for item in closed
+    ]
+    panels += await analyse(experiment, scores, compared, chosen_options, progress)
     if experiment.fits and not is_searching(options):
-        panels.append(given_panel(dataset.questions(), experiment.sizes))
-    panels += await asyncio.to_thread(compare_with_paper, experiment, scores, compared, chosen)
+        panels.append(make_passage_count_panel(dataset.read_records(), experiment.sizes))
+    panels += await asyncio.to_thread(compare_with_paper, experiment, scores, compared, chosen_options)
     if panels:
         write_json(scores.folder / "analysis.json", panels)
-    return Outcome(scores, panels, [*changes, *missing])
+    return Outcome(scores, panels, [*changes, *missing_mauve])
 
 
-def prepare(experiment: Experiment, options: Options, choices: Choices) -> tuple[Experiment, Options, list[str]]:
+def apply_paper_settings(
+    experiment: Experiment, options: Options, choices: Choices
+) -> tuple[Experiment, Options, list[str]]:
     """The experiment and its options with the paper's settings, and a sentence for each departure from the paper."""
     context = apply_settings(experiment, options.context, choices.stated)
     changes = describe_changes(experiment, context)
@@ -137,10 +148,12 @@ def compare_with_paper(
     experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices
 ) -> list[Panel]:
     """The panels that show our results beside the paper's."""
-    shown = tuple(measure for measure in experiment.measures if measure not in BY_TASK or measure in scores.measures)
+    shown = tuple(
+        measure for measure in experiment.measures if measure not in TASK_MEASURES or measure in scores.measures
+    )
     data = find_data_set_name(scores.plan.options.data.name)
-    figures = choose_figures(experiment, data, str(scores.plan.options.context.model), choices.beside)
-    if scores.plan.options.methods:  # what only the paper has stands beside its own methods
+    figures = choose_figures(experiment, data, str(scores.plan.options.context.model), choices.figures_to_show)
+    if scores.plan.options.methods:  # the user chose the methods: leave out systems that only the paper has
         figures = [
             replace(figure, values={n: v for n, v in figure.values.items() if n in scores.by_column})
             for figure in figures
@@ -157,13 +170,13 @@ def is_searching(options: Options) -> bool:
     return options.corpus is not None or options.collection is not None
 
 
-def experiment_options(experiment: Experiment, options: Options, choices: Choices) -> Options:
-    """The options, with the keys that the experiment keeps, what it drops, and its description for config.json."""
+def make_evaluation_options(experiment: Experiment, options: Options, choices: Choices) -> Options:
+    """The options of the evaluation: with the experiment's extra keys, screening column and description."""
     return replace(
         options,
-        keep=experiment.keep,
-        about=describe(experiment, options, choices),
-        unless=CLOSED_BOOK_METHOD if drops_known(experiment, choices) else None,
+        extra_keys=experiment.keep,
+        about=describe_choices(experiment, options, choices),
+        screening_column=CLOSED_BOOK_METHOD if drops_known(experiment, choices) else None,
         judge=None if "preference" in experiment.analyses else choices.judge,
         details="cost" in experiment.analyses,
     )
@@ -173,8 +186,8 @@ def check_needs(experiment: Experiment, options: Options, choices: Choices) -> N
     """Raises `SetupError` if a choice is missing or fits nothing, or if gold passages are named but no column places
     them.
     """
-    if choices.beside:
-        choose_figures(experiment, None, "", choices.beside)
+    if choices.figures_to_show:
+        choose_figures(experiment, None, "", choices.figures_to_show)
     for name in experiment.needs:
         if not getattr(choices, name) and not (name == "filters" and choices.variants):
             raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED_OPTIONS[name]}.")
@@ -201,7 +214,7 @@ NEEDED_OPTIONS = {
 }
 
 
-def experiment_columns(
+def make_experiment_columns(
     experiment: Experiment, dataset: DataSet, options: Options, choices: Choices, folder: Path
 ) -> list[Column]:
     """The columns, in the groups within which they are compared; drawn demonstrations are written to `folder`. If known
@@ -217,9 +230,9 @@ def experiment_columns(
         methods=options.methods,
         verifier=choices.verifier,
         filters=choices.filters,
-        named=parse_variants(choices.variants),
+        variant_settings=parse_variants(choices.variants),
         searching=searching,
-        most=None if searching else dataset.most,
+        most_passages=None if searching else dataset.most_passages,
         shots=shots,
     )
     closed = parse_methods(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
@@ -230,11 +243,11 @@ def experiment_columns(
 
 
 def drops_known(experiment: Experiment, choices: Choices) -> bool:
-    """Whether a question that the model answers without a context is not asked of any other column."""
+    """Whether questions that the model answers without a context are not asked of the other columns."""
     return experiment.drops_known or choices.drop_known
 
 
-def describe(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
+def describe_choices(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
     """For config.json; the rest is in the settings of the columns."""
     about: dict[str, Any] = {"name": experiment.name}
     if "preference" in experiment.analyses:
@@ -257,12 +270,12 @@ async def analyse(
         if analysis == "preference":
             panels += await ask_preferences(scores, columns, choices, progress)
         elif analysis == "people":
-            panels += await asyncio.to_thread(people_panels, scores.folder, [column.name for column in columns])
+            panels += await asyncio.to_thread(make_people_panels, scores.folder, [column.name for column in columns])
         elif analysis == "gold":
             results = scores.folder / "results.jsonl"
-            panels.append(await asyncio.to_thread(gold_panel, results, columns, scores.left_out))
+            panels.append(await asyncio.to_thread(make_gold_panel, results, columns, scores.without_gold))
         elif analysis == "cost":
-            panels.append(await asyncio.to_thread(cost_panel, scores, columns))
+            panels.append(await asyncio.to_thread(make_cost_panel, scores, columns))
         else:
             names = group_names(columns)
             panels += await asyncio.to_thread(ANALYSIS_FUNCTIONS[analysis], scores.by_column, names, scores.measures)

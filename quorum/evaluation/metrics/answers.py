@@ -1,7 +1,7 @@
 """Scorers of answers: pure functions of a result and the gold answers, usable alone and by `langsmith.evaluate`.
 
-Each takes `outputs` (a `Result`) and `reference_outputs` (a `Reference`: {"answers": [accepted answer, ...]} and what
-else is known) and returns a number or a truth value, None if there is nothing to measure. A question whose `answers`
+Each takes `outputs` (a `Result`) and `reference_outputs` (a `Reference`: {"answers": [accepted answer, ...]} and
+further keys) and returns a number or a truth value, None if there is nothing to measure. A question whose `answers`
 are empty has no answer in the data: "unknown" is right. Scorers of passages are in
 `quorum.evaluation.metrics.passages`.
 """
@@ -22,9 +22,9 @@ WORDS = re.compile(r"[a-z0-9]+")
 class Reference(TypedDict):
     """The reference for scoring a question; if it has no answers, "unknown" is right.
 
-    gold: ids of the passages that support the answer; articles: the names (id, title) of each article that does, in
-    place of passages; groups: for each part of a long answer, its accepted short answers; task: the kind of answer, as
-    in `Context.answer_type`.
+    gold: ids of the passages that support the answer; articles: instead of passages, the names (id, title) of each
+    article that supports it; groups: for each part of a long answer, its accepted short answers; task: the kind of
+    answer, as in `Context.answer_type`.
     """
 
     answers: list[str]
@@ -102,7 +102,7 @@ def not_majority(outputs: Result, reference_outputs: Reference) -> bool | None:
 
 
 def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether the best choice among the candidates, or among the votes, is right (SuRe, section 4.3); None without."""
+    """Whether the best of the candidates, or of the votes, is right (SuRe, section 4.3); None without these."""
     candidates = outputs.get("candidates")
     answers = list_known_votes(outputs) if candidates is None else candidates
     if answers is None:
@@ -111,7 +111,7 @@ def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
 
 
 def oracle_f1(outputs: Result, reference_outputs: Reference) -> float | None:
-    """F1 of the best choice among the candidates, or among the votes (SuRe, table 6); None without."""
+    """F1 of the best of the candidates, or of the votes (SuRe, table 6); None without these."""
     candidates = outputs.get("candidates")
     answers = list_known_votes(outputs) if candidates is None else candidates
     if answers is None:

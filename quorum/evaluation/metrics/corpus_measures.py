@@ -1,4 +1,4 @@
-"""The user's own measures over all answers of a method at once.
+"""Computes the user's own measures over all answers of a method at once.
 
 Such a measure is a function of (answers, golds), where golds has a list of accepted answers for each answer. With a
 file wording.py in the working directory,
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.column_scores import measure_names
+from quorum.evaluation.run.column_scores import list_measure_names
 
 CorpusMeasure = Callable[[list[str], list[list[str]]], float]
 
@@ -32,7 +32,7 @@ def read_measures(items: Sequence[str]) -> dict[str, CorpusMeasure]:
         module, colon, function = where.partition(":")
         if not (name and equals and module and colon and function):
             raise SetupError(f"Measure {item!r} cannot be read; write NAME=MODULE:FUNCTION, as in mauve=my_file:score.")
-        if name in measure_names() or name in measures:
+        if name in list_measure_names() or name in measures:
             raise SetupError(f"There is a measure {name!r} already; give yours another name.")
         measures[name] = import_function(module, function)
     return measures

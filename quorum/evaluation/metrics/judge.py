@@ -43,8 +43,8 @@ COUNT_KEYS = ("calls", "input_tokens", "output_tokens")
 
 @dataclass(frozen=True)
 class Judge:
-    """context: the settings of its calls, `model` being the judge; spent: its actual spending, not part of the
-    methods'.
+    """A judge. context: the settings of its calls, with the judge as `model`; spent: its actual spending, separate from
+    the methods'.
     """
 
     context: Context
@@ -58,7 +58,7 @@ class Judge:
 
 class JudgedLine(TypedDict):
     """One line of judged.jsonl. judged: 1 right, 0 wrong, null unscored; asked: whether the judge was asked; usage: of
-    its call, as if no reply had been stored.
+    its call, even if the reply came from the journal.
     """
 
     id: str
@@ -100,7 +100,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
                 else:
                     append_line(file, path, line)
                     lines[line["method"], line["id"]] = line
-                progress("judge", len(lines) + len(failed), len(results.done))
+                progress("judge", len(lines) + len(failed), len(results.answered))
 
         await run_workers(concurrency, work)
     add_to_scores(results, lines, failed)
@@ -164,13 +164,13 @@ async def ask_judge(row: Row, judge: Judge) -> JudgedLine | None:
     """The judge's verdict; None if its call failed for good."""
     config: RunnableConfig = {"callbacks": [judge.spent]}
     try:
-        line: JudgedLine = await RunnableLambda(partial(get_verdict, context=judge.context)).ainvoke(row, config)
+        line: JudgedLine = await RunnableLambda(partial(ask_verdict, context=judge.context)).ainvoke(row, config)
     except CallError:
         return None
     return line
 
 
-async def get_verdict(row: Row, context: Context) -> JudgedLine:
+async def ask_verdict(row: Row, context: Context) -> JudgedLine:
     """The judge's verdict on an answer."""
     replies = await ask(
         JUDGE_PROMPT,
@@ -207,4 +207,4 @@ def add_to_scores(results: Results, lines: Mapping[tuple[str, str], JudgedLine],
         for count in COUNT_KEYS:
             used = [item["usage"][count] for item in verdicts_of_method.values()]
             counts[f"judge_{count}"] = round(sum(used) / len(used), 6) if used else None
-        scores.judge({id_: item["judged"] for id_, item in verdicts_of_method.items()}, counts)
+        scores.add_verdicts({id_: item["judged"] for id_, item in verdicts_of_method.items()}, counts)

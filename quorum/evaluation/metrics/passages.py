@@ -24,13 +24,13 @@ def list_shown(outputs: Result, reference_outputs: Reference) -> list[str]:
 
 
 def list_before(outputs: Result, reference_outputs: Reference) -> list[str] | None:
-    """The same for the passages before a filter; None for a method without a filter."""
+    """As `list_shown`, for the passages before a filter; None for a method without a filter."""
     before = outputs.get("retrieved")
     return None if before is None else name_articles(before, outputs, reference_outputs)
 
 
 def name_articles(ids: Iterable[str], outputs: Result, reference_outputs: Reference) -> list[str]:
-    """The ids, each once; in place of an id the first name of the gold article that the passage is from.
+    """The ids, each once; the passages of a gold article get the first name of the article as their id.
 
     An article is known by its title, or by the part of a paragraph's id before the colon (WIKIPEDIA_ID:NUMBER).
     """
@@ -44,7 +44,7 @@ def name_articles(ids: Iterable[str], outputs: Result, reference_outputs: Refere
 
 
 def list_gold(reference_outputs: Reference) -> set[str]:
-    """What is gold: the first name of each gold article, else the ids of the gold passages."""
+    """The gold items: the first name of each gold article, else the ids of the gold passages."""
     articles = reference_outputs.get("articles")
     return {article[0] for article in articles} if articles else set(reference_outputs.get("gold") or ())
 
@@ -97,7 +97,7 @@ def compute_s_precision(ids: Sequence[str] | None, reference_outputs: Reference)
 
 
 def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Whether the first passage that was found is a gold one."""
+    """Whether the first retrieved passage is a gold one."""
     rank = reciprocal_rank(outputs, reference_outputs)
     return None if rank is None else float(rank == 1)
 
@@ -151,9 +151,9 @@ def context_tokens(outputs: Result, reference_outputs: Reference | None = None) 
 
 
 def context_precision(outputs: Result, reference_outputs: Reference) -> float | None:
-    """The share of the words of the final passages that are words of the answer, counted as often as there (FILCO's
-    unigram precision, section 4.5, table 3): the best over the gold answers. 0 where a filter left nothing, which the
-    paper counts as well; None where a method reads no passages.
+    """The share of the words of the final passages that are words of the answer, counted as often as they occur there
+    (FILCO's unigram precision, section 4.5, table 3); the best over the gold answers. 0 if a filter left nothing, as in
+    the paper; None if the method reads no passages.
     """
     words, golds = " ".join(passage["text"] for passage in outputs.get("passages") or []), reference_outputs["answers"]
     if not golds or not (text.normalize(words) or outputs.get("retrieved")):

@@ -1,5 +1,5 @@
-"""The metrics of one answer, by the names under which results.jsonl and summary.json hold them: ours, and those of
-installed packages (docs/plugins.md).
+"""The metrics of one answer, by their names in results.jsonl and summary.json: ours, and those of installed packages
+(docs/plugins.md).
 """
 
 import logging
@@ -18,7 +18,7 @@ LOG = logging.getLogger("quorum")
 WARNED_METRICS: set[tuple[str, str]] = set()
 WARNING_LOCK = Lock()
 JUDGED_MEASURE = "judged"  # the judge's verdict; it comes from a model, not from a function
-WORTH_MEASURE = "worth"  # the deciding measure less the cost of what is wrong (--wrong-cost); computed for a decision
+WORTH_MEASURE = "worth"  # the deciding measure less the cost of wrong answers (--wrong-cost); only decisions compute it
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha: float
     """The number of questions that would separate two methods, if the differences keep their observed mean and
     variance.
 
-    The sample size of a two-sided paired z-test; None where the means are equal or there are fewer than two questions.
+    The sample size of a two-sided paired z-test; None if the means are equal or there are fewer than two questions.
     """
     values = np.asarray(differences, dtype=np.float64)
     if len(values) < 2 or abs(mean := float(values.mean())) < 10.0**-COMPARED_DIGITS:

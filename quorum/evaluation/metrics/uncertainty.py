@@ -1,4 +1,4 @@
-"""Confidence against being right: the risk-coverage curve, the area under it, the expected calibration error.
+"""Measures how well confidence predicts right answers: risk-coverage curve, area under it, calibration error.
 
 A method that says unknown abstains. So the curves cover only the answers that it gave, and coverage is their share of
 all questions: the end of a curve shows how often the method answers.
@@ -24,7 +24,7 @@ SAMPLED_METHODS = (
     "pf_concat",
     "concat_pf",
     "filco",
-)  # agreement, where there is more than one sample
+)  # agreement, if there is more than one sample
 WEIGHED_METHODS = ("sure", "self_verification")  # the lead over the second candidate
 
 
@@ -41,10 +41,11 @@ class Bin:
 class Calibration:
     """How well a method's confidence predicts right answers.
 
-    n: answers with a confidence; coverage, risk: the curve, from the surest answer on, coverage as a share of `of`
-    questions, risk as the share that is wrong among those covered; area: under it, the mean risk over all coverages
-    (AURC; Geifman and El-Yaniv 2017), `best` what a perfect order of the same answers would have, `chance` what no
-    order would; ece: the expected calibration error in ten bins of equal width (Guo et al. 2017, equation 3).
+    n: answers with a confidence; of: all questions. coverage, risk: the points of the curve, from the surest answer on:
+    the share of questions answered, and the share of these answers that is wrong. area: the area under the curve, which
+    is the mean risk over all coverages (AURC; Geifman and El-Yaniv 2017); best: the area for a perfect order of the
+    same answers; chance: the area for a random order; ece: the expected calibration error in ten bins of equal width
+    (Guo et al. 2017, equation 3).
     """
 
     n: int
@@ -63,8 +64,8 @@ def compute_calibration(confidence: ArrayLike, right: ArrayLike, of: int | None 
     answer has a confidence. of: the number of questions, by default of answers.
     """
     sure, worth = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    known = ~np.isnan(sure) & ~np.isnan(worth)
-    sure, wrong = sure[known], 1 - worth[known]
+    has_both = ~np.isnan(sure) & ~np.isnan(worth)
+    sure, wrong = sure[has_both], 1 - worth[has_both]
     n = len(sure)
     if n == 0:
         return None

@@ -1,4 +1,4 @@
-"""Says when exact match hides right answers, because the model writes sentences where a few words were asked for."""
+"""Detects that exact match hides right answers, because the model writes sentences instead of a few words."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,8 +9,8 @@ LARGEST_GAP = 0.10  # share of the questions: above this difference the two meas
 def describe_wordy_answers(summary: Mapping[str, Mapping[str, Any]]) -> str | None:
     """One sentence about the methods whose answers contain a gold answer far more often than they equal one.
 
-    summary: for each method the means in 0..1, as in summary.json. None where EM and contains differ by at most 10
-    points in every method.
+    summary: for each method the means in 0..1, as in summary.json. None if EM and contains differ by at most 10
+    points for every method.
 
     >>> describe_wordy_answers({"concat": {"em": 0.05, "contains": 0.4}})[:66]
     'concat: 40.0% of the answers contain a gold answer, 5.0% equal one'

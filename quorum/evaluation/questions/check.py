@@ -1,4 +1,4 @@
-"""Checks whether to keep a question: its passage answers it, and nothing else does. Every fault has a name."""
+"""Decides whether to keep a question: its passage must answer it, and nothing else may. Every fault has a name."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ from quorum.retrievers.bm25 import tokenize_query
 MOST_WORDS = 10  # of an answer
 SAME_QUESTION_SHARE = 0.8  # share of common words from which two questions count as the same
 
-FAULT_DESCRIPTIONS = {  # name -> as it reads after a number
+FAULT_DESCRIPTIONS = {  # name -> its description after a number
     "unread": "that could not be read",
     "declined": "where there was nothing to ask for",
     "too_long": "where the passages did not fit the model's window",
@@ -47,8 +47,8 @@ POINTING_PHRASE = re.compile(
 class Draft:
     """A question as the model wrote it, and the result of its check.
 
-    fault: why it is not kept (a name of `FAULT_DESCRIPTIONS`); error: the message of a failed call; read: the
-    verifier's answers, by what it was shown.
+    fault: why it is not kept (a name of `FAULT_DESCRIPTIONS`); error: the message of a failed call;
+    verifier_answers: the verifier's answers, by what it was shown.
     """
 
     draw: Draw
@@ -56,7 +56,7 @@ class Draft:
     answers: list[str] = field(default_factory=list)
     fault: str | None = None
     error: str | None = None
-    read: dict[str, str] = field(default_factory=dict)
+    verifier_answers: dict[str, str] = field(default_factory=dict)
 
 
 class EarlierQuestions:
@@ -71,7 +71,7 @@ class EarlierQuestions:
         self.words.append(find_words(question))
 
     def has(self, question: str) -> bool:
-        """Whether it was asked in the same words, or in nearly the same: Jaccard's measure of 0.8 or more."""
+        """Whether an earlier question has the same or nearly the same words: a Jaccard index of 0.8 or more."""
         mine = find_words(question)
         near = (len(mine & words) >= SAME_QUESTION_SHARE * len(mine | words) for words in self.words)
         return normalize(question) in self.exact or any(near)
@@ -127,7 +127,7 @@ class Check:
         )
         self.threshold = threshold
 
-    async def fault(self, draft: Draft, config: RunnableConfig) -> str | None:
+    async def find_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """Why the draft is rejected; None if it is kept. Raises CallError when a call failed for good."""
         ways = {
             "single": self.find_answerable_fault,
@@ -138,13 +138,13 @@ class Check:
 
     async def find_answerable_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """The question must be answered from its passages, but not from memory, nor from one of two passages."""
-        if not self.is_right(draft, await self.read(draft, "passages", draft.draw.passages, config)):
+        if not self.is_right(draft, await self.ask_verifier(draft, "passages", draft.draw.passages, config)):
             return "unsupported"
         single_passages = draft.draw.passages if draft.draw.kind == "two" else ()
         memory, *single = await asyncio.gather(
-            self.read(draft, "memory", (), config),
+            self.ask_verifier(draft, "memory", (), config),
             *(
-                self.read(draft, f"passage {n}", (passage,), config)
+                self.ask_verifier(draft, f"passage {n}", (passage,), config)
                 for n, passage in enumerate(single_passages, start=1)
             ),
         )
@@ -154,19 +154,19 @@ class Check:
 
     async def find_unanswerable_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """The answer must be unknown both from its passage and from the passages retrieved for it."""
-        if await self.read(draft, "passages", draft.draw.passages, config) is not None:
+        if await self.ask_verifier(draft, "passages", draft.draw.passages, config) is not None:
             return "answered"
-        return "answered_elsewhere" if await self.read(draft, "retrieved", None, config) is not None else None
+        return "answered_elsewhere" if await self.ask_verifier(draft, "retrieved", None, config) is not None else None
 
-    async def read(
-        self, draft: Draft, what: str, passages: Iterable[Passage] | None, config: RunnableConfig
+    async def ask_verifier(
+        self, draft: Draft, shown: str, passages: Iterable[Passage] | None, config: RunnableConfig
     ) -> str | None:
-        """The answer from these passages (none: from memory; null: from those retrieved); null where it is unknown."""
+        """The verifier's answer, None if unknown. passages: () answers from memory, None from retrieved passages."""
         given = list(passages or ()) or None
         context = self.context if given is None else replace(self.context, k=max(self.context.k, 2), reranker=None)
         method = "concat" if given or passages is None else "no_retrieval"
         result = await answer(draft.question, method, context, given=given, config=config)
-        draft.read[what] = "unknown" if result["unknown"] else result["answer"]
+        draft.verifier_answers[shown] = "unknown" if result["unknown"] else result["answer"]
         return None if result["unknown"] else result["answer"]
 
     def is_right(self, draft: Draft, answer: str | None) -> bool:

@@ -99,42 +99,47 @@ def generate_draws(kind: Kind, passages: Sequence[Passage], seed: int, nearest: 
 
 
 class DrawQueue:
-    """The remaining draws of each kind. `done`: ids that need not be drawn; `most`: the most draws of each kind.
+    """The remaining draws of each kind. finished_ids: ids that need not be drawn; most_draws: the most draws by kind.
 
-    ended: why a kind has too few questions: "corpus" (no passages left) or "tries" (all its draws are used).
+    end_reasons: why a kind has too few questions: "corpus" (no passages left) or "tries" (all its draws are used).
     """
 
     def __init__(
-        self, passages: Sequence[Passage], seed: int, nearest: Nearest, done: set[str], most: Mapping[Kind, int]
+        self,
+        passages: Sequence[Passage],
+        seed: int,
+        nearest: Nearest,
+        finished_ids: set[str],
+        most_draws: Mapping[Kind, int],
     ) -> None:
-        self.left = {kind: max(0, count) for kind, count in most.items()}
+        self.remaining_draws = {kind: max(0, count) for kind, count in most_draws.items()}
         self.streams = {
-            kind: (draw for draw in generate_draws(kind, passages, seed, nearest) if draw.id not in done)
+            kind: (draw for draw in generate_draws(kind, passages, seed, nearest) if draw.id not in finished_ids)
             for kind in QUESTION_KINDS
         }
-        self.ended: dict[Kind, str] = {}
+        self.end_reasons: dict[Kind, str] = {}
 
-    def take(self, missing: Mapping[Kind, int]) -> list[Draw]:
+    def take_draws(self, missing_counts: Mapping[Kind, int]) -> list[Draw]:
         """Up to this many draws of each kind, at most one round's. Blocks, because it searches for pairs."""
-        taken: list[Draw] = []
-        for kind, count in missing.items():
-            if not self.left[kind]:
-                self.ended[kind] = "tries"
-            wanted = min(count, self.left[kind], DRAFTS_PER_SAVE - len(taken))
-            draws = list(islice(self.streams[kind], wanted))
-            self.left[kind] -= len(draws)
-            if len(draws) < wanted:
-                self.ended[kind] = "corpus"
-            taken += draws
-        return taken
+        batch: list[Draw] = []
+        for kind, count in missing_counts.items():
+            if not self.remaining_draws[kind]:
+                self.end_reasons[kind] = "tries"
+            wanted_count = min(count, self.remaining_draws[kind], DRAFTS_PER_SAVE - len(batch))
+            draws = list(islice(self.streams[kind], wanted_count))
+            self.remaining_draws[kind] -= len(draws)
+            if len(draws) < wanted_count:
+                self.end_reasons[kind] = "corpus"
+            batch += draws
+        return batch
 
 
 def find_partner(
     passage: Passage, neighbours: Sequence[Passage], allowed: set[str], spread: Mapping[str, int]
 ) -> Passage | None:
     """The partner of a passage: a neighbour that shares a name with it. Neighbours in another document come first, then
-    those with the rarest name, then the nearest. spread: in how many passages a name occurs. If this passage holds no
-    names (or its script has no capitals), the nearest neighbour.
+    those with the rarest name, then the nearest. If this passage has no names (or its
+    script has no capitals), the nearest neighbour. spread: the number of passages in which a name occurs.
     """
     names, best = find_names(passage), list[tuple[bool, int, int]]()
     for rank, neighbour in enumerate(neighbours):

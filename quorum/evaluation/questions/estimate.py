@@ -1,4 +1,4 @@
-"""Estimates the writing of questions before anything is paid for: calls, tokens, dollars, time."""
+"""Estimates what writing questions takes, before anything is paid for: calls, tokens, dollars, time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,26 +18,26 @@ CHECK_CALLS = {
     "single": 2,
     "two": 4,
     "unanswerable": 2,
-}  # calls for a draft that is kept, besides the one that writes it
+}  # calls that check a kept draft
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimate if every draft is kept; `most`: if all the allowed drafts are needed.
+    """The estimate if every draft is kept; `most_calls`: the calls if all allowed drafts are needed.
 
-    calls, tokens: in all; cost: dollars, None if a model has no price; seconds: expected.
+    calls, tokens: totals; cost: dollars, None if a model has no price; seconds: expected.
     """
 
     questions: int
     calls: int
-    most: int
+    most_calls: int
     tokens: float
     cost: float | None
     seconds: float
 
 
 def estimate(
-    missing: Mapping[Kind, int],
+    missing_counts: Mapping[Kind, int],
     tries: int,
     passages: Sequence[Passage],
     context: Context,
@@ -45,21 +45,25 @@ def estimate(
     concurrency: int,
 ) -> Estimate:
     """Estimate these numbers of questions of each kind, from the prompts and the passages' mean length."""
-    questions = sum(missing.values())
-    checks = sum(count * CHECK_CALLS[kind] for kind, count in missing.items())
+    questions = sum(missing_counts.values())
+    checks = sum(count * CHECK_CALLS[kind] for kind, count in missing_counts.items())
     mean = sum(estimate_tokens(passage["text"]) for passage in passages) / len(passages)
-    read = sum(
+    writer_tokens = sum(
         count * (estimate_tokens(BUILT_IN[f"question_{kind}"]) + mean * (2 if kind == "two" else 1))
-        for kind, count in missing.items()
+        for kind, count in missing_counts.items()
     )
-    checked = sum(count * count_checked_tokens(kind, mean, context.k) for kind, count in missing.items())
-    price, other = prices.of(context.model), prices.of(get_verifier(context))
+    verifier_tokens = sum(count * count_checked_tokens(kind, mean, context.k) for kind, count in missing_counts.items())
+    price, verifier_price = prices.find_price(context.model), prices.find_price(get_verifier(context))
     cost = (
         None
-        if price is None or other is None
-        else price.of(read, questions * QUESTION_TOKENS) + other.of(checked, checks * SHORT_REPLY_TOKENS)
+        if price is None or verifier_price is None
+        else price.compute_cost(writer_tokens, questions * QUESTION_TOKENS)
+        + verifier_price.compute_cost(verifier_tokens, checks * SHORT_REPLY_TOKENS)
     )
-    calls, total = questions + checks, read + checked + questions * QUESTION_TOKENS + checks * SHORT_REPLY_TOKENS
+    calls, total = (
+        questions + checks,
+        writer_tokens + verifier_tokens + questions * QUESTION_TOKENS + checks * SHORT_REPLY_TOKENS,
+    )
     return Estimate(questions, calls, tries * calls, total, cost, estimate_seconds(context, calls, total, concurrency))
 
 

@@ -20,8 +20,8 @@ from quorum.evaluation.run.result_files import explain_write_errors
 
 
 class QuestionFile:
-    """Lines that the file already has stay unchanged, edited or not; new lines follow. Every round replaces the whole
-    file, so no reader sees it half-written.
+    """The file of written questions. Existing lines stay unchanged, even if a reviewer has edited them; new lines
+    follow. Every round replaces the whole file, so no reader sees it half-written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -29,14 +29,14 @@ class QuestionFile:
             raise SetupError(f"--out {path} is not a file of JSON lines; give a name that ends in .jsonl.")
         self.path = path
         self.lines: list[dict[str, Any]] = []
-        self.wanted: set[str] = set()  # the ids of the questions to keep, as every reader of the data sees them
-        self.read()
+        self.wanted_ids: set[str] = set()  # the ids of the questions to keep
+        self.read_lines()
 
-    def read(self) -> None:
+    def read_lines(self) -> None:
         """The present lines of the file. Raises `SetupError` for a line that does not fit."""
-        self.lines, self.wanted = [], set()
+        self.lines, self.wanted_ids = [], set()
         if self.path.exists():
-            self.wanted = {record["id"] for record in read_questions(self.path)}
+            self.wanted_ids = {record["id"] for record in read_questions(self.path)}
             self.lines = [line for _, line in read_json_lines(self.path)]
         if not all(
             isinstance(line.get("question"), str) and isinstance(line.get("answers"), list) for line in self.lines
@@ -45,15 +45,15 @@ class QuestionFile:
 
     @property
     def ids(self) -> set[str]:
-        """The questions that need not be written, including those that the reviewer rejected."""
+        """The ids of all questions in the file, including those that the reviewer rejected."""
         return {str(line.get("id")) for line in self.lines}
 
-    def questions(self) -> Iterator[str]:
+    def list_texts(self) -> Iterator[str]:
         return (line["question"] for line in self.lines)
 
     def count_kept(self) -> dict[Kind, int]:
         """The questions to keep, by kind."""
-        counts = Counter(get_kind(line) for line in self.lines if str(line.get("id")) in self.wanted)
+        counts = Counter(get_kind(line) for line in self.lines if str(line.get("id")) in self.wanted_ids)
         return {kind: counts[kind] for kind in QUESTION_KINDS}
 
     def count_tried(self) -> dict[Kind, int]:
@@ -61,7 +61,7 @@ class QuestionFile:
         counts = Counter(map(get_kind, self.lines))
         return {kind: counts[kind] for kind in QUESTION_KINDS}
 
-    def check(self, passages: Sequence[Passage], corpus: str) -> None:
+    def check_corpus(self, passages: Sequence[Passage], corpus: str) -> None:
         """Check that every earlier question is about passages of this corpus as it is now."""
         known = {passage["id"] for passage in passages}
         for line in self.lines:
@@ -75,7 +75,7 @@ class QuestionFile:
     def add(self, drafts: Sequence[Draft], about: Mapping[Kind, Mapping[str, Any]]) -> None:
         """Append the lines and write the file at once. about: for each kind, its model and prompt, for `meta`."""
         self.lines += [make_line(draft, about[draft.draw.kind]) for draft in drafts]
-        self.wanted |= {draft.draw.id for draft in drafts if draft.fault is None}
+        self.wanted_ids |= {draft.draw.id for draft in drafts if draft.fault is None}
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         with explain_write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ class QuestionFile:
                     f"Another run is writing to {self.path}; wait for it, or give another file with --out."
                 ) from None
         try:
-            self.read()
+            self.read_lines()
             yield
         finally:
             lock.release()
@@ -122,12 +122,12 @@ def make_line(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
         "gold": [] if draw.kind == "unanswerable" else [passage["id"] for passage in draw.passages],
         "passages": [],
         "source": "quorum questions",
-        "meta": {"kind": draw.kind, "why": draft.fault, "read": draft.read, "evidence": evidence, **about},
+        "meta": {"kind": draw.kind, "why": draft.fault, "read": draft.verifier_answers, "evidence": evidence, **about},
     }
 
 
 def get_kind(line: Mapping[str, Any]) -> Kind | None:
-    """The kind of a question that we wrote, however a reviewer has edited its line."""
+    """The kind of a question that we wrote, even if a reviewer has edited its line."""
     named_kind = get_meta(line).get("kind")
     return next((kind for kind in QUESTION_KINDS if kind == named_kind), None)
 

@@ -80,7 +80,7 @@ class DraftWriter:
     async def judge(self, draft: Draft, config: RunnableConfig) -> None:
         """Set the draft's fault, if it has one."""
         try:
-            draft.fault = await self.check.fault(draft, config)
+            draft.fault = await self.check.find_fault(draft, config)
         except CallError as failure:
             draft.fault, draft.error = "failed", str(failure)
 

@@ -1,4 +1,4 @@
-"""Questions with answers and gold passages, written by a model from a corpus, for users who have none.
+"""Writes questions with answers and gold passages from a corpus, by a model, for users who have no questions.
 
 We draw a passage and write a question about it. We keep the question only if that passage is needed to answer it. The
 draws and the order of judging depend only on the seed and the replies: with the journal, the same command finds the
@@ -58,7 +58,7 @@ class Options:
     mix: Mapping[Kind, float] = field(default_factory=lambda: KIND_PERCENTAGES)
     words: int = 20
     threshold: float = LOWEST_F1
-    every: bool = False
+    writes_rejected: bool = False
     concurrency: int = 8
     max_cost: float | None = None
     prices: Path | None = None
@@ -75,7 +75,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that the run needs: the settings with their collection, its passages, the file, the estimate."""
+    """Everything that the run needs: settings with the collection, its passages, the file, the estimate."""
 
     context: Context
     options: Options
@@ -84,24 +84,25 @@ class Plan:
     estimate: Estimate
 
     @property
-    def wanted(self) -> dict[Kind, int]:
+    def wanted_counts(self) -> dict[Kind, int]:
         return split_by_mix(self.options.n, self.options.mix)
 
 
 @dataclass(frozen=True)
 class WrittenQuestions:
-    """The result. kept: questions now in the file, by kind; before: how many of them this run found there; drafts:
-    written in this run; faults: rejected drafts, by fault; ended: kinds that fell short, "corpus" (no passages left) or
-    "tries" (four drafts for each question); error: the message of the first failed call.
+    """The result. kept_counts: questions to keep in the file, by kind; count_before: how many of them were there before
+    this run; drafts: how many this run wrote; faults: rejected drafts, by fault; end_reasons: why a kind has too few
+    questions, "corpus" (no passages left) or "tries" (four drafts for each question); error: the message of the first
+    failed call.
     """
 
     path: Path
-    wanted: dict[Kind, int]
-    kept: dict[Kind, int]
-    before: int
+    wanted_counts: dict[Kind, int]
+    kept_counts: dict[Kind, int]
+    count_before: int
     drafts: int
     faults: Counter[str]
-    ended: dict[Kind, str]
+    end_reasons: dict[Kind, str]
     error: str | None
     spent: LimitedSpending
 
@@ -131,21 +132,21 @@ async def plan(
             f"{name} holds no passage of {options.words} words or more; give more text, or take shorter passages with "
             "--min-words."
         )
-    file.check(passages_of_collection, name)
+    file.check_corpus(passages_of_collection, name)
     wanted = split_by_mix(options.n, options.mix)
     expected = count_missing(wanted, file.count_kept())
     expected_cost = estimate(expected, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency)
     check_limit(
         expected_cost.cost,
         options.max_cost,
-        given=" even if every draft is kept",
+        basis=" even if every draft is kept",
         instead="ask for fewer questions with --n",
     )
     return Plan(context, options, passages, file, expected_cost)
 
 
 async def check_writer(context: Context) -> None:
-    """Raises SetupError where the model cannot be used, or cannot write."""
+    """Raises SetupError if the model cannot be used or cannot write."""
     if context.answer_type != "short":
         raise SetupError(
             f"Questions are written with short answers, answer_type={context.answer_type!r} is set; leave it out."
@@ -190,43 +191,49 @@ def read_collection(context: Context) -> list[Passage]:
 
 async def make_questions(planned: Plan, *, progress: Progress = ignore_progress) -> WrittenQuestions:
     """Write questions, round by round, until the file holds the wanted number; the file is saved after each round."""
-    context, options, file, wanted = planned.context, planned.options, planned.file, planned.wanted
+    context, options, file, wanted_counts = planned.context, planned.options, planned.file, planned.wanted_counts
     spent = LimitedSpending(Prices(options.prices), options.max_cost)
-    faults, written, error = Counter[str](), 0, None
+    faults, draft_count, error = Counter[str](), 0, None
     about = await asyncio.to_thread(describe_models, context)
     with file.lock():
-        before = sum(file.count_kept().values())
-        most = {kind: MOST_DRAFTS * wanted[kind] - tried for kind, tried in file.count_tried().items()}
+        count_before = sum(file.count_kept().values())
+        most = {kind: MOST_DRAFTS * wanted_counts[kind] - tried for kind, tried in file.count_tried().items()}
         supply = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, most)
-        work = DraftWriter(context, options.threshold, file.questions(), {"callbacks": [spent]}, options.concurrency)
-        while batch := await asyncio.to_thread(supply.take, count_missing(wanted, file.count_kept())):
+        work = DraftWriter(context, options.threshold, file.list_texts(), {"callbacks": [spent]}, options.concurrency)
+        while batch := await asyncio.to_thread(supply.take_draws, count_missing(wanted_counts, file.count_kept())):
             drafts = await work.write_drafts(batch)
-            written += len(drafts)
+            draft_count += len(drafts)
             faults.update(draft.fault for draft in drafts if draft.fault is not None)
             error = error or next((draft.error for draft in drafts if draft.error is not None), None)
             if lines := [draft for draft in drafts if is_written(draft, options)]:
                 await asyncio.to_thread(file.add, lines, about)
             progress("write", sum(file.count_kept().values()), options.n)
-    short = {kind: supply.ended[kind] for kind in count_missing(wanted, file.count_kept())}
-    return WrittenQuestions(file.path, wanted, file.count_kept(), before, written, faults, short, error, spent)
+    end_reasons = {kind: supply.end_reasons[kind] for kind in count_missing(wanted_counts, file.count_kept())}
+    return WrittenQuestions(
+        file.path, wanted_counts, file.count_kept(), count_before, draft_count, faults, end_reasons, error, spent
+    )
 
 
-def count_missing(wanted: Mapping[Kind, int], kept_counts: Mapping[Kind, int]) -> dict[Kind, int]:
+def count_missing(wanted_counts: Mapping[Kind, int], kept_counts: Mapping[Kind, int]) -> dict[Kind, int]:
     """How many questions are still missing, by kind."""
-    return {kind: wanted[kind] - kept_counts[kind] for kind in QUESTION_KINDS if wanted[kind] > kept_counts[kind]}
+    return {
+        kind: wanted_counts[kind] - kept_counts[kind]
+        for kind in QUESTION_KINDS
+        if wanted_counts[kind] > kept_counts[kind]
+    }
 
 
 def is_written(draft: Draft, options: Options) -> bool:
     """Whether a draft gets a line: every kept draft, or with `every`, every question that was judged."""
-    return draft.fault is None or (options.every and bool(draft.question) and draft.fault != "failed")
+    return draft.fault is None or (options.writes_rejected and bool(draft.question) and draft.fault != "failed")
 
 
 def make_neighbour_search(context: Context) -> Nearest:
     """BM25 over the collection; the first search builds the index. A search blocks."""
-    from quorum.retrievers.bm25_cache import get_ranking
+    from quorum.retrievers.bm25_cache import load_ranking
     from quorum.retrievers.store import open_store
 
-    return lambda text, k: get_ranking(open_store(context.store), context.collection).top(text, k)
+    return lambda text, k: load_ranking(open_store(context.store), context.collection).top(text, k)
 
 
 def describe_models(context: Context) -> dict[Kind, dict[str, str]]:

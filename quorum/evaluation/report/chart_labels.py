@@ -14,7 +14,7 @@ LETTER_WIDTH, DIGIT_WIDTH, LINE_HEIGHT = (
 NUMBER_CLASS = 'class="name number"'
 TEXT_MARGIN = 1.5  # room left and right of a text
 HALF_POINT = 7.0  # half the side of the square that a point takes
-MOST_NAMED_POINTS = 8  # up to this many points, every point has its name beside it
+MOST_NAMED_POINTS = 8  # with at most so many points, every point has its name beside it
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 Place = tuple[float, float]
@@ -27,16 +27,16 @@ class Label:
     """
 
     text: str
-    number: bool
+    is_number: bool
     point: Place
     x: float
     y: float
     anchor: str
-    far: bool
+    has_leader: bool
 
     @property
     def box(self) -> Box:
-        wide = (DIGIT_WIDTH if self.number else LETTER_WIDTH) * len(self.text)
+        wide = (DIGIT_WIDTH if self.is_number else LETTER_WIDTH) * len(self.text)
         left = self.x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
         return left - TEXT_MARGIN, self.y - LINE_HEIGHT + 4, left + wide + TEXT_MARGIN, self.y + 4
 
@@ -45,22 +45,22 @@ def place_labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -
     """A label for every point, if there is room. Points in `first`, or all points if they are few, get their name. The
     others, and points whose name does not fit, get their number, from 1.
     """
-    taken: list[Box] = [(x - HALF_POINT, y - HALF_POINT, x + HALF_POINT, y + HALF_POINT) for x, y in places.values()]
+    occupied: list[Box] = [(x - HALF_POINT, y - HALF_POINT, x + HALF_POINT, y + HALF_POINT) for x, y in places.values()]
     numbers = {name: str(number) for number, name in enumerate(places, 1)}
-    named = [name for name in first if name in places]
-    others = [name for name in places if name not in named]
+    named_first = [name for name in first if name in places]
+    others = [name for name in places if name not in named_first]
     labels: list[Label] = []
-    for name in [*named, *others]:
-        texts = [(name, False)] if name in named or len(places) <= MOST_NAMED_POINTS else []
-        tried = (
+    for name in [*named_first, *others]:
+        texts = [(name, False)] if name in named_first or len(places) <= MOST_NAMED_POINTS else []
+        candidates = (
             place
             for text, number in [*texts, (numbers[name], True)]
             for place in list_positions(text, number, places[name])
         )
-        label = next((candidate for candidate in tried if is_free(candidate.box, area, taken)), None)
+        label = next((candidate for candidate in candidates if is_free(candidate.box, area, occupied)), None)
         if label is not None:
             labels.append(label)
-            taken.append(label.box)
+            occupied.append(label.box)
     return labels
 
 
@@ -71,18 +71,18 @@ def list_positions(text: str, number: bool, point: Place) -> Iterator[Label]:
         *((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 20, "middle")),
         *((9, -8, "start"), (-9, -8, "end"), (9, 16, "start"), (-9, 16, "end")),
     ):
-        yield Label(text, number, point, x + right, y + down, anchor, far=False)
+        yield Label(text, number, point, x + right, y + down, anchor, has_leader=False)
     for distance in (24, 36, 50, 66, 84, 104, 126):
         for step in range(12):
             across, along = (distance * turn(math.pi * step / 6) for turn in (math.cos, math.sin))
             anchor = "start" if across > 4 else "end" if across < -4 else "middle"
-            yield Label(text, number, point, x + across, y + along + 4, anchor, far=True)
+            yield Label(text, number, point, x + across, y + along + 4, anchor, has_leader=True)
 
 
-def is_free(box: Box, area: Box, taken: Sequence[Box]) -> bool:
+def is_free(box: Box, area: Box, occupied: Sequence[Box]) -> bool:
     """Whether a box lies within the area and overlaps nothing."""
     inside = box[0] >= area[0] and box[1] >= area[1] and box[2] <= area[2] and box[3] <= area[3]
-    return inside and not any(boxes_overlap(box, other) for other in taken)
+    return inside and not any(boxes_overlap(box, other) for other in occupied)
 
 
 def boxes_overlap(box: Box, other: Box) -> bool:
@@ -92,9 +92,13 @@ def boxes_overlap(box: Box, other: Box) -> bool:
 def draw_leader(label: Label) -> str:
     """The line from a point to a label that is not beside it."""
     (x, y), top = label.point, label.y - 4
-    return f'<line class="leader" x1="{x:.1f}" y1="{y:.1f}" x2="{label.x:.1f}" y2="{top:.1f}"/>' if label.far else ""
+    return (
+        f'<line class="leader" x1="{x:.1f}" y1="{y:.1f}" x2="{label.x:.1f}" y2="{top:.1f}"/>'
+        if label.has_leader
+        else ""
+    )
 
 
 def draw_label(label: Label) -> str:
-    kind = NUMBER_CLASS if label.number else 'class="name"'
+    kind = NUMBER_CLASS if label.is_number else 'class="name"'
     return f'<text {kind} x="{label.x:.1f}" y="{label.y:.1f}" text-anchor="{label.anchor}">{escape(label.text)}</text>'

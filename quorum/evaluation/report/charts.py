@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 
 from quorum.evaluation.compare.format_figures import format_dollars
-from quorum.evaluation.compare.recommendation import Figures
+from quorum.evaluation.compare.recommendation import Figures, get_cost_or_zero
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.report.chart_labels import Box, draw_label, draw_leader, place_labels
 
@@ -47,7 +47,7 @@ class Axis:
     end: float
     log: bool = False
 
-    def at(self, value: float) -> float:
+    def find_position(self, value: float) -> float:
         low, high, here = (math.log10(number) if self.log else number for number in (self.low, self.high, value))
         return self.start + (self.end - self.start) * (here - low) / (high - low)
 
@@ -71,9 +71,12 @@ def draw_quality_against_cost(
     shown = [figure for figure in figures if figure.n]
     if not shown:
         return ""
-    x = make_cost_axis([figure.of(unit) or 0.0 for figure in shown], frame)
+    x = make_cost_axis([get_cost_or_zero(figure, unit) for figure in shown], frame)
     y = make_share_axis([end for figure in shown for end in (figure.low, figure.high)], frame)
-    places = {figure.name: (x.at(figure.of(unit) or 0.0), y.at(figure.quality)) for figure in shown}
+    places = {
+        figure.name: (x.find_position(get_cost_or_zero(figure, unit)), y.find_position(figure.quality))
+        for figure in shown
+    }
     steps = [places[name] for name in front if name in places]
     format_cost = format_dollars if unit == "cost" else lambda value: f"{value:,.0f}"
     parts = [
@@ -101,7 +104,10 @@ def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[
         )
     ]
     for name, calibration in calibrations.items():
-        line = [(x.at(c), y.at(r)) for c, r in zip(calibration.coverage, calibration.risk, strict=True)]
+        line = [
+            (x.find_position(c), y.find_position(r))
+            for c, r in zip(calibration.coverage, calibration.risk, strict=True)
+        ]
         ends = "".join(f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="3.5"/>' for a, b in (line[0], line[-1]))
         parts.append(
             f'<g class="line {get_colour_class(names.index(name))}" data-method="{names.index(name)}">'
@@ -114,7 +120,7 @@ def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[
 def draw_marker(figure: Figures, number: int, place: tuple[float, float], y: Axis, best: bool) -> str:
     """A point and its interval. On hover or focus, the plot shows its name and numbers above."""
     left, top = place
-    low, high = y.at(figure.low), y.at(figure.high)
+    low, high = y.find_position(figure.low), y.find_position(figure.high)
     price = f", {format_dollars(figure.cost)}" if figure.cost else ""
     score = f"{100 * figure.quality:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
     description = f"{score}, {figure.tokens:,.0f} tokens{price}"
@@ -161,29 +167,29 @@ def choose_ticks(axis: Axis, most: int = 7) -> list[float]:
 def label_ticks(axis: Axis, format_value: Callable[[float], str], ends: float) -> list[tuple[float, str]]:
     """The numbers below an axis and their positions: as many as fit without touching, none beyond `ends`."""
     for most in (7, 4, 3, 2):
-        labels = [(axis.at(tick), format_value(tick)) for tick in choose_ticks(axis, most)]
+        labels = [(axis.find_position(tick), format_value(tick)) for tick in choose_ticks(axis, most)]
         wide = [(place - DIGIT_WIDTH * len(text) / 2, place + DIGIT_WIDTH * len(text) / 2) for place, text in labels]
         if all(left[1] + 8 <= right[0] for left, right in pairwise(wide)):
             break
     return [label for label, (_, right) in zip(labels, wide, strict=True) if right <= ends]
 
 
-def draw_grid(frame: Frame, x: Axis, y: Axis, format_value: Callable[[float], str], below: str, beside: str) -> str:
+def draw_grid(frame: Frame, x: Axis, y: Axis, format_value: Callable[[float], str], x_title: str, y_title: str) -> str:
     """Grid lines, numbers and titles of both axes."""
     left, end, base = frame.left, frame.width - frame.right, frame.height - frame.bottom
     parts = [f'<rect class="frame" x="{left}" y="{frame.top}" width="{end - left}" height="{base - frame.top}"/>']
     for tick in choose_ticks(y):
-        place = y.at(tick)
+        place = y.find_position(tick)
         parts.append(f'<line class="grid" x1="{left}" x2="{end}" y1="{place:.1f}" y2="{place:.1f}"/>')
         parts.append(f'<text class="tick" x="{left - 8}" y="{place + 4:.1f}" text-anchor="end">{100 * tick:.0f}</text>')
     for place, text in label_ticks(x, format_value, frame.width):
         parts.append(f'<text class="tick" x="{place:.1f}" y="{base + 18}" text-anchor="middle">{text}</text>')
     parts.append(
-        f'<text class="axis" x="{(left + end) / 2}" y="{frame.height - 8}" text-anchor="middle">{below}</text>'
+        f'<text class="axis" x="{(left + end) / 2}" y="{frame.height - 8}" text-anchor="middle">{x_title}</text>'
     )
     middle = (base + frame.top) / 2
     turned = f'transform="rotate(-90 14 {middle})"'
-    parts.append(f'<text class="axis" x="14" y="{middle}" text-anchor="middle" {turned}>{escape(beside)}</text>')
+    parts.append(f'<text class="axis" x="14" y="{middle}" text-anchor="middle" {turned}>{escape(y_title)}</text>')
     return "".join(parts)
 
 

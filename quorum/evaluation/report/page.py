@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorum.evaluation.compare.format_figures import format_dollars
 from quorum.evaluation.compare.recommendation import Figures
+from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.report.chart_labels import NUMBER_CLASS
 from quorum.evaluation.report.charts import (
@@ -33,14 +34,6 @@ from quorum.evaluation.run.race_result import sort_standings
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
-TITLE_OF_MEASURE = {
-    "em": "EM",
-    "f1": "F1",
-    "accuracy": "accuracy",
-    "rouge_l": "ROUGE-L",
-    "str_em": "STR-EM",
-    "judged": "judged",
-}
 FAILURE_COUNTS = ("failed", "malformed", "verbose", "not greedy", "unscored")
 FRAMES = {"broad": WIDE_FRAME, "narrow": NARROW_FRAME}  # the width of the screen decides which of the two is visible
 SHARES_KEY = (
@@ -151,7 +144,7 @@ def make_table_row(decision: "Decision", figure: Figures) -> dict[str, str]:
         "method": escape(figure.name),
         "questions": f"{summary['n']:,}",
         **({"worth": describe_worth(figure)} if decision.recommendation.wrong_cost else {}),
-        **{TITLE_OF_MEASURE[name]: format_interval(summary, name) for name in decision.scores.measures},
+        **{MEASURE_TITLES[name]: format_interval(summary, name) for name in decision.scores.measures},
         **{escape(name): format_number(summary.get(name), 3) for name in list_added_measures(decision.scores.summary)},
         **({"contains": format_share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
         "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, figure.name)),
@@ -197,7 +190,7 @@ def render_race_section(decision: "Decision") -> str:
     race = decision.scores.race
     if race is None:
         return ""
-    head = "".join(f'<th scope="col">{title}</th>' for title in ("method", "asked", TITLE_OF_MEASURE[race.measure], ""))
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("method", "asked", MEASURE_TITLES[race.measure], ""))
     rows = "".join(
         f"<tr><td>{escape(standing.method)}</td><td>{standing.asked:,} of {race.questions:,}</td>"
         f"<td>{describe_standing(standing)}</td><td>{'dropped' if standing.dropped else 'kept to the end'}</td></tr>"

@@ -39,7 +39,7 @@ def make_index_row(id_: str, results: LineIndex, methods: Sequence[str], measure
     p(artly), u(nknown), e(rror) or "" for what was not asked.
     """
     question, gold, cells = "", [], []
-    for _, row in results.of_question(id_, methods):
+    for _, row in results.list_by_method(id_, methods):
         if row is not None:
             question, gold = row["question"], row["gold"]
         cells.append(make_index_cell(row, measure))
@@ -63,7 +63,7 @@ def collect_details(
     """Everything about one question; a passage that several methods read appears once. verdicts: a judge's."""
     passages: dict[tuple[str, str, str, str], int] = {}  # id, title, text, where it stands
     answers: list[dict[str, Any] | None] = []
-    for method, row in results.of_question(id_, methods):
+    for method, row in results.list_by_method(id_, methods):
         if row is None:
             answers.append(None)
             continue

@@ -1,20 +1,16 @@
-"""The report without a page: report.md for people, report.csv and questions.csv for spreadsheets."""
+"""Writes report.md, and the sentences that it shares with the page."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from quorum.core.private_files import open_private_text
 from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_first_names
-from quorum.evaluation.compare.recommendation import ALPHA, NAME_OF_MEASURE
+from quorum.evaluation.compare.recommendation import ALPHA
+from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
 from quorum.evaluation.run.config_file import read_config
-from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.race_result import sort_standings
-from quorum.evaluation.run.results import Summary
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
@@ -26,11 +22,6 @@ CONFIDENCE_EXPLANATION = (
     "stated confidence and the share that is right: 0 is perfect."
 )
 BAR_WIDTH = 30  # characters
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # first characters that make a spreadsheet read a cell as a formula
-QUESTION_FIELDS = [
-    *("id", "method", "question", "gold", "answer", "em", "f1", "accuracy", "rouge_l", "str_em", "unknown")
-]
-QUESTION_FIELDS += ["confidence", "calls", "input_tokens", "output_tokens", "seconds", "error", "contains"]
 
 
 def list_facts(decision: "Decision") -> list[str]:
@@ -120,7 +111,7 @@ def describe_judging(decision: "Decision") -> list[str]:
 
 def describe_savings(decision: "Decision") -> str:
     """The savings from sharing: the calls and searches that methods would make alone, and those really made."""
-    calls_alone = sum(float(scores.known("calls").sum()) for scores in decision.scores.by_column.values())
+    calls_alone = sum(float(scores.get_known_values("calls").sum()) for scores in decision.scores.by_column.values())
     calls_made = sum(used["calls"] for used in decision.spent["models"].values())
     spent = decision.spent
     if not calls_alone:
@@ -135,7 +126,7 @@ def describe_savings(decision: "Decision") -> str:
     return f"{calls}{saved_words}{searches}."
 
 
-def write_markdown(decision: "Decision") -> str:
+def render_markdown(decision: "Decision") -> str:
     """report.md."""
     first = decision.recommendation.sentences[0]
     lines = [
@@ -147,10 +138,10 @@ def write_markdown(decision: "Decision") -> str:
         "",
     ]
     lines += [f"- {escape_markdown(sentence)}" for sentence in list_sentences(decision)]
-    lines += ["", "## All methods", "", *write_methods_table(decision), ""]
-    lines += ["## Right, wrong, unknown", "", *write_share_bars(decision), ""]
+    lines += ["", "## All methods", "", *render_methods_table(decision), ""]
+    lines += ["## Right, wrong, unknown", "", *render_share_bars(decision), ""]
     if decision.scores.race is not None:
-        lines += ["## When methods were dropped", "", *write_race_table(decision.scores.race), ""]
+        lines += ["## When methods were dropped", "", *render_race_table(decision.scores.race), ""]
     if decision.calibrations:
         lines += [
             "## Confidence",
@@ -177,7 +168,7 @@ def write_markdown(decision: "Decision") -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_share_bars(decision: "Decision") -> Iterator[str]:
+def render_share_bars(decision: "Decision") -> Iterator[str]:
     """For each method its shares and a bar: right answers full, wrong ones hatched, unknown ones empty."""
     yield "| method | right, % | wrong, % | unknown, % | right ███ wrong ▒▒▒ unknown ░░░ |"
     yield "| --- | --: | --: | --: | --- |"
@@ -198,9 +189,9 @@ def draw_bar(shares: Sequence[float], width: int = BAR_WIDTH) -> str:
     return "█" * right + "▒" * (end - right) + "░" * (width - end)
 
 
-def write_race_table(race: "RaceResult") -> Iterator[str]:
+def render_race_table(race: "RaceResult") -> Iterator[str]:
     """The methods of a race, with intervals that hold at every moment."""
-    yield f"| method | questions asked | {NAME_OF_MEASURE[race.measure]}, % | |"
+    yield f"| method | questions asked | {MEASURE_NAMES[race.measure]}, % | |"
     yield "| --- | --: | --: | --- |"
     for standing in sort_standings(race.standings.values()):
         asked_words, state = (
@@ -219,7 +210,7 @@ def describe_standing(standing: "Standing") -> str:
     )
 
 
-def write_methods_table(decision: "Decision") -> Iterator[str]:
+def render_methods_table(decision: "Decision") -> Iterator[str]:
     measure = decision.recommendation.measure_name
     judged, added = "judged" in decision.scores.measures, list_added_measures(decision.scores.summary)
     titles = (
@@ -243,7 +234,7 @@ def write_methods_table(decision: "Decision") -> Iterator[str]:
         row = decision.scores.summary[figure.name]
         quality = f"{100 * figure.quality:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]" if figure.n else "-"
         cost = "-" if figure.cost is None else format_dollars(figure.cost)
-        held, *shares = (
+        contains, *shares = (
             f"{100 * value:.1f}" if (value := row.get(name)) is not None else "-"
             for name in ("contains", "unknown", "not_majority")
         )
@@ -253,7 +244,7 @@ def write_methods_table(decision: "Decision") -> Iterator[str]:
             quality,
             *([format_judged(row)] if judged else []),
             *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in added),
-            *([held] if "em" in decision.scores.measures else []),
+            *([contains] if "em" in decision.scores.measures else []),
             escape_markdown(format_p_against_best(decision, figure.name)),
             *shares,
             cost,
@@ -277,35 +268,3 @@ def escape_markdown(text: str) -> str:
     for sign in "\\`*_[]<>|":
         text = text.replace(sign, f"\\{sign}" if sign not in "<>" else f"&{'lt' if sign == '<' else 'gt'};")
     return " ".join(text.split())
-
-
-def escape_cell(value: Any) -> Any:
-    """The cell, escaped so that no spreadsheet runs it as a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
-
-
-def write_methods_csv(path: Path, summary: Summary, costs: dict[str, float | None]) -> None:
-    """report.csv: a line for each method, with every measure of summary.json."""
-    columns = list(dict.fromkeys(name for row in summary.values() for name in row))
-    with open_private_text(path, newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["method", "cost", *columns])
-        writer.writerows(
-            [escape_cell(name), costs[name], *(row.get(column) for column in columns)] for name, row in summary.items()
-        )
-
-
-def write_questions_csv(path: Path, ids: Sequence[str], methods: Sequence[str], results: LineIndex) -> None:
-    """questions.csv: a line for each question and method."""
-    with open_private_text(path, newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(QUESTION_FIELDS)
-        for id_ in ids:
-            for _, row in results.of_question(id_, methods):
-                if row is not None:
-                    writer.writerow([format_cell(row.get(name)) for name in QUESTION_FIELDS])
-
-
-def format_cell(value: Any) -> Any:
-    text = " | ".join(value) if isinstance(value, list) else value
-    return escape_cell(text.encode("utf-8", "replace").decode()) if isinstance(text, str) else text

@@ -15,7 +15,8 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from quorum.core.private_files import open_private_text
-from quorum.evaluation.compare.recommendation import NAME_OF_MEASURE
+from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
+from quorum.evaluation.report.csv_files import write_methods_csv, write_questions_csv
 from quorum.evaluation.report.page import read_asset, render_body
 from quorum.evaluation.report.questions import (
     QUESTIONS_PER_CHUNK,
@@ -25,7 +26,7 @@ from quorum.evaluation.report.questions import (
     open_results,
     pack_details,
 )
-from quorum.evaluation.report.text import write_markdown, write_methods_csv, write_questions_csv
+from quorum.evaluation.report.text import render_markdown
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.result_files import explain_write_errors
 from quorum.evaluation.run.source import Progress, ignore_progress
@@ -49,7 +50,7 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
         rows = [make_index_row(id_, results, methods, decision.measure) for id_ in ids]
         index = {
             "methods": methods,
-            "measure": NAME_OF_MEASURE[decision.measure],
+            "measure": MEASURE_NAMES[decision.measure],
             "chunk": QUESTIONS_PER_CHUNK,
             "page": QUESTIONS_PER_PAGE,
             "rows": rows,
@@ -65,7 +66,7 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
         os.replace(draft, folder / "report.html")
         write_questions_csv(folder / "questions.csv", ids, methods, results)
     with open_private_text(folder / "report.md") as file:
-        file.write(write_markdown(decision))
+        file.write(render_markdown(decision))
     write_methods_csv(
         folder / "report.csv", decision.scores.summary, {figure.name: figure.cost for figure in decision.figures}
     )

@@ -1,4 +1,4 @@
-"""One question to one column: its answer, and the row that the answer makes."""
+"""Asks one column one question, and makes the row of its answer."""
 
 import asyncio
 import time
@@ -25,23 +25,23 @@ from quorum.evaluation.watch import SEARCH_SECONDS, Watch
 from quorum.graphs import answer
 from quorum.prompts import BUILT_IN, load_overrides
 
-TWO_WAY = ("answer_label", "answer_candidates_label")  # prompts with a variant for two labels
+TWO_WAY_PROMPTS = ("answer_label", "answer_candidates_label")  # prompts with a variant for two labels
 
 
 @dataclass(frozen=True)
 class Questioner:
-    """How questions are asked. given: every question brings its passages; task: the task of all questions; usual_task:
-    the task of questions that do not state one; keep: further keys of the result to keep in the rows; labels: those of
-    claims that do not state theirs.
+    """How questions are asked. uses_given_passages: every question brings its passages; task: the task of all
+    questions; usual_task: the task of questions that state none; extra_keys: further keys of the result to write into
+    the rows; labels: the labels of claims that state none.
     """
 
-    given: bool
+    uses_given_passages: bool
     task: str | None = None
     usual_task: str = "short"
-    keep: Sequence[str] = ()
+    extra_keys: Sequence[str] = ()
     labels: Sequence[str] = LABELS
 
-    def task_of(self, record: Record) -> str:
+    def get_task(self, record: Record) -> str:
         """The task of a question, as a value of `Context.answer_type`."""
         return self.task or get_stated_task(record) or self.usual_task
 
@@ -51,13 +51,15 @@ class Questioner:
         stored = StoredCalls()
         SEARCH_SECONDS.set(None if watch is None else watch.search_seconds)
         config: RunnableConfig = {"callbacks": [spent, stored] if watch is None else [spent, stored, watch]}
-        context = ask_for_labels(column.context_for(self.task_of(record)), list_labels(record) or self.labels)
+        context = ask_for_labels(column.make_context(self.get_task(record)), list_labels(record) or self.labels)
         try:
-            result = await answer_question(record, column, context, given=self.given, config=config)
+            result = await answer_question(
+                record, column, context, uses_given_passages=self.uses_given_passages, config=config
+            )
         except CallError as failure:
             seconds = time.perf_counter() - started
             return make_failed_row(record, column.name, context.answer_type, str(failure), seconds=seconds)
-        seconds = time.perf_counter() - started if watch is None else watch.seconds_alone()
+        seconds = time.perf_counter() - started if watch is None else watch.compute_seconds_alone()
         if details is not None and watch is not None:
             details.append(make_detail(record["id"], column.name, result, watch))
         row = partial(
@@ -65,30 +67,30 @@ class Questioner:
             all_votes_known=column.counts_votes,
             seconds=seconds,
             stored_calls=stored.count,
-            keep=self.keep,
+            extra_keys=self.extra_keys,
         )
         return await asyncio.to_thread(row, record, column.name, context.answer_type, result)
 
 
 def ask_for_labels(context: Context, labels: Sequence[str]) -> Context:
-    """The context with prompts for two labels, where the data know no NOT ENOUGH INFO (as KILT's FEVER). The user's own
-    prompts stay.
+    """The context with prompts for two labels if the data have no NOT ENOUGH INFO (such as KILT's FEVER). The user's
+    own prompts stay.
     """
     if context.answer_type != "label" or NOT_ENOUGH_INFO in labels:
         return context
     overrides = load_overrides(context.prompts)
-    return replace(context, prompts={**{name: BUILT_IN[f"{name}.two_way"] for name in TWO_WAY}, **overrides})
+    return replace(context, prompts={**{name: BUILT_IN[f"{name}.two_way"] for name in TWO_WAY_PROMPTS}, **overrides})
 
 
 async def answer_question(
-    record: Record, column: Column, context: Context, *, given: bool, config: RunnableConfig
+    record: Record, column: Column, context: Context, *, uses_given_passages: bool, config: RunnableConfig
 ) -> Result:
     """The result of a column. It reads all retrieved passages; with `top`, only that many of the best; with `gold`,
     gold passages are added to these. `retrieved` then names all passages in the order in which they were found.
 
     Raises CallError when a call failed for good.
     """
-    passages = record["passages"] if given else None
+    passages = record["passages"] if uses_given_passages else None
     question, golds, method = record["question"], record["answers"], column.method_or_graph
     if column.top is None and column.gold is None:
         return await answer(question, method, context, given=passages, gold_answers=golds, config=config)
@@ -117,7 +119,7 @@ async def answer_question(
 
 
 def select_passages_to_read(passages: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
-    """The retrieved passages that the method gets, in the order in which it gets them."""
+    """The retrieved passages that the method reads, in its order."""
     if column.gold is not None:
         passages = place_gold(passages, record, context.answer_type, context, column.gold)
     return passages[: column.top]

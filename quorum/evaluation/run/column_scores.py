@@ -14,13 +14,13 @@ COST_KEYS = ("calls", "input_tokens", "output_tokens")
 
 
 class Row(TypedDict, total=False):
-    """One line of results.jsonl. All measures are null where `error` is not; `seconds` is wall time in this run, or,
-    where details are kept, what the answer would have taken alone. `stored`: how many of its calls the journal, or an
-    equal call of another method, had already answered; `group`: the question's document or conversation, if the data
-    name one.
+    """One line of results.jsonl. All measures are null if `error` is not. `seconds` is wall time in this run; with
+    details, it is the time that the method would take alone. `stored`: how many of its calls needed no request, because
+    the journal or another method's equal call had the reply; `group`: the question's document or conversation, if the
+    data name one.
 
     The measures are those of `quorum.evaluation.metrics.registry`, by name; `passages` and `retrieved` are ids, after
-    and before a filter. What an experiment keeps besides (a rationale) follows at the end, then the metrics of
+    and before a filter. Extra keys of an experiment (a rationale) follow at the end, then the metrics of
     installed packages.
     """
 
@@ -77,7 +77,7 @@ class Row(TypedDict, total=False):
     gold_rank: int | None
 
 
-def measure_names() -> list[str]:
+def list_measure_names() -> list[str]:
     """The names of each row's measures: the metrics, then the costs."""
     return [*list_metrics(), *COST_KEYS]
 
@@ -90,7 +90,7 @@ class ColumnScores:
 
     def __init__(self) -> None:
         self.ids: list[str] = []
-        self.values = {name: array("d") for name in (*measure_names(), "confidence", "seconds")}
+        self.values = {name: array("d") for name in (*list_measure_names(), "confidence", "seconds")}
         self.stored: list[bool] = []  # by answer: whether a call of it was stored, or shared with another method
         self.tasks: set[str] = set()
         self.malformed = self.verbose = self.not_greedy = 0
@@ -113,44 +113,44 @@ class ColumnScores:
             value: Any = row.get(name)
             values.append(math.nan if value is None else value)
 
-    def of(self, name: str, ids: Sequence[str]) -> Floats:
+    def get_values(self, name: str, ids: Sequence[str]) -> Floats:
         """A measure of these questions, in their order; all of them must have been answered."""
         place = {id_: index for index, id_ in enumerate(self.ids)}
         values: Floats = np.array(self.values[name])
         return values[[place[id_] for id_ in ids]] if ids else np.empty(0)
 
-    def judge(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
+    def add_verdicts(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
         """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, null unscored. counts: for the summary."""
         judged = (verdicts.get(id_) for id_ in self.ids)
         self.values["judged"] = array("d", (math.nan if verdict is None else verdict for verdict in judged))
         self.counts = dict(counts)
 
     def add_worth(self, measure: str, wrong_cost: float) -> None:
-        """Add the worth of each answer: its measure s less wrong_cost * (1 - s); saying unknown costs nothing."""
+        """Add the worth of each answer: its measure s less wrong_cost * (1 - s); an unknown answer costs nothing."""
         score, unknown = np.array(self.values[measure]), np.array(self.values["unknown"]) == 1
         worth = np.where(unknown, score, score - wrong_cost * (1 - score))
         self.wrong_cost, self.values[WORTH_MEASURE] = wrong_cost, array("d", worth.tolist())
 
-    def known(self, name: str) -> Floats:
+    def get_known_values(self, name: str) -> Floats:
         """The values of a measure, for the questions that have it."""
         values: Floats = np.array(self.values[name])
         known_values: Floats = values[~np.isnan(values)]
         return known_values
 
-    def own_seconds(self) -> Floats:
-        """The seconds of the answers whose calls were all made for them."""
+    def get_own_seconds(self) -> Floats:
+        """The seconds of the answers without stored or shared calls."""
         seconds, stored = np.array(self.values["seconds"]), np.array(self.stored, dtype=np.bool_)
         measured: Floats = seconds[~stored & ~np.isnan(seconds)]
         return measured
 
-    def summary(self) -> dict[str, float | int | None]:
-        """Means over the questions that have a measure (null: none has), intervals of some, and counts. The seconds are
-        null if every answer has a call that was stored or shared; `seconds_without` counts the answers that have one.
+    def summarize(self) -> dict[str, float | int | None]:
+        """Means over the questions that have a measure (null if none has), intervals of some measures, and counts. The
+        seconds are null if every answer has a stored or shared call; `seconds_without` counts such answers.
         """
         values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
         metrics, compared = list_metrics(), list_compared_measures()
-        for name in (*measure_names(), *(["judged"] if "judged" in self.values else [])):
-            known_values = self.known(name)
+        for name in (*list_measure_names(), *(["judged"] if "judged" in self.values else [])):
+            known_values = self.get_known_values(name)
             if name in metrics and metrics[name].counts_all and len(known_values):
                 known_values = np.nan_to_num(np.array(self.values[name]))
             values[name] = round(math.fsum(known_values) / len(known_values), 6) if len(known_values) else None
@@ -158,7 +158,7 @@ class ColumnScores:
                 interval = bootstrap(known_values)[1:] if len(known_values) else (None, None)
                 ends = zip(("low", "high"), interval, strict=True)
                 values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
-        seconds = self.own_seconds()
+        seconds = self.get_own_seconds()
         for end, share in (("p50", 0.5), ("p95", 0.95)):
             values[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
         values["seconds_without"] = sum(self.stored)

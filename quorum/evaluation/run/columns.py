@@ -11,8 +11,8 @@ from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Price, Prices, find_model
 from quorum.evaluation.run.options import Options
-from quorum.graphs import all_methods, method_of
-from quorum.models.systems import EXAMPLE, PROMPT
+from quorum.graphs import find_method, list_methods
+from quorum.models.systems import PROMPT, SPEC_EXAMPLES
 from quorum.nodes.ask_stage import find_model_spec
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Column:
     name: the method with the settings given to it, the column's key in all results. context: its model, retriever,
     collection and every other setting. prices: of its models.
 
-    own: the user's own graph, if it is not one of ours; `method` is then its name. chosen: the user named it, not
+    own_graph: the user's own graph, whose name `method` then is; None for our methods. chosen: the user named it, not
     'all'. group: columns of one group are compared with its first column; None: no comparison. top: how many of the
     best passages found are read; None: all of them. gold: where gold passages are placed among those found (see
     `quorum.evaluation.run.gold_placement.place_gold`); None: no gold passages are placed.
@@ -42,7 +42,7 @@ class Column:
     settings: Mapping[str, str]
     context: Context
     top: int | None = None
-    own: "Graph | None" = None
+    own_graph: "Graph | None" = None
     chosen: bool = True
     gold: str | None = None
     group: int | None = 0
@@ -51,70 +51,72 @@ class Column:
     @property
     def method_or_graph(self) -> "str | Graph":
         """The argument of `quorum.graphs.answer`: the name of a method, or a graph."""
-        return self.method if self.own is None else self.own
+        return self.method if self.own_graph is None else self.own_graph
 
     @property
     def graph(self) -> "Graph":
         """The graph that answers."""
-        return method_of(self.method).graph if self.own is None else self.own
+        return find_method(self.method).graph if self.own_graph is None else self.own_graph
 
     @property
     def counts_votes(self) -> bool:
         """Whether all answers that take part in the vote are known. A staged vote stops before they are."""
         return self.context.vote == "all" and "passage_answer" in self.graph.nodes
 
-    def context_for(self, task: str) -> Context:
+    def make_context(self, task: str) -> Context:
         """The context with the task as its answer type, unless the column or its context sets an answer type."""
         has_answer_type = "answer_type" in self.settings or self.context.answer_type != "short"
         return (
             self.context if has_answer_type or task == "short" else replace(self.context, answer_type=cast(Any, task))
         )
 
-    def price_of(self, prompt: str) -> Price | None:
+    def find_price(self, prompt: str) -> Price | None:
         """The price of the model that a prompt is sent to; None if it has none. If the stages of a cascade send it to
         several models, the highest price.
         """
         prices = self.prices or Prices()
-        prices_of_prompt = [prices.of(find_model(prompt, context)) for context in self.contexts_that_send(prompt)]
+        prices_of_prompt = [
+            prices.find_price(find_model(prompt, context)) for context in self.list_sending_contexts(prompt)
+        ]
         known = [price for price in prices_of_prompt if price is not None]
         return max(known, key=lambda price: price.input + price.output) if len(known) == len(prices_of_prompt) else None
 
-    def cost_of(self, usage: "Mapping[str, Usage]") -> float | None:
+    def compute_cost(self, usage: "Mapping[str, Usage]") -> float | None:
         """Dollars for the calls of one answer, by prompt name; None if a price is missing. Cached input gets no
         discount: a method that runs alone would not find it in the cache.
         """
-        priced_counts = [(self.price_of(prompt), counts) for prompt, counts in usage.items()]
+        priced_counts = [(self.find_price(prompt), counts) for prompt, counts in usage.items()]
         costs = [
-            price.of(counts["input_tokens"], counts["output_tokens"])
+            price.compute_cost(counts["input_tokens"], counts["output_tokens"])
             for price, counts in priced_counts
             if price is not None
         ]
         return sum(costs) if len(costs) == len(priced_counts) else None
 
-    def contexts_that_send(self, prompt: str) -> list[Context]:
+    def list_sending_contexts(self, prompt: str) -> list[Context]:
         """The column's context; of a cascade, one for each stage that sends the prompt, with the stage's models."""
         from quorum.graphs.composed import get_composed
 
-        composed = None if self.own is None else get_composed(self.own)
+        composed = None if self.own_graph is None else get_composed(self.own_graph)
         if composed is None:
             return [self.priced_context]
-        stages, priced = composed.stages, getattr(self.own, "priced_as_by_stage", {})
+        stages, priced = composed.stages, getattr(self.own_graph, "priced_as_by_stage", {})
         senders = [stage for stage in stages if prompt in stage.prompts or (prompt == PROMPT and stage.name in priced)]
         senders = senders or list(stages)
-        return [self.context_of_stage(stage) for stage in senders]
+        return [self.make_stage_context(stage) for stage in senders]
 
-    def context_of_stage(self, stage: ComposedStage) -> Context:
+    def make_stage_context(self, stage: ComposedStage) -> Context:
         """The context with the models that a stage of a cascade was measured with."""
         models = {name: find_model_spec(stage.settings.get(name)) for name in ("model", "verifier")}
         named: dict[str, Any] = {name: spec for name, spec in models.items() if isinstance(spec, str)}
-        if system := getattr(self.own, "priced_as_by_stage", {}).get(stage.name):
+        if system := getattr(self.own_graph, "priced_as_by_stage", {}).get(stage.name):
             named["model"] = system
         return replace(self.context, **named)
 
     @property
     def priced_context(self) -> Context:
-        """The context whose models have the prices: for a system of somebody's own, one with that system's model."""
-        model = getattr(self.own, "priced_as", None)
+        """The context whose models have the prices: for a user's own system, one with that system's model."""
+        model = getattr(self.own_graph, "priced_as", None)
         return self.context if model is None else replace(self.context, model=model)
 
 
@@ -130,7 +132,7 @@ def list_columns(options: Options) -> list[Column]:
     context = replace(options.context, **single)
     crossed: dict[str, Column] = {}
     for base in make_named_columns(options, context):
-        is_system = hasattr(base.own, "priced_as")  # it has a model and passages of its own
+        is_system = hasattr(base.own_graph, "priced_as")  # a system has a model and passages of its own
         free = {name: values for name, values in several.items() if name not in base.settings and not is_system}
         for values in product(*free.values()):
             settings = {**base.settings, **dict(zip(free, values, strict=True))}
@@ -149,7 +151,7 @@ def make_named_columns(options: Options, context: Context) -> Iterator[Column]:
 
 
 def split_systems(methods: str) -> tuple[str, dict[str, str]]:
-    """The methods without the systems of somebody's own, and the spec of each of these by its name.
+    """The methods without the user's own systems, and the specs of these by name.
 
     >>> split_systems("concat,sure[k=3],mine=http://localhost:8000/v1#llama")
     ('concat,sure[k=3]', {'mine': 'http://localhost:8000/v1#llama'})
@@ -174,22 +176,22 @@ def make_system_graph(name: str, spec: str) -> Any:
 
 
 def read_systems(texts: Sequence[str]) -> dict[str, str]:
-    """The specs of NAME=SPEC texts by name. Raises `SetupError` for a text that is none.
+    """{name: spec} of NAME=SPEC texts. Raises `SetupError` for a text of another form.
 
     >>> read_systems(["mine=http://localhost:8000/v1#llama"])
     {'mine': 'http://localhost:8000/v1#llama'}
     """
     rest, systems = split_systems(",".join(texts))
     if rest:
-        raise SetupError(f"The system {rest.split(',')[0]!r} cannot be read; write for example {EXAMPLE}.")
+        raise SetupError(f"The system {rest.split(',')[0]!r} cannot be read; write for example {SPEC_EXAMPLES}.")
     return systems
 
 
 def parse_methods(
     text: str, context: Context, systems: Mapping[str, str] | None = None, *, takes_files: bool = True
 ) -> list[Column]:
-    """The columns named in `text` ('all' is every method), their settings over those of `context`. systems: the specs
-    of those that are stages of composed methods. takes_files: whether a method may be the file of a composed one.
+    """The columns named in `text` ('all' is every method), their settings over those of `context`. systems: {name:
+    spec} of systems that are stages of composed methods. takes_files: whether a method may be a path of composed.json.
 
     >>> [column.context.k for column in parse_methods("concat,sure[k=10]", Context(k=3))]
     [3, 10]
@@ -208,16 +210,16 @@ def parse_methods(
             raise SetupError(f"The method {item['method']!r} names a file, which is not taken here; name a method.")
         settings = parse_settings((item["settings"] or "").split(";"))
         chosen = item["method"] != "all"
-        names = [method_of(item["method"]).name] if chosen else list(all_methods())
+        names = [find_method(item["method"]).name] if chosen else list(list_methods())
         columns += [replace(make_column(name, settings, context, systems), chosen=chosen) for name in names]
     if not columns:
-        raise SetupError(f"No method is named; give 'all' or some of: {', '.join(all_methods())}.")
+        raise SetupError(f"No method is named; give 'all' or some of: {', '.join(list_methods())}.")
     check_names(columns)
     return columns
 
 
 def check_names(columns: Sequence[Column]) -> None:
-    """Raises `SetupError` where two columns have one name."""
+    """Raises `SetupError` if two columns have the same name."""
     names = [column.name for column in columns]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -253,7 +255,9 @@ def make_column(
     own_graph, known = (None, method) if isinstance(method, str) else (method, get_graph_name(method))
     typed = {key: parse_setting(key, value) for key, value in settings.items()}
     name = f"{known}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else known
-    return Column(name=name, method=known, settings=dict(settings), context=replace(context, **typed), own=own_graph)
+    return Column(
+        name=name, method=known, settings=dict(settings), context=replace(context, **typed), own_graph=own_graph
+    )
 
 
 def get_graph_name(graph: "Graph") -> str:
@@ -261,7 +265,7 @@ def get_graph_name(graph: "Graph") -> str:
     ours.
     """
     name = graph.get_name()
-    if name == "LangGraph" or name in all_methods():
+    if name == "LangGraph" or name in list_methods():
         raise SetupError(f"A graph of your own is named {name!r}; give it another name with .compile(name=...).")
     return name
 

@@ -19,10 +19,9 @@ SEARCH_SETTINGS = {"retriever", "collection"}  # embeddings also order and weigh
 def make_config(
     dataset: DataSet, columns: Sequence[Column], source: dict[str, Any], about: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Everything that may change a result. Settings of how calls are made (store, journal, limits) cannot, and are left
-    out.
+    """Everything that may change a result. Settings that cannot (store, journal, limits) are left out.
 
-    about: what the caller adds, such as the experiment's name.
+    about: entries that the caller adds, such as the experiment's name.
     """
     left_out = RUN_SETTINGS | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
     return {
@@ -40,8 +39,12 @@ def make_config(
         "methods": {
             column.name: {
                 "method": column.method,
-                **({"graph": compute_short_hash(describe_graph(column.own))} if column.own is not None else {}),
-                **({"system": system} if (system := getattr(column.own, "spec_hash", None)) else {}),
+                **(
+                    {"graph": compute_short_hash(describe_graph(column.own_graph))}
+                    if column.own_graph is not None
+                    else {}
+                ),
+                **({"system": system} if (system := getattr(column.own_graph, "spec_hash", None)) else {}),
                 **describe_settings(column.context, left_out),
                 **({"top": column.top} if column.top else {}),
                 **({"gold": column.gold} if column.gold else {}),
@@ -52,7 +55,7 @@ def make_config(
 
 
 def describe_graph(graph: Any) -> str:
-    """The user's own graph as text, as far as it can be read: its drawing, and the source of its nodes and routers."""
+    """The user's own graph as text: its drawing and, where they can be read, the sources of its nodes and routers."""
     parts = [graph.get_graph().draw_mermaid()]
     for node in graph.builder.nodes.values():
         nested = hasattr(node.runnable, "builder")

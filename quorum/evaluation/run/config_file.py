@@ -1,4 +1,4 @@
-"""config.json in the folder of an evaluation: the same folder is continued only with the same configuration."""
+"""Reads and writes config.json: an evaluation continues a folder only with the same configuration."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ ABSENT_VALUE = object()
 MOST_NAMED = 4
 
 
-def write_config(folder: Path, config: dict[str, Any]) -> None:
+def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
     """Write config.json, or check that the existing one is the same. If the folder has results and its configuration
     differs, raises a `SetupError` that names the differences. Without results, config.json is replaced.
     """
@@ -42,15 +42,15 @@ def read_config(path: Path) -> Any:
         raise SetupError(f"{path} cannot be read ({error}); give another folder with --out.") from None
 
 
-def list_differences(before: Any, now: Any, name: str = "") -> list[str]:
-    """'settings.k was 5, now 10' for each value that differs; a part that one side lacks is named as a whole."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        keys = sorted(before.keys() | now.keys())
+def list_differences(before: Any, after: Any, name: str = "") -> list[str]:
+    """'settings.k was 5, now 10' for each value that differs. A part that is missing on one side gets one line."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        keys = sorted(before.keys() | after.keys())
         pairs = [
-            (f"{name}.{key}".lstrip("."), before.get(key, ABSENT_VALUE), now.get(key, ABSENT_VALUE)) for key in keys
+            (f"{name}.{key}".lstrip("."), before.get(key, ABSENT_VALUE), after.get(key, ABSENT_VALUE)) for key in keys
         ]
         return [line for path, left, right in pairs for line in list_differences(left, right, path)]
-    return [] if before == now else [f"{name} was {format_value(before)}, now {format_value(now)}"]
+    return [] if before == after else [f"{name} was {format_value(before)}, now {format_value(after)}"]
 
 
 def format_value(value: Any) -> str:

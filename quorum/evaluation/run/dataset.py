@@ -23,49 +23,49 @@ MOST_NAMED_RECORDS = 5  # how many skipped records are named
 
 @dataclass(frozen=True)
 class DataSet:
-    """A valid data set: `count` questions, of which `given` bring their own passages.
+    """A valid data set of `count` questions.
 
-    task: of the questions that do not state one. labels: of the claims that do not state theirs. most: the largest
-    number of passages that a question brings. skipped: broken records that were skipped on request. without: ids of
-    questions that are not asked. golds: gold passages for questions that do not bring them; the questions' records then
-    carry these. seed: the questions come in a random order that it draws; None: in the file's order. by_group: in that
-    order the questions of one group (`read_document_group`) stay together.
+    with_passages: how many questions bring their own passages; most_passages: the largest number of passages that a
+    question brings. task: the task of questions that state none; labels: the labels of claims that state none. skipped:
+    how many broken records were skipped. excluded_ids: ids of questions that are not asked. gold_passages: by question
+    id, gold passages that the questions do not bring; the records then contain them. seed: draws a random order of the
+    questions; None: the file's order. by_group: keep the questions of a group (`read_document_group`) together.
     """
 
     path: Path
     limit: int | None
     sha256: str
     count: int
-    given: int
+    with_passages: int
     task: str = "short"
-    most: int = 0
+    most_passages: int = 0
     skip_bad: bool = False
     skipped: int = 0
-    without: frozenset[str] = frozenset()
-    golds: Mapping[str, list[Passage]] = field(default_factory=dict)
+    excluded_ids: frozenset[str] = frozenset()
+    gold_passages: Mapping[str, list[Passage]] = field(default_factory=dict)
     seed: int | None = None
     by_group: bool = False
     labels: tuple[str, ...] = LABELS
 
-    def questions(self) -> Iterator[Record]:
+    def read_records(self) -> Iterator[Record]:
         """Read the questions one at a time: memory does not grow with the data, unless they come in a random order."""
         if self.seed is None:
-            return self.in_file_order()
-        units = group_records(list(self.in_file_order()), by_group=self.by_group)
+            return self.read_in_file_order()
+        units = group_records(list(self.read_in_file_order()), by_group=self.by_group)
         random.Random(self.seed).shuffle(units)
         return (record for unit in units for record in unit)
 
-    def in_file_order(self) -> Iterator[Record]:
+    def read_in_file_order(self) -> Iterator[Record]:
         """The questions in the order of the file."""
         for record in islice(
             read_valid_records(self.path, bad=[]) if self.skip_bad else read_questions(self.path), self.limit
         ):
-            if record["id"] in self.golds:
-                record["gold_passages"] = self.golds[record["id"]]
-            if record["id"] not in self.without:
+            if record["id"] in self.gold_passages:
+                record["gold_passages"] = self.gold_passages[record["id"]]
+            if record["id"] not in self.excluded_ids:
                 yield record
 
-    def task_of(self, record: Record) -> str:
+    def get_task(self, record: Record) -> str:
         """The task of a question, as a value of `Context.answer_type`."""
         return get_stated_task(record) or self.task
 
@@ -85,14 +85,14 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     """
     if limit is not None and limit < 1:
         raise SetupError(f"A limit of {limit} questions does not fit; give a number from 1 on, or none for all.")
-    count = given = most = claims = 0
+    count = with_passages = most_passages = claims = 0
     kinds: set[str] = set()
     left_out: list[str] = []
     bad: list[str] = []
     for record in islice(read_valid_records(path, bad=bad if skip_bad else None, left_out=left_out), limit):
         count += 1
-        given += bool(record["passages"])
-        most = max(most, len(record["passages"]))
+        with_passages += bool(record["passages"])
+        most_passages = max(most_passages, len(record["passages"]))
         guessed = guess_task(record["answers"])
         claims += guessed == "label" and bool(record["answers"])
         if get_stated_task(record) is None and record["answers"]:
@@ -107,11 +107,22 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     if bad:
         warn_skipped(path, sha256, len(bad), tuple(bad[:MOST_NAMED_RECORDS]))
     labels = find_labels(path) if claims else LABELS
-    return DataSet(path, limit, sha256, count, given, find_common_task(kinds), most, skip_bad, len(bad), labels=labels)
+    return DataSet(
+        path,
+        limit,
+        sha256,
+        count,
+        with_passages,
+        find_common_task(kinds),
+        most_passages,
+        skip_bad,
+        len(bad),
+        labels=labels,
+    )
 
 
 def find_labels(path: Path) -> tuple[str, ...]:
-    """The labels of the claims in a whole file, of which a limit may leave only some."""
+    """The labels of the claims in the whole file, whatever the limit."""
     return infer_labels(record["answers"] for record in read_questions(path, bad=[]))
 
 

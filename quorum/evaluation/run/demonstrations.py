@@ -20,7 +20,7 @@ def draw_shots(
     data set are left out; raises `SetupError` if too few remain. The same pool always gives the same sets, and the
     smaller sets of a draw are the beginnings of its larger ones.
     """
-    asked_questions = {normalize(record["question"]) for record in dataset.questions()}
+    asked_questions = {normalize(record["question"]) for record in dataset.read_records()}
     pairs = [pair for pair in read_examples(pool) if normalize(pair["question"]) not in asked_questions]
     if len(pairs) < max(shots):
         raise SetupError(

@@ -1,7 +1,7 @@
-"""Reads and writes details.jsonl: how each answer came about, a line for each question and method.
+"""Reads and writes details.jsonl: the origin of each answer, a line for each question and method.
 
-It holds what a report shows of one answer and results.jsonl leaves out: the path through the graph, the passages with
-their texts, votes, candidates, summaries, and the replies of the model.
+The report shows it, and results.jsonl leaves it out: the path through the graph, the passages with their texts, votes,
+candidates, summaries, and the replies of the model.
 """
 
 import json
@@ -108,7 +108,7 @@ class LineIndex:
         self.file.seek(place)
         return cast(dict[str, Any], parse_json(self.file.readline()))
 
-    def of_question(self, id_: str, methods: Sequence[str]) -> Iterable[tuple[str, dict[str, Any] | None]]:
+    def list_by_method(self, id_: str, methods: Sequence[str]) -> Iterable[tuple[str, dict[str, Any] | None]]:
         """(method, line) of each method."""
         return ((method, self.get(method, id_)) for method in methods)
 

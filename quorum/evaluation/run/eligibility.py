@@ -1,4 +1,4 @@
-"""Finds out which methods support the tasks of the questions: tries one question of each task, free of cost."""
+"""Finds out which methods support the tasks of the questions, by asking one question of each task without cost."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ async def drop_ineligible(
 ) -> tuple[list[Column], dict[str, str]]:
     """The columns without those of 'all' that do not support a task of the data, and the reasons, by name.
 
-    Columns that the user named stay. task: of every question; None: as the data say. Raises `SetupError` if no column
+    Columns that the user named stay. task: that of every question; None: the data's. Raises `SetupError` if no column
     is left.
     """
     if all(column.chosen for column in columns):
@@ -62,7 +62,7 @@ async def drop_ineligible(
 
 
 def describe_left_out(left_out: Mapping[str, str]) -> list[str]:
-    """'without react, self_ask: ...', a line for each reason that methods of 'all' are left out for."""
+    """'without react, self_ask: ...': a line for each reason why methods of 'all' are left out."""
     names_of: dict[str, list[str]] = {}
     for name, reason in left_out.items():
         names_of.setdefault(reason.partition(";")[0], []).append(name)
@@ -72,15 +72,15 @@ def describe_left_out(left_out: Mapping[str, str]) -> list[str]:
 def list_first_of_each_task(dataset: DataSet, task: str | None) -> dict[str, Record]:
     """The first question of each task."""
     first_records: dict[str, Record] = {}
-    for record in dataset.questions():
-        first_records.setdefault(task or dataset.task_of(record), record)
+    for record in dataset.read_records():
+        first_records.setdefault(task or dataset.get_task(record), record)
     return first_records
 
 
 async def find_objection(column: Column, records: dict[str, Record]) -> str | None:
     """The method's error message for a task that it does not support; None if it supports all tasks."""
     for task, record in records.items():
-        context = replace_paid_models(column.context_for(task), column.method)
+        context = replace_paid_models(column.make_context(task), column.method)
         given = record["passages"][:FEWEST_PASSAGES] or [STAND_IN]
         question, golds = record["question"], record["answers"]
         try:

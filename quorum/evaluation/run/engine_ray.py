@@ -1,4 +1,4 @@
-"""The engine `ray`: workers ask questions and return rows; only this process writes them (docs/scale.md)."""
+"""Asks questions on Ray: workers return rows, and only this process writes them (docs/scale.md)."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ MOST_SERVED = 100_000  # how many calls of the actor may wait at once
 @dataclass
 class AnswerWriter:
     """Writes the answers that workers return. failed: the (method, question) pairs that ended with an error in this
-    run, which does not ask them again.
+    run and are not asked again.
     """
 
     asking: Round
@@ -43,10 +43,10 @@ class AnswerWriter:
                 details.append(detail)
         for row in answers.rows:
             self.write_row(row)
-        self.recorder.spent.merge(answers.spent)  # last: it may end the run, and what was answered is kept
+        self.recorder.spent.merge(answers.spent)  # last, because it may end the run: the answers are stored before
 
     def write_row(self, row: Row) -> None:
-        if (row["method"], row["id"]) in self.recorder.results.done:
+        if (row["method"], row["id"]) in self.recorder.results.answered:
             return  # a worker answered, then exited before its answer arrived; another one asked again
         if row["error"] is not None:
             self.failed.add((row["method"], row["id"]))
@@ -56,12 +56,12 @@ class AnswerWriter:
         """The questions that have neither an answer nor an error from this run, by the methods that are still asked."""
         names = [column.name for column in self.asking.columns if self.asking.is_asked(column.name)]
         answered_by: dict[str, list[str]] = {}
-        for name, id_ in self.recorder.results.done | self.failed:
+        for name, id_ in self.recorder.results.answered | self.failed:
             answered_by.setdefault(id_, []).append(name)
         left = {id_: [name for name in names if name not in answered] for id_, answered in answered_by.items()}
         finished = frozenset(id_ for id_, missing in left.items() if not missing)
         started = {id_: missing for id_, missing in left.items() if missing}
-        return RemainingQuestions(self.asking.dataset.questions, names, finished, started)
+        return RemainingQuestions(self.asking.dataset.read_records, names, finished, started)
 
     def find_dropped(self) -> frozenset[str]:
         """The methods that a race has dropped."""
@@ -73,7 +73,7 @@ class AnswerWriter:
         tries = TRIES_TOGETHER + TRIES_ALONE
         for record, names in self.find_remaining()():
             for name in names:
-                task = columns[name].context_for(questioner.task_of(record)).answer_type
+                task = columns[name].make_context(questioner.get_task(record)).answer_type
                 error = f"Its worker ended each of the {tries} times that it was asked (out of memory, or killed)."
                 yield make_failed_row(record, name, task, error, seconds=0.0)
 
@@ -89,7 +89,7 @@ async def ask_on_ray(asking: Round, recorder: Recorder, questioner: Questioner, 
     with connect_cluster(*find_needed_files(columns)):
         pool = size_worker_pool(columns, concurrency, count_cores())
         runs = [share_concurrency(column, pool.workers) for column in columns]
-        job = Job(runs, questioner, recorder.details is not None, racing=asking.race is not None)
+        job = Job(runs, questioner, recorder.details is not None, is_race=asking.race is not None)
         check_picklable(job)
         with start_services(job.folder) as shared:
             dropped: frozenset[str] = frozenset()
@@ -179,7 +179,7 @@ async def iterate_on_thread(make: Callable[[], Iterator[T]]) -> AsyncIterator[T]
         try:
             for item in make():
                 put(lambda item=item: item)  # type: ignore[misc]
-        except BaseException as error:  # noqa: BLE001  raised by who reads
+        except BaseException as error:  # noqa: BLE001  the reader raises it
             put(make_raiser(error))
         else:
             put(make_raiser(StopAsyncIteration()))

@@ -1,4 +1,4 @@
-"""A worker of the engine `ray`: it asks questions and returns rows. Only the driver stores anything."""
+"""The worker of the engine `ray`: asks questions and returns rows. Only the driver stores anything."""
 
 import asyncio
 import logging
@@ -45,15 +45,15 @@ class Job:
 
     runs: Sequence[Column]
     questioner: Questioner
-    detailed: bool
-    racing: bool = False
+    has_details: bool
+    is_race: bool = False
     folder: str = field(default_factory=os.getcwd)
     environment: Mapping[str, str] = field(default_factory=select_environment)
 
 
 @dataclass
 class Answers:
-    """The answers to one question by the methods that had not answered it yet, and what they took."""
+    """The answers to one question by the methods that had not answered it yet, and their spending."""
 
     rows: list[Row] = field(default_factory=list)
     details: list[Detail] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Services:
             self.unread.put_nowait(text)
 
     async def set_dropped(self, names: frozenset[str]) -> None:
-        """Say which methods a race has dropped."""
+        """Set the methods that a race has dropped."""
         self.dropped = names
 
     async def get_dropped(self) -> frozenset[str]:
@@ -159,11 +159,11 @@ class SharedAmount:
 
 
 class Asker:
-    """Asks questions on an event loop of its own, several at once where it is called from several threads."""
+    """Asks questions on an event loop of its own, several at once if several threads call it."""
 
     def __init__(self, job: Job, services: Any) -> None:
         os.environ.update(job.environment)
-        with suppress(OSError):  # another machine lacks the folder; the driver has checked that no file in it is needed
+        with suppress(OSError):  # another machine may lack it; the driver has checked that nothing in it is needed
             os.chdir(job.folder)
         self.job, self.services = job, services
         logging.getLogger("quorum").addHandler(WarningHandler(services))
@@ -191,19 +191,19 @@ class Asker:
         answers, spent = Answers(), ModelSpending()
         for run in self.job.runs:
             if run.name in names and not await self.is_dropped(run.name):
-                details = answers.details if self.job.detailed else None
+                details = answers.details if self.job.has_details else None
                 answers.rows.append(await self.job.questioner.ask(record, run, spent, details))
         answers.spent = spent.to_send()
         return answers
 
     async def is_dropped(self, name: str) -> bool:
         """Whether a race has dropped the method by now."""
-        return self.job.racing and name in await self.services.get_dropped.remote()
+        return self.job.is_race and name in await self.services.get_dropped.remote()
 
 
 @dataclass(frozen=True)
 class RemainingQuestions:
-    """The questions that some methods have still to answer, each with those methods."""
+    """The unanswered questions, each with the methods that have not answered it."""
 
     questions: Callable[[], Iterator[Record]]
     names: list[str]

@@ -17,9 +17,9 @@ LOG = logging.getLogger("quorum")
 async def evaluate(
     options: Options, columns: Sequence[Column] | None = None, *, progress: Progress = ignore_progress
 ) -> Scores:
-    """Options -> columns -> plan -> rows -> scores. columns: in place of those that `options` names.
+    """Options -> columns -> plan -> rows -> scores. columns: used instead of those that `options` names.
 
-    An interrupted evaluation goes on where it stopped when it is called again. Raises `SetupError` for a mistake in the
+    Call it again to continue an interrupted evaluation. Raises `SetupError` for a mistake in the
     options or the data, before a folder is made.
     """
     planned = await plan(options, columns)

@@ -1,6 +1,6 @@
 """Places gold passages among the retrieved ones, to measure how their position affects a method (Liu et al. 2024).
 
-The gold passages of a question are those that the data list; where they list none, those that hold an answer.
+The gold passages of a question are those that the data list; if they list none, those that contain an answer.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ TASKS_WITHOUT_SPANS = ("yes_no", "label")  # tasks whose answers are not contain
 
 
 def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[Passage]:
-    """The gold ones of these passages, in their order."""
+    """The gold passages among these, in their order."""
     listed = set(record["gold"])
     if listed:
         return [passage for passage in passages if passage["id"] in listed]
@@ -42,18 +42,17 @@ def get_gold(record: Record, task: str) -> list[Passage]:
 
 
 def find_gold_rank(passages: Sequence[Passage], record: Record, task: str) -> int | None:
-    """The rank of the first gold passage among those found, from 1."""
+    """The rank of the first gold passage among these, from 1; None if there is none."""
     gold = select_gold(passages, record, task)
     return passages.index(gold[0]) + 1 if gold else None
 
 
 def place_gold(passages: Sequence[Passage], record: Record, task: str, context: Context, how: str) -> list[Passage]:
-    """The passages found, at most k, with gold passages among them. If none was found, the first gold passage replaces
-    the one at rank k. If none is known, the passages stay unchanged.
+    """The first k retrieved passages, with gold passages among them. If none was retrieved, the first gold passage
+    replaces the one at rank k. If no gold passage is known, the passages stay unchanged.
 
-    how: "inserted": that passage moves to a random rank, drawn from the context's seed and the question's id;
-    "retrieved": it stays at rank k, behind the passages found; "top", "bottom": all gold passages before, or after, the
-    others.
+    how: "inserted": that gold passage moves to a random rank, drawn from the context's seed and the question's id;
+    "retrieved": it stays at rank k; "top", "bottom": all gold passages come before, or after, the others.
     """
     gold = select_gold(passages, record, task)
     if not gold:
@@ -75,10 +74,10 @@ async def add_gold(
     """The data set without the questions that have no known gold passage. If a gold passage is not among a question's
     own, it comes from the corpus, or from `extra`, a file of passages, and is added to the question.
 
-    The columns must have the collections that they search. task: what every question asks for; None: what the data say.
+    The columns must have the collections that they search. task: that of every question; None: the data's.
     """
-    tasks = {record["id"]: task or dataset.task_of(record) for record in dataset.questions()}
-    missing = [record for record in dataset.questions() if not get_gold(record, tasks[record["id"]])]
+    tasks = {record["id"]: task or dataset.get_task(record) for record in dataset.read_records()}
+    missing = [record for record in dataset.read_records() if not get_gold(record, tasks[record["id"]])]
     wanted = {id_ for record in missing for id_ in record["gold"]}
     texts = await asyncio.to_thread(find_texts, wanted, columns[0].context if searching else None, extra)
     golds = {record["id"]: [texts[id_] for id_ in record["gold"] if id_ in texts] for record in missing}
@@ -92,23 +91,23 @@ async def add_gold(
             f"None of the {dataset.count} questions in {dataset.path} has a gold passage at hand: list ids under "
             "'gold' and name where their texts are with --corpus or --gold-from, or bring passages that hold an answer."
         )
-    return replace(dataset, count=dataset.count - len(without), without=without, golds=known)
+    return replace(dataset, count=dataset.count - len(without), excluded_ids=without, gold_passages=known)
 
 
-def find_texts(wanted: set[str], context: Context | None, extra: Path | None) -> Mapping[str, Passage]:
+def find_texts(wanted_ids: set[str], context: Context | None, extra: Path | None) -> Mapping[str, Passage]:
     """The passages of these ids in the context's collection and in a file. Blocks."""
     texts: dict[str, Passage] = {}
-    if wanted and context is not None:
+    if wanted_ids and context is not None:
         from quorum.retrievers.collections import list_passages
 
-        texts |= {passage["id"]: passage for passage in list_passages(context) if passage["id"] in wanted}
+        texts |= {passage["id"]: passage for passage in list_passages(context) if passage["id"] in wanted_ids}
     if extra is not None:
-        texts |= {passage["id"]: passage for passage in read_passages(extra) if passage["id"] in wanted}
+        texts |= {passage["id"]: passage for passage in read_passages(extra) if passage["id"] in wanted_ids}
     return texts
 
 
 async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], column: Column) -> dict[str, list[Passage]]:
-    """For each question the first passage that holds an answer among the SEARCH_DEPTH best ones, if there is one."""
+    """For each question, the first of the SEARCH_DEPTH best passages that contains an answer, if there is one."""
     if not records:
         return {}
     from quorum.retrievers import search
@@ -116,9 +115,9 @@ async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], colum
     deep = await asyncio.to_thread(share_retrieval, [replace(column, context=replace(column.context, k=SEARCH_DEPTH))])
     slots = asyncio.Semaphore(SEARCHES_AT_ONCE)
 
-    async def first(record: Record) -> list[Passage]:
+    async def find_first(record: Record) -> list[Passage]:
         async with slots:
             return select_gold(await search(record["question"], deep[0].context), record, tasks[record["id"]])[:1]
 
-    ranks = await asyncio.gather(*(first(record) for record in records))
+    ranks = await asyncio.gather(*(find_first(record) for record in records))
     return {record["id"]: passages for record, passages in zip(records, ranks, strict=True)}

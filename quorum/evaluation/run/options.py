@@ -21,8 +21,8 @@ RACE_MODES = ("exact", "questions", "future")
 class Options:
     """The questions, the columns, the passages, how to ask, and where the results go.
 
-    data: the file of questions; limit: only the first of them; skip_bad: pass over broken records instead of refusing
-    the data; task: what every question asks for, in place of what the data say.
+    data: the file of questions; limit: only the first of them; skip_bad: skip broken records instead of refusing the
+    data; task: the task of every question, in place of the one in the data.
 
     methods: names, as `--methods` has them; graphs: compiled graphs of your own; models, retrievers, k: values to cross
     with the methods; context: the settings of all of them.
@@ -34,20 +34,20 @@ class Options:
     results (docs/scale.md). out: the folder of the results; without it one under results/, named by the configuration.
 
     baseline: the column to compare with, by default the first. measures: measures of all answers of a column at once.
-    judge: the chat model that says whether an answer is right; it may be named when all is answered. details: keep what
-    every answer was made of; `seconds` of a row are then those that the answer would have taken alone.
+    judge: a chat model that decides whether an answer is right; it may be added after the questions are answered.
+    details: write details.jsonl; the `seconds` of a row are then the time that its method would take alone.
 
-    budget: the most that a question may take, by unit; max_cost: dollars that the run may spend; prices: a file of
-    prices of your own.
+    budget: the most that a question may take, by unit; max_cost: dollars that the run may spend; prices: your own file
+    of prices.
 
-    wrong_cost: what a wrong answer takes away, in right ones; unknown takes nothing. A race bets on that worth. Without
-    a race it only changes the decision, so that the same folder may be decided again at another cost.
+    wrong_cost: the cost of a wrong answer in units of a right one; unknown costs nothing. A race uses it. Without a
+    race it only changes the decision, so the same folder can be decided again at another cost.
 
     race: stop asking methods that cannot win, "exact", "questions" or "future" (docs/compare.md); None: ask all.
 
-    What experiments add: keep, further keys of the result to keep in the rows; about, what config.json says besides;
-    unless, a column whose right answers (EM) the other columns are not asked; gold_from, passages among which are gold
-    ones that the questions do not bring.
+    Only experiments use the rest. extra_keys: further keys of the result to write into the rows; about: further entries
+    of config.json; screening_column: a column that is asked first, and whose right answers (EM) exclude a question for
+    the others; gold_from: a file with gold passages that the questions do not bring.
 
     Raises `SetupError` for a number or an engine that does not fit.
 
@@ -85,9 +85,9 @@ class Options:
     race: str | None = None
     wrong_cost: float = 0.0
 
-    keep: Sequence[str] = ()
+    extra_keys: Sequence[str] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
-    unless: str | None = None
+    screening_column: str | None = None
     gold_from: Path | None = None
 
     def __post_init__(self) -> None:

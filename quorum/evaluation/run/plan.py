@@ -14,8 +14,7 @@ from quorum.evaluation.compare.estimate import Estimate, estimate
 from quorum.evaluation.compare.prices import Prices, check_limit
 from quorum.evaluation.compare.spending_limit import LimitedSpending
 from quorum.evaluation.metrics.judge import Judge, check_judge, make_judge
-from quorum.evaluation.run.columns import Column, check_names, group_names
-from quorum.evaluation.run.columns import list_columns as columns_of
+from quorum.evaluation.run.columns import Column, check_names, group_names, list_columns
 from quorum.evaluation.run.config import compute_short_hash, make_config
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
@@ -37,8 +36,8 @@ from quorum.models.context_filters import get_context_filter
 
 @dataclass(frozen=True)
 class Plan:
-    """All that the run needs. columns: what is asked, each with the collection that it searches and its prices;
-    left_out: why columns of 'all' are not asked, by name; config: what config.json says; folder: where results go.
+    """Everything that the run needs. columns: each with its collection and prices; left_out: why columns of 'all' are
+    not asked, by name; config: the content of config.json; folder: where results go.
 
     estimate: of the run, None if not requested; rehearsed: the calls already made for the estimate, by model. indexed:
     whether the collections of the columns are filled. challengers: the columns that may drop others from a race; None:
@@ -65,13 +64,13 @@ class Plan:
 
 
 async def plan(options: Options, columns: Sequence[Column] | None = None) -> Plan:
-    """Resolve and check everything that can be wrong. columns: in place of those that `options` names.
+    """Resolve and check everything that can be wrong. columns: used instead of those that `options` names.
 
     Raises `SetupError` for data, columns, models, a source or a baseline that does not fit.
     """
-    named = columns_of(options) if columns is None else list(columns)
-    check_names(named)
-    check_baseline(group_names(named), options.baseline)
+    all_columns = list_columns(options) if columns is None else list(columns)
+    check_names(all_columns)
+    check_baseline(group_names(all_columns), options.baseline)
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     if options.race is not None:
         dataset = replace(dataset, seed=SEED, by_group=options.race == "future")
@@ -79,21 +78,23 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     if judge is not None:
         await check_judge(judge)
     source = await asyncio.to_thread(find_passage_source, dataset, options)
-    for column in named:
+    for column in all_columns:
         await check_models(column.context)
-    eligible, left_out = await drop_ineligible(named, dataset, options.task)
+    eligible, left_out = await drop_ineligible(all_columns, dataset, options.task)
     if options.baseline in left_out:
         reason = left_out[options.baseline]
         raise SetupError(f"The baseline {options.baseline!r} does not serve these questions: {reason}")
     prices = Prices(options.prices)
-    placed = await asyncio.to_thread(name_collections, source, [replace(column, prices=prices) for column in eligible])
-    config = await asyncio.to_thread(make_config, dataset, placed, source.describe(), describe_options(options))
+    placed_columns = await asyncio.to_thread(
+        name_collections, source, [replace(column, prices=prices) for column in eligible]
+    )
+    config = await asyncio.to_thread(make_config, dataset, placed_columns, source.describe(), describe_options(options))
     folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{compute_short_hash(config)}"
-    return Plan(options, dataset, source, placed, config, folder, left_out, judge)
+    return Plan(options, dataset, source, placed_columns, config, folder, left_out, judge)
 
 
 def describe_options(options: Options) -> dict[str, Any]:
-    """What config.json records of the options besides data, source and columns."""
+    """The options that config.json records besides data, source and columns."""
     task = {"task": options.task} if options.task else {}
     bets: dict[str, Any] = {"mode": options.race, "error": RACE_ERROR, "seed": SEED}
     if options.wrong_cost:
@@ -103,7 +104,7 @@ def describe_options(options: Options) -> dict[str, Any]:
 
 
 async def check_models(context: Context) -> None:
-    """Raises `SetupError` where a model or the filter of the context cannot be used."""
+    """Raises `SetupError` if a model or the filter of the context cannot be used."""
     await chat_model_async(context.model, context)
     if context.verifier is not None:
         await chat_model_async(context.verifier, context)
@@ -116,9 +117,9 @@ async def check_models(context: Context) -> None:
 
 
 async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan:
-    """The plan with its estimate; a corpus that is not indexed yet is indexed for it.
+    """The plan with its estimate. Indexes a corpus that is not indexed yet.
 
-    Raises `SetupError` where the estimate is beyond the options' `max_cost`.
+    Raises `SetupError` if the estimate exceeds the options' `max_cost`.
     """
     options, prices = plan.options, Prices(plan.options.prices)
     columns = plan.columns
@@ -130,12 +131,12 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
     estimated = await estimate(
         plan.dataset,
         columns,
-        given=not plan.source.retrieves,
+        uses_given_passages=not plan.source.retrieves,
         concurrency=options.concurrency,
         spending=spending,
         progress=progress,
     )
-    priced = plan.judge is None or prices.of(options.judge) is not None
+    priced = plan.judge is None or prices.find_price(options.judge) is not None
     cost = estimated.cost if priced else None
     if options.race is not None and cost is not None:  # it costs less than the estimate, and ends at the limit
         return replace(plan, estimate=estimated, rehearsed=spending.models, indexed=True)

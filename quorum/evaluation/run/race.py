@@ -1,8 +1,8 @@
-"""A race over the questions of a run: settles them in order, and drops methods that cannot win (`--race`).
+"""Runs a race over the questions of a run: settles them in order, and drops methods that cannot win (`--race`).
 
 The questions come in one random order. A question is settled once every method that is still in the race has answered
-it; answers that arrive early wait for their turn. So who is dropped when follows from the answers alone, not from the
-order in which they arrive, and a race that was killed and taken up again ends like one that was not.
+it; answers that arrive early wait for their turn. So the drops depend on the answers alone, not on the order in which
+they arrive, and a race that is killed and continued ends like an uninterrupted one.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from quorum.evaluation.run.race_result import (
 from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.tasks import list_measures
 
-MOST_AHEAD = 2  # a question may be asked when at most this many times the concurrency wait to be settled before it
+MOST_AHEAD = 2  # at most this many times the concurrency of questions are asked ahead of the settled ones
 
 
 Watch = Callable[["RunningRace"], None]
@@ -41,9 +41,9 @@ Watch = Callable[["RunningRace"], None]
 class RunningRace:
     """The race while answers arrive. Begin with `start_race`.
 
-    units: the ids of the questions in order, those that are bet on as one together. values: by method and question the
-    least and the most that an answer is worth, divided by 1 + wrong_cost, as far as it is known; score: its measure,
-    None where the call failed.
+    units: the ids of the questions in order; questions of one unit are bet on together. asked_when_dropped: by dropped
+    method, how many questions it was asked. values: by method and question, the known bounds of the worth of an answer,
+    divided by 1 + wrong_cost.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class RunningRace:
         self.live = set(names)
         self.places = {id_: place for place, id_ in enumerate(chain.from_iterable(units))}
         self.settled = 0  # questions
-        self.asked: dict[str, int] = {}  # of the methods that are out
+        self.asked_when_dropped: dict[str, int] = {}  # by dropped method
         self.scores: dict[tuple[str, str], float | None] = {}
         self.values: dict[tuple[str, str], tuple[float, float] | None] = {}
         self.watch = watch
@@ -86,10 +86,10 @@ class RunningRace:
 
     def is_counted(self, name: str, id_: str) -> bool:
         """Whether an answer counts: its question was settled while the method was in the race."""
-        return self.places.get(id_, self.questions) < self.asked.get(name, self.settled)
+        return self.places.get(id_, self.questions) < self.asked_when_dropped.get(name, self.settled)
 
     def load(self, results: Results) -> None:
-        """Take over the answers of earlier runs. Their failed calls are asked again, and so do not count."""
+        """Add the answers of earlier runs. Failed ones do not count, because they are asked again."""
         for name, scores in results.scores.items():
             for id_, score, unknown in zip(
                 scores.ids, scores.values[self.measure], scores.values["unknown"], strict=True
@@ -98,7 +98,7 @@ class RunningRace:
         self.settle()
 
     def add(self, row: Row) -> None:
-        """Take over an answer of this run; a failed one counts as the worst for what is claimed."""
+        """Add an answer of this run. A failed one counts against the claim under test."""
         key: Any = row
         score = math.nan if key[self.measure] is None else float(key[self.measure])
         if row["error"] is not None:
@@ -117,21 +117,19 @@ class RunningRace:
         self.scores[name, id_], self.values[name, id_] = score, (value, value)
 
     def scale(self, worth: float) -> float:
-        """The worth in an interval of length 1, as bets need it."""
+        """The worth scaled to an interval of length 1, which bets need."""
         return worth / (1 + self.wrong_cost)
 
     def settle(self) -> bool:
-        """Settle the questions that all live methods have answered, as far as their turn has come. Returns whether
-        there was one.
-        """
+        """Settle, in order, the questions that all live methods have answered. Returns whether there was one."""
         before = self.settled
         while self.race.asked < len(self.units) and self.is_answered(self.units[self.race.asked]):
             unit = self.units[self.race.asked]
             self.settled += len(unit)
             losers = self.race.add_question(*self.compute_bounds(unit))
-            for number in losers if not self.finished else ():  # after the last question all were asked everything
+            for number in losers if not self.finished else ():  # after the last question, no method needs to be dropped
                 self.live.discard(self.names[number])
-                self.asked[self.names[number]] = self.settled
+                self.asked_when_dropped[self.names[number]] = self.settled
         if self.settled == before:
             return False
         self.moved.set()
@@ -152,7 +150,7 @@ class RunningRace:
         return low, high
 
     async def wait_for_turn(self, id_: str, concurrency: int) -> None:
-        """Wait while too many questions before this one are not settled: some of these answers may not be needed."""
+        """Wait while too many earlier questions are open: they may make this one unnecessary."""
         while not self.finished:
             turn = self.settled + len(self.units[self.race.asked])
             if self.places[id_] < turn + MOST_AHEAD * concurrency:
@@ -160,35 +158,35 @@ class RunningRace:
             await self.moved.wait()
 
     def make_standing(self, name: str) -> Standing:
-        """Where a method stands."""
-        asked_count = self.asked.get(name, self.settled)
+        """The standing of a method."""
+        asked_count = self.asked_when_dropped.get(name, self.settled)
         low, high, scores = [], [], []
-        seen = take_units(self.units, asked_count)
-        for unit in seen:
+        asked_units = take_units(self.units, asked_count)
+        for unit in asked_units:
             unit_scores = [self.scores[name, id_] for id_ in unit if self.values.get((name, id_)) is not None]
             scores += [score for score in unit_scores if score is not None]
             if unit_scores:
                 low.append(float(np.mean([score or 0.0 for score in unit_scores])))
                 high.append(float(np.mean([1.0 if score is None else score for score in unit_scores])))
         least, most = compute_share_bounds(
-            low, high, count_population(self.mode, len(self.units) - len(seen) + len(low))
+            low, high, count_population(self.mode, len(self.units) - len(asked_units) + len(low))
         )
         mean = round(math.fsum(scores) / len(scores), 6) if scores else None
         return Standing(name, asked_count, mean, least, most, name not in self.live)
 
     def list_standings(self) -> list[Standing]:
-        """Where every method stands, as `sort_standings` orders them."""
+        """The standings of all methods, as `sort_standings` orders them."""
         return sort_standings(self.make_standing(name) for name in self.names)
 
     def make_result(self) -> RaceResult:
-        """How the race ended, or where it was stopped."""
+        """The result of the race, or its state if it was stopped."""
         standings = {name: self.make_standing(name) for name in self.names}
         return RaceResult(self.mode, RACE_ERROR, SEED, self.measure, self.units, self.settled, standings)
 
 
 def choose_deciding_measure(columns: Sequence[Column], tasks: Sequence[str]) -> str:
     """The measure that decides between these columns on questions of these tasks."""
-    return list_measures({column.context_for(task).answer_type for column in columns for task in tasks})[0]
+    return list_measures({column.make_context(task).answer_type for column in columns for task in tasks})[0]
 
 
 def start_race(
@@ -202,9 +200,9 @@ def start_race(
     challengers: frozenset[str] | None = None,
     watch: Watch | None = None,
 ) -> RunningRace:
-    """The race as far as earlier runs got. Reads the questions, and blocks."""
-    records: list[Record] = list(dataset.questions())
-    tasks = sorted({task or dataset.task_of(record) for record in records})
+    """The race with the answers of earlier runs. Reads the questions, and blocks."""
+    records: list[Record] = list(dataset.read_records())
+    tasks = sorted({task or dataset.get_task(record) for record in records})
     units = tuple(tuple(record["id"] for record in unit) for unit in group_records(records, by_group=dataset.by_group))
     measure = choose_deciding_measure(columns, tasks)
     names = [column.name for column in columns]

@@ -1,4 +1,4 @@
-"""How a race stands or ended: what each method was asked, and the intervals that hold whenever the race stops."""
+"""The standings and the result of a race: questions asked of each method, and intervals that hold at every moment."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Units = tuple[tuple[str, ...], ...]
 @dataclass(frozen=True)
 class Standing:
     """One method at one moment of a race. asked: how many questions count for it; mean: of the deciding measure, over
-    those that it answered (None: none); low, high: an interval that holds at every moment of the race, with a
+    the questions that it answered (None: none); low, high: an interval that holds at every moment of the race, with a
     confidence of 95%; dropped: whether it is no longer asked.
     """
 
@@ -30,8 +30,8 @@ class Standing:
 
 @dataclass(frozen=True)
 class RaceResult:
-    """How a race ended. measure: the deciding measure; units: the ids in the order of the race, those that are bet on
-    as one together; settled: how many questions are settled; standings: by method.
+    """The result of a race. measure: the deciding measure; units: the ids in the order of the race, grouped by what is
+    bet on together; settled: how many questions are settled; standings: by method.
     """
 
     mode: Mode
@@ -59,30 +59,34 @@ class RaceResult:
 
     @property
     def dropped(self) -> list[Standing]:
-        """The methods that are out, the first to go before the others."""
+        """The dropped methods, in the order in which they were dropped."""
         return sorted(
             (standing for standing in self.standings.values() if standing.dropped), key=lambda standing: standing.asked
         )
 
     @property
     def saved(self) -> float:
-        """The share of the full run's answers that the race did without."""
+        """The share of the full run's answers that the race saved."""
         asked_count = sum(standing.asked for standing in self.standings.values())
         return 1 - asked_count / max(1, self.settled * len(self.standings))
 
     def is_dropped(self, name: str) -> bool:
         return name in self.standings and self.standings[name].dropped
 
-    def anytime_interval(self, values: Mapping[str, float], asked_count: int) -> tuple[float, float]:
+    def compute_anytime_interval(self, values: Mapping[str, float], asked_count: int) -> tuple[float, float]:
         """The interval for a mean in [-1, 1] after `asked_count` questions; it holds whenever the race stops.
 
-        values: by question; those that have none are left out.
+        values: by question; questions without a value are left out.
         """
-        seen = take_units(self.units, asked_count)
+        asked_units = take_units(self.units, asked_count)
         means = [
-            np.mean(unit_values) for unit in seen if (unit_values := [values[id_] for id_ in unit if id_ in values])
+            np.mean(unit_values)
+            for unit in asked_units
+            if (unit_values := [values[id_] for id_ in unit if id_ in values])
         ]
-        return compute_interval(means, population=count_population(self.mode, len(self.units) - len(seen) + len(means)))
+        return compute_interval(
+            means, population=count_population(self.mode, len(self.units) - len(asked_units) + len(means))
+        )
 
     def to_json(self) -> dict[str, Any]:
         """For race.json."""
@@ -97,7 +101,7 @@ class RaceResult:
 
 
 def sort_standings(standings: Iterable[Standing]) -> list[Standing]:
-    """Those that are still in the race first, then those that went last; the best before the others."""
+    """The methods still in the race first, then the dropped ones, the last dropped first; equals by their mean."""
     return sorted(standings, key=lambda standing: (standing.dropped, -standing.asked, -(standing.mean or 0.0)))
 
 
@@ -113,12 +117,12 @@ def take_units(units: Units, asked_count: int) -> list[tuple[str, ...]]:
 
 
 def count_population(mode: Mode, units: int) -> int | None:
-    """How many units an interval is about; None where it is about future ones."""
+    """The number of units that an interval is about; None for future ones."""
     return None if mode == "future" else units
 
 
 def compute_share_bounds(low: Sequence[float], high: Sequence[float], population: int | None) -> tuple[float, float]:
-    """The interval for a mean in [0, 1]. low, high: the least and the most of each value, equal where it is known."""
+    """The interval for a mean in [0, 1]. low, high: the bounds of each value, equal if it is known."""
     least = compute_lower_bound(2 * np.array(low) - 1, 0.025, population=population)
     most = -compute_lower_bound(1 - 2 * np.array(high), 0.025, population=population)
     return (1 + least) / 2, (1 + most) / 2

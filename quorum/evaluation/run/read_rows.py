@@ -1,4 +1,4 @@
-"""Reads results.jsonl and details.jsonl of any origin: each line is checked, and a bad one is named in one sentence."""
+"""Reads results.jsonl and details.jsonl of any origin. Every line is checked; an error names the bad line."""
 
 import math
 from collections.abc import Iterator

@@ -18,12 +18,14 @@ Summary = Mapping[str, Mapping[str, float | int | None]]
 class Results:
     """results.jsonl, open for appending whole lines. Earlier lines are counted, and their questions not asked again."""
 
-    def __init__(self, path: Path, methods: Iterable[str], unless: str | None = None) -> None:
+    def __init__(self, path: Path, methods: Iterable[str], screening_method: str | None = None) -> None:
         self.scores = {name: ColumnScores() for name in methods}
-        self.unless = unless  # a method: the others are not asked the questions that it answers correctly
-        self.known: set[str] = set()
-        self.done: set[tuple[str, str]] = set()
-        self.counts: Callable[[str, str], bool] | None = None
+        self.screening_method = (
+            screening_method  # the other methods are not asked the questions that it answers correctly
+        )
+        self.known_ids: set[str] = set()
+        self.answered: set[tuple[str, str]] = set()
+        self.is_counted: Callable[[str, str], bool] | None = None
         self.path = path
         self.file = open_private_bytes(path, "a+b")
         try:
@@ -42,21 +44,21 @@ class Results:
                     f"{self.path}, line {number} is not a result; remove the line, or give another folder with --out."
                 ) from None
 
-    def recount(self, counts: Callable[[str, str], bool]) -> None:
-        """Count the lines anew: only those whose method and question `counts`. Nothing may be appended afterwards."""
+    def recount(self, is_counted: Callable[[str, str], bool]) -> None:
+        """Count the lines again, but only those for which `is_counted(method, question)`. Append nothing afterwards."""
         self.scores = {name: ColumnScores() for name in self.scores}
-        self.known, self.done, self.counts = set(), set(), counts
+        self.known_ids, self.answered, self.is_counted = set(), set(), is_counted
         self.resume()
 
     def count(self, row: Row) -> None:
         key = (row["method"], row["id"])
-        if key in self.done or (self.counts is not None and not self.counts(*key)):
+        if key in self.answered or (self.is_counted is not None and not self.is_counted(*key)):
             return
         self.scores[row["method"]].add(row)
-        if row["method"] == self.unless and row["em"] == 1 and row["gold"]:
-            self.known.add(row["id"])
+        if row["method"] == self.screening_method and row["em"] == 1 and row["gold"]:
+            self.known_ids.add(row["id"])
         if row["error"] is None:
-            self.done.add(key)
+            self.answered.add(key)
 
     def append(self, row: Row) -> None:
         """Write one whole line now, so that a kill loses at most the line being written."""
@@ -65,8 +67,8 @@ class Results:
             self.file.flush()
         self.count(row)
 
-    def summary(self) -> dict[str, dict[str, float | int | None]]:
-        return {name: scores.summary() for name, scores in self.scores.items()}
+    def summarize(self) -> dict[str, dict[str, float | int | None]]:
+        return {name: scores.summarize() for name, scores in self.scores.items()}
 
     def __enter__(self) -> Self:
         return self

@@ -15,8 +15,8 @@ from quorum.evaluation.run.spending import Spending
 
 @dataclass(frozen=True)
 class Round:
-    """These columns are asked these questions, as far as they have not answered them yet. race: decides which columns
-    are still asked; None: all are.
+    """Columns, and the questions to ask them unless they have answered already. race: decides which columns are still
+    asked; None: all are.
     """
 
     columns: Sequence[Column]
@@ -35,14 +35,14 @@ class Round:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Where answers go. details: how each answer came about, None if not requested; spent: counts the calls; tell:
-    called after each row; race: looks at each row.
+    """Where answers go. details: receives the details of each answer, None if not requested; spent: counts the calls;
+    report_progress: called after each row; race: receives each row.
     """
 
     results: Results
     details: Details | None
     spent: Spending
-    tell: Callable[[], None]
+    report_progress: Callable[[], None]
     race: RunningRace | None = None
 
     def add(self, row: Row) -> None:
@@ -50,7 +50,7 @@ class Recorder:
         self.results.append(row)
         if self.race is not None:
             self.race.add(row)
-        self.tell()
+        self.report_progress()
 
 
 def split_into_rounds(
@@ -58,12 +58,13 @@ def split_into_rounds(
 ) -> Iterator[Round]:
     """The rounds of an evaluation. Each begins when the one before it is answered, and may look at its results.
 
-    All columns are asked all questions, in a race as long as they are in it. Or the column `unless` is asked first, and
-    the others only the questions that it did not get right. Questions on which its calls failed wait for another run.
+    Without a screening column, all columns are asked all questions (in a race, until they are dropped). A screening
+    column is asked first, and the others are only asked the questions that it did not answer correctly. Questions on
+    which its calls failed wait for another run.
     """
-    first = [column for column in columns if column.name == results.unless]
+    first = [column for column in columns if column.name == results.screening_method]
     if first:
         yield Round(first, dataset)
-        settled = results.known | results.scores[first[0].name].failed
-        dataset = replace(dataset, count=dataset.count - len(settled), without=dataset.without | settled)
+        settled = results.known_ids | results.scores[first[0].name].failed
+        dataset = replace(dataset, count=dataset.count - len(settled), excluded_ids=dataset.excluded_ids | settled)
     yield Round([column for column in columns if column not in first], dataset, race)

@@ -20,13 +20,13 @@ def make_answered_row(
     all_votes_known: bool,
     seconds: float,
     stored_calls: int = 0,
-    keep: Sequence[str] = (),
+    extra_keys: Sequence[str] = (),
 ) -> Row:
     """The line for a question that was answered.
 
     all_votes_known: whether the result holds every vote, so that measures of the vote can be computed. stored_calls:
     the calls that needed no request, because the journal or another method's equal call already had the reply.
-    keep: keys of the result to add to the line.
+    extra_keys: keys of the result to add to the line.
     """
     reference = Reference(answers=record["answers"], gold=record["gold"], groups=read_answer_groups(record), task=task)
     if articles := list_articles(record):
@@ -63,7 +63,7 @@ def make_answered_row(
         "error": None,
         **describe_group(record),
     }
-    return order_keys(row | {key: result.get(key) for key in keep})
+    return order_keys(row | {key: result.get(key) for key in extra_keys})
 
 
 def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds: float) -> Row:

@@ -1,4 +1,4 @@
-"""Ask what the plan says, and write a row for each answer as it comes. An interrupted plan can be resumed."""
+"""Carries out a plan: asks its questions and writes a row for each answer. An interrupted plan can be resumed."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.core.private_files import make_private_folder
 from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.config_file import write_config
+from quorum.evaluation.run.config_file import write_or_check_config
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.details import Details
 from quorum.evaluation.run.gold_placement import add_gold
@@ -33,48 +33,48 @@ from quorum.evaluation.run.workers import run_workers
 
 @dataclass(frozen=True)
 class Rows:
-    """What was answered. results: results.jsonl, counted; asked: answers got by this call; spent: the model calls made
-    for them; left_out: questions without a gold passage, which nothing was asked; race: how the race ended, None
-    without one.
+    """The outcome of a run. results: the counted lines of results.jsonl; new_answers: how many answers this call added;
+    spent: its model calls; without_gold: how many questions were skipped because they have no gold passage; race: the
+    result of the race, None without one.
     """
 
     plan: Plan
     results: Results
-    asked: int
+    new_answers: int
     spent: Spending
-    left_out: int = 0
+    without_gold: int = 0
     race: RaceResult | None = None
 
 
 async def run(
     plan: Plan, spending: Spending | None = None, progress: Progress = ignore_progress, watch: Watch | None = None
 ) -> Rows:
-    """Ask all questions by all columns, or what is left of them. spending: counts the calls, and may end the run;
-    watch: is called whenever a race has settled a question.
+    """Ask all columns the questions that they have not answered yet. spending: counts the calls, and may end the run;
+    watch: called whenever a race has settled a question.
 
     The caller holds the folder (see `lock_folder`).
     """
     spent = spending or Spending()
-    write_config(plan.folder, dict(plan.config))
+    write_or_check_config(plan.folder, dict(plan.config))
     with Results(
-        plan.folder / "results.jsonl", [column.name for column in plan.columns], plan.options.unless
+        plan.folder / "results.jsonl", [column.name for column in plan.columns], plan.options.screening_column
     ) as results:
-        before, dataset = len(results.done), plan.dataset
+        count_before, dataset = len(results.answered), plan.dataset
         race = await start_planned_race(plan, results, watch)
         if race is not None:
             if not race.finished:
-                with suppress(LimitReachedError):  # the survivors are what it found
+                with suppress(LimitReachedError):  # the race then ends with its survivors
                     await ask_all(plan, results, spent, progress, race)
-            asked_count, ended = len(results.done) - before, await asyncio.to_thread(race.make_result)
+            asked_count, race_result = len(results.answered) - count_before, await asyncio.to_thread(race.make_result)
             results.recount(race.is_counted)
-            return Rows(plan, results, asked_count, spent, race=ended)
-        if before < dataset.count * len(plan.columns):
+            return Rows(plan, results, asked_count, spent, race=race_result)
+        if count_before < dataset.count * len(plan.columns):
             dataset = await ask_all(plan, results, spent, progress)
-    return Rows(plan, results, len(results.done) - before, spent, plan.dataset.count - dataset.count)
+    return Rows(plan, results, len(results.answered) - count_before, spent, plan.dataset.count - dataset.count)
 
 
 async def start_planned_race(plan: Plan, results: Results, watch: Watch | None) -> RunningRace | None:
-    """The race that the plan's options ask for, as far as earlier runs got."""
+    """The race that the plan's options ask for, with the answers of earlier runs; None without a race."""
     if plan.options.race is None:
         return None
     mode, task = cast(Mode, plan.options.race), plan.options.task
@@ -92,12 +92,12 @@ async def start_planned_race(plan: Plan, results: Results, watch: Watch | None) 
 async def ask_all(
     plan: Plan, results: Results, spent: Spending, progress: Progress, race: RunningRace | None = None
 ) -> DataSet:
-    """Ask what is left, round by round. Returns the questions, which may be fewer than the plan's."""
+    """Ask the remaining questions, round by round. Returns the questions, which may be fewer than the plan's."""
     columns, dataset = await prepare(plan, progress)
     if race is not None:
         columns = order_by_cost(plan, columns)
-    options, given = plan.options, not plan.source.retrieves
-    questioner = Questioner(given, options.task, dataset.task, tuple(options.keep), dataset.labels)
+    options, uses_given_passages = plan.options, not plan.source.retrieves
+    questioner = Questioner(uses_given_passages, options.task, dataset.task, tuple(options.extra_keys), dataset.labels)
     with Details(plan.folder / "details.jsonl") if plan.options.details else nullcontext() as details:
         for round_of_questions in split_into_rounds(columns, dataset, results, race):
             recorder = Recorder(
@@ -108,18 +108,18 @@ async def ask_all(
 
 
 def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
-    """The columns, the cheapest first where money or a budget limits the race: it then gets further."""
+    """The columns, the cheapest first if money or a budget limits the race, because the race then gets further."""
     limited = plan.options.budget or plan.options.max_cost is not None
     if plan.estimate is None or not limited:
         return columns
     expected = plan.estimate.methods
     free = all(not method_estimate.cost for method_estimate in expected.values())
 
-    def cost(column: Column) -> float:
+    def estimate_cost(column: Column) -> float:
         method_estimate = expected[column.name]
         return method_estimate.input_tokens + method_estimate.output_tokens if free else method_estimate.cost or 0.0
 
-    return sorted(columns, key=cost)
+    return sorted(columns, key=estimate_cost)
 
 
 async def prepare(plan: Plan, progress: Progress) -> tuple[Sequence[Column], DataSet]:
@@ -144,7 +144,7 @@ async def ask_round(round_of_questions: Round, recorder: Recorder, questioner: Q
 
         await ask_on_ray(round_of_questions, recorder, questioner, concurrency)
         return
-    questions = round_of_questions.dataset.questions()
+    questions = round_of_questions.dataset.read_records()
 
     async def work() -> None:
         for record in questions:
@@ -152,7 +152,7 @@ async def ask_round(round_of_questions: Round, recorder: Recorder, questioner: Q
             for column in round_of_questions.columns:
                 if (
                     round_of_questions.is_asked(column.name)
-                    and (column.name, record["id"]) not in recorder.results.done
+                    and (column.name, record["id"]) not in recorder.results.answered
                 ):
                     recorder.add(await questioner.ask(record, column, recorder.spent, recorder.details))
 
@@ -160,7 +160,7 @@ async def ask_round(round_of_questions: Round, recorder: Recorder, questioner: Q
 
 
 def report_progress(progress: Progress, results: Results, round_of_questions: Round) -> None:
-    """Say how many answers of this round's columns there are; in a race, how many questions are settled."""
+    """Report the number of answers of this round's columns or, in a race, of settled questions."""
     if round_of_questions.race is not None:
         progress("ask", round_of_questions.race.settled, round_of_questions.race.questions)
         return

@@ -25,22 +25,22 @@ from quorum.evaluation.run.tasks import list_measures
 class Scores:
     """One table: column by question, and its summary.
 
-    by_column: every question of every column; summary: {column: {measure: value}}; comparisons: each group of columns
-    against its baseline. asked: answers got by this call; spent: the model calls made for them, which is less than the
-    summary counts where columns share calls and where the journal had replies. left_out: questions without a gold
-    passage, which nothing was asked; known: questions that only the column `unless` was asked, as it got them right.
-    judge_spent: the calls of the judge, apart; None without one. race: how the race ended, None without one; the
-    methods that it dropped have the questions that they were asked.
+    by_column: the measures of every question, by column; summary: {column: {measure: value}}; comparisons: each group
+    of columns against its baseline. new_answers: how many answers this call added; spent: the model calls made for
+    them, fewer than the summary counts if columns share calls or the journal has replies. without_gold: how many
+    questions were skipped because they have no gold passage; dropped_as_known: how many were asked of the screening
+    column alone, because its answer was right. judge_spent: the judge's calls, counted separately; None without a
+    judge. race: the result of the race, None without one; a dropped method has only the questions that it was asked.
     """
 
     plan: Plan
     by_column: Mapping[str, ColumnScores]
     summary: Summary
     comparisons: list[Comparison]
-    asked: int
+    new_answers: int
     spent: Spending
-    left_out: int = 0
-    known: int = 0
+    without_gold: int = 0
+    dropped_as_known: int = 0
     judge_spent: Spending | None = None
     race: RaceResult | None = None
 
@@ -51,11 +51,11 @@ class Scores:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures that decide, the first before the others: what the tasks call for, then a judge's word."""
+        """The deciding measures, the most important first: those of the tasks, then the judge's verdict."""
         tasks = {task for scores in self.by_column.values() for task in scores.tasks}
         measures = list_measures(tasks or {"short"})
         if tasks == {"long"} and not any(
-            len(column_scores.known("str_em")) for column_scores in self.by_column.values()
+            len(column_scores.get_known_values("str_em")) for column_scores in self.by_column.values()
         ):
             measures = ("f1", "rouge_l")  # long answers without short ones in them, such as ELI5's
         return (
@@ -76,18 +76,18 @@ async def score(rows: Rows, progress: Progress = ignore_progress) -> Scores:
         by_column=results.scores,
         summary=summary,
         comparisons=comparisons,
-        asked=rows.asked,
+        new_answers=rows.new_answers,
         spent=rows.spent,
-        left_out=rows.left_out,
-        known=len(results.known),
+        without_gold=rows.without_gold,
+        dropped_as_known=len(results.known_ids),
         judge_spent=None if plan.judge is None else plan.judge.spent,
         race=rows.race,
     )
 
 
 def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_count: int) -> dict[str, float | None]:
-    """The ends of the intervals of a method that was dropped: they hold although the answers decided when it stopped.
-    None for a measure beyond 0 and 1.
+    """The intervals of a dropped method. They hold although its answers decided when it was dropped. None for a measure
+    that can leave 0..1.
     """
     ends: dict[str, float | None] = {}
     for name in list_compared_measures():
@@ -95,15 +95,15 @@ def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_coun
         known = {id_: 2 * value - 1 for id_, value in values.items() if not math.isnan(value)}
         low, high = None, None
         if known and all(-1 <= value <= 1 for value in known.values()):
-            low, high = (round((1 + end) / 2, 6) for end in race.anytime_interval(known, asked_count))
+            low, high = (round((1 + end) / 2, 6) for end in race.compute_anytime_interval(known, asked_count))
         ends |= {f"{name}_low": low, f"{name}_high": high}
     return ends
 
 
 def write_summaries(rows: Rows) -> tuple[Summary, list[Comparison]]:
-    """Write summary.json and comparison.json. The intervals take a while where there are many questions."""
+    """Write summary.json and comparison.json. With many questions, the intervals take a while."""
     plan, results = rows.plan, rows.results
-    summary = results.summary()
+    summary = results.summarize()
     for name, values in compute_corpus_measures(results.path, plan.options.measures).items():
         for column, value in values.items():
             summary[column][name] = value

@@ -61,7 +61,7 @@ def share_retrieval(runs: Sequence[Column]) -> list[Column]:
     sharing = []
     for run in runs:
         context = run.context
-        if get_composed(run.own) is not None:  # its stages remember what they searched for, each with its own settings
+        if get_composed(run.own_graph) is not None:  # a cascade has a memory of searches of its own
             sharing.append(run)
             continue
         parts = (context.retriever, context.collection, context.store, context.embeddings, context.k)

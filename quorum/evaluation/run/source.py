@@ -37,8 +37,10 @@ def ignore_progress(stage: str, done: int, total: int | None) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """`corpus` and `collection` are both None when every question brings its own passages. skip_bad: broken questions
-    are left out of a pool. revision: of the collection; None for a corpus, whose sha256 says as much.
+    """Where passages come from. Without a corpus and a collection, every question brings its own passages.
+
+    skip_bad: leave broken questions out of a pool. revision: of the collection; None for a corpus, which its sha256
+    identifies.
     """
 
     corpus: str | None
@@ -69,12 +71,12 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
         corpus = None
     if corpus is not None and collection is not None:
         raise SetupError(f"Both a corpus ({corpus}) and a collection ({collection}) are named; give one of them.")
-    if corpus is None and collection is None and dataset.given < dataset.count:
+    if corpus is None and collection is None and dataset.with_passages < dataset.count:
         raise SetupError(
-            f"{dataset.count - dataset.given} of {dataset.count} questions in {dataset.path} have no passages of "
-            "their own; name where to look with --collection NAME or --corpus FILE."
+            f"{dataset.count - dataset.with_passages} of {dataset.count} questions in {dataset.path} have no passages "
+            "of their own; name where to look with --collection NAME or --corpus FILE."
         )
-    if corpus == POOL_SOURCE and not dataset.given:
+    if corpus == POOL_SOURCE and not dataset.with_passages:
         raise SetupError(f"{dataset.path} has no passages to pool; give --corpus FILE or --collection NAME.")
     if corpus is not None and corpus != POOL_SOURCE and not Path(corpus).exists():
         raise SetupError(
@@ -90,17 +92,17 @@ def find_revision(collection: str, context: Context) -> str | None:
     """The revision of a collection, which every change of its passages changes; None if it does not exist yet."""
     from quorum.retrievers.store import open_store
 
-    info = open_store(context.store).find(collection)
+    info = open_store(context.store).find_info(collection)
     return None if info is None else info.revision
 
 
 def check_given(dataset: DataSet, options: Options) -> None:
-    """Raises `SetupError` where a question has no passages of its own, or retrievers would search nothing."""
-    if dataset.given < dataset.count:
-        pooled = ", or 'pool' for the passages of all questions" if dataset.given else ""
+    """Raises `SetupError` if a question has no passages of its own, or retrievers would search nothing."""
+    if dataset.with_passages < dataset.count:
+        pooled = ", or 'pool' for the passages of all questions" if dataset.with_passages else ""
         raise SetupError(
-            f"{dataset.count - dataset.given} of {dataset.count} questions in {dataset.path} have no passages of "
-            f"their own; name a corpus in place of 'given'{pooled}."
+            f"{dataset.count - dataset.with_passages} of {dataset.count} questions in {dataset.path} have no passages "
+            f"of their own; name a corpus in place of 'given'{pooled}."
         )
     if options.retrievers:
         raise SetupError(
@@ -141,7 +143,7 @@ def make_collection_name(source: Source, context: Context) -> str:
 
 
 async def fill_collections(source: Source, dataset: DataSet, columns: Sequence[Column], progress: Progress) -> None:
-    """Index the corpus for each store and each embeddings, where it is not there yet."""
+    """Index the corpus for each store and each embedding model, unless it is indexed already."""
     if source.corpus is None:
         return
     contexts = {(column.context.store, column.context.collection): column.context for column in reversed(columns)}
@@ -215,6 +217,6 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
 
 
 def pool_passages(data: Path, bad: list[str] | None = None) -> list[Passage]:
-    """The passages of all questions, each once."""
+    """The passages of all questions, without repetitions."""
     passages = (passage for record in read_questions(data, bad=bad) for passage in record["passages"])
     return list({(passage["id"], passage["title"], passage["text"]): passage for passage in passages}.values())

@@ -1,4 +1,4 @@
-"""Counts an evaluation's actual spending: calls made now, not replies from the journal."""
+"""Counts an evaluation's actual spending: its own calls, without replies from the journal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class LimitReachedError(SetupError):
 
 @dataclass(frozen=True)
 class SpentElsewhere:
-    """What another process spent. models: the counts by model; searches: requested; searched: really made."""
+    """The spending of another process. models: the counts by model; searches: requested; searched: really made."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -44,7 +44,7 @@ class ModelHandler(AsyncCallbackHandler):
 
 
 class StoredCalls(ModelHandler):
-    """Counts the replies that needed no call: they came from the journal, or from an equal call under way."""
+    """Counts the replies that needed no call, because the journal or an equal call in flight had them."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -82,7 +82,7 @@ class ModelSpending(Spending):
         self.models: dict[str, dict[str, int]] = {}
         self.searches = self.searched = 0
         self.asking: dict[UUID, str] = {}
-        self.looking: set[UUID] = set()
+        self.open_searches: set[UUID] = set()
 
     async def on_chat_model_start(
         self,
@@ -118,12 +118,12 @@ class ModelSpending(Spending):
     ) -> None:
         if kwargs.get("name") == CachingRetriever.__name__:
             self.searches += 1
-        elif parent_run_id not in self.looking:  # not a part of a search under way
+        elif parent_run_id not in self.open_searches:  # not a part of a search under way
             self.searched += 1
-            self.looking.add(run_id)
+            self.open_searches.add(run_id)
 
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
-        self.looking.discard(run_id)
+        self.open_searches.discard(run_id)
 
     def merge(self, other: SpentElsewhere) -> None:
         super().merge(other)
@@ -140,7 +140,7 @@ class ModelSpending(Spending):
 
 
 def read_model_name(about: Mapping[str, Any]) -> str:
-    """The model of a call as it is written in settings, from LangChain's description of it."""
+    """The spec of a call's model, from LangChain's description of the model."""
     provider, name = about.get("ls_provider") or "", about.get("ls_model_name") or ""
     if provider == "embeddedreader":
         return "embedded"

@@ -1,4 +1,4 @@
-"""Determines a question's task: from the data if they state it, else from the look of the answers."""
+"""Determines a question's task: from the data if they state it, else from the form of the answers."""
 
 from collections.abc import Iterable, Sequence
 from typing import get_args, get_type_hints
@@ -35,7 +35,7 @@ def guess_task(answers: Sequence[str]) -> str:
 
 
 def find_common_task(kinds: Iterable[str]) -> str:
-    """The task of a data set: what all of its questions look like, else short."""
+    """The task of a data set: the one that all of its questions share, else short."""
     tasks = set(kinds)
     return tasks.pop() if len(tasks) == 1 else "short"
 
@@ -61,7 +61,7 @@ def read_document_group(record: Record) -> str | None:
 
 
 def read_answer_groups(record: Record) -> list[list[str]]:
-    """`meta.short_answers`: the short answers of each part of a long answer (ASQA); any value but a list is none."""
+    """`meta.short_answers`: the short answers of each part of a long answer (ASQA); any other value counts as none."""
     groups = (record.get("meta") or {}).get("short_answers")
     if not isinstance(groups, list):
         return []
@@ -69,13 +69,13 @@ def read_answer_groups(record: Record) -> list[list[str]]:
 
 
 def list_labels(record: Record) -> list[str]:
-    """`meta.labels`: the labels that a claim may have, where they are not all three; empty if the data do not say."""
+    """`meta.labels`: the labels that a claim may have; empty if the data do not state them."""
     labels = (record.get("meta") or {}).get("labels")
     return [str(label) for label in labels] if isinstance(labels, list) else []
 
 
 def infer_labels(answers: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """The labels that the claims of a file have, by their gold answers; questions that are no claims are passed over.
+    """The labels that the claims of a file have, by their gold answers; questions that are no claims are skipped.
 
     SUPPORTS and REFUTES, if both occur among at least `CLAIMS` claims and nothing else does; else all three.
 

@@ -1,4 +1,4 @@
-"""Loads local models and opens stores before the first question, so that its measured time does not include that."""
+"""Loads local models and opens stores before the first question, so that its measured time does not include this."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ WARM_UP_QUERY = "a first question"
 async def warm_up(columns: Sequence[Column], *, searching: bool) -> None:
     """Load what the columns use in this process. No model of a server is called, and nothing is counted.
 
-    Columns that share a retriever warm it up once. A failure is left to the first question, which reports it.
+    Columns that share a retriever warm it up once. A failure is ignored, because the first question reports it.
     """
     contexts = [column.context for column in columns]
     embedded_contexts = [context for context in contexts if searching and context.embeddings == "embedded"]

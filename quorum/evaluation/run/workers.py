@@ -15,12 +15,12 @@ async def run_workers(count: int, work: Callable[[], Coroutine[Any, Any, None]])
     Many workers start one after the other: if all started at once, no call would be made before all had prepared
     theirs.
     """
-    ended = False
+    has_ended = False
 
     async def worker() -> None:
-        nonlocal ended
+        nonlocal has_ended
         await work()
-        ended = True  # nothing is left to take
+        has_ended = True  # no work is left
 
     try:
         async with asyncio.TaskGroup() as workers:
@@ -28,7 +28,7 @@ async def run_workers(count: int, work: Callable[[], Coroutine[Any, Any, None]])
                 workers.create_task(worker())
                 if count > STARTED_TOGETHER:
                     await asyncio.sleep(START_INTERVAL)
-                if ended:
+                if has_ended:
                     break
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None

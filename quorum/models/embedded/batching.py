@@ -29,9 +29,9 @@ class Job:
 
 @dataclass(frozen=True)
 class PassageReading:
-    """What the encoder found in one passage for one question, whatever stands beside it.
+    """The encoder's reading of one passage for one question, independent of other passages.
 
-    logits: of each window; spans: the best, as if the passage were the only one, each under its normalised text.
+    logits: of each window; spans: (normalised text, span) of the best spans of this passage alone.
     """
 
     logits: Sequence[Logits]
@@ -40,7 +40,7 @@ class PassageReading:
 
 @dataclass(frozen=True)
 class JobResult:
-    """The result of a job: the reading, and what it was made from, one part for each passage."""
+    """The result of a job: the reading, and the readings of the single passages that it combines."""
 
     job: Job
     reading: Reading
@@ -60,13 +60,15 @@ class JobResult:
 
 
 ReadingKey = tuple[str, str, str, Calibration]  # question, title, text
-READINGS: weakref.WeakKeyDictionary[Encoder, RecentItems[ReadingKey, PassageReading]] = weakref.WeakKeyDictionary()
-SPANS = 20  # of a reading
+READINGS_OF_ENCODER: weakref.WeakKeyDictionary[Encoder, RecentItems[ReadingKey, PassageReading]] = (
+    weakref.WeakKeyDictionary()
+)
+SPANS_PER_PASSAGE = 20  # of a reading
 
 
 def get_readings(model: Encoder) -> RecentItems[ReadingKey, PassageReading]:
     """The encoder's last readings of single passages: prompts and methods often ask the same question of a passage."""
-    return READINGS.setdefault(model, RecentItems(1024))
+    return READINGS_OF_ENCODER.setdefault(model, RecentItems(1024))
 
 
 def make_key(job: Job, passage: Passage, fit: Calibration) -> ReadingKey:
@@ -91,7 +93,7 @@ def read_jobs(jobs: Sequence[Job], model: Encoder | None = None, fit: Calibratio
 
 
 def find_recent(job: Job) -> JobResult | None:
-    """The result of a job whose passages have all been read not long ago."""
+    """The result of a job whose passages have all been read recently; None otherwise."""
     if not is_encoder_loaded():
         return None
     model, fit = get_encoder(), Calibration.of(read_manifest())
@@ -112,7 +114,7 @@ def read_passage(
     windows: Sequence[Window], logits: Sequence[Logits], passage: Passage, fit: Calibration
 ) -> PassageReading:
     """The best spans of one passage, from all its windows."""
-    spans = make_reading(windows, logits, [passage], fit, SPANS).spans
+    spans = make_reading(windows, logits, [passage], fit, SPANS_PER_PASSAGE).spans
     return PassageReading(logits, [(normalize(span.text) or span.text, span) for span in spans])
 
 
@@ -124,7 +126,7 @@ def join_parts(parts: Sequence[PassageReading]) -> Reading:
             if name not in chosen or span.score > chosen[name][0].score:
                 chosen[name] = span, number
     best = heapq.nsmallest(
-        SPANS, chosen.values(), key=lambda item: (-item[0].score, item[1], item[0].start, item[0].end)
+        SPANS_PER_PASSAGE, chosen.values(), key=lambda item: (-item[0].score, item[1], item[0].start, item[0].end)
     )
     spans = [replace(span, passage=number) if number else span for span, number in best]
     return Reading(spans, spans[0].score if spans else NO_ANSWER)
@@ -158,17 +160,17 @@ class Batcher:
 
     async def drain(self) -> None:
         loop = asyncio.get_running_loop()
-        taken: list[tuple[Job, asyncio.Future[JobResult]]] = []
+        batch: list[tuple[Job, asyncio.Future[JobResult]]] = []
         try:
             await asyncio.sleep(0)  # let the other branches of a fan-out arrive
             while self.waiting:
-                taken, self.waiting = self.waiting[:JOBS_AT_ONCE], self.waiting[JOBS_AT_ONCE:]
-                wanted = [(job, future) for job, future in taken if not future.done()]  # without cancelled jobs
-                results = await loop.run_in_executor(WORKER, try_jobs, [job for job, _ in wanted])
-                for (_, future), result in zip(wanted, results, strict=True):
+                batch, self.waiting = self.waiting[:JOBS_AT_ONCE], self.waiting[JOBS_AT_ONCE:]
+                open_jobs = [(job, future) for job, future in batch if not future.done()]  # without cancelled jobs
+                results = await loop.run_in_executor(WORKER, try_jobs, [job for job, _ in open_jobs])
+                for (_, future), result in zip(open_jobs, results, strict=True):
                     set_result(future, result)
         finally:
-            for _, future in [*taken, *self.waiting]:
+            for _, future in [*batch, *self.waiting]:
                 future.cancel()  # if this task was cancelled: cancel the jobs without a result
             self.waiting = []
             self.task = None  # a task refers to its loop, which must be free to be collected

@@ -22,7 +22,7 @@ from quorum.models.embedded.responders import RESPONDERS
 
 T = TypeVar("T")
 
-COUNTED_AT_ONCE = 20_000  # characters; counting them keeps the event loop for a few milliseconds
+COUNTED_AT_ONCE = 20_000  # characters; counting them blocks the event loop for a few milliseconds
 
 
 class EmbeddedReader(BaseChatModel):
@@ -44,7 +44,7 @@ class EmbeddedReader(BaseChatModel):
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
-        read_manifest()  # a thread makes models, so that the disk blocks no event loop
+        read_manifest()  # models are created on a thread, so the disk blocks no event loop
 
     @property
     def _llm_type(self) -> str:

@@ -5,8 +5,8 @@ from langchain_core.embeddings import Embeddings
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.recent_items import RecentItems
 
-FEW_TEXTS = 64  # a longer list is being indexed: it comes once
-RECENT: RecentItems[str, list[float]] = RecentItems(2048)
+FEW_TEXTS = 64  # longer lists come from indexing, and only once
+RECENT_VECTORS: RecentItems[str, list[float]] = RecentItems(2048)
 
 
 class EmbeddedEmbeddings(Embeddings):
@@ -18,11 +18,11 @@ class EmbeddedEmbeddings(Embeddings):
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         if len(texts) > FEW_TEXTS:
             return embed_now(texts)
-        found = {text: vector for text in texts if (vector := RECENT.get(text))}
+        found = {text: vector for text in texts if (vector := RECENT_VECTORS.get(text))}
         new = [text for text in dict.fromkeys(texts) if text not in found]
         for text, vector in zip(new, embed_now(new), strict=True):
             found[text] = vector
-            RECENT.put(text, vector)
+            RECENT_VECTORS.put(text, vector)
         return [[*found[text]] for text in texts]
 
     def embed_query(self, text: str) -> list[float]:

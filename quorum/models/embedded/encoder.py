@@ -26,11 +26,14 @@ RowKey = tuple[tuple[int, ...], tuple[int, ...]]  # token ids and segment types
 BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
 ROWS = 16  # rows in one run
 EMBEDDED_TOKENS = 256  # of a text, as the base model's authors set it
-SLOWER = ["SkipLayerNormFusion"]  # a rewrite by the runtime whose kernel takes ten times as long
-REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads what a reader has read
+SLOW_OPTIMISERS = ["SkipLayerNormFusion"]  # an optimisation of the runtime that makes the encoder ten times slower
+REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads the same rows as the reader
 LONG_LINE = 30  # characters
-EMBED, READ = {"embeds": np.array(True)}, {"embeds": np.array(False)}  # the input that chooses the tower to compute
-LOADING = threading.Lock()
+EMBED_INPUT, READ_INPUT = (
+    {"embeds": np.array(True)},
+    {"embeds": np.array(False)},
+)  # the input that chooses the tower to compute
+LOADING_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Encoder:
         options.add_session_config_entry("session.force_spinning_stop", "1")  # its threads must not spin between runs
         options.log_severity_level = 3
         self.session = onnxruntime.InferenceSession(
-            folder / "reader.onnx", options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
+            folder / "reader.onnx", options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_OPTIMISERS
         )
         words = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
         vocabulary = {word: number for number, word in enumerate(words)}
@@ -89,7 +92,7 @@ class Encoder:
         rows = [[self.cls, *item.ids[:room], self.sep] for item in encoded]
         out = np.zeros((len(rows), self.session.get_outputs()[0].shape[1]), np.float32)
         for members, ids, types, mask in make_batches(rows, [[0] * len(row) for row in rows]):
-            (vectors,) = self.session.run(["embedding"], {"ids": ids, "types": types, "mask": mask} | EMBED)
+            (vectors,) = self.session.run(["embedding"], {"ids": ids, "types": types, "mask": mask} | EMBED_INPUT)
             out[members] = vectors
         return out
 
@@ -97,7 +100,7 @@ class Encoder:
         """One `Logits` for each row of token ids with its segment types, in order. Remembers the last states."""
         out: list[Logits | None] = [None] * len(rows)
         for members, ids, kinds, mask in make_batches(rows, types):
-            feed = {"ids": ids, "types": kinds, "mask": mask} | READ
+            feed = {"ids": ids, "types": kinds, "mask": mask} | READ_INPUT
             span, answerable, states = self.session.run(["span", "answerable", "hidden"], feed)
             for place, member in enumerate(members):
                 length = len(rows[member])
@@ -112,7 +115,7 @@ class Encoder:
         out = [self.last_states.get(key) for key in keys]
         new = [place for place, states in enumerate(out) if states is None]
         for members, ids, kinds, mask in make_batches([rows[place] for place in new], [types[place] for place in new]):
-            (found,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask} | READ)
+            (found,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask} | READ_INPUT)
             for row, member in enumerate(members):
                 place = new[member]
                 out[place] = states = found[row, : len(rows[place])].copy()
@@ -131,7 +134,7 @@ def make_batches(
     groups: dict[int, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         groups[-(-len(row) // BUCKET) * BUCKET].append(place)
-    made = []
+    batches = []
     for length, places in sorted(groups.items()):
         for begin in range(0, len(places), ROWS):
             members = places[begin : begin + ROWS]
@@ -139,8 +142,8 @@ def make_batches(
             for number, place in enumerate(members):
                 size = len(rows[place])
                 ids[number, :size], kinds[number, :size], mask[number, :size] = rows[place], types[place], 1
-            made.append((members, ids, kinds, mask))
-    return made
+            batches.append((members, ids, kinds, mask))
+    return batches
 
 
 @cache
@@ -155,5 +158,5 @@ def is_encoder_loaded() -> bool:
 
 def get_encoder() -> Encoder:
     """The process's one encoder; loading takes about a fifth of a second."""
-    with LOADING:
+    with LOADING_LOCK:
         return load_encoder()

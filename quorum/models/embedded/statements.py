@@ -31,14 +31,14 @@ FUNCTION_WORDS = make_word_set(
 )
 WEIGHTS = {"span": 0.6, "closeness": 6.0, "words": 2.5}
 CERTAINTY = {"bias": -2.351, "span": 0.722, "closeness": 1.173, "words": 0.67, "lead": 0.313, "agrees": 0.157}
-SURE_FROM = 0.45
+LOWEST_SURE_CERTAINTY = 0.45
 MOST_LEAD = 4.0
 LEAD_ALONE = 2.0  # of a single statement
 
 
 @dataclass(frozen=True)
 class Statement:
-    """start, end: characters of the passage's text; span: the reader's best span in it; the rest: the three signals."""
+    """start, end: characters of the passage's text; span: the reader's best span in it; closeness, words: signals."""
 
     passage: int
     start: int

@@ -48,7 +48,7 @@ def test_the_tests_are_those_of_the_statistics_and_p_is_adjusted() -> None:
     methods = {"a": scores(make_scores(0.3, 1)), "b": scores(make_scores(0.5, 2)), "c": scores(make_scores(0.33, 3))}
     comparison = compare(methods, ["a", "b", "c"], "a")
     ids = sorted(methods["a"].ids)
-    b, a = methods["b"].of("em", ids), methods["a"].of("em", ids)
+    b, a = methods["b"].get_values("em", ids), methods["a"].get_values("em", ids)
     em, f1 = comparison["methods"]["b"]["em"], comparison["methods"]["b"]["f1"]
     assert (em["test"], f1["test"]) == ("mcnemar", "sign flip")
     assert em["p"] == pytest.approx(mcnemar(b, a), abs=1e-6)
@@ -93,7 +93,7 @@ def render_tables(tables: Any, width: int = 100) -> str:
 def test_the_tables_fit_into_100_columns() -> None:
     names = ["concat", "post_fusion[vote=staged;k=10]", "self_verification"]
     methods = {name: scores(make_scores(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
-    summary = {name: method.summary() for name, method in methods.items()}
+    summary = {name: method.summarize() for name, method in methods.items()}
     text = render_tables(make_score_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
     lines = text.splitlines()
     assert len(lines) == 4 + 4 + 4

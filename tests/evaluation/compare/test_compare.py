@@ -70,7 +70,7 @@ async def test_a_repeated_comparison_asks_nothing_and_keeps_its_spending(
     _, first = await run_comparison(corpus, data, **chosen)
     request_count = len(openai_server.requests)
     _, second = await run_comparison(corpus, data, **chosen)
-    assert (second.scores.asked, len(openai_server.requests)) == (0, request_count)
+    assert (second.scores.new_answers, len(openai_server.requests)) == (0, request_count)
     assert second.spent == first.spent
     assert second.recommendation.sentences == first.recommendation.sentences
 
@@ -86,7 +86,7 @@ async def test_a_failed_question_is_reported_and_asked_again(
     assert "1 of concat and 1 of post_fusion" in first.recommendation.sentences[-1]
     openai_server.reply(reply_as_reader)
     _, second = await run_comparison(corpus, data, methods="concat,post_fusion")
-    assert (second.scores.asked, [figure.errors for figure in second.figures]) == (2, [0, 0])
+    assert (second.scores.new_answers, [figure.errors for figure in second.figures]) == (2, [0, 0])
 
 
 async def test_a_limit_on_cost_stops_before_and_in_the_middle(
@@ -233,4 +233,4 @@ async def test_a_search_that_methods_share_counts_for_each_of_them(
     [first], [second] = (watch.search_seconds.values() for watch in watches)
     assert first == second > 0
     assert any(span[-1] == first for span in watches[1].spans)
-    assert watches[1].seconds_alone() >= first
+    assert watches[1].compute_seconds_alone() >= first

@@ -44,7 +44,7 @@ async def test_the_questions_own_passages_are_a_corpus(
     assert (folder / "report.html").exists()
     request_count = len(openai_server.requests)
     _, again = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")
-    assert (again.scores.asked, len(openai_server.requests)) == (0, request_count)
+    assert (again.scores.new_answers, len(openai_server.requests)) == (0, request_count)
 
 
 def test_given_passages_must_exist_and_take_no_retriever(

@@ -10,7 +10,7 @@ from quorum_command import Quorum
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.call_bounds import call_bounds, evaluate_formula
+from quorum.evaluation.compare.call_bounds import compute_call_bounds, evaluate_formula
 from quorum.evaluation.compare.estimate import estimate_seconds
 from quorum.evaluation.compare.prices import Price, Prices
 from quorum.evaluation.run.columns import parse_methods
@@ -50,11 +50,11 @@ def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAISe
 def test_the_bounds_of_calls_come_from_the_shape(
     method: str, settings: dict[str, Any], bounds: tuple[float, float]
 ) -> None:
-    assert call_bounds(parse_methods(method, Context(**settings))[0]) == bounds
+    assert compute_call_bounds(parse_methods(method, Context(**settings))[0]) == bounds
 
 
 def test_every_method_has_bounds() -> None:
-    assert all(0 < least <= most for least, most in map(call_bounds, parse_methods("all", Context())))
+    assert all(0 < least <= most for least, most in map(compute_call_bounds, parse_methods("all", Context())))
     assert evaluate_formula("K(K-1)", {"K": 4}) == 12
 
 
@@ -66,22 +66,26 @@ def test_limits_in_a_minute_set_the_estimate_seconds() -> None:
 
 def test_prices_are_found_and_applied(tmp_path: Path) -> None:
     prices = Prices()
-    assert prices.of("openai:gpt-4o-mini") == prices.of("openai:gpt-4o-mini-2024-07-18") == Price(0.15, 0.60, 0.075)
-    assert prices.of("openai:somebody/model") is None
-    assert prices.of("embedded") == Price(0, 0, 0)
-    assert Price(1, 10, 0.5).of(1_000_000, 100_000, 500_000) == 0.5 + 0.25 + 1
+    assert (
+        prices.find_price("openai:gpt-4o-mini")
+        == prices.find_price("openai:gpt-4o-mini-2024-07-18")
+        == Price(0.15, 0.60, 0.075)
+    )
+    assert prices.find_price("openai:somebody/model") is None
+    assert prices.find_price("embedded") == Price(0, 0, 0)
+    assert Price(1, 10, 0.5).compute_cost(1_000_000, 100_000, 500_000) == 0.5 + 0.25 + 1
     table = tmp_path / "own.json"
     table.write_text('{"openai:gpt-4o-mini": {"input": 9, "output": 9}}')
     own_prices = Prices(table)
-    assert own_prices.of("openai:gpt-4o-mini") == Price(9, 9, 9)
-    assert own_prices.of("openai:gpt-4o") is not None
+    assert own_prices.find_price("openai:gpt-4o-mini") == Price(9, 9, 9)
+    assert own_prices.find_price("openai:gpt-4o") is not None
     usage: Any = {
         "answer": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
         "validity": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
     }
     hybrid = Context(model="openai:gpt-4o-mini", verifier="openai:gpt-4o")
-    assert prices.cost(hybrid, usage) == 0.15 + 2.50
-    assert prices.cost(Context(model="openai:x"), usage) is None
+    assert prices.compute_cost(hybrid, usage) == 0.15 + 2.50
+    assert prices.compute_cost(Context(model="openai:x"), usage) is None
 
 
 @pytest.mark.parametrize(

@@ -147,11 +147,11 @@ async def test_an_interrupted_race_ends_like_an_uninterrupted_one(data: Path, op
         shutil.copytree(whole, folder)
         (folder / "results.jsonl").write_bytes(lines[:place])
         again = await race(data, folder.name, concurrency=3)
-        assert again.scores.asked > 0 or place == len(lines) - 1
+        assert again.scores.new_answers > 0 or place == len(lines) - 1
         assert read_outcome(folder) == read_outcome(whole)
     request_count = len(openai_server.requests)
     finished = await race(data, "whole", concurrency=3)
-    assert (finished.scores.asked, len(openai_server.requests)) == (0, request_count)
+    assert (finished.scores.new_answers, len(openai_server.requests)) == (0, request_count)
 
 
 async def test_a_failed_call_counts_as_the_worst_until_asked_again(data: Path, openai_server: OpenAIServer) -> None:

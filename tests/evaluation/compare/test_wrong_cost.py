@@ -90,7 +90,7 @@ def test_a_race_bets_on_the_worth() -> None:
             race.record("bold", f"q{number}", right, False)
             race.record("cautious", f"q{number}", right, not right)
             race.settle()
-        dropped.append(sorted(race.asked))
+        dropped.append(sorted(race.asked_when_dropped))
     assert dropped == [[], ["bold"]]
 
 

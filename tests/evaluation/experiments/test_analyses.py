@@ -9,7 +9,12 @@ from openai_bodies import make_error
 from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
-from quorum.evaluation.experiments.analyses import best_of_runs, find_shared_name, split_by_top, spread_of_draws
+from quorum.evaluation.experiments.analyses import (
+    find_shared_name,
+    make_best_of_runs_panel,
+    make_split_panel,
+    make_spread_panel,
+)
 from quorum.evaluation.experiments.preference import compare_summaries, decide_outcome, read_pairs
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
@@ -31,7 +36,7 @@ def test_the_best_attempt_at_each_question_counts() -> None:
         "cot[top_p=0.5]": scores(em=[0, 0, 0, None], f1=[0.2, 0.25, 0, None]),
         "cot[top_p=1]": scores(em=[0, 1, 0, 1], f1=[0, 1, 0.4, 1]),
     }
-    panel = best_of_runs(runs, [list(runs)], ("em", "f1"))[0]
+    panel = make_best_of_runs_panel(runs, [list(runs)], ("em", "f1"))[0]
     row = panel["rows"][0]
     assert (row["method"], row["n"]) == ("cot", 3)
     assert row["EM"].mean == pytest.approx(2 / 3)
@@ -41,12 +46,12 @@ def test_the_best_attempt_at_each_question_counts() -> None:
 
 def test_a_judges_word_is_a_measure_of_experiments_too() -> None:
     judged, unjudged = scores(em=[0, 0], answer_on_top=[1, 0]), scores(em=[0, 0])
-    judged.judge({"q0": 1, "q1": 0}, {})
-    unjudged.judge({"q0": 0, "q1": 1}, {})
+    judged.add_verdicts({"q0": 1, "q1": 0}, {})
+    unjudged.add_verdicts({"q0": 0, "q1": 1}, {})
     runs = {"cot[seed=1]": judged, "cot[seed=2]": unjudged}
-    assert best_of_runs(runs, [list(runs)], ("em", "judged"))[0]["rows"][0]["judged"].mean == 1
-    assert split_by_top(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged pos"] == 1
-    assert spread_of_draws(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged"] == 0.5
+    assert make_best_of_runs_panel(runs, [list(runs)], ("em", "judged"))[0]["rows"][0]["judged"].mean == 1
+    assert make_split_panel(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged pos"] == 1
+    assert make_spread_panel(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged"] == 0.5
 
 
 def test_results_are_split_by_the_top_passage_of_the_unfiltered_run() -> None:
@@ -54,14 +59,14 @@ def test_results_are_split_by_the_top_passage_of_the_unfiltered_run() -> None:
         "full": scores(em=[1, 0, 0, 1], f1=[1, 0, 0, 1], answer_on_top=[1, 1, 0, None], context_tokens=[100] * 4),
         "filco": scores(em=[1, 1, 1, 0], f1=[1, 1, 1, 0], answer_on_top=[0, 0, 1, 1], context_tokens=[20, 40, 0, 40]),
     }
-    full, filco = split_by_top(runs, [["full", "filco"]], ("em",))[0]["rows"]
+    full, filco = make_split_panel(runs, [["full", "filco"]], ("em",))[0]["rows"]
     assert full == {"method": "full", "context": 1, "n pos": 2, "EM pos": 0.5, "n neg": 1, "EM neg": 0}
     assert filco == {"method": "filco", "context": 0.25, "n pos": 2, "EM pos": 1, "n neg": 1, "EM neg": 1}
 
 
 def test_a_split_without_context_or_answers_says_nothing() -> None:
     runs = {"a": scores(em=[1], context_tokens=[0], answer_on_top=[None])}
-    assert split_by_top(runs, [["a"]], ("em",))[0]["rows"] == [
+    assert make_split_panel(runs, [["a"]], ("em",))[0]["rows"] == [
         {"method": "a", "n pos": 0, "EM pos": None, "n neg": 0, "EM neg": None}
     ]
 
@@ -73,7 +78,7 @@ def test_the_spread_over_draws_is_computed() -> None:
         "base[shots=1;draw=1]": scores(em=[1, 1]),
         "base[k=3;shots=5;draw=0]": scores(em=[None, None]),
     }
-    rows = spread_of_draws(runs, [[name] for name in runs], ("em",))[0]["rows"]
+    rows = make_spread_panel(runs, [[name] for name in runs], ("em",))[0]["rows"]
     assert rows == [
         {"method": "base", "draws": 1, "EM": 0.5, "sd EM": None},
         {"method": "base[shots=1]", "draws": 2, "EM": 0.75, "sd EM": pytest.approx(0.353553, abs=1e-6)},
@@ -120,7 +125,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_pairs_are_questions_that_both_have_right(folder: Path) -> None:
     pairs = list(read_pairs(folder / "results.jsonl", "sure", "sum_and_pred"))
-    assert [(pair.id, pair.answer, pair.one, pair.other) for pair in pairs] == [
+    assert [(pair.id, pair.answer, pair.first_summary, pair.second_summary) for pair in pairs] == [
         (f"q{n}", "Ann", f"sure says {n}", f"sum_and_pred says {n}") for n in (1, 2, 3)
     ]
 

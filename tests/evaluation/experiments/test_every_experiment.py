@@ -14,7 +14,7 @@ from openai_server import OpenAIServer, Request
 
 from quorum.cli.main import main
 from quorum.evaluation.experiments import paper_figures
-from quorum.evaluation.experiments.catalogue import ALIASES, EXPERIMENTS, experiment_of
+from quorum.evaluation.experiments.catalogue import ALIASES, EXPERIMENTS, find_experiment
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.column_scores import Row
 
@@ -164,20 +164,20 @@ def check_run(name: str, n: int, output: tuple[int, str, str], folder: Path) -> 
     code, out, err = output
     assert (code, err.count("failed")) == (0, 0), err
     assert max(map(len, out.splitlines())) <= 100
-    for analysis in experiment_of(name).analyses:
+    for analysis in find_experiment(name).analyses:
         assert TITLES[analysis].format(n=n) in out
     rows: list[Row] = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
     assert len({row["id"] for row in rows}) == n
     assert all(row["error"] is None for row in rows)
     assert any(row["em"] == 1 or (row["rouge_l"] or 0) > 0 for row in rows)
-    check_analysis(experiment_of(name), folder)
+    check_analysis(find_experiment(name), folder)
 
 
 def check_analysis(experiment: Experiment, folder: Path) -> None:
     """Each measure of the paper has figures of ours, with intervals for shares; each analysis has its column."""
     panels = json.loads((folder / "analysis.json").read_text())
     for measure in set(experiment.measures) - NOT_HERE:
-        ours = find_panel(panels, f"{paper_figures.TITLE_OF_MEASURE[measure]}: ours")["rows"]
+        ours = find_panel(panels, f"{paper_figures.PANEL_TITLES[measure]}: ours")["rows"]
         kind = str if measure in paper_figures.PLAIN_MEAN_MEASURES else list
         assert any(isinstance(row["ours"], kind) for row in ours), measure
     for analysis in experiment.analyses:
@@ -194,7 +194,7 @@ def find_panel(panels: list[dict[str, Any]], title: str) -> dict[str, Any]:
 @pytest.mark.parametrize("analysis", ANALYSIS_WITHOUT_OPTIONS)
 def test_every_analysis_is_printed(analysis: str, run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     name, *more = ANALYSIS_WITHOUT_OPTIONS[analysis]
-    assert analysis in experiment_of(name).analyses
+    assert analysis in find_experiment(name).analyses
     check_run(name, 3, run(name, "--limit", "3", *more), tmp_path / "out")
 
 

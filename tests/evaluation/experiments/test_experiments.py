@@ -14,7 +14,7 @@ from quorum.cli.tables import ANALYSIS_COLUMNS
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.datasets.examples import read_examples
-from quorum.evaluation.experiments.catalogue import EXPERIMENTS, experiment_of
+from quorum.evaluation.experiments.catalogue import EXPERIMENTS, find_experiment
 from quorum.evaluation.experiments.experiment_columns import group_columns
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.demonstrations import draw_shots
@@ -40,12 +40,14 @@ def data(tmp_path: Path) -> Path:
 
 
 def list_column_names(experiment: str, **options: Any) -> list[list[str]]:
-    return [[column.name for column in group] for group in group_columns(experiment_of(experiment), CONTEXT, **options)]
+    return [
+        [column.name for column in group] for group in group_columns(find_experiment(experiment), CONTEXT, **options)
+    ]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_can_be_run(name: str) -> None:
-    experiment = experiment_of(name)
+    experiment = find_experiment(name)
     options: Any = {"verifier": "embedded", "filters": ["embedded"], "searching": True}
     columns = [column for group in group_columns(experiment, CONTEXT, **options) for column in group]
     assert all(column.method in METHODS for column in columns)
@@ -94,7 +96,7 @@ def test_every_filter_becomes_a_column() -> None:
 
 def test_drawn_demonstrations_name_their_columns() -> None:
     shots = [("shots=1;draw=0", "a.jsonl"), ("shots=1;draw=1", "b.jsonl")]
-    groups = group_columns(experiment_of("few_shot"), CONTEXT, methods="base,sure[k=3]", shots=shots)
+    groups = group_columns(find_experiment("few_shot"), CONTEXT, methods="base,sure[k=3]", shots=shots)
     assert [[column.name for column in group] for group in groups] == [
         ["base"],
         ["base[shots=1;draw=0]"],
@@ -146,7 +148,7 @@ def answer_or_rank(request: Request) -> str:
 
 async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(answer_or_rank)
-    experiment = experiment_of("rerank")
+    experiment = find_experiment("rerank")
     reordered = [variant for variant in experiment.variants if variant in ("", "reranker=listwise")]
     report, _ = await run_experiment_over(
         type(experiment)(**(vars(experiment) | {"variants": tuple(reordered)})),
@@ -169,7 +171,9 @@ async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_
 async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(answer_or_rank)
     options = {"methods": "base", "examples": write_pool(tmp_path / "pool.jsonl", 6)}
-    report, panels = await run_experiment_over(experiment_of("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
+    report, panels = await run_experiment_over(
+        find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out"
+    )
     assert [(row["method"], row["draws"], row["EM"]) for row in panels[0]["rows"]] == [
         ("base", 1, 1),
         ("base[shots=1]", 4, 1),
@@ -177,11 +181,11 @@ async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path
     ]
     assert "Number" in openai_server.requests[-1].text
     assert report.comparisons == []
-    again, _ = await run_experiment_over(experiment_of("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
-    assert (report.asked, again.asked) == (3 * 9, 0)
+    again, _ = await run_experiment_over(find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
+    assert (report.new_answers, again.new_answers) == (3 * 9, 0)
     write_pool(tmp_path / "pool.jsonl", 7)
     with pytest.raises(SetupError, match="another configuration"):
-        await run_experiment_over(experiment_of("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
+        await run_experiment_over(find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -202,7 +206,7 @@ async def test_missing_requirements_are_named_before_any_call(
     data: Path, openai_server: OpenAIServer, name: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):
-        await run_experiment_over(experiment_of(name), data, CONTEXT, options, out=data.parent / "out")
+        await run_experiment_over(find_experiment(name), data, CONTEXT, options, out=data.parent / "out")
     assert openai_server.requests == []
     assert not (data.parent / "out").exists()
 

@@ -138,7 +138,7 @@ async def test_the_judge_can_be_named_later_and_goes_on(data: Path, openai_serve
     assert "judged" not in first.summary["concat"]
     assert first.judge_spent is None
     report = await run(data)
-    assert (report.asked, report.summary["concat"]["judged"]) == (0, 0.4)
+    assert (report.new_answers, report.summary["concat"]["judged"]) == (0, 0.4)
     lines = report.folder / "judged.jsonl"
     lines.write_bytes(lines.read_bytes()[:-20])  # a kill in the middle of the last line
     again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))

@@ -43,7 +43,11 @@ async def write_questions(store: str, options: Options, **settings: Any) -> Writ
 async def test_all_three_kinds_have_gold_passages_and_their_writer(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_writer())
     written = await write_questions(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
-    assert (written.kept, written.drafts, written.faults.total()) == ({"single": 6, "two": 2, "unanswerable": 2}, 10, 0)
+    assert (written.kept_counts, written.drafts, written.faults.total()) == (
+        {"single": 6, "two": 2, "unanswerable": 2},
+        10,
+        0,
+    )
     assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == written.spent.calls
     by_kind = {kind: [line for line in read_lines() if line["meta"]["kind"] == kind] for kind in QUESTION_KINDS}
     single, two, open_ = by_kind["single"][0], by_kind["two"][0], by_kind["unanswerable"][0]
@@ -127,13 +131,13 @@ async def test_faults_of_questions_are_found_and_counted(
     kind: Any, fault: str, say: Say, store: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(make_writer(say))
-    written = await write_questions(store, Options(n=8, mix={kind: 1}, every=True))
+    written = await write_questions(store, Options(n=8, mix={kind: 1}, writes_rejected=True))
     assert written.faults[fault] >= 2
-    assert written.drafts == sum(written.kept.values()) + written.faults.total()
+    assert written.drafts == sum(written.kept_counts.values()) + written.faults.total()
     rejected = [line for line in read_lines() if not line["keep"]] if OUTPUT_FILE.exists() else []
     assert {line["meta"]["why"] for line in rejected} >= (set() if fault in ("declined", "unread") else {fault})
     assert all(line["question"] for line in rejected)
-    assert written.ended == {kind: "corpus"}
+    assert written.end_reasons == {kind: "corpus"}
 
 
 async def test_a_question_that_is_refused_by_its_form_is_checked_by_no_call(
@@ -144,7 +148,7 @@ async def test_a_question_that_is_refused_by_its_form_is_checked_by_no_call(
         make_writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None)
     )
     written = await write_questions(store, Options(n=2, mix=SINGLE_ONLY))
-    assert (written.faults["yes_no"], len(openai_server.chats()), written.ended) == (8, 8, {"single": "tries"})
+    assert (written.faults["yes_no"], len(openai_server.chats()), written.end_reasons) == (8, 8, {"single": "tries"})
 
 
 async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: OpenAIServer) -> None:
@@ -164,7 +168,7 @@ async def test_the_embedded_reader_may_check(store: str, openai_server: OpenAISe
 async def test_thinking_is_no_part_of_a_question(store: str, openai_server: OpenAIServer) -> None:
     sound = make_writer()
     openai_server.reply(lambda request: f"<think>Question: What?\nAnswer: x</think>\n```\n{sound(request)}\n```")
-    assert (await write_questions(store, Options(n=3, mix=SINGLE_ONLY))).kept["single"] == 3
+    assert (await write_questions(store, Options(n=3, mix=SINGLE_ONLY))).kept_counts["single"] == 3
 
 
 async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, openai_server: OpenAIServer) -> None:
@@ -176,7 +180,7 @@ async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, op
     OUTPUT_FILE.write_text("\n".join(map(json.dumps, edited)))  # as an editor leaves it, without a last line end
     again = await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
     assert read_lines()[:3] == edited
-    assert (len(read_lines()), again.before, again.kept["single"]) == (4, 2, 3)
+    assert (len(read_lines()), again.count_before, again.kept_counts["single"]) == (4, 2, 3)
     request_count = len(openai_server.chats())
     done = await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
     assert (done.drafts, len(openai_server.chats())) == (0, request_count)
@@ -196,18 +200,20 @@ async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
         await write_questions(store, options, journal="journal.sqlite")
     first = len(openai_server.chats())
     written = await write_questions(store, Options(n=3, mix=SINGLE_ONLY), journal="journal.sqlite")
-    assert (first, written.kept["single"], written.spent.calls) == (4, 3, 9 - first)
+    assert (first, written.kept_counts["single"], written.spent.calls) == (4, 3, 9 - first)
 
 
 async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
     sound = make_writer()
     openai_server.reply(lambda request: make_error(400, "no") if "Which mason" in request.text else sound(request))
-    written = await write_questions(store, Options(n=8, mix=SINGLE_ONLY, every=True), journal="journal.sqlite")
-    assert (written.kept["single"], written.faults["failed"], len(read_lines())) == (4, 4, 4)
+    written = await write_questions(
+        store, Options(n=8, mix=SINGLE_ONLY, writes_rejected=True), journal="journal.sqlite"
+    )
+    assert (written.kept_counts["single"], written.faults["failed"], len(read_lines())) == (4, 4, 4)
     assert "400: no" in str(written.error)
     openai_server.reply(sound)
     again = await write_questions(store, Options(n=8, mix=SINGLE_ONLY), journal="journal.sqlite")
-    assert (again.kept["single"], again.spent.calls) == (8, 4 * 2)
+    assert (again.kept_counts["single"], again.spent.calls) == (8, 4 * 2)
 
 
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:

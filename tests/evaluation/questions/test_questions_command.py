@@ -114,7 +114,7 @@ def test_a_missing_or_unnamed_corpus_is_refused(openai_server: OpenAIServer, quo
 def test_a_line_with_edited_meta_is_read(meta: str) -> None:
     OUTPUT_FILE.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"], "meta": ' + meta + "}\n")
     file = QuestionFile(OUTPUT_FILE)
-    file.check([], "the corpus")
+    file.check_corpus([], "the corpus")
     assert (file.ids, sum(file.count_kept().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
 
 
@@ -123,7 +123,7 @@ def test_a_deleted_file_is_written_again() -> None:
     file = QuestionFile(OUTPUT_FILE)
     OUTPUT_FILE.unlink()
     with file.lock():
-        assert (file.ids, list(file.questions())) == (set(), [])
+        assert (file.ids, list(file.list_texts())) == (set(), [])
 
 
 def test_a_file_that_cannot_be_replaced_leaves_no_half_one() -> None:

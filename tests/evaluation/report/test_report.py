@@ -17,8 +17,9 @@ from report_folder import HTML_ATTACK, METHODS, make_decision, make_report
 
 from quorum.evaluation.compare.recommendation import Figures
 from quorum.evaluation.report.charts import Axis, choose_ticks, draw_quality_against_cost, make_cost_axis
+from quorum.evaluation.report.csv_files import escape_formula, format_cell
 from quorum.evaluation.report.questions import escape_script_json
-from quorum.evaluation.report.text import escape_cell, escape_markdown
+from quorum.evaluation.report.text import escape_markdown
 from quorum.evaluation.report.write import write_report
 
 TOO_FEW = "Too few questions to choose; the cheapest of the equals is sure"
@@ -157,9 +158,9 @@ def test_the_same_comparison_makes_the_same_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\t=1"])
 def test_a_spreadsheet_executes_no_formula(text: str) -> None:
-    assert escape_cell(text) == f"'{text}"
-    assert escape_cell("1889") == "1889"
-    assert escape_cell(-1.5) == -1.5
+    assert escape_formula(text) == f"'{text}"
+    assert escape_formula("1889") == "1889"
+    assert format_cell(-1.5) == -1.5
 
 
 def test_texts_are_escaped_in_markdown_and_scripts() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.column_scores import Row, measure_names
-from quorum.evaluation.run.config_file import write_config
+from quorum.evaluation.run.column_scores import Row, list_measure_names
+from quorum.evaluation.run.config_file import write_or_check_config
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.results import Results
 
@@ -26,7 +26,7 @@ def test_means_are_over_the_answered_and_counts_over_all(tmp_path: Path) -> None
         results.append(row("1", em=1.0, f1=1.0, calls=1, malformed=1, seconds=1))
         results.append(row("2", em=0.0, f1=0.5, unknown=True, calls=6, malformed=1, seconds=3))
         results.append(row("3", em=None, f1=None, unknown=None, calls=None, malformed=None, error="no reply"))
-        summary = results.summary()["concat"]
+        summary = results.summarize()["concat"]
     assert {name: value for name, value in summary.items() if value is not None} == {
         "n": 3,
         "em": 0.5,
@@ -47,7 +47,7 @@ def test_means_are_over_the_answered_and_counts_over_all(tmp_path: Path) -> None
         "verbose": 0,
         "not_greedy": 0,
     }
-    assert set(measure_names()) < set(summary)
+    assert set(list_measure_names()) < set(summary)
 
 
 def test_seconds_are_of_answers_whose_calls_were_made_for_them(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_seconds_are_of_answers_whose_calls_were_made_for_them(tmp_path: Path) -
         results.append(row("1", seconds=1, stored=0))
         results.append(row("2", seconds=9, stored=1))
         results.append(row("1", "concat_pf", seconds=9, stored=2))
-        summary = results.summary()
+        summary = results.summarize()
     assert (summary["concat"]["seconds_p50"], summary["concat"]["seconds_without"]) == (1, 1)
     assert (summary["concat_pf"]["seconds_p50"], summary["concat_pf"]["seconds_without"]) == (None, 1)
 
@@ -64,13 +64,13 @@ def test_questions_without_a_vote_count_as_not_lost(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat_pf"]) as results:
         results.append(row("1", "concat_pf", not_majority=True, gold_in_pool=True))
         results.append(row("2", "concat_pf", not_majority=None, gold_in_pool=None))
-        assert results.summary()["concat_pf"]["not_majority"] == 0.5
+        assert results.summarize()["concat_pf"]["not_majority"] == 0.5
 
 
 def test_a_method_that_answered_nothing_has_no_means(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat"]) as results:
         results.append(row("1", error="no reply"))
-        summary = results.summary()["concat"]
+        summary = results.summarize()["concat"]
     assert {name: value for name, value in summary.items() if value is not None} == {
         "n": 1,
         "errors": 1,
@@ -86,7 +86,7 @@ def test_a_line_that_a_kill_cut_is_dropped(tmp_path: Path) -> None:
     whole = json.dumps(row("1", em=1.0)) + "\n"
     path.write_text(whole + '{"id": "2", "method": "conc', encoding="utf-8")
     with Results(path, ["concat"]) as results:
-        assert results.done == {("concat", "1")}
+        assert results.answered == {("concat", "1")}
         results.append(row("2"))
     assert [json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines()] == ["1", "2"]
 
@@ -95,12 +95,12 @@ def test_an_answer_in_a_later_run_replaces_an_error(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     with Results(path, ["concat"]) as results:
         results.append(row("1", error="no reply"))
-        assert results.done == set()
+        assert results.answered == set()
     with Results(path, ["concat"]) as results:
         results.append(row("1", error="no reply again"))
-        assert results.summary()["concat"]["errors"] == 1
+        assert results.summarize()["concat"]["errors"] == 1
         results.append(row("1"))
-        summary = results.summary()["concat"]
+        summary = results.summarize()["concat"]
     assert (summary["n"], summary["errors"], summary["em"]) == (1, 0, 1.0)
 
 
@@ -113,19 +113,19 @@ def test_a_line_that_is_no_result_is_named(tmp_path: Path, line: str) -> None:
 
 
 def test_a_changed_configuration_names_the_difference(tmp_path: Path) -> None:
-    write_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 5}}})
+    write_or_check_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 5}}})
     (tmp_path / "results.jsonl").write_text("{}\n", encoding="utf-8")
-    write_config(tmp_path, {"methods": {"concat": {"k": 5}}, "data": {"limit": 5}})
+    write_or_check_config(tmp_path, {"methods": {"concat": {"k": 5}}, "data": {"limit": 5}})
     with pytest.raises(SetupError, match=r"methods\.concat\.k was 5, now 10; methods\.summary was absent, now there"):
-        write_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 10}, "summary": {"k": 5}}})
+        write_or_check_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 10}, "summary": {"k": 5}}})
 
 
 @pytest.mark.parametrize("results", [None, ""])
 def test_a_run_that_stopped_before_its_first_result_can_be_corrected(tmp_path: Path, results: str | None) -> None:
-    write_config(tmp_path, {"methods": {"concat": {"k": 5}}})
+    write_or_check_config(tmp_path, {"methods": {"concat": {"k": 5}}})
     if results is not None:
         (tmp_path / "results.jsonl").write_text(results, encoding="utf-8")
-    write_config(tmp_path, {"methods": {"concat": {"k": 10}}})
+    write_or_check_config(tmp_path, {"methods": {"concat": {"k": 10}}})
     assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8")) == {"methods": {"concat": {"k": 10}}}
 
 
@@ -134,7 +134,7 @@ def test_a_folder_that_is_no_evaluation_is_not_touched(tmp_path: Path, files: di
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(SetupError, match="--out"):
-        write_config(tmp_path, {})
+        write_or_check_config(tmp_path, {})
     assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == files
 
 
@@ -169,4 +169,4 @@ def test_a_limit_stops_reading(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text(json.dumps(QUESTION) + "\nbroken\n", encoding="utf-8")
     data = read_data(path, 1)
-    assert (data.count, data.given, [question["id"] for question in data.questions()]) == (1, 0, ["1"])
+    assert (data.count, data.with_passages, [question["id"] for question in data.read_records()]) == (1, 0, ["1"])

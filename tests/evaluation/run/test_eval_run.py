@@ -85,7 +85,7 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
     fallback = report.summary["concat_pf"]
     assert (fallback["em"], fallback["unknown"], fallback["calls"]) == (1, 0.333333, 3)
     assert (fallback["gold_in_pool"], fallback["not_majority"]) == (0.666667, 0)
-    assert report.asked == 12
+    assert report.new_answers == 12
     assert events[-1] == ("ask", 12, 12)
     row = next(row for row in rows(report.folder) if row["id"] == "q1" and row["method"] == "concat_pf")
     assert list(row) == [key for key in Row.__annotations__ if key not in ("rationale", "gold_rank", "group")]
@@ -112,7 +112,7 @@ async def test_a_repeated_evaluation_asks_nothing(data: Path, openai_server: Ope
     first = await run(data)
     request_count = len(openai_server.requests)
     second = await run(data)
-    assert (second.summary, second.asked, len(openai_server.requests)) == (first.summary, 0, request_count)
+    assert (second.summary, second.new_answers, len(openai_server.requests)) == (first.summary, 0, request_count)
     assert (first.spent.calls, second.spent.calls) == (request_count, 0)
 
 
@@ -132,8 +132,8 @@ async def test_without_a_folder_the_configuration_names_it(data: Path, openai_se
     again = await evaluate(Options(data=data, concurrency=2), runs)
     other = await evaluate(Options(data=data, limit=2), runs)
     assert first.folder.parent == Path("results")
-    assert (again.folder, again.asked) == (first.folder, 0)
-    assert (other.folder != first.folder, other.asked) == (True, 2)
+    assert (again.folder, again.new_answers) == (first.folder, 0)
+    assert (other.folder != first.folder, other.new_answers) == (True, 2)
 
 
 async def test_a_failed_question_is_a_row_and_is_asked_again(data: Path, openai_server: OpenAIServer) -> None:
@@ -148,7 +148,7 @@ async def test_a_failed_question_is_a_row_and_is_asked_again(data: Path, openai_
     assert "not today" in failed["error"]
     openai_server.reply(reader)
     mended = await run(data, "concat")
-    assert (mended.asked, mended.summary["concat"]["n"], mended.summary["concat"]["errors"]) == (1, 6, 0)
+    assert (mended.new_answers, mended.summary["concat"]["n"], mended.summary["concat"]["errors"]) == (1, 6, 0)
 
 
 async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIServer) -> None:
@@ -210,7 +210,7 @@ async def test_a_cancelled_evaluation_leaves_no_half_written_row(data: Path, ope
     assert [row["id"] for row in rows(data.parent / "out")] == ["q0", "q1", "q2"]
     assert not (data.parent / "out" / "summary.json").exists()
     openai_server.release()
-    assert (await run(data, "concat")).asked == 3
+    assert (await run(data, "concat")).new_answers == 3
 
 
 def summary(folder: Path) -> dict[str, dict[str, Any]]:

@@ -77,8 +77,8 @@ def test_the_answer_type_in_the_data_overrides_the_guess(tmp_path: Path) -> None
         "meta": {"answer_type": "long", "short_answers": [["a", "b"], "no list", []]},
     }
     dataset = read_data(write(tmp_path / "d.jsonl", {"answers": ["yes"]}, typed_record))
-    assert [dataset.task_of(record) for record in dataset.questions()] == ["yes_no", "long"]
-    assert [read_answer_groups(record) for record in dataset.questions()] == [[], [["a", "b"]]]
+    assert [dataset.get_task(record) for record in dataset.read_records()] == ["yes_no", "long"]
+    assert [read_answer_groups(record) for record in dataset.read_records()] == [[], [["a", "b"]]]
 
 
 def test_an_unknown_task_is_refused(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_ser
     lines = "".join(json.dumps({key: row[key] for key in old_keys}) + "\n" for row in rows)
     (report.folder / "results.jsonl").write_text(lines, encoding="utf-8")
     again, _ = await run(data)
-    assert again.asked == 0
+    assert again.new_answers == 0
     assert again.summary["concat"]["em"] == 0.5
     assert again.summary["concat"]["context_tokens"] is None
 

@@ -15,7 +15,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
-from quorum.evaluation.experiments.catalogue import experiment_of
+from quorum.evaluation.experiments.catalogue import find_experiment
 from quorum.evaluation.experiments.experiment_columns import group_columns
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.gold_placement import find_gold_rank, get_gold, place_gold, select_gold
@@ -131,7 +131,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
 
     openai_server.reply(reader)
     options = {"methods": "concat[k=2]"}
-    experiment = experiment_of("gold_position")
+    experiment = find_experiment("gold_position")
     report, panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     em = {name: (row["em"], row["n"]) for name, row in report.summary.items()}
     assert em == {
@@ -139,7 +139,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
         "concat[k=2;gold=top]": (1, 2),
         "concat[k=2;gold=bottom]": (0, 2),
     }
-    assert report.left_out == 1
+    assert report.without_gold == 1
     assert panels[0] == {
         "title": "Gold passages; 1 question without one left out",
         "rows": [{"passages": "k=2", "n": 2, "with gold as found": 1, "gold put in": 1}],
@@ -150,7 +150,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     methods = json.loads((report.folder / "config.json").read_text())["methods"]
     assert [method["gold"] for method in methods.values()] == ["retrieved", "top", "bottom"]
     again, same = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.asked, again.left_out, same) == (0, 1, panels)
+    assert (again.new_answers, again.without_gold, same) == (0, 1, panels)
 
 
 async def test_gold_passages_that_were_not_retrieved_are_inserted(
@@ -158,7 +158,7 @@ async def test_gold_passages_that_were_not_retrieved_are_inserted(
 ) -> None:
     openai_server.reply(lambda request: "Basel" if "Basel" in request.text.rsplit("Passages", 1)[-1] else "unknown")
     report, _ = await run_experiment_over(
-        experiment_of("gold_insertion"), data, CONTEXT, {"methods": "concat[k=2]"}, out=tmp_path / "out"
+        find_experiment("gold_insertion"), data, CONTEXT, {"methods": "concat[k=2]"}, out=tmp_path / "out"
     )
     assert {name: (row["em"], row["n"]) for name, row in report.summary.items()} == {
         "concat[k=2]": (0.5, 2),
@@ -181,14 +181,14 @@ async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: Open
     questions = write(tmp_path / "questions.jsonl", lines)
     context = Context(model="openai:test", attempts=1, retriever="bm25", store=str(tmp_path / "store"))
     report, panels = await run_experiment_over(
-        experiment_of("gold_insertion"),
+        find_experiment("gold_insertion"),
         questions,
         context,
         {"methods": "concat[k=2]"},
         corpus=str(corpus),
         out=tmp_path / "out",
     )
-    assert (report.left_out, panels[0]["rows"][0]["gold put in"]) == (2, 2)
+    assert (report.without_gold, panels[0]["rows"][0]["gold put in"]) == (2, 2)
     assert report.summary["concat[k=2;gold=inserted]"]["em"] == 1
     assert report.summary["concat[k=2]"]["em"] == 0
 
@@ -199,7 +199,7 @@ async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server
         {"id": "q", "question": "Which town?", "answers": ["Basel"], "gold": ["g"], "passages": passages("a", "b")}
     ]
     data = write(tmp_path / "towns.jsonl", lines)
-    experiment, options = experiment_of("gold_insertion"), {"methods": "concat[k=2]"}
+    experiment, options = find_experiment("gold_insertion"), {"methods": "concat[k=2]"}
     with pytest.raises(SetupError, match=r"None of the 1 questions in .* has a gold passage at hand"):
         await run_experiment_over(experiment, data, CONTEXT, dict(**options), out=tmp_path / "bare")
     corpus = write(tmp_path / "gold.jsonl", [dict(item) for item in passages("c", "g")])
@@ -222,14 +222,14 @@ async def test_a_file_of_other_gold_passages_is_refused(
     data: Path, name: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):
-        await run_experiment_over(experiment_of(name), data, CONTEXT, options, out=data.parent / "out")
+        await run_experiment_over(find_experiment(name), data, CONTEXT, options, out=data.parent / "out")
 
 
 def test_positions_are_compared_for_each_number_of_passages() -> None:
-    collected = [[run.name for run in group] for group in group_columns(experiment_of("gold_position"), CONTEXT)]
+    collected = [[run.name for run in group] for group in group_columns(find_experiment("gold_position"), CONTEXT)]
     assert collected[0] == ["concat[k=5;gold=retrieved]", "concat[k=5;gold=top]", "concat[k=5;gold=bottom]"]
     assert [group[0] for group in collected] == [f"concat[k={k};gold=retrieved]" for k in (5, 10, 20)]
-    insertion = [[run.name for run in group] for group in group_columns(experiment_of("gold_insertion"), CONTEXT)]
+    insertion = [[run.name for run in group] for group in group_columns(find_experiment("gold_insertion"), CONTEXT)]
     assert (insertion[0][0], insertion[1][0], len(insertion[0])) == ("concat", "concat[gold=inserted]", 6)
 
 
@@ -246,14 +246,14 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
 
     openai_server.reply(knows_one)
     options = {"methods": "concat,no_retrieval,summary"}
-    experiment = experiment_of("closed_book")
+    experiment = find_experiment("closed_book")
     report, panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     assert {name: row["n"] for name, row in report.summary.items()} == {"no_retrieval": 4, "concat": 3, "summary": 3}
     assert panels[0]["title"] == "Questions that the model answers correctly without a context (EM) are dropped"
     assert [row["n"] for row in panels[0]["rows"]] == [4, 1, 3]
     assert [comparison["baseline"] for comparison in report.comparisons] == ["concat"]
     again, same = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.asked, again.known, same) == (0, 1, panels)
+    assert (again.new_answers, again.dropped_as_known, same) == (0, 1, panels)
     assert json.loads((report.folder / "analysis.json").read_text())[0] == panels[0]
 
 
@@ -262,40 +262,42 @@ async def test_a_question_that_failed_closed_book_is_asked_later(
 ) -> None:
     openai_server.reply(lambda request: make_error(400, "no") if "town is 0" in request.text else "Vienna")
     options = {"methods": "concat"}
-    report, _ = await run_experiment_over(experiment_of("closed_book"), data, CONTEXT, options, out=tmp_path / "out")
+    report, _ = await run_experiment_over(find_experiment("closed_book"), data, CONTEXT, options, out=tmp_path / "out")
     assert report.summary["no_retrieval"]["errors"] == 1
     assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (2, 0)
     openai_server.reply("Basel")
-    report, _ = await run_experiment_over(experiment_of("closed_book"), data, CONTEXT, options, out=tmp_path / "out")
-    assert (report.summary["no_retrieval"]["errors"], report.known, report.asked) == (0, 1, 1)
+    report, _ = await run_experiment_over(find_experiment("closed_book"), data, CONTEXT, options, out=tmp_path / "out")
+    assert (report.summary["no_retrieval"]["errors"], report.dropped_as_known, report.new_answers) == (0, 1, 1)
 
 
 async def test_the_embedded_reader_knows_nothing(data: Path, tmp_path: Path) -> None:
     options = {"methods": "concat"}
     report, panels = await run_experiment_over(
-        experiment_of("closed_book"), data, Context(), options, out=tmp_path / "out"
+        find_experiment("closed_book"), data, Context(), options, out=tmp_path / "out"
     )
     assert panels[0]["title"] == "No question is dropped: the embedded reader knows nothing but what it reads"
-    assert (report.known, report.summary["concat"]["n"]) == (0, 3)
+    assert (report.dropped_as_known, report.summary["concat"]["n"]) == (0, 3)
 
 
 async def test_known_questions_are_dropped_on_request(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
     openai_server.reply("Basel")
     options = {"methods": "concat[k=2]", "drop_known": True}
     report, panels = await run_experiment_over(
-        experiment_of("gold_insertion"), data, CONTEXT, options, out=tmp_path / "out"
+        find_experiment("gold_insertion"), data, CONTEXT, options, out=tmp_path / "out"
     )
-    assert (report.known, report.left_out) == (2, 1)
+    assert (report.dropped_as_known, report.without_gold) == (2, 1)
     assert [row["n"] for row in panels[0]["rows"]] == [2, 2, 0]
     assert {row["n"] for name, row in report.summary.items() if name != "no_retrieval"} == {0}
 
 
 async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Path) -> None:
-    experiment = experiment_of("sweep_passages")
-    result = group_columns(experiment, CONTEXT, methods="base", most=15)
+    experiment = find_experiment("sweep_passages")
+    result = group_columns(experiment, CONTEXT, methods="base", most_passages=15)
     assert [run.name for run in result[0]] == ["base[k=5]", "base[k=10]", "base[k=20]"]
-    assert len(group_columns(experiment, CONTEXT, most=60)[0]) == len(group_columns(experiment, CONTEXT)[0]) == 6
-    assert read_data(data).most == 3
+    assert (
+        len(group_columns(experiment, CONTEXT, most_passages=60)[0]) == len(group_columns(experiment, CONTEXT)[0]) == 6
+    )
+    assert read_data(data).most_passages == 3
     report, panels = await run_experiment_over(experiment, data, Context(), {"methods": "base"}, out=tmp_path / "out")
     assert list(report.summary) == ["base[k=5]"]
     assert panels[0]["title"] == "The questions bring 3 passages at most; a k beyond all of them is not run"

@@ -101,9 +101,9 @@ def test_models_and_k_are_not_crossed_with_a_system(tmp_path: Path) -> None:
     assert [column.name for column in list_columns(options)] == ["concat[k=3]", "concat[k=5]", "mine"]
     usage: Any = {"system": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}}
     mine = list_columns(options)[-1]
-    assert mine.cost_of(usage) == Prices().cost(Context(model="openai:gpt-4o"), usage)
+    assert mine.compute_cost(usage) == Prices().compute_cost(Context(model="openai:gpt-4o"), usage)
     unknown = list_columns(Options(data=tmp_path, methods="mine=python:json:dumps", context=Context()))[0]
-    assert unknown.cost_of(usage) is None
+    assert unknown.compute_cost(usage) is None
 
 
 def test_a_system_may_not_have_the_name_of_a_method(tmp_path: Path) -> None:

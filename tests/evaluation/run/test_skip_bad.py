@@ -39,10 +39,10 @@ def test_good_records_are_read_and_bad_ones_counted(data: Path, caplog: pytest.L
     with caplog.at_level(logging.WARNING, "quorum"):
         dataset = read_data(data, skip_bad=True)
         again = read_data(data, skip_bad=True)
-    assert (dataset.count, dataset.skipped, dataset.given) == (3, 6, 3)
+    assert (dataset.count, dataset.skipped, dataset.with_passages) == (3, 6, 3)
     assert dataset == again
-    assert [record["id"] for record in dataset.questions()] == ["a", "e", "f"]
-    assert [record["id"] for record in read_data(data, 2, skip_bad=True).questions()] == ["a", "e"]
+    assert [record["id"] for record in dataset.read_records()] == ["a", "e", "f"]
+    assert [record["id"] for record in read_data(data, 2, skip_bad=True).read_records()] == ["a", "e"]
     assert [record.getMessage() for record in caplog.records][:6] == [
         f"skipped {data}, line 2: not JSON (Expecting property name enclosed in double quotes); expected one object a "
         "line.",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer
 from quorum.models.embedded import read_manifest
-from quorum.models.embedded.batching import READINGS, Job, JobResult, read_jobs
+from quorum.models.embedded.batching import READINGS_OF_ENCODER, Job, JobResult, read_jobs
 from quorum.models.embedded.encoder import Logits, get_encoder
 from quorum.models.embedded.reading import (
     LONGEST_ANSWER,
@@ -194,9 +194,9 @@ def test_a_reading_does_not_depend_on_its_batch() -> None:
         for n, word in enumerate(["sang", "", "drank tea", "x", "y", "z"])
     ]
     alone = [read_jobs([job])[0].reading for job in jobs]
-    READINGS.clear()  # read anew
+    READINGS_OF_ENCODER.clear()  # read anew
     assert [done.reading for done in read_jobs(jobs)] == alone
-    READINGS.clear()
+    READINGS_OF_ENCODER.clear()
     assert [done.reading for done in read_jobs(jobs[::-1] + jobs[:3])] == alone[::-1] + alone[:3]
 
 

@@ -3,7 +3,7 @@
 from quorum.core.state import Passage
 from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import Job, find_recent, get_readings, read_jobs
-from quorum.models.embedded.embeddings import RECENT, EmbeddedEmbeddings, embed_now
+from quorum.models.embedded.embeddings import RECENT_VECTORS, EmbeddedEmbeddings, embed_now
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.reading import Calibration, make_reading, make_windows
 from quorum.models.embedded.recent_items import RecentItems
@@ -59,7 +59,7 @@ def test_lines_counted_alone_add_up_to_the_tokens_of_the_text() -> None:
 
 
 def test_remembered_vectors_are_those_of_the_encoder_and_belong_to_the_caller() -> None:
-    RECENT.clear()
+    RECENT_VECTORS.clear()
     texts = ["Where was Haydn born?", "tea", "Where was Haydn born?"]
     first = EmbeddedEmbeddings().embed_documents(texts)
     assert first == embed_now(texts)

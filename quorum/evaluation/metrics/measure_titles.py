@@ -1,0 +1,11 @@
+"""What tables and sentences call the measures that judge an answer."""
+
+MEASURE_TITLES = {  # in the head of a column
+    "em": "EM",
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "rouge_l": "ROUGE-L",
+    "str_em": "STR-EM",
+    "judged": "judged",
+}
+MEASURE_NAMES = {**MEASURE_TITLES, "em": "exact match", "judged": "judged accuracy"}  # in a sentence
