@@ -134,6 +134,18 @@ def print_tables(tables: "Iterable[RenderableType]") -> None:
         console.print(table)
 
 
+def describe_common_failure(scores: "Scores") -> str:
+    """What went wrong most often, in brackets; "" if the rows do not say."""
+    from collections import Counter
+
+    messages = Counter(message for column in scores.by_column.values() for message in column.failed.values())
+    if not messages:
+        return ""
+    [(message, count)] = messages.most_common(1)
+    share = "" if count == messages.total() else f"{count:,} of them: "
+    return f" ({share}{' '.join(message.split()).rstrip('.')})"
+
+
 def print_spent(scores: "Scores") -> None:
     """Print on stderr the folder of the results, the spending and the failures. Failed questions make exit code 1."""
     from quorum.core.text import format_count
@@ -149,8 +161,9 @@ def print_spent(scores: "Scores") -> None:
         typer.echo(f"quorum: the judge's calls, apart: {judging.calls:,} now ({tokens})", err=True)
     errors, unjudged = (sum(int(row.get(name) or 0) for row in scores.summary.values()) for name in FAILURE_COUNTS)
     if errors:
+        cause = describe_common_failure(scores)
         typer.echo(
-            f"quorum: {format_count(errors, 'answer')} failed; the same command again asks only those.", err=True
+            f"quorum: {format_count(errors, 'answer')} failed{cause}; the same command again asks only those.", err=True
         )
     if unjudged:
         what = f"the judge failed on {format_count(unjudged, 'answer')}"

@@ -137,7 +137,7 @@ def test_a_retriever_that_nothing_needs_is_mentioned(
     ]
 
 
-def test_failed_questions_are_counted_and_make_exit_code_1(
+def test_failed_questions_are_counted_with_their_cause_and_make_exit_code_1(
     quorum: Quorum, tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
     question = {"id": "1", "question": "Where?", "answers": ["Paris"], "passages": PASSAGES}
@@ -146,7 +146,25 @@ def test_failed_questions_are_counted_and_make_exit_code_1(
     run = quorum("eval", "data.jsonl", "--methods", "concat", "--model", "openai:test")
     assert run.code == 1
     assert "errors" in run.out.splitlines()[0]
-    assert "1 answer failed" in run.err
+    assert "1 answer failed (" in run.err
+    assert "not today); the same command again asks only those." in run.err
+
+
+def test_the_commonest_cause_of_failures_is_named(quorum: Quorum, tmp_path: Path, openai_server: OpenAIServer) -> None:
+    questions = [
+        {"id": str(n), "question": f"Where is number {n}?", "answers": ["Paris"], "passages": PASSAGES}
+        for n in range(4)
+    ]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(q) + "\n" for q in questions), encoding="utf-8")
+    openai_server.reply([*(make_error(400, reason) for reason in ("rarely", "often", "often")), "Paris"])
+    command = ("eval", "data.jsonl", "--methods", "concat", "--model", "openai:test", "--concurrency", "1")
+    run = quorum(*command)
+    assert "3 answers failed (2 of them: " in run.err
+    assert "often); the same" in run.err
+    openai_server.reply("Paris")
+    again = quorum(*command)
+    assert again.code == 0
+    assert "failed" not in again.err
 
 
 def test_methods_are_listed(quorum: Quorum) -> None:

@@ -94,15 +94,15 @@ class ColumnScores:
         self.stored: list[bool] = []  # by answer: whether a call of it was stored, or shared with another method
         self.tasks: set[str] = set()
         self.malformed = self.verbose = self.not_greedy = 0
-        self.failed: set[str] = set()
+        self.failed: dict[str, str] = {}  # what went wrong, by question
         self.counts: dict[str, float | int | None] = {}
         self.wrong_cost = 0.0
 
     def add(self, row: Row) -> None:
         if row["error"] is not None:
-            self.failed.add(row["id"])
+            self.failed[row["id"]] = row["error"]
             return
-        self.failed.discard(row["id"])
+        self.failed.pop(row["id"], None)
         self.ids.append(row["id"])
         self.tasks.add(row.get("task") or "short")
         self.malformed += row["malformed"] or 0

@@ -65,6 +65,6 @@ def split_into_rounds(
     first = [column for column in columns if column.name == results.screening_method]
     if first:
         yield Round(first, dataset)
-        settled = results.known_ids | results.scores[first[0].name].failed
+        settled = results.known_ids | results.scores[first[0].name].failed.keys()
         dataset = replace(dataset, count=dataset.count - len(settled), excluded_ids=dataset.excluded_ids | settled)
     yield Round([column for column in columns if column not in first], dataset, race)
