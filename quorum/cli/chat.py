@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorum.cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store
+from quorum.cli.systems import Systems, find_method_with_systems
 from quorum.core.errors import QuorumError, SetupError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def chat(
     store: Store = None,
     embeddings: Embeddings = None,
     settings: Settings = None,
+    system: Systems = None,
 ) -> None:
     """Ask one question after another; a follow-up ("How tall is it?") is understood. /help lists the commands."""
     import asyncio
@@ -32,14 +34,13 @@ def chat(
     from quorum.cli.ask import create_sample_if_missing
     from quorum.cli.conversation import Conversation
     from quorum.cli.settings import read_context
-    from quorum.graphs import find_method
 
     context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
-    find_method(method)
+    chosen = find_method_with_systems(method, system)
     create_sample_if_missing(context)
-    conversation = Conversation(method, context)
+    conversation = Conversation(chosen, context, system or ())
     if sys.stdin.isatty():
         typer.echo(f"{method} over the collection {context.collection}. Ask, or type /help; Ctrl-D ends.")
     has_failed = False

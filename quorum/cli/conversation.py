@@ -1,7 +1,7 @@
 """The conversation of `quorum chat`: its exchanges, and the commands that begin with a slash."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from quorum.cli.show import format_headline, format_result, format_support, make_stdout_console
+from quorum.cli.systems import find_method_with_systems
+from quorum.core.composed_file import is_composed_name
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.core.places import describe_place
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from quorum.api.stream import Event
     from quorum.core.state import Result
     from quorum.evaluation.support import ShownResult
+    from quorum.graphs.catalogue import Method
 
 COMMAND_HELP = """\
 /method NAME      ask another method; alone: which one is asked
@@ -50,13 +53,19 @@ class Exchange:
 
 @dataclass
 class Conversation:
-    """The exchanges so far, and the settings of the next question. saved: the files that this conversation wrote."""
+    """The exchanges so far, and the settings of the next question. systems: of the user's own, NAME=SPEC, which a
+    composed method asks. saved: the files that this conversation wrote.
+    """
 
-    method: str
+    method: "Method"
     context: Context
+    systems: Sequence[str] = ()
     exchanges: list[Exchange] = field(default_factory=list)
     saved: set[Path] = field(default_factory=set)
     is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self.graph = self.method.graph  # SetupError for a composed method whose system is not named
 
     async def ask(self, question: str) -> None:
         """Answer a question and print the answer as it arrives; before it, how a follow-up question was understood."""
@@ -72,8 +81,8 @@ class Conversation:
             )
         ]
         console, shown = make_stdout_console(), AnswerPrinter(question)
-        result = await answer_and_report(question, self.method, self.context, shown.print_event, history=history)
-        last = Exchange(question, self.method, await add_support(question, result, self.context))
+        result = await answer_and_report(question, self.graph, self.context, shown.print_event, history=history)
+        last = Exchange(question, self.method.name, await add_support(question, result, self.context))
         self.exchanges.append(last)
         console.print("" if shown.has_answer else format_headline(last.result))
         if note := last.result.get("note"):
@@ -109,11 +118,10 @@ class Conversation:
 
     def choose_method(self, name: str) -> None:
         """Ask another method from now on; without a name print which one is asked."""
-        from quorum.graphs import find_method
-
         if name:
-            self.method = find_method(name).name
-        print(f"{self.method}: {find_method(self.method).summary}")
+            chosen = find_method_with_systems(name, self.systems if is_composed_name(name) else None)
+            self.method, self.graph = chosen, chosen.graph
+        print(f"{self.method.name}: {self.method.summary}")
 
     def change_setting(self, name: str, text: str) -> None:
         """Change a setting for the next questions."""

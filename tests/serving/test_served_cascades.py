@@ -1,5 +1,6 @@
 """Cascades that the server's owner named are methods for clients; no client and no file names the systems in them."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from api_server import Serve
 from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
+from quorum import index
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
@@ -133,6 +135,29 @@ def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, o
     assert "another system 'mine'" in other.err
     wrong = quorum("ask", QUESTION, "--system", f"mine={system}")
     assert (wrong.code, "is for a composed method" in wrong.err) == (2, True)
+
+
+def test_quorum_chat_takes_the_file_and_the_system(
+    system: str, quorum: Quorum, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reply(request: Request) -> str:
+        return "1931"
+
+    openai_server.reply(reply)
+    Path("towers.txt").write_text(PASSAGE["text"])
+    index("towers.txt", collection="chat", context=Context(store="store"))
+    file = write_cascade(system)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{QUESTION}\n/method concat\n/method {file}\n/method\n"))
+    collection = ("--store", "store", "--collection", "chat", "--retriever", "bm25", "--model", "openai:test")
+    run = quorum("chat", "--method", file, "--system", f"mine={system}", *collection)
+    assert run.code == 0, run.err
+    answered, *_, changed, again = run.out.splitlines()
+    assert answered == "1931"
+    assert again == changed
+    assert changed == "cascade.json: A cascade: mine (accepted: known), else concat."
+    missing = quorum("chat", "--method", file, *collection)
+    assert missing.code == 2
+    assert "give it: --system mine=SPEC" in missing.err
 
 
 def test_a_comparison_names_the_system_beside_the_cascade(
