@@ -26,8 +26,8 @@ Ratios = Mapping[str, float]
 def run_benchmark(name: str) -> dict[str, float]:
     """The ratios of one benchmark, measured in a process of its own. Its other output goes to stderr."""
     command = [sys.executable, "-m", "benchmarks.bench", name, "--ratios"]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    figures: dict[str, float] = json.loads(process.stdout.splitlines()[-1])
     return {f"{name}: {part}": ratio for part, ratio in figures.items()}
 
 

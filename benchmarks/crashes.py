@@ -72,7 +72,7 @@ def kill_evaluations(
 
     server.behave(latency=0.2, concat_unknown=0.3)
     wait_for_success(start("whole"))
-    plain, needed, kills, runs, repeated, different, lost = count_rows(folder / "whole"), calls(), 0, 0, 0, 0, 0
+    expected_rows, needed, kills, runs, repeated, different, lost = count_rows(folder / "whole"), calls(), 0, 0, 0, 0, 0
     while kills < times:
         name, runs = f"killed-{runs}", runs + 1
         server.behave(latency=0.2, concat_unknown=0.3)
@@ -80,7 +80,7 @@ def kill_evaluations(
             kills += 1
         wait_for_success(start(name))
         repeated += calls() - needed
-        different += count_differences(plain, count_rows(folder / name))
+        different += count_differences(expected_rows, count_rows(folder / name))
         lost += count_missing_replies(folder / f"{name}.sqlite", needed)
     findings = {"kills": kills, "runs": runs, "calls": needed, "different": different, "replies_lost": lost}
     return findings | {"repeated": repeated, "repeated_per_kill": round(repeated / kills, 1)}
@@ -108,14 +108,14 @@ def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, cut: b
         return True
 
     wait_for_success(start("whole"))
-    whole, kills, runs, different = read_collection(folder / "whole"), 0, 0, 0
+    expected_passages, kills, runs, different = read_collection(folder / "whole"), 0, 0, 0
     while kills < times:
         name, runs = f"killed-{runs}", runs + 1
         while kills < times and kill(name):
             kills += 1
         wait_for_success(start(name))
-        different += len(whole ^ read_collection(folder / name))
-    return {"passages": len(whole), "kills": kills, "runs": runs, "different": different}
+        different += len(expected_passages ^ read_collection(folder / name))
+    return {"passages": len(expected_passages), "kills": kills, "runs": runs, "different": different}
 
 
 def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -> Findings:

@@ -74,8 +74,8 @@ def judge_calibrations(
             right, unknown, confidence = (table[method] for table in arrays.values())
             drawn = draw.integers(len(right), size=QUESTIONS)
             known = (unknown == 0) & np.isfinite(confidence)
-            shown = drawn[known[drawn]]
-            threshold = find_threshold(confidence[shown], right[shown] == 0, QUESTIONS, limit, ERROR)
+            known_draws = drawn[known[drawn]]
+            threshold = find_threshold(confidence[known_draws], right[known_draws] == 0, QUESTIONS, limit, ERROR)
             if isinstance(threshold, Threshold):
                 answered = known & (confidence >= threshold.value - SLACK)
                 promises.append((bool((right[answered] == 0).mean() <= limit), float(answered.mean())))

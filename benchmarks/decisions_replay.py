@@ -38,11 +38,11 @@ class Outcomes:
 
     def add(self, dropped: Dropped, calls: Floats, best: NDArray[np.int64], questions: int) -> None:
         """calls: the mean number of calls for a question, by method; best: the methods that are truly best."""
-        left = np.zeros(len(calls))
+        saved_shares = np.zeros(len(calls))
         for method, after in dropped.items():
-            left[method] = (questions - after) / questions
-        self.runs.append(float(left.mean()))
-        self.calls.append(float((left * calls).sum() / calls.sum()))
+            saved_shares[method] = (questions - after) / questions
+        self.runs.append(float(saved_shares.mean()))
+        self.calls.append(float((saved_shares * calls).sum() / calls.sum()))
         self.lost.append(all(int(item) in dropped for item in best))
 
     def row(self) -> dict[str, float]:
@@ -53,7 +53,7 @@ def find_best(means: Floats) -> NDArray[np.int64]:
     return np.flatnonzero(means >= means.max() - TIE)
 
 
-def most_errors(claim: float, repetitions: int) -> float:
+def bound_errors(claim: float, repetitions: int) -> float:
     """The largest share of errors that chance allows: d + 2 sqrt(d (1 - d) / R)."""
     return claim + 2 * float(np.sqrt(claim * (1 - claim) / repetitions))
 
@@ -119,8 +119,10 @@ def replay_cascades(
                 item.candidate.cascade for item in certify_cascades(on, front, margin, CASCADE_ERROR) if item.passed
             ]
             promise_kept, costs = check_promise(real, passed, float(score.max()) - margin)
-            cheaper = [number for number, item in enumerate(passed) if mean_cost(drawn, item) < drawn.cost[best].mean()]
-            chosen = min(cheaper, key=lambda number: mean_cost(drawn, passed[number]), default=None)
+            cheaper = [
+                number for number, item in enumerate(passed) if compute_mean_cost(drawn, item) < drawn.cost[best].mean()
+            ]
+            chosen = min(cheaper, key=lambda number: compute_mean_cost(drawn, passed[number]), default=None)
             saved = 0.0 if chosen is None else 1 - costs[chosen] / cost[best]
             replays[margin].append((bool(passed), float(saved), promise_kept))
     names = ("certified", "saved", "kept")
@@ -130,7 +132,7 @@ def replay_cascades(
     }
 
 
-def mean_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
+def compute_mean_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
     return float(replay_cascade(recorded, cascade).cost.mean())
 
 

@@ -20,8 +20,8 @@ FEWEST = 10  # questions before the median rule looks first
 
 def drop_by_wald(table: Floats) -> Dropped:
     """Every five questions: drop methods whose unpaired 90% Wald interval lies below the leader's."""
-    means = running_means(table)
-    half = WALD_Z * np.sqrt(means * (1 - means) / counts(table))
+    means = compute_running_means(table)
+    half = WALD_Z * np.sqrt(means * (1 - means) / count_questions(table))
 
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
         row = after - 1
@@ -34,7 +34,7 @@ def drop_by_wald(table: Floats) -> Dropped:
 def drop_by_mcnemar(table: Floats) -> Dropped:
     """After every question: drop methods that McNemar's exact test at 5% finds worse than the leader."""
     right = table > 0.5
-    p_values = mcnemar_table(len(table))
+    p_values = make_mcnemar_table(len(table))
 
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
         best, others = right[:after, [leader]], right[:after][:, live]
@@ -50,7 +50,7 @@ def drop_by_posterior(table: Floats) -> Dropped:
 
     Uniform priors, independent methods; the normal approximation of two Beta distributions.
     """
-    n = counts(table)
+    n = count_questions(table)
     means = (np.cumsum(table, axis=0) + 1) / (n + 2)
     variance = means * (1 - means) / (n + 3)
     z = 1.6448536269514722  # the 95% quantile
@@ -66,7 +66,7 @@ def drop_by_posterior(table: Floats) -> Dropped:
 
 def drop_by_median(table: Floats) -> Dropped:
     """Every five questions, from ten on: drop methods whose mean lies below the median of those still asked."""
-    means = running_means(table)
+    means = compute_running_means(table)
 
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
         row = means[after - 1, live]
@@ -100,19 +100,19 @@ def drop_at_looks(
     return dropped
 
 
-def counts(table: Floats) -> Floats:
+def count_questions(table: Floats) -> Floats:
     """The column 1, 2, ...: how many questions have been asked."""
     return np.arange(1.0, len(table) + 1)[:, None]
 
 
-def running_means(table: Floats) -> Floats:
+def compute_running_means(table: Floats) -> Floats:
     """The mean of each method after each question."""
-    means: Floats = np.cumsum(table, axis=0) / counts(table)
+    means: Floats = np.cumsum(table, axis=0) / count_questions(table)
     return means
 
 
 @cache
-def mcnemar_table(most: int) -> Floats:
+def make_mcnemar_table(most: int) -> Floats:
     """[n, k]: the two-sided p-value of k of n unequal answers in favour of one method, k <= n / 2."""
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
     n, k = np.meshgrid(np.arange(most + 1), np.arange(most + 1), indexing="ij")

@@ -42,18 +42,18 @@ def make_paragraphs() -> list[str]:
 def write_all(folder: Path) -> None:
     """Write a document of each type, all with the same paragraphs."""
     texts = make_paragraphs()
-    plain = "\n\n".join(texts)
+    plain_text = "\n\n".join(texts)
     html = "".join(f"<h2>Part {n}</h2><p>{escape(text)}</p>" for n, text in enumerate(texts))
     rows = [(str(number), text) for number, text in enumerate(texts)]
     write = {
-        "a.txt": plain,
+        "a.txt": plain_text,
         "a.md": "\n\n".join(f"## Part {n}\n\n{text}" for n, text in enumerate(texts)),
         "a.rst": "\n\n".join(f"Part {n}\n{'-' * 12}\n\n{text}" for n, text in enumerate(texts)),
         "a.html": f"<html><body>{html}</body></html>",
         "a.csv": "number,text\n" + "".join(f'{number},"{text}"\n' for number, text in rows),
         "a.json": json.dumps([{"number": number, "text": text} for number, text in rows]),
         "a.ipynb": json.dumps({"cells": [{"cell_type": "markdown", "source": text} for text in texts]}),
-        "a.eml": f"From: a@b.example\nSubject: Gates\n\n{plain}",
+        "a.eml": f"From: a@b.example\nSubject: Gates\n\n{plain_text}",
         "a.py": "\n\n".join(f"def part_{n}():\n    '''{text}'''" for n, text in enumerate(texts)),
     }
     for name, text in write.items():

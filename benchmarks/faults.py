@@ -47,14 +47,14 @@ Findings = dict[str, Any]
 def break_transport(server: Control, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
     server.behave(concat_unknown=0.3, single_unknown=0.3)
-    plain = time_evaluation(data, folder / "plain", folder / "plain.sqlite")
+    seconds_without_faults = time_evaluation(data, folder / "plain", folder / "plain.sqlite")
     server.behave(concat_unknown=0.3, single_unknown=0.3, transport=0.2, hang=10, slow=0.5)
     seconds = time_evaluation(data, folder / "faulty", folder / "faulty.sqlite")
     rows, server_stats = read_rows(folder / "faulty"), server.stats()
     keys = Counter((row["id"], row["method"]) for row in rows)
     return {
         "questions": questions,
-        "seconds_without": round(plain, 1),
+        "seconds_without": round(seconds_without_faults, 1),
         "seconds": round(seconds, 1),
         "calls": sum(server_stats["calls"].values()),
         "faults": server_stats["transport"],

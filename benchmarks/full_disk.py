@@ -63,12 +63,12 @@ def fill_and_repeat(part: str, data: Path, small: Path, folder: Path, forks: For
     output = process.finish()
     outcome = {"code": process.returncode, "said": output.strip().splitlines()[-1:], "traceback": "Traceback" in output}
     if part != "index":
-        plain = count_rows(folder / "plain")
+        expected_rows = count_rows(folder / "plain")
         lines = (out / "results.jsonl").read_bytes().splitlines(keepends=True)
-        whole = [json.loads(line) for line in lines if line.endswith(b"\n")]
+        whole_rows = [json.loads(line) for line in lines if line.endswith(b"\n")]
         outcome |= {
-            "kept_rows": len(whole),
-            "wrong_rows": sum(format_without_timing(row) not in plain for row in whole),
+            "kept_rows": len(whole_rows),
+            "wrong_rows": sum(format_without_timing(row) not in expected_rows for row in whole_rows),
         }
     subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True, capture_output=True, text=True)
     wait_for_success(start_on_small_disk(part, data, out, small, folder, forks))
@@ -76,4 +76,4 @@ def fill_and_repeat(part: str, data: Path, small: Path, folder: Path, forks: For
         return outcome | {
             "different": len(read_collection(small, "full") ^ read_collection(folder / "plain-store", "full"))
         }
-    return outcome | {"different": count_differences(plain, count_rows(out))}
+    return outcome | {"different": count_differences(expected_rows, count_rows(out))}

@@ -62,8 +62,8 @@ def find_parsers() -> dict[str, Callable[[str], Parsed[Any]]]:
         for name, value in vars(import_module(f"quorum.parsing.{module}")).items():
             hints = get_type_hints(value) if isfunction(value) else {}
             if next(iter(hints), "") == "reply" and get_origin(hints.get("return")) is Parsed:
-                others = [name for name in signature(value).parameters if name != "reply"]
-                parsers[name] = partial(value, **{name: PARSER_ARGUMENTS[name] for name in others})
+                other_parameters = [name for name in signature(value).parameters if name != "reply"]
+                parsers[name] = partial(value, **{name: PARSER_ARGUMENTS[name] for name in other_parameters})
     return parsers
 
 

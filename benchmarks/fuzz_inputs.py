@@ -69,10 +69,10 @@ def make_document(kind: str, text: str, draw: random.Random) -> bytes:
     """Bytes for a file of this kind: its own format with random damage, or random bytes."""
     if kind.startswith(".jsonl"):
         values = [{"id": f"i{draw.randrange(9)}", "title": "t", "text": piece} for piece in text.split("\n\n")]
-        plain = damage_bytes("\n".join(json.dumps(value) for value in values).encode(), draw)
+        unpacked = damage_bytes("\n".join(json.dumps(value) for value in values).encode(), draw)
         if kind == ".jsonl":
-            return plain
-        packed = gzip.compress(plain)
+            return unpacked
+        packed = gzip.compress(unpacked)
         return damage_bytes(packed, draw) if draw.random() < 0.3 else packed
     if kind == ".html":
         return damage_bytes(f"<html><body><h1>{text[:40]}</h1><p>{text}</p></body></html>".encode(), draw)

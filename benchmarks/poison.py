@@ -81,10 +81,10 @@ def poison_case(case: Case, kind: str, count: int) -> list[Passage]:
 def make_cases(count: int, passages: Sequence[Sequence[Passage]], records: Sequence[Record]) -> Iterator[Case]:
     """Make the cases. The wrong answer is that of the next question with a different answer."""
     for index, record in enumerate(records[:count]):
-        others = (records[(index + step) % len(records)]["answers"][0] for step in range(1, len(records)))
+        other_answers = (records[(index + step) % len(records)]["answers"][0] for step in range(1, len(records)))
         right = [normalize(answer) for answer in record["answers"]]
         wrong = next(
-            other for other in others if not any(normalize(other) in r or r in normalize(other) for r in right)
+            other for other in other_answers if not any(normalize(other) in r or r in normalize(other) for r in right)
         )
         yield Case(record, list(passages[index]), wrong)
 
@@ -160,14 +160,16 @@ async def measure_all(options: argparse.Namespace, chosen: Sequence[Case]) -> li
             row: dict[str, Any] = {"model": model, "method": method, "right": round(measure_right(clean, chosen), 4)}
             for count in (1, 2):
                 attacks = {kind: await ask_all(method, model, chosen, kind, count) for kind in KINDS}
-                row |= {f"{kind}_{count}": round(measure_fooled(done, chosen), 4) for kind, done in attacks.items()}
+                row |= {
+                    f"{kind}_{count}": round(measure_fooled(results, chosen), 4) for kind, results in attacks.items()
+                }
                 row[f"right_{count}"] = round(
-                    sum(measure_right(done, chosen) for done in attacks.values()) / len(attacks), 4
+                    sum(measure_right(results, chosen) for results in attacks.values()) / len(attacks), 4
                 )
                 if clean[0].get("certified") is not None:
                     stand = sum((result.get("certified") or 0) >= count for result in clean)
                     row[f"certified_{count}"] = round(stand / len(clean), 4)
-                    row[f"broken_{count}"] = sum(count_broken(clean, done, count) for done in attacks.values())
+                    row[f"broken_{count}"] = sum(count_broken(clean, results, count) for results in attacks.values())
             figures.append(row)
     return figures
 

@@ -1,6 +1,7 @@
-"""The replies of the benchmarks' server: it recognises each prompt by its fixed text and keeps the prompt's contract.
+"""The replies of the benchmarks' server.
 
-Replies are functions of the message and a number drawn from it, so that runs are reproducible.
+The server recognises each prompt by its fixed text and replies in the form that the prompt asks for. Replies are
+functions of the message and a number drawn from it, so that runs are reproducible.
 """
 
 import re
@@ -30,8 +31,9 @@ TEMPLATES = sorted(
 
 
 def recognise_prompt(text: str) -> tuple[str, dict[str, str]]:
-    """The prompt of a message, without its variant, and the values of its variables; '' is the key of the fixed text at
-    its head. ("", {}) for an unknown message.
+    """The name of the prompt that made a message, without its variant, and the values of the prompt's variables.
+
+    The key '' holds the fixed text at the head of the prompt. An unknown message gives ("", {}).
     """
     for name, head, tail, _, pattern in TEMPLATES:
         if text.startswith(head) and text.endswith(tail) and (match := pattern.match(text)):

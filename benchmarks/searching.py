@@ -93,7 +93,7 @@ def measure_size(
     rate = len(passages) / (time.perf_counter() - begin)
     figures: dict[str, Any] = {"passages": len(passages), "bm25_per_second": round(rate), "index_s": None}
     name = f"{'embedded' if isinstance(chosen_embeddings, str) else 'random'}-{len(passages)}"
-    info = open_store(store).find(name)
+    info = open_store(store).find_info(name)
     if info is None or info.writing:
         begin = time.perf_counter()
         index_passages(passages, collection=name, store=store, embeddings=chosen_embeddings)

@@ -224,10 +224,10 @@ def send_response(writer: asyncio.StreamWriter, status: int, body: Any, headers:
     """Write one response; the connection stays."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     kind = "text/html" if data.startswith(b"<") else "application/json"
-    more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+    more_headers = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
     head = f"HTTP/1.1 {status} {STATUS_TEXTS.get(status, 'Error')}\r\nContent-Type: {kind}\r\n"
     head += f"Content-Length: {len(data)}\r\n"
-    writer.write(f"{head}{more}\r\n".encode() + data)
+    writer.write(f"{head}{more_headers}\r\n".encode() + data)
     return True
 
 

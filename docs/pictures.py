@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "page")]
 
-from browser import Page, browser  # noqa: E402
+from browser import Page, open_browser  # noqa: E402
 from openai_bodies import Response, make_error  # noqa: E402
-from page_server import serving  # noqa: E402
+from page_server import serve_page  # noqa: E402
 
 QUESTION = "Who led the first expedition to reach the South Pole?"
 CARDS = "[...document.querySelectorAll('.card')]"
@@ -35,7 +35,11 @@ def take_picture(page: Page, name: str) -> None:
 
 def main() -> None:
     (ROOT / "docs" / "pictures").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as place, serving(Path(place)) as served, browser(Path(place) / "b") as page:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        serve_page(Path(place)) as served,
+        open_browser(Path(place) / "b") as page,
+    ):
         page.size(1360)
         open_question(page, served.url, QUESTION, "concat,post_fusion,sure", ALL_DONE)
         take_picture(page, "page")

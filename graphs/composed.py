@@ -57,36 +57,36 @@ def make_composed_method(file: str, systems: Mapping[str, str] | None = None) ->
     )
 
 
-def build_graph(composed: ComposedCascade, systems: Mapping[str, str]) -> Any:
+def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
     """Draw the graph of a cascade."""
-    graphs = [find_stage_graph(composed, stage, systems) for stage in composed.stages]
-    names = [name_stage(composed, number) for number in range(len(composed.stages))]
+    graphs = [find_stage_graph(cascade, stage, systems) for stage in cascade.stages]
+    names = [name_stage(cascade, number) for number in range(len(cascade.stages))]
     graph: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
     graph.add_edge("__start__", "begin").add_edge("begin", names[0])
-    for number, stage in enumerate(composed.stages):
-        graph.add_node(names[number], make_stage_node(composed, number, graphs[number]))
+    for number, stage in enumerate(cascade.stages):
+        graph.add_node(names[number], make_stage_node(cascade, number, graphs[number]))
         if stage.accept is None:
             graph.add_edge(names[number], "__end__")
         else:
             paths = {stage.accept.description: "__end__", "else": names[number + 1]}
             graph.add_conditional_edges(names[number], accept_or_go_on(stage.accept), paths)
-    compiled = graph.compile(name=composed.graph_name).with_config(recursion_limit=MOST_SUPERSTEPS)
-    compiled.composed = composed
+    compiled = graph.compile(name=cascade.graph_name).with_config(recursion_limit=MOST_SUPERSTEPS)
+    compiled.composed = cascade
     compiled.priced_as_by_stage = {
         stage.name: graph.priced_as
-        for stage, graph in zip(composed.stages, graphs, strict=True)
+        for stage, graph in zip(cascade.stages, graphs, strict=True)
         if hasattr(graph, "priced_as")
     }
     return compiled
 
 
-def find_stage_graph(composed: ComposedCascade, stage: ComposedStage, systems: Mapping[str, str]) -> Any:
+def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Mapping[str, str]) -> Any:
     """The graph of a stage: a method's, or that of a system whose spec is given."""
     if stage.method in list_methods() or (stage.system is None and stage.method not in systems):
         return find_method(stage.method).graph
     if stage.method not in systems:
         raise SetupError(
-            f"{composed.file} asks the system {stage.method!r}, and no file may say where that is; give it: --system "
+            f"{cascade.file} asks the system {stage.method!r}, and no file may say where that is; give it: --system "
             f"{stage.method}=SPEC, or {stage.method}=SPEC in --methods, as when it was measured."
         )
     from quorum.graphs.own_system import own_system_graph
@@ -94,7 +94,7 @@ def find_stage_graph(composed: ComposedCascade, stage: ComposedStage, systems: M
     graph = own_system_graph(stage.method, systems[stage.method])
     if stage.system not in (None, graph.spec_hash):
         raise SetupError(
-            f"{composed.file} was measured with another system {stage.method!r}; give that one, or compare and compose "
+            f"{cascade.file} was measured with another system {stage.method!r}; give that one, or compare and compose "
             "again."
         )
     return graph
@@ -105,10 +105,10 @@ def get_composed(graph: Any) -> ComposedCascade | None:
     return getattr(graph, "composed", None)
 
 
-def name_stage(composed: ComposedCascade, number: int) -> str:
+def name_stage(cascade: ComposedCascade, number: int) -> str:
     """Name the node of a stage: the method, with a number if an earlier stage has the same method."""
-    method = composed.stages[number].method
-    before = sum(stage.method == method for stage in composed.stages[:number])
+    method = cascade.stages[number].method
+    before = sum(stage.method == method for stage in cascade.stages[:number])
     return f"{method}_{before + 1}" if before else method
 
 

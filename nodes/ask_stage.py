@@ -33,16 +33,16 @@ MISSING_VALUE: Any = object()
 
 
 def make_stage_node(
-    composed: ComposedCascade, number: int, graph: "CompiledStateGraph[Any, Any, Any, Any]"
+    cascade: ComposedCascade, number: int, graph: "CompiledStateGraph[Any, Any, Any, Any]"
 ) -> StageNode:
     """The node that asks stage `number`, from 0, of a cascade."""
-    stage = composed.stages[number]
+    stage = cascade.stages[number]
 
     async def ask_stage(state: State, runtime: Runtime[Context]) -> State:
         """question, provided -> the stage's whole result."""
-        context = make_stage_context(get_context(runtime), composed, stage)
+        context = make_stage_context(get_context(runtime), cascade, stage)
         if number == 0 and state.get("provided") is None:
-            await asyncio.to_thread(check_collection, composed, context)
+            await asyncio.to_thread(check_collection, cascade, context)
         run = state.get("run") or uuid4().hex
         token = CASCADE_MEMORY.set(get_memory(run, number))
         try:
@@ -76,7 +76,7 @@ def is_accepted(state: State, accept: Acceptance) -> bool:
     return True
 
 
-def make_stage_context(context: Context, composed: ComposedCascade, stage: ComposedStage) -> Context:
+def make_stage_context(context: Context, cascade: ComposedCascade, stage: ComposedStage) -> Context:
     """The context with the settings that the stage was measured with.
 
     Raises `SetupError` if a given setting differs from those, or if a model, prompt or file has changed since. A
@@ -94,18 +94,18 @@ def make_stage_context(context: Context, composed: ComposedCascade, stage: Compo
         ):
             continue
         given = getattr(context, part.name)
-        if not rehearsing and given not in (getattr(default, part.name), *collect_recorded(composed, part.name)):
-            raise make_changed_error(composed, stage, part.name, value, given)
+        if not rehearsing and given not in (getattr(default, part.name), *collect_recorded(cascade, part.name)):
+            raise make_changed_error(cascade, stage, part.name, value, given)
         chosen[part.name] = value
     stage_context = replace(context, **chosen, calibration=None)
     if not rehearsing:
-        check_unchanged(stage_context, composed, stage)
+        check_unchanged(stage_context, cascade, stage)
     return stage_context
 
 
-def collect_recorded(composed: ComposedCascade, name: str) -> list[Any]:
+def collect_recorded(cascade: ComposedCascade, name: str) -> list[Any]:
     """The values of a setting with which the stages were measured. The context may hold any of them."""
-    recorded = [stage.settings.get(name) for stage in composed.stages]
+    recorded = [stage.settings.get(name) for stage in cascade.stages]
     return [find_model_spec(name) for name in recorded] if name in MODEL_SETTINGS else recorded
 
 
@@ -118,21 +118,21 @@ def find_model_spec(recorded: Any) -> Any:
     return MISSING_VALUE if recorded["provider"] == "transformers" else f"{recorded['provider']}:{recorded['model']}"
 
 
-def check_unchanged(context: Context, composed: ComposedCascade, stage: ComposedStage) -> None:
+def check_unchanged(context: Context, cascade: ComposedCascade, stage: ComposedStage) -> None:
     """Raise a `SetupError` for a setting or prompt that differs from those with which the stage was measured."""
     present = describe_settings(context, CONTEXT_SETTINGS)
     for name, recorded in stage.settings.items():
         if name in present and name not in CONTEXT_SETTINGS and present[name] != recorded:
-            raise make_changed_error(composed, stage, name, recorded, present[name])
+            raise make_changed_error(cascade, stage, name, recorded, present[name])
     for name, recorded in stage.prompts.items():
         version = get_version(name, context.prompts)
         if version != recorded:
-            raise make_changed_error(composed, stage, f"prompt {name}", recorded, version)
+            raise make_changed_error(cascade, stage, f"prompt {name}", recorded, version)
 
 
-def check_collection(composed: ComposedCascade, context: Context) -> None:
+def check_collection(cascade: ComposedCascade, context: Context) -> None:
     """Raise a `SetupError` if the collection has changed since the cascade was measured on it. Blocks."""
-    recorded = composed.collection or {}
+    recorded = cascade.collection or {}
     if recorded.get("revision") is None or recorded.get("name") != context.collection:
         return
     from quorum.retrievers.store import open_store
@@ -140,17 +140,17 @@ def check_collection(composed: ComposedCascade, context: Context) -> None:
     collection = open_store(context.store).find_info(context.collection)
     if collection is not None and collection.revision != recorded["revision"]:
         raise SetupError(
-            f"{composed.file} was measured on the collection {context.collection!r}, and its passages have changed "
+            f"{cascade.file} was measured on the collection {context.collection!r}, and its passages have changed "
             "since; compare and compose again."
         )
 
 
 def make_changed_error(
-    composed: ComposedCascade, stage: ComposedStage, name: str, recorded: Any, present: Any
+    cascade: ComposedCascade, stage: ComposedStage, name: str, recorded: Any, present: Any
 ) -> SetupError:
     """The error for a setting that differs from the one that the stage was measured with."""
     return SetupError(
-        f"{composed.file} was made for {stage.name} with {name}={format_setting(recorded)}, and it is "
+        f"{cascade.file} was made for {stage.name} with {name}={format_setting(recorded)}, and it is "
         f"{format_setting(present)} now; give what it was made with, or compare and compose again."
     )
 

@@ -11,7 +11,7 @@ from quorum.datasets.examples import read_examples
 async def format_example_pairs(runtime: Runtime[Context]) -> str:
     """The examples without their reasoning (Kim et al. 2024, figures 13 and 14), a blank line after each.
 
-    Empty if the setting examples is not set.
+    The text is empty if the setting `examples` is not set.
     """
     path = get_context(runtime).examples
     examples = await asyncio.to_thread(read_examples, path) if path else ()

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 HEADER = struct.Struct("<i4q64x")  # version, offset, capacity, elements, bytes of an element, and more
 
 
-def is_torn(collection: "Collection", folder: Path) -> bool:
+def is_index_damaged(collection: "Collection", folder: Path) -> bool:
     """Whether a collection's vector index cannot be read or is shorter than its header says. folder: Chroma's."""
     from chromadb.errors import InternalError
 
-    if is_cut(collection, folder) or any(map(lacks_links, find_index_folders(folder, str(collection.id)))):
+    if has_incomplete_files(collection, folder) or any(
+        map(lacks_links, find_index_folders(folder, str(collection.id)))
+    ):
         return True
     try:
         with keep_write_mark(collection, folder):
@@ -44,7 +46,7 @@ def write_pending_vectors(collection: "Collection", folder: Path) -> None:
             collection.get(limit=1, include=[])
 
 
-def is_cut(collection: "Collection", folder: Path) -> bool:
+def has_incomplete_files(collection: "Collection", folder: Path) -> bool:
     """Whether a vector index is half written or shorter than its header says.
 
     Chroma does not detect this: it finds wrong passages or crashes.

@@ -75,7 +75,7 @@ class Ledger:
         """Rebuild the vectors of a damaged index from the collection's passages. If it is killed, the next run starts
         over.
         """
-        if not self.store.is_torn(self.name):
+        if not self.store.has_damaged_vectors(self.name):
             return
         self.info = replace(info, torn=True).make_revision(writing=True)
         passages = self.store.drop_vectors(self.name, self.info)

@@ -17,7 +17,13 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers.chroma_client import connect, explain_failures, make_damaged_index_error, make_folder
 from quorum.retrievers.chroma_rows import Changes, list_names, read_rows
-from quorum.retrievers.index_recovery import is_cut, is_torn, keep_write_mark, remove_index, write_pending_vectors
+from quorum.retrievers.index_recovery import (
+    has_incomplete_files,
+    is_index_damaged,
+    keep_write_mark,
+    remove_index,
+    write_pending_vectors,
+)
 from quorum.retrievers.metadata import Entry, Info, read_entry, read_info, read_passage
 from quorum.retrievers.passages import copy_with_score
 
@@ -102,8 +108,10 @@ class Store:
         """The collection, after a check for visible damage of its vector index; inside `open_client` only."""
         collection = self.fetch_collection(name)
         if not self.remote and name not in self.undamaged_names:
-            if is_cut(collection, self.folder / "chroma"):
-                raise make_damaged_index_error(self.where, f"that of {name!r}, by an abrupt end")
+            if has_incomplete_files(collection, self.folder / "chroma"):
+                raise make_damaged_index_error(
+                    self.where, f"that of the collection {name!r}: its last write did not finish"
+                )
             write_pending_vectors(collection, self.folder / "chroma")
             self.undamaged_names.add(name)
         return collection
@@ -137,7 +145,7 @@ class Store:
             return read_info(self.fetch_collection(name))
 
     def find_info(self, name: str) -> Info | None:
-        """Like `info`; None for an unknown collection."""
+        """Like `fetch_info`; None for an unknown collection."""
         return self.fetch_info(name) if name in self.list_collections() else None
 
     def check_embedding(self, name: str, embedding: str) -> None:
@@ -151,7 +159,8 @@ class Store:
     def query(self, name: str, vector: Sequence[float], k: int, embedding: str | None = None) -> list[Passage]:
         """The k passages nearest to a vector, or all if there are fewer. The score is the cosine or the inner product.
 
-        embedding: the name of the embeddings that made the vector; a collection of others is a `SetupError`.
+        embedding: the name of the embeddings that made the vector. If the collection was made with other embeddings,
+        a `SetupError` is raised.
         """
         vectors: list[Any] = [list(vector)]
         with self.open_client():
@@ -162,7 +171,8 @@ class Store:
                 check_embedding_name(name, info, embedding)
             if info.torn:
                 raise SetupError(
-                    f"The vectors of the collection {name!r} are being made anew; wait for it, or index into it again."
+                    f"The vectors of the collection {name!r} are being made anew; wait until that is done, "
+                    "or index into the collection again."
                 )
             if len(vector) != dimension:
                 raise SetupError(
@@ -221,13 +231,13 @@ class Store:
                 with nullcontext() if self.remote else keep_write_mark(collection, self.folder / "chroma"):
                     changes.apply(collection)
 
-    def is_torn(self, name: str) -> bool:
+    def has_damaged_vectors(self, name: str) -> bool:
         """Whether the vectors of a collection of this folder must be computed again."""
         if self.remote:
             return False
         with self.open_client():
             collection = self.fetch_collection(name)
-            return bool(read_info(collection).torn) or is_torn(collection, self.folder / "chroma")
+            return bool(read_info(collection).torn) or is_index_damaged(collection, self.folder / "chroma")
 
     def drop_vectors(self, name: str, info: Info) -> list[Passage]:
         """Remove a damaged vector index and store `info`. Returns the passages, which have no vectors now.

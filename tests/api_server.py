@@ -34,11 +34,11 @@ class Api:
         while self.clients:
             self.clients.pop().close()
 
-    def ask(self, question: str = "When was the Lumen Tower finished?", model: str = "concat", **more: Any) -> Any:
+    def ask(self, question: str = "When was the Lumen Tower finished?", model: str = "concat", **options: Any) -> Any:
         """A completion by OpenAI's client."""
-        key = more.pop("key", "none")
+        key = options.pop("key", "none")
         messages: Any = [{"role": "user", "content": question}]
-        return self.client(key).chat.completions.create(**{"model": model, "messages": messages, **more})
+        return self.client(key).chat.completions.create(**{"model": model, "messages": messages, **options})
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
         """A chat request of any shape."""

@@ -128,7 +128,7 @@ FONT_SIZES = {"h1": 24, "h2": 18, "h3": 14, "p": 11}
 
 def write_pdf(path: Path, pages: list[list[tuple[str, object]]]) -> None:
     """A PDF with headings in larger letters and tables with ruled lines."""
-    streams = [page_stream(page) for page in pages]
+    streams = [draw_page(page) for page in pages]
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(streams)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -152,7 +152,7 @@ def write_pdf(path: Path, pages: list[list[tuple[str, object]]]) -> None:
     path.write_bytes(data + end.encode())
 
 
-def page_stream(page: list[tuple[str, object]]) -> str:
+def draw_page(page: list[tuple[str, object]]) -> str:
     parts, y = [], 740
     for kind, content in page:
         if kind == "table":

@@ -26,7 +26,7 @@ async def run_experiment_over(
 ) -> tuple[Scores, list[Panel]]:
     """Run the experiment. given: fields of `Choices` and of `Options` together."""
     choices = {name: value for name, value in names_and_values.items() if name in CHOICES}
-    others = {name: value for name, value in names_and_values.items() if name not in CHOICES}
-    options = Options(data=data, context=context, out=out, **others, **more_options)
+    other_values = {name: value for name, value in names_and_values.items() if name not in CHOICES}
+    options = Options(data=data, context=context, out=out, **other_values, **more_options)
     outcome = await run_experiment(experiment, options, Choices(**choices))
     return outcome.scores, outcome.panels

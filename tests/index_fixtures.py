@@ -41,9 +41,9 @@ def list_held(tmp_path: Path) -> Callable[[], list[Passage]]:
     return lambda: collections.list_passages(context)
 
 
-def counts(report: IndexReport) -> tuple[int, int, int, int, int]:
+def list_counts(report: IndexReport) -> tuple[int, int, int, int, int]:
     return report.added, report.replaced, report.unchanged, report.removed, report.passages
 
 
-def sentence(number: int) -> str:
+def write_sentence(number: int) -> str:
     return f"Sentence number {number} tells of ten things and ends here now."

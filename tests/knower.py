@@ -9,14 +9,8 @@ ANSWER_PROMPTS = (  # prompts whose reply is the answer alone
     *("direct", "extract_answer", "internal", "topic"),
     *("conditional_summary", "generic_summary", "answer_choices", "answer_summary"),
 )
-REASONING_PROMPTS = (
-    "pruning",
-    "summary",
-    "zero_shot_cot",
-    "inference",
-    "reason",
-    "judge",
-)  # prompts whose reply is reasoning and then the answer
+# Prompts whose reply is reasoning and then the answer.
+REASONING_PROMPTS = ("pruning", "summary", "zero_shot_cot", "inference", "reason", "judge")
 
 
 def make_knower(reply: str = "1931", model: ScriptedModel | None = None) -> ScriptedModel:

@@ -28,7 +28,7 @@ def make_runtime(model: ScriptedModel | None = None, **settings: Any) -> Runtime
     return Runtime(context=Context(model=model or ScriptedModel(), **settings))
 
 
-def ballots(*answers: str) -> list[Vote]:
+def make_votes(*answers: str) -> list[Vote]:
     return [Vote(rank=i, passage=f"p{i + 1}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
 
 

@@ -47,7 +47,7 @@ class OpenAIServer:
         self.most_at_once = 0
         self.models = ["test"]
         self.changed = threading.Condition()
-        self.released = threading.Event()
+        self.held_replies_released = threading.Event()
         self.script: Script = "unknown"
         self.at_once = 0
         self.connections: set[socket.socket] = set()
@@ -65,13 +65,13 @@ class OpenAIServer:
 
     def release(self) -> None:
         """Send every held answer, and hold no later one."""
-        self.released.set()
+        self.held_replies_released.set()
 
     def chats(self) -> list[Request]:
         """The chat requests so far."""
         return [request for request in self.requests if request.path == CHAT_PATH]
 
-    def wait_for(self, count: int, seconds: float = 30) -> None:
+    def wait_for(self, count: int, seconds: float = 120) -> None:
         """Block until `count` requests have arrived (call it through asyncio.to_thread)."""
         with self.changed:
             if not self.changed.wait_for(lambda: len(self.requests) >= count, seconds):
@@ -164,7 +164,7 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
                     return self.send(make_error(404, f"There is nothing at {self.path}"))
                 response = Response(scripted) if isinstance(scripted, str) else scripted
                 if response.hold:
-                    server.released.wait(60)
+                    server.held_replies_released.wait(60)
                 if response.drop:
                     self.close_connection = True
                     return hang_up(self.connection)

@@ -113,17 +113,17 @@ OTHER_INPUTS: dict[str, str | list[str]] = {
 }
 
 
-def forget() -> None:
+def forget_readings() -> None:
     """Forget all readings, so that every passage is read again."""
     batching.READINGS_OF_ENCODER.clear()
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> None:
-    forget()
+def no_earlier_readings() -> None:
+    forget_readings()
 
 
-def message(prompt: str, question: str, passages: list[Passage], **inputs_of_test: Any) -> HumanMessage:
+def make_message(prompt: str, question: str, passages: list[Passage], **inputs_of_test: Any) -> HumanMessage:
     """A message as `quorum.models.call` sends it: the prompt's text with its name and inputs."""
     wanted = Template(BUILT_IN[prompt]).get_identifiers()
     everything = {**OTHER_INPUTS, **inputs_of_test, "question": question, "passages": passages}
@@ -134,4 +134,4 @@ def message(prompt: str, question: str, passages: list[Passage], **inputs_of_tes
 
 
 async def reply(prompt: str, question: str = BORN, passages: list[Passage] = PASSAGES, **settings: Any) -> AIMessage:
-    return await EmbeddedReader().ainvoke([message(prompt, question, passages)], **settings)
+    return await EmbeddedReader().ainvoke([make_message(prompt, question, passages)], **settings)

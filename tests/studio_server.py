@@ -39,7 +39,7 @@ def start_studio(
     folder: Path, config: Path = ROOT / "langgraph.json", python: str = sys.executable, **environment: str
 ) -> Iterator[Server]:
     """Run the server in a folder, without this process's environment. python: one that has LangGraph's server."""
-    model, port, log = OpenAIServer(), free_port(), folder / "server.log"
+    model, port, log = OpenAIServer(), find_free_port(), folder / "server.log"
     model.reply(guess_reply)
     inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     quiet = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true", "LANGSMITH_TRACING": "false"}
@@ -62,7 +62,7 @@ def start_studio(
         model.close()
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port: int = listening.getsockname()[1]

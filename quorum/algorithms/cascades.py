@@ -50,9 +50,9 @@ Cascade = tuple[Stage, ...]
 class RecordedAnswers:
     """The answers of several methods to the same questions, as arrays of methods by questions.
 
-    worst, best: the worth of an answer; if the method failed, the lowest and the highest worth possible. known: there
-    is an answer, and it is not unknown; failed: there is none; key: equal answers have equal numbers; confidence: NaN
-    if there is none; certified: see `AcceptanceTest`. cost: of all calls for an answer; shared [A, B]: the cost of
+    worst, best: the lowest and the highest possible worth of an answer. They differ only if the method failed. known:
+    there is an answer, and it is not unknown; failed: there is none; key: equal answers have equal numbers; confidence:
+    NaN if there is none; certified: see `AcceptanceTest`. cost: of all calls for an answer; shared [A, B]: the cost of
     those of B's calls that A makes, too. group: questions of the same document or conversation have the same number.
     """
 

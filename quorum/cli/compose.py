@@ -19,14 +19,18 @@ def compose(
         ),
     ] = 0.03,
     confidence: Annotated[
-        float, typer.Option("--confidence", metavar="P", help="Probability that the promise holds.")
+        float,
+        typer.Option("--confidence", metavar="P", help="Probability that the loss is no larger than --lose-at-most."),
     ] = 0.9,
     cost: Annotated[
         str, typer.Option("--cost", metavar="tokens|calls|dollars", help="Cost that the cascade should save.")
     ] = "tokens",
     wrong_cost: WrongCost = 0.0,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Seed of the split of the questions; choose it beforehand.")
+        int,
+        typer.Option(
+            "--seed", metavar="N", help="Seed of the split of the questions; choose it before you see a result."
+        ),
     ] = 0,
     measure: Annotated[
         str | None,

@@ -53,15 +53,15 @@ class Exchange:
 
 @dataclass
 class Conversation:
-    """The exchanges so far, and the settings of the next question. systems: of the user's own, NAME=SPEC, which a
-    composed method asks. saved: the files that this conversation wrote.
+    """The exchanges so far, and the settings of the next question. systems: the user's own, NAME=SPEC, which a composed
+    method asks. saved_files: written by this conversation.
     """
 
     method: "Method"
     context: Context
     systems: Sequence[str] = ()
     exchanges: list[Exchange] = field(default_factory=list)
-    saved: set[Path] = field(default_factory=set)
+    saved_files: set[Path] = field(default_factory=set)
     is_over: bool = False
 
     def __post_init__(self) -> None:
@@ -148,7 +148,7 @@ class Conversation:
         if not name:
             raise SetupError("/save needs a file; write for example: /save talk.md")
         path = Path(name).expanduser()
-        if path.exists() and path.resolve() not in self.saved:
+        if path.exists() and path.resolve() not in self.saved_files:
             raise SetupError(f"{path} exists; give another name.")
         text = self.render_json() if path.suffix.lower() == ".json" else self.render_markdown()
         draft = path.with_name(f"{path.name}.part")
@@ -157,7 +157,7 @@ class Conversation:
             draft.replace(path)
         except OSError as error:
             raise SetupError(f"{path} cannot be written ({error.strerror}); give another name.") from None
-        self.saved.add(path.resolve())
+        self.saved_files.add(path.resolve())
         print(f"written to {path}")
 
     def render_json(self) -> str:

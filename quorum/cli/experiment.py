@@ -141,7 +141,7 @@ def experiment(
         variants=tuple(variant or ()),
         drop_known=drop_known,
         quick=quick,
-        stated=list_stated(settings) | {key for key, value in options_given.items() if value is not None},
+        stated_settings=list_stated(settings) | {key for key, value in options_given.items() if value is not None},
         figures_to_show=beside,
     )
     check_langsmith(langsmith)

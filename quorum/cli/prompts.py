@@ -74,7 +74,7 @@ def try_reply(
 
     check_name(name)
     given = {"question": question, "candidates": candidates, "count": count}
-    if missing := sorted(argument for argument in get_contract(name).needed if given[argument] is None):
+    if missing := sorted(argument for argument in get_contract(name).needed_extras if given[argument] is None):
         raise SetupError(f"Replies to {name!r} are read with --{missing[0]}, {EXTRA_ARGUMENTS[missing[0]]}; give it.")
     reading = read_reply(name, read_text(reply), question=question, candidates=candidates, count=count)
     value = (

@@ -35,7 +35,7 @@ def check_writable(file: Path) -> None:
 
 
 def save_trace(file: Path, root: "Step", question: str, method: str) -> bool:
-    """Write a run as JSON: {"format", "question", "method", "steps"}, a step with the steps inside it.
+    """Write a run as JSON: {"format", "question", "method", "steps"}. Each step holds its own steps.
 
     If the disk is full or fails, stderr says so and the function returns False: the paid answer must still be printed.
     """
@@ -75,7 +75,7 @@ def replace_file(file: Path, text: str) -> None:
     except OSError:
         draft.unlink(missing_ok=True)
         if not file.stat().st_size:
-            file.unlink()  # created only for the test
+            file.unlink()  # `check_writable` created it empty
         raise
 
 

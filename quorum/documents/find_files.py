@@ -12,7 +12,7 @@ from quorum.core.files import check_regular, read_regular
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-Skipped = tuple[str, str]
+SkippedFile = tuple[str, str]
 LARGEST_RULES = 1_000_000  # bytes of a .gitignore
 
 
@@ -42,8 +42,8 @@ class FoundFiles:
     """
 
     files: list[Path] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
-    notes: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedFile] = field(default_factory=list)
+    notes: list[SkippedFile] = field(default_factory=list)
     ignored: int = 0
 
 
@@ -54,7 +54,7 @@ def resolve_path(path: str | Path) -> Path:
 
 def find_files(
     roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None
-) -> tuple[list[Path], list[Skipped]]:
+) -> tuple[list[Path], list[SkippedFile]]:
     """`choose_files`, but only (files, skipped)."""
     files = choose_files(roots, without, choice)
     return files.files, files.skipped

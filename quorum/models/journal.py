@@ -196,5 +196,5 @@ async def find_journal(context: Context) -> Replies | None:
 
 
 def share_journals(opener: Callable[[str], Replies]) -> None:
-    """Make the running loop get its journals from `opener`, for several processes with one writer."""
+    """Let the running event loop get its journals from `opener`, so that several processes share one writer."""
     get_loop_cache().entries["journals"] = opener

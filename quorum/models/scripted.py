@@ -14,7 +14,7 @@ from pydantic import PrivateAttr
 
 from quorum.models.token_estimate import estimate_tokens
 
-Scripted = str | Exception
+ScriptedReply = str | Exception
 Replier = Callable[[list[BaseMessage]], str]
 
 
@@ -51,8 +51,8 @@ class ScriptedModel(BaseChatModel):
     `NoReplyError`, which names the prompt.
     """
 
-    _queue: deque[Scripted] = PrivateAttr(default_factory=deque)
-    _named: dict[str, deque[Scripted] | Replier] = PrivateAttr(default_factory=dict)
+    _queue: deque[ScriptedReply] = PrivateAttr(default_factory=deque)
+    _named: dict[str, deque[ScriptedReply] | Replier] = PrivateAttr(default_factory=dict)
     _history: list[Sent] = PrivateAttr(default_factory=list)
 
     @property
@@ -64,12 +64,12 @@ class ScriptedModel(BaseChatModel):
         """All recorded calls, in order."""
         return self._history
 
-    def enqueue(self, *replies: Scripted) -> "ScriptedModel":
+    def enqueue(self, *replies: ScriptedReply) -> "ScriptedModel":
         """Replies for calls without a script of their own, each used once."""
         self._queue.extend(replies)
         return self
 
-    def on(self, name: str, *replies: Scripted | Replier) -> "ScriptedModel":
+    def on(self, name: str, *replies: ScriptedReply | Replier) -> "ScriptedModel":
         """Replies to the prompt `name`, or to one call of it, "name: detail"; or one function of the messages."""
         first = replies[0] if replies else None
         if callable(first):

@@ -19,8 +19,9 @@ WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
 
 
 class TransformersModel(BaseChatModel):
-    """Greedy at temperature 0; samples by seed above. It generates one reply at a time, so replies never depend on a
-    batch.
+    """A chat model that decodes greedily at temperature 0, and samples with the seed at higher temperatures.
+
+    It generates one reply at a time, so replies never depend on a batch.
 
     A filter or generator that Quorum trained accepts only the prompts of its training, in the same wording; any other
     is a SetupError. A prompt longer than in training is TooLong: the caller drops the last passage, as training did.
@@ -107,7 +108,7 @@ def check_prompt(folder: str, card: ModelCard, prompt: str, version: str | None)
     use = {"filter": f"--set context_filter=transformers:{folder}", "generator": f"--model transformers:{folder}"}
     if trained_version is None:
         how = "filter_mode=" + ("psg" if "filter_passages" in card.prompts else "filco")
-        where = how if card.kind == "filter" else "concat, or with filco and a context_filter beside it"
+        where = how if card.kind == "filter" else "the method concat, or with filco and a context_filter"
         raise SetupError(
             f"The model 'transformers:{folder}' is a {card.kind} trained on {', '.join(card.prompts)} and cannot be "
             f"asked the prompt {prompt!r}; use it as {use[card.kind]} with {where}."

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from quorum.core.json_text import parse_json
 from quorum.core.text import UNKNOWN, is_unknown, normalize
-from quorum.parsing.wrapping import STYLE_COMMAND, unwrap
+from quorum.parsing.wrapping import STYLE_COMMAND, remove_wrapping
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ def parse_short_answer(reply: str, question: str = "") -> Parsed[str]:
     """
     if json_answer := read_json_answer(reply):
         return Parsed(json_answer.value.answer, json_answer.malformed)
-    text, marker = cut_invented_question(remove_tagged_reasoning(unwrap(reply)), question)
+    text, marker = cut_invented_question(remove_tagged_reasoning(remove_wrapping(reply)), question)
     if marker and (labelled := clean_answer(get_first_line(text[marker.end() :]))):
         return Parsed(labelled)
     lines = list(list_lines(text[: marker.start()] if marker else text))
@@ -81,7 +81,7 @@ def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnsw
     """
     if json_answer := read_json_answer(reply):
         return json_answer
-    text, marker = cut_invented_question(unwrap(reply), question)
+    text, marker = cut_invented_question(remove_wrapping(reply), question)
     if marker:
         answer = clean_answer(get_first_line(text[marker.end() :]))
         return Parsed(ReasonedAnswer(answer or UNKNOWN, get_rationale(text[: marker.start()])), malformed=not answer)
@@ -156,7 +156,7 @@ def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
     A null answer is "unknown". These are malformed: a list of answers (the value is the first), an object with one
     value under another name (that value), broken JSON (the text after "answer"), any other object ("unknown").
     """
-    text = unwrap(reply).strip()
+    text = remove_wrapping(reply).strip()
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
     if value is None:
         broken = BROKEN_JSON_ANSWER.search(text) if text.startswith("{") else None

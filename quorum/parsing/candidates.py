@@ -12,7 +12,7 @@ from quorum.algorithms.vote_key import vote_key
 from quorum.core.json_text import parse_json
 from quorum.core.text import is_unknown
 from quorum.parsing.answers import Parsed, clean_answer, get_first_line, list_lines
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 # Characters and items that are read; a longer reply comes from a model in a loop.
 LONGEST_READ_REPLY, MOST_ITEMS = (
@@ -30,7 +30,7 @@ def parse_candidates(reply: str, most: int) -> Parsed[list[str]]:
     >>> parse_candidates("(a) Oslo (b) Bergen", 2).value
     ['Oslo', 'Bergen']
     """
-    text = unwrap(reply).strip()[:LONGEST_READ_REPLY]
+    text = remove_wrapping(reply).strip()[:LONGEST_READ_REPLY]
     items = read_json_candidates(text) or split_at_markers(text)
     if items:
         return Parsed(drop_repetitions(items)[:most])
@@ -64,7 +64,7 @@ class Style:
 
 LOWER_LETTERS, UPPER_LETTERS = tuple(ascii_lowercase), tuple(ascii_uppercase)
 NUMBERS = tuple(str(number) for number in range(1, 27))
-CALLED = r"(?:(?i:candidate|answer|option|choice|prediction)s?[ \t]*#?)?"
+CANDIDATE_NOUN = r"(?:(?i:candidate|answer|option|choice|prediction)s?[ \t]*#?)?"
 BRACKETS = r"[(]\s?[*_]{0,2}LABEL[*_]{0,2}\s?[)][*_]{0,2}[.:：]?"
 SQUARE_LABEL = r"\[\s?LABEL\s?\][.:：]?"
 PARENTHESIS_LABEL = r"LABEL[)][.:：]?"
@@ -99,7 +99,7 @@ def compile_marker(style: Style, label: str, places: int) -> re.Pattern[str]:
     """
     places_pattern = "|".join(LABEL_PLACES[:places])
     label_pattern = style.pattern.replace("LABEL", label)
-    return re.compile(rf"(?:{places_pattern}){CALLED}{label_pattern}(?:[*_`]{{1,3}}(?=\s|\Z))?", re.MULTILINE)
+    return re.compile(rf"(?:{places_pattern}){CANDIDATE_NOUN}{label_pattern}(?:[*_`]{{1,3}}(?=\s|\Z))?", re.MULTILINE)
 
 
 def split_at_markers(text: str) -> list[str]:

@@ -4,7 +4,7 @@ import re
 
 from quorum.parsing.answers import Parsed
 from quorum.parsing.verdicts import HEDGED_VERDICT, OPEN_QUESTION_WORD, SENTENCE_BREAK, VERDICT_END, parse_validity
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 # The last word of a reply, if it is a verdict: "... names the same town; correct."
 LAST_VERDICT = re.compile(
@@ -31,7 +31,7 @@ def parse_correctness(reply: str) -> Parsed[bool]:
     >>> parse_correctness("Incorrect. The accepted answer is yes.").value
     False
     """
-    text = unwrap(reply).strip()
+    text = remove_wrapping(reply).strip()
     if verdicts := read_asked_verdicts(text):
         return Parsed(verdicts == {True}, malformed=len(verdicts) != 1)
     validity = parse_validity(reply)

@@ -5,7 +5,7 @@ import re
 from quorum.core.labels import LABELS, NOT_ENOUGH_INFO, REFUTES, SUPPORTS
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.parsing.answers import Parsed, cut_invented_question, format_value, get_first_line, list_lines, read_object
-from quorum.parsing.wrapping import LONGEST_READ_TEXT, unwrap
+from quorum.parsing.wrapping import LONGEST_READ_TEXT, remove_wrapping
 
 LABEL_SLOT = re.compile(
     r"\b(?:label|verdict|answer|judge?ment|conclusion)\b[*_\"'`]{0,3}[ \t]*(?:[:：]|is\b)", re.IGNORECASE
@@ -67,7 +67,7 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
     Without a label, or if the two sources of step 3 or the words of the line disagree, the reply is malformed, and the
     value is "unknown".
     """
-    text = unwrap(reply)
+    text = remove_wrapping(reply)
     value = read_object(text.strip())
     json_label = next((format_value(value[name]) for name in LABEL_KEYS if name in value), "") if value else ""
     text = NEXT_CLAIM.split(cut_invented_question(text, question)[0], maxsplit=1)[0]
@@ -183,7 +183,7 @@ def parse_long_answer(reply: str, question: str = "") -> Parsed[str]:
 
 def unwrap_text(reply: str) -> str:
     """The reply without a code fence; of a JSON object with an answer, the answer."""
-    text = unwrap(reply, LONGEST_READ_TEXT)
+    text = remove_wrapping(reply, LONGEST_READ_TEXT)
     value = read_object(text.strip()) or {}
     return next((format_value(value[name]) for name in TEXT_KEYS if name in value), text)
 

@@ -8,7 +8,7 @@ from typing import Any
 from quorum.core.json_text import parse_json
 from quorum.parsing.answers import Parsed
 from quorum.parsing.number_words import COUNT, PASSAGE_NOUN, replace_number_words
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 LONGEST_READ_REPLY = 6000  # characters that are read, from the end, because a long reply gives its numbers there
 
@@ -100,7 +100,7 @@ def parse_passage_ids(reply: str, count: int) -> Parsed[list[int]]:
     >>> parse_passage_ids("Passages 1 and 3 are relevant.", 5).value
     [1, 3]
     """
-    text = unicodedata.normalize("NFKC", unwrap(reply).strip()[-LONGEST_READ_REPLY:]).lower().replace("’", "'")
+    text = unicodedata.normalize("NFKC", remove_wrapping(reply).strip()[-LONGEST_READ_REPLY:]).lower().replace("’", "'")
     if not any(character.isalnum() for character in text):
         return Parsed([])
     value = find_json(text)

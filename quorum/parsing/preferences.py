@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quorum.parsing.answers import Parsed, get_first_line, read_object
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 TIE = 2  # beside 0 and 1, the places of the two passages
 
@@ -139,7 +139,7 @@ def parse_preference(reply: str) -> Parsed[int | None]:
     >>> parse_preference("Passage 1 is less complete than passage 2.").value
     1
     """
-    conclusion = find_conclusion(EMPHASIS.sub(" ", unwrap(reply)).strip())
+    conclusion = find_conclusion(EMPHASIS.sub(" ", remove_wrapping(reply)).strip())
     place = conclusion.pop() if len(conclusion) == 1 else None
     return Parsed(None if place == TIE else place, malformed=place is None)
 
@@ -208,13 +208,14 @@ def read_order(sentence: str) -> set[int]:
 class Clause:
     """A clause about the passage at `place`.
 
-    conceded: it stands before "but" or after "although". measured: its sentence compares the passage with the other.
+    is_conceded: it stands before "but" or after "although". is_comparison: its sentence compares the passage with the
+    other.
     """
 
     text: str
     place: int
-    conceded: bool
-    measured: bool
+    is_conceded: bool
+    is_comparison: bool
 
 
 def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
@@ -273,8 +274,8 @@ def find_favoured(clauses: Sequence[Clause]) -> set[int]:
     named = [
         item for item in fair if any(words.search(item.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
     ] or fair
-    telling = [clause for clause in named if named is not fair or clause.measured]
-    main = [clause for clause in telling if not clause.conceded] or telling
+    telling = [clause for clause in named if named is not fair or clause.is_comparison]
+    main = [clause for clause in telling if not clause.is_conceded] or telling
     return {clause.place ^ is_worse(clause.text) for clause in main}
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 ORDINAL_WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 PASSAGE_NOUN = r"(?:passages?|documents?|docs?|texts?|contexts?|sources?|articles?)"
@@ -35,7 +35,7 @@ def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
     """
     if count < 2:
         return Parsed(list(range(count)))
-    text = ORDINAL.sub(rewrite_ordinal, unwrap(reply).replace("&gt;", ">").translate(MARKDOWN_MARKS))
+    text = ORDINAL.sub(rewrite_ordinal, remove_wrapping(reply).replace("&gt;", ">").translate(MARKDOWN_MARKS))
     named = find_numbers(find_final_part(text))
     known = list(dict.fromkeys(number - 1 for number in named if 0 < number <= count))
     rest = [place for place in range(count) if place not in set(known)]

@@ -36,13 +36,13 @@ EXTRA_ARGUMENTS = {
 class Contract:
     """How the replies to a prompt are read.
 
-    extras: extra (see `EXTRA_ARGUMENTS`) -> the parser's parameter for it. needed: the extras without which the parser
-    cannot work.
+    extras: extra (see `EXTRA_ARGUMENTS`) -> the parser's parameter for it. needed_extras: the extras without which the
+    parser cannot work.
     """
 
     parse: Callable[..., Parsed[Any]]
     extras: Mapping[str, str] = field(default_factory=dict)
-    needed: frozenset[str] = frozenset()
+    needed_extras: frozenset[str] = frozenset()
 
 
 def make_contract(parse: Callable[..., Parsed[Any]], *needed: str, **renamed: str) -> Contract:
@@ -185,7 +185,7 @@ def read_reply(
     """
     contract = get_contract(prompt)
     given = {"question": question, "candidates": candidates, "count": count}
-    missing = next((name for name in EXTRA_ARGUMENTS if name in contract.needed and given[name] is None), None)
+    missing = next((name for name in EXTRA_ARGUMENTS if name in contract.needed_extras and given[name] is None), None)
     if missing is not None:
         raise SetupError(
             f"Replies to the prompt {prompt!r} are read with {missing}=, {EXTRA_ARGUMENTS[missing]}; give it."

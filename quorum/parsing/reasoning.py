@@ -15,7 +15,7 @@ from quorum.parsing.answers import (
     parse_short_answer,
     read_json_answer,
 )
-from quorum.parsing.wrapping import LONGEST_READ_TEXT, unwrap
+from quorum.parsing.wrapping import LONGEST_READ_TEXT, remove_wrapping
 from quorum.parsing.yes_no import parse_yes_no
 
 LABEL = re.compile(
@@ -39,13 +39,13 @@ def parse_free_text(reply: str, question: str = "") -> Parsed[str]:
 
     An empty reply is malformed, and the value is the empty text.
     """
-    text = LABEL.sub("", cut_invented_question(unwrap(reply, LONGEST_READ_TEXT).strip(), question)[0]).strip()
+    text = LABEL.sub("", cut_invented_question(remove_wrapping(reply, LONGEST_READ_TEXT).strip(), question)[0]).strip()
     return Parsed(text, malformed=not text)
 
 
 def parse_topic(reply: str, question: str = "") -> Parsed[str]:
     """The topic that a reply names. If it is empty or names none, it is malformed, and the value is the question."""
-    topic_reply = parse_short_answer(LABEL.sub("", unwrap(reply).strip()), question)
+    topic_reply = parse_short_answer(LABEL.sub("", remove_wrapping(reply).strip()), question)
     text = clean_answer(TOPIC_PHRASE.sub("", topic_reply.value))
     return Parsed(question, malformed=True) if is_unknown(text) else Parsed(text, topic_reply.malformed)
 
@@ -61,7 +61,7 @@ def parse_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """
     if json_answer := read_json_answer(reply):
         return json_answer
-    text, marker = cut_invented_question(unwrap(reply), question)
+    text, marker = cut_invented_question(remove_wrapping(reply), question)
     last = next(reversed(list(CONCLUSION.finditer(text))), None)
     if last is None or (marker and marker.start() > last.start()):
         return parse_reasoned_answer(reply, question)

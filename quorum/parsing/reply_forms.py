@@ -11,7 +11,7 @@ from typing import Any
 
 from quorum.core.labels import LABELS
 from quorum.parsing.answers import read_object
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 LETTER_LABEL = re.compile(r"\(([a-z])\) ")
 NO_CHOICE = "none"
@@ -41,7 +41,7 @@ class ReplyForm:
         >>> get_form("answer_yes_no", {}).write_text('{"answer": "Yes"}')
         'Yes'
         """
-        text = unwrap(reply).strip()
+        text = remove_wrapping(reply).strip()
         value = read_object(text) if text.startswith("{") else None
         written = self.write(value[self.name]) if value is not None and self.name in value else None
         return reply if written is None else written

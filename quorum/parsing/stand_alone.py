@@ -4,7 +4,7 @@ import re
 
 from quorum.core.text import is_unknown
 from quorum.parsing.answers import LINE_START, MARK_PAIRS, Parsed, list_lines
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 LONGEST_QUESTION = 1_000  # characters; a longer line is not a question
 QUESTION_MARKS = ("?", "？", "؟")
@@ -29,7 +29,7 @@ def parse_stand_alone_question(reply: str, question: str = "") -> Parsed[str]:
     >>> parse_stand_alone_question('Rewritten question: "How tall is the Eiffel Tower?"', "How tall is it?").value
     'How tall is the Eiffel Tower?'
     """
-    lines = [QUESTION_LABEL.sub("", line, count=1).strip() for line in list_lines(unwrap(reply))]
+    lines = [QUESTION_LABEL.sub("", line, count=1).strip() for line in list_lines(remove_wrapping(reply))]
     rewritten = next((line for line in lines if line and not line.endswith((":", "："))), "")
     for left, right in MARK_PAIRS:
         if len(rewritten) > len(left + right) and rewritten.startswith(left) and rewritten.endswith(right):

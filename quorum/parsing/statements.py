@@ -14,7 +14,7 @@ from quorum.parsing.answers import (
     parse_short_answer,
     read_object,
 )
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 MASK = "[MASK]"
 WRITTEN_MASK = re.compile(
@@ -36,7 +36,7 @@ def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStateme
     malformed, and the value None, if it names no words, if the words are not in the statement, or if they are the
     answer itself.
     """
-    statement, condition = split_parts(unwrap(reply))
+    statement, condition = split_parts(remove_wrapping(reply))
     if statement and is_nothing(condition):
         return Parsed(None)
     if normalize(condition) in ("", normalize(answer)):
@@ -77,7 +77,7 @@ RESTORED_WORDS_LABEL = re.compile(
 
 def parse_missing_words(reply: str) -> Parsed[str]:
     """The words that a reply gives for `MASK`; in other respects like `parse_short_answer`."""
-    return parse_short_answer(RESTORED_WORDS_LABEL.sub("", unwrap(reply)))
+    return parse_short_answer(RESTORED_WORDS_LABEL.sub("", remove_wrapping(reply)))
 
 
 NOTES_LABEL = re.compile(
@@ -95,7 +95,7 @@ def parse_noted_answer(reply: str, question: str = "") -> Parsed[ReasonedAnswer]
     answer, before = parsed.value.answer, parsed.value.rationale or ""
     if NOTES_LABEL.match(answer):
         answer, before = UNKNOWN, "\n".join(filter(None, (before, answer)))
-    text = unwrap(reply)
+    text = remove_wrapping(reply)
     value = read_object(text[text.find("{") : text.rfind("}") + 1]) or {}
     notes = format_value(value.get("notes", "")) or NOTES_LABEL.sub("", before).strip() or None
     return Parsed(ReasonedAnswer(answer, notes), parsed.malformed or notes is None)

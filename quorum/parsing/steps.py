@@ -20,7 +20,7 @@ from quorum.parsing.answers import (
     parse_short_answer,
     read_object,
 )
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def parse_step(reply: str) -> Parsed[Action]:
     """
     if action := read_json_action(reply):
         return action
-    text = cut_next_question(unwrap(reply))
+    text = cut_next_question(remove_wrapping(reply))
     place, end = find_first_action(text)
     thought = clean_thought(text[: end if place is None else place.start()])
     if place is None:
@@ -192,7 +192,7 @@ def get_text(value: dict[str, Any], *names: str) -> str:
 
 def read_json_reply(reply: str) -> dict[str, Any] | None:
     """The JSON object that is all of a reply, if it is one."""
-    text = unwrap(reply).strip()
+    text = remove_wrapping(reply).strip()
     return read_object(text) if text.startswith("{") else None
 
 
@@ -217,7 +217,7 @@ def parse_follow_up(reply: str) -> Parsed[FollowUp]:
     """
     if json_follow_up := read_json_follow_up(reply):
         return json_follow_up
-    text = cut_next_question(unwrap(reply))
+    text = cut_next_question(remove_wrapping(reply))
     for mark in islice(FOLLOW_UP_LABEL.finditer(text), 99):  # a model in a loop writes labels without end
         text_after = get_first_line(text[mark.end() : mark.end() + 1000])
         text_after = text_after[
@@ -257,6 +257,6 @@ def parse_final_answer(reply: str, question: str = "") -> Parsed[FollowUp]:
     if read_json_reply(reply) is None:
         if stated := parse_follow_up(reply).value.answer:
             return Parsed(FollowUp(answer=stated))
-        reply = FOLLOW_UP_LABEL.sub("", unwrap(reply))
+        reply = FOLLOW_UP_LABEL.sub("", remove_wrapping(reply))
     short = parse_short_answer(reply, question)
     return Parsed(FollowUp(answer=short.value), short.malformed)

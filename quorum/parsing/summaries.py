@@ -3,7 +3,7 @@
 import re
 
 from quorum.parsing.answers import Parsed, read_object
-from quorum.parsing.wrapping import LONGEST_READ_TEXT, unwrap
+from quorum.parsing.wrapping import LONGEST_READ_TEXT, remove_wrapping
 
 DONE_MARK = re.compile(
     r"[*_`\"'(]{0,3}\[\s?(?i:DONE|END)\s?\][*_`\"').]{0,3}|(?<=\s)[*_`]{0,3}DONE[*_`]{0,3}[.!]?\s{0,9}\Z|\[D?O?N?E?\Z"
@@ -21,11 +21,11 @@ def parse_summary(reply: str) -> Parsed[str]:
 
     If no letter or digit is left, the reply is malformed, and the value is the text that is left.
     """
-    text = unwrap(reply, LONGEST_READ_TEXT).strip()
+    text = remove_wrapping(reply, LONGEST_READ_TEXT).strip()
     if text.startswith("{") and (parts := read_object(text)):
         text = " ".join(value for value in parts.values() if isinstance(value, str))
     text = DONE_MARK.sub("\0", text).lstrip("\0 \t\n").partition("\0")[0]
-    text = unwrap(text.strip())
+    text = remove_wrapping(text.strip())
     while heading := HEADING.match(text):
         text = text[heading.end() :]
     text = remove_quotes(text.strip())

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from quorum.parsing.answers import Parsed, get_first_line, read_object
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 # Verdicts of one word, also in other languages, because judges sometimes change language.
 TRUE_WORDS = """true yes correct supported valid verdadero verdadeiro cierto certo vrai wahr richtig vero waar sant sann
@@ -71,7 +71,7 @@ def parse_validity(reply: str) -> Parsed[bool]:
     >>> parse_validity("The dates differ, so it is not supported.").value
     False
     """
-    verdicts = find_conclusion(unwrap(reply).strip())
+    verdicts = find_conclusion(remove_wrapping(reply).strip())
     return Parsed(verdicts == {True}, malformed=len(verdicts) != 1)
 
 

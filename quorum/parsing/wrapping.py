@@ -1,6 +1,7 @@
 """Removes what models wrap an answer in: code fences, tags, boxes, and the tokens that end their turn.
 
-Every parser calls `unwrap` first. It also shortens very long replies, so that parsing always takes little time.
+Every parser calls `remove_wrapping` first. The function also shortens very long replies, so that parsing is always
+fast.
 """
 
 import re
@@ -25,7 +26,7 @@ AROUND_BOX = re.compile(r"(?:\$|\\\[|\\\(|[*_ \t])*\Z"), re.compile(r"(?:\$|\\\]
 STYLE_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|emph|mbox)\s?\{([^{}]{0,400})\}")
 
 
-def unwrap(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
+def remove_wrapping(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
     """The reply without chat-template tokens and without a code fence or tags around the whole of it.
 
     If only a part is in tags (`<answer>`) or in a box (`\\boxed{}`), that part becomes a line "Answer: ...".

@@ -8,7 +8,7 @@ from typing import Any
 from quorum.core.json_text import replace_in_strings
 from quorum.core.text import is_unknown, normalize
 from quorum.parsing.answers import LINE_START, Parsed, clean_answer, format_value, get_first_line, list_lines
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 LONGEST_QUESTION, MOST_ANSWERS = 400, 6  # characters of a question; answers
 COLON = r"(?:[ \t]*#?\d{1,3})?[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
@@ -40,7 +40,7 @@ def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
     The first label may be missing, because the prompt ends in "Question:". Several questions are malformed, and the
     value is the first; without labels, it is the first line that ends in a question mark; without one, None.
     """
-    text = unwrap(reply).strip()
+    text = remove_wrapping(reply).strip()
     if text.startswith(("{", "[{")) or '{"question"' in text.replace(" ", ""):
         return read_json_question(text[text.find("{") :])
     parts = split_parts(text)

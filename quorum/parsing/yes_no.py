@@ -4,7 +4,7 @@ import re
 
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.parsing.answers import Parsed, parse_short_answer
-from quorum.parsing.wrapping import unwrap
+from quorum.parsing.wrapping import remove_wrapping
 
 # In "No one knows" and "No evidence ..." the word "no" is not a verdict.
 LEADING_VERDICT = re.compile(
@@ -32,7 +32,7 @@ def parse_yes_no(reply: str, question: str = "") -> Parsed[str]:
     'no'
     """
     short_answer = parse_short_answer(reply, question).value
-    whole_reply = unwrap(reply)
+    whole_reply = remove_wrapping(reply)
     verdict = find_verdict(short_answer) or find_verdict(whole_reply)
     return Parsed(verdict or UNKNOWN, malformed=verdict is None or not whole_reply.strip())
 

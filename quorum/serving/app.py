@@ -103,7 +103,7 @@ async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             return Response(status_code=CLIENT_LEFT)
-        return JSONResponse(make_completion(job.served.id, task.result()))
+        return JSONResponse(make_completion(job.served_model.id, task.result()))
     except Refusal:
         raise
     except Exception as error:  # noqa: BLE001  every failure is reported in OpenAI's format
@@ -151,7 +151,7 @@ class News:
 
 async def stream(task: "asyncio.Task[Reply]", news: News, job: Job, request_id: str) -> AsyncIterator[str]:
     """The completion as events, then [DONE]. An error is an event, too. If the client leaves, the work ends."""
-    head = make_head(job.served.id, "chat.completion.chunk")
+    head = make_head(job.served_model.id, "chat.completion.chunk")
     has_usage = job.chat.has_usage
     try:
         yield format_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if has_usage else {}))

@@ -102,7 +102,9 @@ class Tools:
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         result = dict(reply.result or {})
-        sources = [format_address(job.served.collection, item["passage"]) for item in result.get("evidence") or []]
+        sources = [
+            format_address(job.served_model.collection, item["passage"]) for item in result.get("evidence") or []
+        ]
         text = "\n".join([reply.answer + reply.sources, *(f"[{item}]" for item in dict.fromkeys(sources))])
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
 

@@ -60,7 +60,7 @@ class Permissions:
 
     def list_methods(self) -> dict[str, Method]:
         """The methods that are offered, by name: ours, those of installed packages, cascades."""
-        return list_methods() | {name: cascade.about for name, cascade in self.cascades.items()}
+        return list_methods() | {name: cascade.method for name, cascade in self.cascades.items()}
 
     def find_graph(self, method: str) -> Any:
         """What `quorum.answer` takes as the method: a name, or the graph of a cascade."""

@@ -21,9 +21,9 @@ NAME = re.compile(r"[A-Za-z][\w.-]{0,63}")
 
 @dataclass(frozen=True)
 class ServedCascade:
-    """A cascade under the name that clients use. about: what it does and costs; graph: built when the server starts."""
+    """A cascade under the name that clients use. method: its description; graph: built when the server starts."""
 
-    about: Method
+    method: Method
     graph: Any
 
     @property
@@ -35,7 +35,7 @@ class ServedCascade:
         """The cascade as a column of an evaluation, which can compute what its calls cost."""
         from quorum.evaluation.run.columns import Column
 
-        return Column(self.about.name, self.about.name, {}, context, own_graph=self.graph, prices=prices)
+        return Column(self.method.name, self.method.name, {}, context, own_graph=self.graph, prices=prices)
 
     def compute_cost(self, context: Context, usage: Mapping[str, Usage], prices: Prices) -> float | None:
         """Dollars for the calls of one answer; None if a price is missing."""

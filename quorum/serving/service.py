@@ -38,7 +38,7 @@ class Job:
     """
 
     chat: ChatRequest
-    served: ServedModel
+    served_model: ServedModel
     context: Context
     question: str
     key: str
@@ -48,7 +48,7 @@ class Job:
     @property
     def label(self) -> str:
         """The label under which the job is counted."""
-        return self.served.method if self.task is None else SIDE_TASK
+        return self.served_model.method if self.task is None else SIDE_TASK
 
 
 class Service:
@@ -98,7 +98,7 @@ class Service:
         else:
             usage, result = finished_task.result().usage, finished_task.result().result
             outcome = "unknown" if result is not None and result.get("unknown") else "answered"
-        cascade = None if job.task is not None else self.permissions.cascades.get(job.served.method)
+        cascade = None if job.task is not None else self.permissions.cascades.get(job.served_model.method)
         if cascade is None:
             dollars = self.prices.compute_cost(job.context, usage)
         else:
@@ -122,7 +122,7 @@ class Service:
     async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
         """A question's answer by the method."""
         config: Any = {"callbacks": [spending]}
-        question, method = job.question, self.permissions.find_graph(job.served.method)
+        question, method = job.question, self.permissions.find_graph(job.served_model.method)
         if on_event is None:
             result = await answer(question, method, job.context, history=job.history, config=config)
         else:

@@ -19,8 +19,8 @@ MOST_SHOWN = 20  # problems that are listed one by one
 
 @dataclass
 class CheckResult:
-    """problems: errors that a service would refuse or learn; notes: remarks; tokens: estimates for the whole file and
-    for its longest example; empty: how many examples have the reply "None".
+    """problems: mistakes that a service would reject or that a model would learn; notes: remarks; tokens, longest:
+    estimated tokens of the whole file and of its longest example; empty: how many examples have the reply "None".
     """
 
     examples: int = 0

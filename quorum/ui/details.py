@@ -15,13 +15,13 @@ from quorum.ui.texts import draw_folded_section, draw_table, format_cell
 
 MOST_SHOWN = 100  # passages or steps of one kind; thousands would slow a browser down
 
-Part = tuple[str, Callable[[], None]]
+DetailPart = tuple[str, Callable[[], None]]
 
 
-def list_parts(answer: Answer) -> dict[str, Part]:
+def list_parts(answer: Answer) -> dict[str, DetailPart]:
     """name -> (title, function that draws it) of the parts that this answer has."""
     result: Result = answer.result or {}
-    parts: dict[str, Part] = {}
+    parts: dict[str, DetailPart] = {}
     passages, votes = result.get("passages") or [], result.get("votes") or []
     candidates = result.get("candidates") or []
     if passages:

@@ -113,12 +113,12 @@ class Form:
             field = ui.select(choices, value=value_text, label=setting.name).props("outlined dense options-dense")
         elif setting.kind == "number":
             value = float(value_text) if value_text else None
-            precision = 0 if setting.whole else None
+            precision = 0 if setting.is_whole else None
             field = ui.number(setting.name, value=value, min=setting.least, max=setting.most, precision=precision)
             field.props("outlined dense")
         else:
             field = ui.input(setting.name, value=value_text).props("outlined dense")
-        html.small(setting.about)
+        html.small(setting.description)
         field.on_value_change(lambda event: self.set(setting.name, event.value))
 
     def value(self, name: str) -> str:

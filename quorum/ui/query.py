@@ -97,14 +97,14 @@ class FormField:
     """A setting in the form. server_value: the server's value as text; optional: the field may be empty."""
 
     name: str
-    about: str
+    description: str
     kind: Literal["flag", "choice", "number", "text"]
     server_value: str
     choices: tuple[str, ...] = ()
     optional: bool = False
     least: float | None = None
     most: float | None = None
-    whole: bool = False
+    is_whole: bool = False
 
 
 def list_form_fields(base: Context) -> list[FormField]:
@@ -123,14 +123,14 @@ def make_form_field(name: str, shape: Mapping[str, Any], value: Any) -> FormFiel
     kinds: dict[str, Literal["flag", "number"]] = {"boolean": "flag", "integer": "number", "number": "number"}
     return FormField(
         name=name,
-        about=str(shape.get("description", "")),
+        description=str(shape.get("description", "")),
         kind="choice" if "enum" in first else kinds.get(str(first.get("type")), "text"),
         server_value=format_setting(value),
         choices=tuple(map(str, first.get("enum", ()))),
         optional=optional,
         least=first.get("minimum"),
         most=first.get("maximum"),
-        whole=first.get("type") == "integer",
+        is_whole=first.get("type") == "integer",
     )
 
 

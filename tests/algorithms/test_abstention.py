@@ -20,7 +20,7 @@ def test_fifty_nine_answers_without_a_mistake_are_the_least_for_five_per_cent() 
 
 
 def test_the_promise_is_kept_even_if_confidence_misleads() -> None:
-    draw, broken, threshold_count = np.random.default_rng(1), 0, 0
+    draw, broken_promises, threshold_count = np.random.default_rng(1), 0, 0
     for _ in range(200):
         sure = np.round(draw.random(400), 2)
         chance = np.where(sure > 0.9, 0.02, np.where(sure > 0.6, 0.06, 0.01))  # not monotone
@@ -30,8 +30,8 @@ def test_the_promise_is_kept_even_if_confidence_misleads() -> None:
             grid = np.arange(round(100 * threshold.value), 101) / 100
             true = np.where(grid > 0.9, 0.02, np.where(grid > 0.6, 0.06, 0.01))
             weights = np.where((grid == 0) | (grid == 1), 0.5, 1.0)  # ends of the rounding
-            broken += float(np.average(true, weights=weights)) > 0.05
-    assert broken / 200 <= 0.1 + 3 * math.sqrt(0.09 / 200)
+            broken_promises += float(np.average(true, weights=weights)) > 0.05
+    assert broken_promises / 200 <= 0.1 + 3 * math.sqrt(0.09 / 200)
     assert threshold_count > 20
 
 
@@ -44,10 +44,10 @@ def test_the_threshold_lets_as_many_answers_through_as_the_promise_allows() -> N
 
 
 def test_a_missing_threshold_comes_with_the_needed_number_of_answers() -> None:
-    few = find_threshold([0.8] * 30, [False] * 29 + [True], 40, 0.05, 0.05)
-    assert isinstance(few, NoThreshold)
-    assert few.needed is not None
-    assert few.needed > 100
+    outcome = find_threshold([0.8] * 30, [False] * 29 + [True], 40, 0.05, 0.05)
+    assert isinstance(outcome, NoThreshold)
+    assert outcome.needed is not None
+    assert outcome.needed > 100
     assert find_threshold([0.8] * 100, [True] * 50 + [False] * 50, 100, 0.05, 0.05) == NoThreshold(100, 50, None)
     assert find_threshold([], [], 10, 0.05, 0.05) == NoThreshold(0, 0, None)
 

@@ -86,7 +86,7 @@ def test_a_stage_that_failed_fails_the_question() -> None:
     assert replay_cascade(table, (Stage("a", AcceptanceTest("known")), Stage("c", None))).worst[1] == 0.0
 
 
-def random_answers(seed: int, n: int = 90) -> RecordedAnswers:
+def draw_answers(seed: int, n: int = 90) -> RecordedAnswers:
     draw = np.random.default_rng(seed)
     right = (draw.random((5, n)) < np.array([[0.3], [0.35], [0.4], [0.4], [0.45]])).astype(float)
     table = make_recorded_answers(right, [1, 2, 3, 5, 7], known=draw.random((5, n)) < 0.8)
@@ -96,7 +96,7 @@ def random_answers(seed: int, n: int = 90) -> RecordedAnswers:
 
 
 def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
-    table = random_answers(4)
+    table = draw_answers(4)
     observed = set()
     for candidate in list_cascades(table):
         observed.add((len(candidate.cascade), *(stage.accept.test for stage in candidate.cascade if stage.accept)))
@@ -108,7 +108,7 @@ def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
 
 
 def test_the_design_is_a_front_below_the_cost_of_the_best_method() -> None:
-    table = random_answers(5)
+    table = draw_answers(5)
     front = design_cascades(table)
     best = int(table.worst.mean(axis=1).argmax())
     assert front
@@ -119,7 +119,7 @@ def test_the_design_is_a_front_below_the_cost_of_the_best_method() -> None:
 
 
 def test_the_cascade_is_tested_against_every_single_method() -> None:
-    table = random_answers(6)
+    table = draw_answers(6)
     cascade = (Stage("a", AcceptanceTest("known")), Stage("e", None))
     losses = compute_losses(table, cascade, 0.0)
     assert sorted(losses) == ["a", "b", "c", "d", "e"]
@@ -128,7 +128,7 @@ def test_the_cascade_is_tested_against_every_single_method() -> None:
 
 
 def test_questions_of_one_document_count_as_one() -> None:
-    table = replace(random_answers(7), group=np.arange(90) // 3)
+    table = replace(draw_answers(7), group=np.arange(90) // 3)
     assert all(len(values) == 30 for values in compute_losses(table, (Stage("a", None),), 0.0).values())
     designs, certifies = split_questions(table.group, seed=1)
     assert not set(table.group[designs]) & set(table.group[certifies])
@@ -146,10 +146,10 @@ def test_the_certificate_stops_at_the_first_failure() -> None:
 
 def test_a_cascade_that_loses_too_much_is_seldom_certified() -> None:
     """Every method is as good as the first; the cascade's first stage loses 5 points."""
-    draw, broken, repetitions = np.random.default_rng(8), 0, 150
+    draw, wrong_certificates, repetitions = np.random.default_rng(8), 0, 150
     for _ in range(repetitions):
         right = (draw.random((3, 200)) < np.array([[0.45], [0.45], [0.4]])).astype(float)
         table = make_recorded_answers(right, [5.0, 5.0, 1.0])
         candidates = [cascade for cascade in list_cascades(table) if cascade.cascade == (Stage("c", None),)]
-        broken += certify_cascades(table, candidates, 0.05, 0.1)[0].passed
-    assert broken / repetitions <= 0.1 + 3 * math.sqrt(0.09 / repetitions)
+        wrong_certificates += certify_cascades(table, candidates, 0.05, 0.1)[0].passed
+    assert wrong_certificates / repetitions <= 0.1 + 3 * math.sqrt(0.09 / repetitions)

@@ -26,7 +26,7 @@ ANSWER_FORMS = {
 Answers = tuple[str, ...]  # of one passage, one per sample; "?" is unknown
 
 
-def ballots(passages: tuple[Answers, ...]) -> list[Vote]:
+def make_votes(passages: tuple[Answers, ...]) -> list[Vote]:
     return [
         Vote(
             rank=rank,
@@ -40,7 +40,7 @@ def ballots(passages: tuple[Answers, ...]) -> list[Vote]:
 
 
 def find_outcome(passages: tuple[Answers, ...]) -> str | None:
-    outcome = count_votes(ballots(passages))
+    outcome = count_votes(make_votes(passages))
     return None if outcome.unknown else vote_key(outcome.answer)
 
 
@@ -70,7 +70,7 @@ def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples:
     for passages in product(all_ballots, repeat=count):
         if count == 5 and tuple(sorted(passages)) != passages:
             continue
-        safe = certify_votes(ballots(passages))
+        safe = certify_votes(make_votes(passages))
         assert safe is not None
         assert 0 <= safe < count
         assert safe == 0 or not can_change(passages, safe, ballots_of_passage), passages
@@ -92,7 +92,7 @@ def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples:
     ],
 )
 def test_certified_number_by_hand(answers: str, expected: int) -> None:
-    assert certify_votes(ballots(tuple((answer,) for answer in answers))) == expected
+    assert certify_votes(make_votes(tuple((answer,) for answer in answers))) == expected
 
 
 def test_no_votes_no_certificate() -> None:
@@ -100,15 +100,15 @@ def test_no_votes_no_certificate() -> None:
 
 
 def test_certificates_group_answers_as_the_vote_does() -> None:
-    votes = ballots((("The Paris",), ("paris.",), ("Paris, which is its capital",), ("Rome",), ("?",)))
-    assert certify_votes(votes) == certify_votes(ballots((("a",), ("a",), ("a",), ("b",), ("?",)))) == 0
+    votes = make_votes((("The Paris",), ("paris.",), ("Paris, which is its capital",), ("Rome",), ("?",)))
+    assert certify_votes(votes) == certify_votes(make_votes((("a",), ("a",), ("a",), ("b",), ("?",)))) == 0
     assert certify_votes(votes[:3]) == 1
 
 
 @given(st.lists(st.sampled_from("?abc"), min_size=1, max_size=12))
 def test_one_sample_is_certified_if_its_lead_exceeds_the_votes_that_can_change(answers: list[str]) -> None:
     """From a winner with w votes, m passages take min(m, w) votes and give m: the textbook rule where m <= w."""
-    safe = certify_votes(ballots(tuple((answer,) for answer in answers)))
+    safe = certify_votes(make_votes(tuple((answer,) for answer in answers)))
     counts = sorted((answers.count(answer) for answer in "abc"), reverse=True)
     assert safe == max(0, -(-(counts[0] - counts[1]) // 2) - 1)
 

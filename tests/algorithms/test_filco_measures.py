@@ -31,7 +31,7 @@ PASSAGES = [
 ]
 
 
-def texts(chosen: Sequence[Piece]) -> list[str]:
+def list_texts(chosen: Sequence[Piece]) -> list[str]:
     return [piece.text for piece in chosen]
 
 
@@ -49,13 +49,13 @@ class Scorer:
 
 def test_pieces_are_sentences_or_whole_passages() -> None:
     pieces = split_pieces(PASSAGES)
-    assert texts(pieces) == [
+    assert list_texts(pieces) == [
         *("The mast must stand.", "It was painted in 1950."),
         *("The tower was finished in 1931.", "It was painted in 1950, too."),
     ]
     assert [(piece.rank, piece.title) for piece in pieces] == [(0, "Mast"), (0, "Mast"), (1, "Tower"), (1, "Tower")]
     assert all(PASSAGES[p.rank]["text"][p.start : p.end] == p.text for p in pieces)
-    assert texts(split_pieces(PASSAGES, "passage")) == [PASSAGES[0]["text"], PASSAGES[1]["text"]]
+    assert list_texts(split_pieces(PASSAGES, "passage")) == [PASSAGES[0]["text"], PASSAGES[1]["text"]]
 
 
 def test_strinc_keeps_token_boundaries() -> None:
@@ -67,11 +67,13 @@ def test_strinc_keeps_token_boundaries() -> None:
 
 
 async def test_strinc_chooses_the_first_match_in_rank_order() -> None:
-    assert texts(await choose_silver("When?", ["1950"], PASSAGES, "strinc")) == ["It was painted in 1950."]
-    assert texts(await choose_silver("When?", ["1950"], PASSAGES, "strinc", top="per_passage")) == [
+    assert list_texts(await choose_silver("When?", ["1950"], PASSAGES, "strinc")) == ["It was painted in 1950."]
+    assert list_texts(await choose_silver("When?", ["1950"], PASSAGES, "strinc", top="per_passage")) == [
         *("It was painted in 1950.", "It was painted in 1950, too."),
     ]
-    assert texts(await choose_silver("When?", ["1931"], PASSAGES, "strinc", unit="passage")) == [PASSAGES[1]["text"]]
+    assert list_texts(await choose_silver("When?", ["1931"], PASSAGES, "strinc", unit="passage")) == [
+        PASSAGES[1]["text"]
+    ]
     assert await choose_silver("When?", ["2000"], PASSAGES, "strinc") == []
     assert await choose_silver("When?", ["1931"], [], "strinc") == []
 
@@ -87,7 +89,7 @@ async def test_lexical_must_exceed_one_half() -> None:
     passages = [Passage(id="x", title="", text="Red green.")]
     assert THRESHOLDS["lexical"] == 0.5
     assert await choose_silver("?", ["red blue"], passages, "lexical") == []  # exactly 0.5
-    assert texts(await choose_silver("?", ["red green blue"], passages, "lexical")) == ["Red green."]
+    assert list_texts(await choose_silver("?", ["red green blue"], passages, "lexical")) == ["Red green."]
 
 
 def test_the_authors_code_counts_characters() -> None:
@@ -101,7 +103,7 @@ def test_the_authors_code_counts_characters() -> None:
 @pytest.mark.parametrize("verdict", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "yes", "No."])
 async def test_lexical_compares_with_the_claim_for_verdicts(verdict: str) -> None:
     claim = "The tower was finished in 1950."
-    assert texts(await choose_silver(claim, [verdict], PASSAGES, "lexical")) == ["The tower was finished in 1931."]
+    assert list_texts(await choose_silver(claim, [verdict], PASSAGES, "lexical")) == ["The tower was finished in 1931."]
     assert await choose_silver(claim, ["1931"], PASSAGES, "lexical") == []
 
 
@@ -117,7 +119,7 @@ async def test_cxmi_is_the_gain_in_log_probability() -> None:
 
 async def test_cxmi_must_exceed_zero() -> None:
     gain = Scorer(-3.0, finished=-1.0, mast=-5.0)
-    assert texts(await choose_silver("When?", ["1931", "x"], PASSAGES, "cxmi", scorer=gain)) == [
+    assert list_texts(await choose_silver("When?", ["1931", "x"], PASSAGES, "cxmi", scorer=gain)) == [
         "The tower was finished in 1931."
     ]
     assert {answer for _, answer in gain.asked[0]} == {"1931"}

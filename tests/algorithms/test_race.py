@@ -11,7 +11,7 @@ REPETITIONS = 120
 THREE_STANDARD_ERRORS = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
 
 
-def tables(count: int, questions: int, shares: list[float], seed: int) -> list[np.ndarray]:
+def draw_tables(count: int, questions: int, shares: list[float], seed: int) -> list[np.ndarray]:
     draw = np.random.default_rng(seed)
     return [(draw.random((questions, len(shares))) < np.array(shares)).astype(float) for _ in range(count)]
 
@@ -28,7 +28,7 @@ def test_exact_mode_drops_methods_that_can_no_longer_win() -> None:
 @pytest.mark.parametrize("mode", ["exact", "questions"])
 def test_the_best_of_these_questions_is_hardly_ever_dropped(mode: Mode) -> None:
     lost = 0
-    for table in tables(REPETITIONS, 80, [0.5, 0.5, 0.45, 0.3, 0.3], seed=1):
+    for table in draw_tables(REPETITIONS, 80, [0.5, 0.5, 0.45, 0.3, 0.3], seed=1):
         means = table.mean(axis=0)
         race = run_race(table, mode)
         lost += not race.live[np.flatnonzero(means == means.max())].any()
@@ -36,20 +36,20 @@ def test_the_best_of_these_questions_is_hardly_ever_dropped(mode: Mode) -> None:
 
 
 def test_the_best_on_questions_like_these_is_hardly_ever_dropped() -> None:
-    races = [run_race(table, "future") for table in tables(REPETITIONS, 150, [0.4, 0.4, 0.4, 0.4], seed=2)]
+    races = [run_race(table, "future") for table in draw_tables(REPETITIONS, 150, [0.4, 0.4, 0.4, 0.4], seed=2)]
     assert np.mean([not race.live[0] for race in races]) <= 0.05 + THREE_STANDARD_ERRORS
 
 
 def test_questions_are_saved_where_methods_differ() -> None:
-    saved = {mode: [] for mode in RACE_MODES}
-    for table in tables(10, 200, [0.6, 0.55, 0.3, 0.2, 0.1], seed=3):
+    saved_shares = {mode: [] for mode in RACE_MODES}
+    for table in draw_tables(10, 200, [0.6, 0.55, 0.3, 0.2, 0.1], seed=3):
         for mode in RACE_MODES:
             race = run_race(table, mode)
             asked_counts = sum(race.dropped.get(index, race.asked) for index in range(5))
-            saved[mode].append(1 - asked_counts / table.size)
-    assert np.mean(saved["exact"]) > 0.05
-    assert np.mean(saved["questions"]) > 0.35
-    assert np.mean(saved["future"]) > 0.3
+            saved_shares[mode].append(1 - asked_counts / table.size)
+    assert np.mean(saved_shares["exact"]) > 0.05
+    assert np.mean(saved_shares["questions"]) > 0.35
+    assert np.mean(saved_shares["future"]) > 0.3
 
 
 def test_the_last_method_is_never_dropped() -> None:

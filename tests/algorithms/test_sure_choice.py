@@ -20,7 +20,7 @@ from quorum.nodes.select_candidate import select
 Outcome = dict[tuple[int, int], int | None]
 
 
-def preferences(outcome: Outcome) -> list[Preference]:
+def make_preferences(outcome: Outcome) -> list[Preference]:
     return [Preference(first=i, second=j, preferred=preferred) for (i, j), preferred in outcome.items()]
 
 
@@ -45,16 +45,16 @@ def list_outcomes(count: int) -> list[Outcome]:
 def choose_lazily(count: int, validity: list[bool] | None, outcome: Outcome) -> tuple[Choice, int]:
     """The choice, and the comparisons that were asked for it."""
     asked_pairs: Outcome = {}
-    while pairs := choose_next_pairs(count, validity, preferences(asked_pairs)):
+    while pairs := choose_next_pairs(count, validity, make_preferences(asked_pairs)):
         assert not set(pairs) & set(asked_pairs)
         asked_pairs |= {pair: outcome[pair] for pair in pairs}
-    return choose_candidate(count, validity, preferences(asked_pairs)), len(asked_pairs)
+    return choose_candidate(count, validity, make_preferences(asked_pairs)), len(asked_pairs)
 
 
 def check(count: int, validity: list[bool] | None, outcome: Outcome) -> int:
     """One outcome, eagerly and lazily. Returns the comparisons that lazy ranking asked."""
     scores = compute_scores_by_definition(validity, outcome, count)
-    eager = choose_candidate(count, validity, preferences(outcome))
+    eager = choose_candidate(count, validity, make_preferences(outcome))
     lazy, asked_pairs = choose_lazily(count, validity, outcome)
     assert eager.scores == scores
     assert eager.best == lazy.best == scores.index(max(scores))
@@ -86,11 +86,11 @@ def test_sampled_outcomes(count: int, judged: bool, data: st.DataObject) -> None
 def test_a_certain_winner_needs_no_more_comparisons() -> None:
     """Four candidates: the first is valid and beats all others, whose own comparisons are six calls saved."""
     known: Outcome = {pair: 0 for pair in list_pairs(4) if 0 in pair}
-    assert choose_next_pairs(4, [True] * 4, preferences(known)) == []
+    assert choose_next_pairs(4, [True] * 4, make_preferences(known)) == []
     open_ones = [pair for pair in list_pairs(4) if 0 not in pair]
     for winner in (1, 2, 3):
         later_comparisons = {pair: winner if winner in pair else None for pair in open_ones}
-        assert choose_candidate(4, [True] * 4, preferences(known | later_comparisons)).best == 0
+        assert choose_candidate(4, [True] * 4, make_preferences(known | later_comparisons)).best == 0
 
 
 def test_the_margin_reaches_from_a_tie_to_the_widest_lead() -> None:
@@ -98,15 +98,15 @@ def test_the_margin_reaches_from_a_tie_to_the_widest_lead() -> None:
         wins: Outcome = {pair: 0 if 0 in pair else None for pair in list_pairs(count)}
         tie: Outcome = dict.fromkeys(list_pairs(count))
         first = [rank == 0 for rank in range(count)]
-        assert choose_candidate(count, first, preferences(wins)).margin == 1
-        assert choose_candidate(count, None, preferences(wins)).margin == 1
-        assert choose_candidate(count, [True] * count, preferences(tie)).margin == 0
+        assert choose_candidate(count, first, make_preferences(wins)).margin == 1
+        assert choose_candidate(count, None, make_preferences(wins)).margin == 1
+        assert choose_candidate(count, [True] * count, make_preferences(tie)).margin == 0
 
 
 def test_preferring_the_same_position_twice_is_a_tie() -> None:
     place_bias: Outcome = {(0, 1): 0, (1, 0): 1}
-    assert choose_candidate(2, [False, True], preferences(place_bias)) == Choice(1, [0.5, 1.5], 0.5)
-    assert choose_candidate(2, [True, True], preferences(place_bias)) == Choice(0, [1.5, 1.5], 0.0)
+    assert choose_candidate(2, [False, True], make_preferences(place_bias)) == Choice(1, [0.5, 1.5], 0.5)
+    assert choose_candidate(2, [True, True], make_preferences(place_bias)) == Choice(0, [1.5, 1.5], 0.0)
 
 
 def test_one_candidate_has_no_scores() -> None:
@@ -157,8 +157,8 @@ async def test_the_graph_over_all_outcomes_of_two_candidates() -> None:
     """Verdicts true and false, preferences for either and garbled: 36 questions, both ways."""
     for validity in product(("True", "False"), repeat=2):
         for outcome in list_outcomes(2):
-            saved = await check_eager_and_lazy(validity, outcome)
-            assert saved == (2 if VERDICT_OF_REPLY[validity[0]] and not VERDICT_OF_REPLY[validity[1]] else 0)
+            saved_calls = await check_eager_and_lazy(validity, outcome)
+            assert saved_calls == (2 if VERDICT_OF_REPLY[validity[0]] and not VERDICT_OF_REPLY[validity[1]] else 0)
 
 
 SAMPLED_OUTCOMES = list_outcomes(3)[::91]
@@ -167,11 +167,11 @@ SAMPLED_OUTCOMES = list_outcomes(3)[::91]
 async def test_the_graph_over_sampled_outcomes_of_three_candidates() -> None:
     """Some of the verdicts are garbled, too."""
     validities = list(product(VERDICT_OF_REPLY, repeat=3))
-    saved = [
+    saved_calls = [
         await check_eager_and_lazy(validities[5 * n % len(validities)], outcome)
         for n, outcome in enumerate(SAMPLED_OUTCOMES)
     ]
-    assert set(saved) == {0, 2}
+    assert set(saved_calls) == {0, 2}
 
 
 async def test_sure_nodes_give_the_expected_updates() -> None:

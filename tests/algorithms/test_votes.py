@@ -10,7 +10,7 @@ from quorum.algorithms.votes import count_votes, find_most_frequent, is_decided,
 from quorum.core.state import Vote
 
 
-def ballots(*answers: str, samples: int = 1) -> list[Vote]:
+def make_votes(*answers: str, samples: int = 1) -> list[Vote]:
     """Votes in rank order, `samples` from each passage; "?" is unknown."""
     return [Vote(rank=i // samples, passage=f"p{i}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
 
@@ -27,19 +27,19 @@ def ballots(*answers: str, samples: int = 1) -> list[Vote]:
     ],
 )
 def test_most_votes_then_highest_rank(answers: list[str], winner: str, share: float, ranks: tuple[int, ...]) -> None:
-    outcome = count_votes(ballots(*answers))
+    outcome = count_votes(make_votes(*answers))
     assert (outcome.answer, outcome.unknown, outcome.ranks) == (winner, False, ranks)
     assert outcome.share == pytest.approx(share)
 
 
 def test_all_unknown_is_unknown() -> None:
-    for votes in ([], ballots("?", "?")):
+    for votes in ([], make_votes("?", "?")):
         outcome = count_votes(votes)
         assert (outcome.answer, outcome.unknown, outcome.share, outcome.ranks) == ("unknown", True, None, ())
 
 
 def test_votes_count_in_rank_order_in_any_order_of_arrival() -> None:
-    votes = ballots("rome", "Paris", "Rome", "paris")
+    votes = make_votes("rome", "Paris", "Rome", "paris")
     assert count_votes(reversed(votes)) == count_votes(votes)
     assert count_votes(reversed(votes)).answer == "rome"
 
@@ -58,7 +58,7 @@ def test_weights_are_summed() -> None:
 
 def run_stages(answers: tuple[str, ...], samples: int) -> tuple[list[Vote], list[int]]:
     """Run the stages over votes that are known beforehand: the votes asked for, and the size of each stage."""
-    everything = ballots(*answers, samples=samples)
+    everything = make_votes(*answers, samples=samples)
     passages, asked_count, stages = len(answers) // samples, 0, []
     while stage := size_next_stage(everything[: asked_count * samples], passages - asked_count, samples):
         stages.append(stage)
@@ -72,7 +72,7 @@ def run_stages(answers: tuple[str, ...], samples: int) -> tuple[list[Vote], list
 def test_staged_equals_all_for_every_outcome(passages: int, samples: int) -> None:
     for answers in product("?abc", repeat=passages * samples):
         votes, stages = run_stages(answers, samples)
-        everything = ballots(*answers, samples=samples)
+        everything = make_votes(*answers, samples=samples)
         outcome, full = count_votes(votes), count_votes(everything)
         assert (outcome.answer, outcome.unknown) == (full.answer, full.unknown), (answers, stages)
 
@@ -81,7 +81,7 @@ def test_staged_equals_all_for_every_outcome(passages: int, samples: int) -> Non
 def test_staged_equals_all(answers: list[str], samples: int) -> None:
     usable = tuple(answers[: len(answers) // samples * samples])
     votes, _ = run_stages(usable, samples)
-    full = count_votes(ballots(*usable, samples=samples))
+    full = count_votes(make_votes(*usable, samples=samples))
     assert (count_votes(votes).answer, count_votes(votes).unknown) == (full.answer, full.unknown)
 
 
@@ -90,9 +90,9 @@ def test_decided_exactly_when_no_outcome_changes_the_answer(answers: list[str], 
     outcomes = {
         (outcome.answer, outcome.unknown)
         for later_answers in product("?abc", repeat=remaining)
-        for outcome in [count_votes(ballots(*answers, *later_answers))]
+        for outcome in [count_votes(make_votes(*answers, *later_answers))]
     }
-    assert is_decided(ballots(*answers), remaining) == (len(outcomes) == 1)
+    assert is_decided(make_votes(*answers), remaining) == (len(outcomes) == 1)
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_the_first_stage_is_the_smallest_that_could_decide(passages: int, sample
 
 
 def test_a_decided_vote_asks_no_more_passages() -> None:
-    assert size_next_stage(ballots("a", "a", "a"), 2, 1) == 0
-    assert size_next_stage(ballots("?", "?"), 0, 1) == 0
+    assert size_next_stage(make_votes("a", "a", "a"), 2, 1) == 0
+    assert size_next_stage(make_votes("?", "?"), 0, 1) == 0
     stages = {
         "".join(answers): run_stages(answers, 1)[1] for answers in [tuple("aaabc"), tuple("aabbc"), tuple("?????")]
     }

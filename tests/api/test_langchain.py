@@ -68,7 +68,7 @@ async def test_a_tool_gives_the_answer_its_sources_and_the_result(store: str) ->
         assert message.artifact["answer"] == "Ada Korn"
 
 
-def agent(request: Request) -> str | Response:
+def reply_as_agent(request: Request) -> str | Response:
     """A model that calls the tool and then says what the tool said."""
     last = request.body["messages"][-1]
     if last["role"] == "tool":
@@ -86,7 +86,7 @@ def test_the_examples_of_the_page_run(
     script: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    openai_server.reply(agent)
+    openai_server.reply(reply_as_agent)
     exec(compile(script, "serving.md", "exec"), {"__name__": "page"})
     output = capsys.readouterr().out
     assert ("Eiffel" if "gpt" in script or "retriever" in script else "passage_answer") in output

@@ -23,12 +23,12 @@ PASSAGES: list[Passage] = [
 QUESTION = "Who built the lighthouse of Vell?"
 
 
-async def events_of(method: str, context: Context | None = None) -> list[Event]:
+async def collect_events(method: str, context: Context | None = None) -> list[Event]:
     return [event async for event in stream(QUESTION, method, context, given=PASSAGES)]
 
 
 async def test_every_node_is_an_event_and_the_result_comes_last() -> None:
-    *nodes, piece, last = await events_of("post_fusion")
+    *nodes, piece, last = await collect_events("post_fusion")
     assert piece == AnswerText("Ada Korn")
     names = [event.node for event in nodes if isinstance(event, NodeFinished)]
     assert len(names) == len(nodes)
@@ -40,7 +40,7 @@ async def test_every_node_is_an_event_and_the_result_comes_last() -> None:
 async def test_an_update_is_what_the_node_changed() -> None:
     votes = [
         event.update["votes"][0]["passage"]
-        for event in await events_of("post_fusion")
+        for event in await collect_events("post_fusion")
         if isinstance(event, NodeFinished) and event.node == "passage_answer"
     ]
     assert sorted(votes) == ["1", "2"]
@@ -48,20 +48,20 @@ async def test_an_update_is_what_the_node_changed() -> None:
 
 @pytest.mark.parametrize("method", ["concat", "post_fusion", "sure", "blendfilter", "react", "self_verification"])
 async def test_the_result_is_what_answer_returns(method: str) -> None:
-    last = (await events_of(method, Context(k=2)))[-1]
+    last = (await collect_events(method, Context(k=2)))[-1]
     assert isinstance(last, RunFinished)
     assert last.result == await answer(QUESTION, method, Context(k=2), given=PASSAGES)
 
 
 async def test_nodes_of_an_inner_graph_name_the_node_that_it_is() -> None:
-    events = await events_of("concat", Context(reranker="question"))
+    events = await collect_events("concat", Context(reranker="question"))
     inner = [event for event in events if isinstance(event, NodeFinished) and event.inside]
     assert inner
     assert {event.inside[0] for event in inner} <= {event.node for event in events if isinstance(event, NodeFinished)}
 
 
 async def test_an_event_cannot_be_changed() -> None:
-    first = (await events_of("concat"))[0]
+    first = (await collect_events("concat"))[0]
     assert isinstance(first, NodeFinished)
     with pytest.raises(FrozenInstanceError):
         first.node = "another"  # type: ignore[misc]
@@ -69,7 +69,7 @@ async def test_an_event_cannot_be_changed() -> None:
 
 async def test_an_unknown_method_is_a_setup_error() -> None:
     with pytest.raises(SetupError, match="did you mean concat"):
-        await events_of("conct")
+        await collect_events("conct")
 
 
 async def test_leaving_early_ends_the_run(openai_server: OpenAIServer) -> None:
@@ -96,7 +96,7 @@ def list_pieces(events: list[Event]) -> list[str]:
 async def test_a_long_answer_comes_as_it_is_written(openai_server: OpenAIServer, method: str, before: str) -> None:
     openai_server.reply(before + LONG_ANSWER)
     context = Context(model="openai:test", answer_type="long", context_filter="embedded" if method == "filco" else None)
-    events = await events_of(method, context)
+    events = await collect_events(method, context)
     pieces, last = list_pieces(events), events[-1]
     assert isinstance(last, RunFinished)
     assert len(pieces) > 5
@@ -107,7 +107,7 @@ async def test_a_long_answer_comes_as_it_is_written(openai_server: OpenAIServer,
 @pytest.mark.parametrize("reply", ["unknown", "The passages do not say who built it, and nothing in them settles it."])
 async def test_nothing_of_a_refusal_is_shown_before_the_votes_decide(openai_server: OpenAIServer, reply: str) -> None:
     openai_server.reply(lambda request: reply if "[2]" in request.text else LONG_ANSWER)
-    events = await events_of("concat_pf", Context(model="openai:test", answer_type="long"))
+    events = await collect_events("concat_pf", Context(model="openai:test", answer_type="long"))
     assert list_pieces(events) == [LONG_ANSWER]
     kinds = [event.node if isinstance(event, NodeFinished) else type(event).__name__ for event in events]
     assert kinds[-5:] == ["passage_answer", "passage_answer", "vote", "AnswerText", "RunFinished"]
@@ -115,13 +115,13 @@ async def test_nothing_of_a_refusal_is_shown_before_the_votes_decide(openai_serv
 
 async def test_of_several_samples_only_the_answer_that_wins_is_shown(openai_server: OpenAIServer) -> None:
     openai_server.reply(LONG_ANSWER)
-    events = await events_of("concat", Context(model="openai:test", answer_type="long", samples=3, temperature=1))
+    events = await collect_events("concat", Context(model="openai:test", answer_type="long", samples=3, temperature=1))
     assert list_pieces(events) == [LONG_ANSWER]
 
 
 async def test_a_stream_that_is_cut_and_retried_repeats_nothing(openai_server: OpenAIServer) -> None:
     openai_server.reply([Response(LONG_ANSWER, truncate=True), LONG_ANSWER])
-    events = await events_of("concat", Context(model="openai:test", answer_type="long"))
+    events = await collect_events("concat", Context(model="openai:test", answer_type="long"))
     assert "".join(list_pieces(events)) == LONG_ANSWER
 
 
@@ -154,12 +154,12 @@ async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(op
     """At first the thought looks like an answer: it is shown, withdrawn at the tag, and held back from then on."""
     openai_server.reply(f"{THOUGHT}</think>{LONG_ANSWER}")
     context = Context(model="openai:plain", answer_type="long")
-    first = [event for event in await events_of("concat", context) if isinstance(event, AnswerText)]
+    first = [event for event in await collect_events("concat", context) if isinstance(event, AnswerText)]
     [place] = [number for number, event in enumerate(first) if event.replaces]
     assert "".join(event.text for event in first[place:]) == LONG_ANSWER
     assert place > 0
     assert len(first[place:]) > 3  # the answer itself comes as it is written
-    again = await events_of("concat", context)
+    again = await collect_events("concat", context)
     assert not any(event.replaces for event in again if isinstance(event, AnswerText))
     assert "".join(list_pieces(again)) == LONG_ANSWER
 
@@ -169,7 +169,7 @@ async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(op
 async def test_what_begins_as_thoughts_do_is_held_back(begin: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(f"{begin}{THOUGHT}</think>{LONG_ANSWER}")
     assert (
-        "".join(list_pieces(await events_of("concat", Context(model="openai:other", answer_type="long"))))
+        "".join(list_pieces(await collect_events("concat", Context(model="openai:other", answer_type="long"))))
         == LONG_ANSWER
     )
 
@@ -189,5 +189,5 @@ def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(forgotten_models: N
 @pytest.mark.usefixtures("forgotten_models")
 async def test_an_answer_that_begins_as_thoughts_do_is_shown_at_its_end(openai_server: OpenAIServer) -> None:
     openai_server.reply(f"Okay, {LONG_ANSWER}")
-    events = await events_of("concat", Context(model="openai:other", answer_type="long"))
+    events = await collect_events("concat", Context(model="openai:other", answer_type="long"))
     assert "".join(list_pieces(events)) == f"Okay, {LONG_ANSWER}"

@@ -13,18 +13,18 @@ from quorum.api.tables import Table
 HTML_WITH_SCRIPT = '<script>alert("1")</script>&'
 
 
-def row(method: str, **more: Any) -> dict[str, Any]:
-    plain = {"method": method, "n": 1200, "em": 0.5, "em_low": 0.4, "em_high": 0.6, "unknown": 0.125, "calls": 2.0}
-    return {**plain, "seconds_p50": 0.25, "errors": 0, **more}
+def make_row(method: str, **fields: Any) -> dict[str, Any]:
+    row = {"method": method, "n": 1200, "em": 0.5, "em_low": 0.4, "em_high": 0.6, "unknown": 0.125, "calls": 2.0}
+    return {**row, "seconds_p50": 0.25, "errors": 0, **fields}
 
 
-def evaluation(folder: Path, *rows: dict[str, Any], differences: list[dict[str, Any]] | None = None) -> Evaluation:
+def make_evaluation(folder: Path, *rows: dict[str, Any], differences: list[dict[str, Any]] | None = None) -> Evaluation:
     return Evaluation(folder, ("em",), list(rows), differences or [], {"calls": 0})
 
 
-def difference(method: str, **more: Any) -> dict[str, Any]:
-    plain = {"method": method, "baseline": "concat", "measure": "em", "n": 1200, "difference": 0.1}
-    return {**plain, "low": -0.05, "high": 0.25, "p": 0.2, "p_holm": 0.2, "questions_needed": 2500, **more}
+def make_difference(method: str, **fields: Any) -> dict[str, Any]:
+    row = {"method": method, "baseline": "concat", "measure": "em", "n": 1200, "difference": 0.1}
+    return {**row, "low": -0.05, "high": 0.25, "p": 0.2, "p_holm": 0.2, "questions_needed": 2500, **fields}
 
 
 class Cells(HTMLParser):
@@ -44,7 +44,9 @@ class Cells(HTMLParser):
 
 
 def test_a_terminal_gets_aligned_columns(tmp_path: Path) -> None:
-    result = evaluation(tmp_path, row("concat"), row("sure", em=1.0, em_low=None, errors=3, seconds_p50=None))
+    result = make_evaluation(
+        tmp_path, make_row("concat"), make_row("sure", em=1.0, em_low=None, errors=3, seconds_p50=None)
+    )
     assert str(result) == (
         "method      n                 EM  %Unk  calls  p50 s  errors\n"
         "concat  1,200  50.0 [40.0, 60.0]  12.5    2.0   0.25       0\n"
@@ -55,11 +57,11 @@ def test_a_terminal_gets_aligned_columns(tmp_path: Path) -> None:
 
 def test_differences_follow_with_their_baseline(tmp_path: Path) -> None:
     differences = [
-        difference("sure"),
-        difference("react", difference=0.0, low=0.0, high=0.0, p_holm=0.0001, questions_needed=None),
-        difference("sure", measure="f1"),
+        make_difference("sure"),
+        make_difference("react", difference=0.0, low=0.0, high=0.0, p_holm=0.0001, questions_needed=None),
+        make_difference("sure", measure="f1"),
     ]
-    result = evaluation(tmp_path, row("concat"), differences=differences)
+    result = make_evaluation(tmp_path, make_row("concat"), differences=differences)
     assert str(result).split("\n\n")[1].splitlines() == [
         "Minus concat, over 1,200 questions; p by Holm; to tell: questions needed",
         "method                   EM      p  to tell",
@@ -69,7 +71,7 @@ def test_differences_follow_with_their_baseline(tmp_path: Path) -> None:
 
 
 def test_a_notebook_gets_the_same_cells(tmp_path: Path) -> None:
-    result = evaluation(tmp_path, row("concat"), differences=[difference("sure")])
+    result = make_evaluation(tmp_path, make_row("concat"), differences=[make_difference("sure")])
     page = Cells(result._repr_html_())
     assert page.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     assert [text for table in result.tables() for line in (table.header, *table.rows) for text in line] == [
@@ -85,8 +87,8 @@ def test_the_html_of_a_table_is_escaped(table: Table) -> None:
 
 
 def test_the_html_of_a_comparison_is_escaped(tmp_path: Path) -> None:
-    inner = evaluation(
-        tmp_path, row(HTML_WITH_SCRIPT), differences=[difference(HTML_WITH_SCRIPT, baseline=HTML_WITH_SCRIPT)]
+    inner = make_evaluation(
+        tmp_path, make_row(HTML_WITH_SCRIPT), differences=[make_difference(HTML_WITH_SCRIPT, baseline=HTML_WITH_SCRIPT)]
     )
     comparison = Comparison(
         HTML_WITH_SCRIPT,
@@ -111,4 +113,4 @@ def test_a_row_holds_the_last_outcome_of_its_question(tmp_path: Path) -> None:
         {"method": "concat", "id": "1", "answer": "1874", "error": None},
     ]
     (tmp_path / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    assert evaluation(tmp_path).rows == [lines[2], lines[1]]
+    assert make_evaluation(tmp_path).rows == [lines[2], lines[1]]

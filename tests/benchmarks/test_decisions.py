@@ -8,8 +8,8 @@ from decision_results import write_results
 
 from benchmarks.decisions import RECORDED
 from benchmarks.decisions_recorded import read_matrix, write_matrix
-from benchmarks.decisions_replay import make_scripted_table, most_errors, replay_cascades, replay_draws, replay_orders
-from benchmarks.decisions_rules import EVERY, RULES, mcnemar_table
+from benchmarks.decisions_replay import bound_errors, make_scripted_table, replay_cascades, replay_draws, replay_orders
+from benchmarks.decisions_rules import EVERY, RULES, make_mcnemar_table
 from quorum.evaluation.metrics.statistics import mcnemar
 
 MOST_BYTES = 2_000_000
@@ -18,7 +18,7 @@ MOST_BYTES = 2_000_000
 def test_the_table_of_p_values_is_mcnemars_test() -> None:
     for wins, losses in ((1, 0), (8, 2), (20, 9), (5, 5)):
         p = mcnemar([1] * wins + [0] * losses, [0] * wins + [1] * losses)
-        assert mcnemar_table(40)[wins + losses, losses] == pytest.approx(p)
+        assert make_mcnemar_table(40)[wins + losses, losses] == pytest.approx(p)
 
 
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))
@@ -45,9 +45,9 @@ def test_our_rules_keep_their_error_rate_and_others_exceed_theirs() -> None:
     matrix = make_scripted_table([0.44] + [0.4] * 11, 120, 0.5, seed=1)
     at_hand, future = replay_orders(matrix, 40), replay_draws(matrix, 40)
     assert at_hand["race exact"]["lost"] == 0
-    assert at_hand["race questions"]["lost"] <= most_errors(0.05, 40)
-    assert future["race future"]["lost"] <= most_errors(0.05, 40)
-    assert future["median rule, every 5"]["lost"] > most_errors(0.05, 40)
+    assert at_hand["race questions"]["lost"] <= bound_errors(0.05, 40)
+    assert future["race future"]["lost"] <= bound_errors(0.05, 40)
+    assert future["median rule, every 5"]["lost"] > bound_errors(0.05, 40)
 
 
 def test_the_recorded_numbers_are_small_and_can_be_replayed() -> None:

@@ -26,11 +26,11 @@ def chat(quorum: Quorum, openai_server: OpenAIServer, monkeypatch: pytest.Monkey
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
         return quorum("chat", "--model", "openai:test", "--method", "concat", *options)
 
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     return run
 
 
-def reader(request: Request) -> str:
+def reply_as_reader(request: Request) -> str:
     if "Last question:" in request.text:
         return ALONE
     return "1931" if ALONE in request.text else "Vell" if "Where" in request.text else "unknown"

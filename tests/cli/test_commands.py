@@ -25,7 +25,7 @@ def passages(tmp_path: Path) -> str:
     return str(path)
 
 
-def reader(request: Request) -> str:
+def reply_as_reader(request: Request) -> str:
     """Answers from the passage about the tower when it stands alone; before both passages it gives up."""
     return "1889" if TOWER_TEXT in request.text and "Rome has no" not in request.text else "unknown"
 
@@ -33,7 +33,7 @@ def reader(request: Request) -> str:
 @pytest.fixture
 def ask(quorum: Quorum, openai_server: OpenAIServer, passages: str) -> Quorum:
     """quorum ask, with given passages and a server that reads them."""
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
 
     def run(*args: str) -> CommandOutcome:
         return quorum("ask", "When was the tower finished?", "--passages", passages, "--model", "openai:test", *args)

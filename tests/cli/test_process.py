@@ -64,9 +64,12 @@ def test_ctrl_c_ends_a_question_cleanly(
     command = [*QUORUM_COMMAND, "ask", "Which river?", "--passages", passages, "--model", "openai:test"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, text=True, preexec_fn=hear_ctrl_c, **pipes) as process:
-        openai_server.wait_for(1)
-        process.send_signal(signal.SIGINT)
-        assert (process.communicate(), process.returncode) == (("", ""), 130)
+        try:
+            openai_server.wait_for(1)
+            process.send_signal(signal.SIGINT)
+            assert (process.communicate(), process.returncode) == (("", ""), 130)
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("args", [["methods"], ["methods", "--json"], ["methods", "concat", "--diagram"]])

@@ -157,7 +157,7 @@ def read_records(tmp_path: Path, content: str, name: str = "data.json") -> list[
     return list(read_questions(tmp_path / name))
 
 
-def lines(*values: Any) -> str:
+def join_lines(*values: Any) -> str:
     return "\n".join(map(json.dumps, values)) + "\n"
 
 
@@ -175,24 +175,24 @@ def test_squad_brings_its_paragraph_and_unanswerable_questions(tmp_path: Path, i
         "question": "High?",
         "answers": {"text": [], "answer_start": []},
     }
-    assert read_records(tmp_path, lines(row))[0]["gold"] == [name]
+    assert read_records(tmp_path, join_lines(row))[0]["gold"] == [name]
 
 
 def test_nq_open_and_flashrag_lists_of_answers_are_read(tmp_path: Path) -> None:
-    first, second = read_records(tmp_path, lines(NQ, NQ | {"answer": "1412"}))
+    first, second = read_records(tmp_path, join_lines(NQ, NQ | {"answer": "1412"}))
     assert (first["id"], second["id"]) == ("1", "2")
     assert (first["answers"], second["answers"]) == (["1412", "in 1412"], ["1412"])
-    (flash,) = read_records(tmp_path, lines(FLASHRAG))
+    (flash,) = read_records(tmp_path, join_lines(FLASHRAG))
     assert (flash["id"], flash["answers"], flash["meta"]) == ("dev_0", ["Ann"], {"level": "easy"})
 
 
-@pytest.mark.parametrize("content", [json.dumps(TRIVIAQA), lines(TRIVIAQA_ROW)])
+@pytest.mark.parametrize("content", [json.dumps(TRIVIAQA), join_lines(TRIVIAQA_ROW)])
 def test_triviaqa_has_value_and_aliases(tmp_path: Path, content: str) -> None:
     (record,) = read_records(tmp_path, content)
     assert (record["id"], record["answers"]) == ("tc_1", ["Orm", "River Orm"])
 
 
-@pytest.mark.parametrize("content", [json.dumps(HOTPOTQA), json.dumps(HOTPOTQA, indent=1), lines(HOTPOTQA_ROW)])
+@pytest.mark.parametrize("content", [json.dumps(HOTPOTQA), json.dumps(HOTPOTQA, indent=1), join_lines(HOTPOTQA_ROW)])
 def test_hotpotqa_brings_paragraphs_and_supporting_facts(tmp_path: Path, content: str) -> None:
     (record,) = read_records(tmp_path, content)
     texts = ["The Orm is a river. It passes Vell.", "Kett is a lake.", "The tower of Vell was built in 1412."]
@@ -226,7 +226,7 @@ def test_webquestions_lists_are_read(tmp_path: Path) -> None:
 
 
 def test_fever_brings_labels_and_evidence(tmp_path: Path) -> None:
-    refuted, unknown = read_records(tmp_path, lines(FEVER, FEVER_UNKNOWN))
+    refuted, unknown = read_records(tmp_path, join_lines(FEVER, FEVER_UNKNOWN))
     assert (refuted["answers"], refuted["gold"]) == (["REFUTES"], ["Vell_0", "Tower_-LRB-Vell-RRB-_4"])
     assert (refuted["question"], refuted["meta"]) == ("Vell has no tower.", {"answer_type": "label"})
     assert (unknown["id"], unknown["answers"], unknown["gold"]) == ("8", ["NOT ENOUGH INFO"], [])
@@ -244,7 +244,7 @@ def test_asqa_is_read_by_parts_and_with_the_documents_of_alce(tmp_path: Path) ->
 
 
 def test_kilt_brings_answers_and_provenance(tmp_path: Path) -> None:
-    built, claim = read_records(tmp_path, lines(KILT, KILT_FEVER))
+    built, claim = read_records(tmp_path, join_lines(KILT, KILT_FEVER))
     assert (built["answers"], built["gold"]) == (["1412", "in 1412"], ["77:2", "77:3", "78:1"])
     assert built["meta"] == {"gold_articles": [["77"], ["78", "Orm"]]}
     assert claim["meta"] == {"answer_type": "label", "labels": ["SUPPORTS", "REFUTES"]}
@@ -254,7 +254,7 @@ def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) ->
     """By their turns and their length; a first turn and a short paragraph by the name of their file."""
     talk = {"id": "w1", "input": "I like hockey.\nSo do I.\nWho won?", "output": [{"answer": "Orm did."}]}
     why = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}
-    first, second = read_records(tmp_path, lines(talk, why))
+    first, second = read_records(tmp_path, join_lines(talk, why))
     assert first["question"] == "User: I like hockey.\nAssistant: So do I.\nUser: Who won?"
     assert [item["meta"]["answer_type"] for item in (first, second)] == ["dialogue", "long"]
     for name, kind in (("wow-dev-kilt.jsonl", "dialogue"), ("eli5-dev-kilt.jsonl", "long"), ("nq.jsonl", None)):
@@ -265,7 +265,7 @@ def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) ->
         assert record["question"] == ("User: I like it." if kind == "dialogue" else "I like it.")
 
 
-@pytest.mark.parametrize("content", [json.dumps(DPR), lines(*DPR)])
+@pytest.mark.parametrize("content", [json.dumps(DPR), join_lines(*DPR)])
 def test_dpr_results_bring_passages(tmp_path: Path, content: str) -> None:
     (record,) = read_records(tmp_path, content)
     assert [passage["id"] for passage in record["passages"]] == ["wiki:1", "wiki:2"]
@@ -288,16 +288,18 @@ def test_a_table_is_read_by_its_header(tmp_path: Path, content: str) -> None:
 
 
 def test_our_records_are_read_one_at_a_time(tmp_path: Path) -> None:
-    (record,) = read_records(tmp_path, lines(OURS | {"source": "here"}))
+    (record,) = read_records(tmp_path, join_lines(OURS | {"source": "here"}))
     assert record == {**OURS, "id": "3", "source": "here"}
     path = tmp_path / "half.jsonl"
-    path.write_text(lines(OURS) + "{", encoding="utf-8")
+    path.write_text(join_lines(OURS) + "{", encoding="utf-8")
     assert next(iter(read_questions(path)))["id"] == "3"
 
 
-@pytest.mark.parametrize("content", [json.dumps(SQUAD), lines(NQ), "question,answers\nWho?,Ann\n"])
+@pytest.mark.parametrize("content", [json.dumps(SQUAD), join_lines(NQ), "question,answers\nWho?,Ann\n"])
 @pytest.mark.parametrize("name", ["data.gz", "data.unnamed"])
 def test_gzip_is_known_by_name_and_by_its_bytes(tmp_path: Path, content: str, name: str) -> None:
-    plain = read_records(tmp_path, content, "data")
+    unpacked_records = read_records(tmp_path, content, "data")
     (tmp_path / name).write_bytes(gzip.compress(content.encode()))
-    assert [{**r, "source": ""} for r in read_questions(tmp_path / name)] == [{**r, "source": ""} for r in plain]
+    assert [{**r, "source": ""} for r in read_questions(tmp_path / name)] == [
+        {**r, "source": ""} for r in unpacked_records
+    ]

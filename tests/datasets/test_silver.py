@@ -21,9 +21,9 @@ from quorum.training.silver import Recipe, Statistics, make_silver
 STRINC = Recipe(measure="strinc")
 
 
-def record(number: int, answers: list[str], *sentences: str, **more: Any) -> dict[str, Any]:
+def record(number: int, answers: list[str], *sentences: str, **fields: Any) -> dict[str, Any]:
     passages = [{"id": f"{number}-{at}", "title": "T", "text": text} for at, text in enumerate(sentences)]
-    return {"id": f"q{number}", "question": f"Which, {number}?", "answers": answers, "passages": passages, **more}
+    return {"id": f"q{number}", "question": f"Which, {number}?", "answers": answers, "passages": passages, **fields}
 
 
 RECORDS = [
@@ -43,11 +43,11 @@ def write(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Path:
     return path
 
 
-def make_statistics(data: Path, out: Path, recipe: Recipe = STRINC, **more: Any) -> Statistics:
-    return asyncio.run(make_silver(data, out, recipe, **more))
+def make_statistics(data: Path, out: Path, recipe: Recipe = STRINC, **options: Any) -> Statistics:
+    return asyncio.run(make_silver(data, out, recipe, **options))
 
 
-def texts(out: Path) -> list[list[str]]:
+def list_texts(out: Path) -> list[list[str]]:
     return [[span["text"] for span in line["silver"]] for line in read_silver(out)]
 
 
@@ -55,7 +55,7 @@ def texts(out: Path) -> list[list[str]]:
 def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "silver.jsonl"
     statistics = make_statistics(write(tmp_path / name), out)
-    assert texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
+    assert list_texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
     first = next(read_silver(out))
     assert first == {
         "id": "q1",
@@ -80,11 +80,11 @@ def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path
 def test_top_unit_k_and_limit_choose_what_is_written(tmp_path: Path) -> None:
     data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     make_statistics(data, out, replace(STRINC, top="per_passage"))
-    assert texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
+    assert list_texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
     make_statistics(data, out, replace(STRINC, unit="passage"))
-    assert texts(out)[0] == ["It was built in 1931. It is red."]
+    assert list_texts(out)[0] == ["It was built in 1931. It is red."]
     statistics = make_statistics(data, out, replace(STRINC, k=1, limit=2))
-    assert (texts(out), statistics.questions) == ([[], []], 2)
+    assert (list_texts(out), statistics.questions) == ([[], []], 2)
     assert [len(line["passages"]) for line in read_silver(out)] == [1, 1]
 
 
@@ -137,7 +137,7 @@ def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> 
     for tokens in ("words", "characters"):
         for threshold in (None, 0.3):
             make_statistics(data, out, Recipe(measure="lexical", tokens=tokens, threshold=threshold))
-            spans[tokens, threshold] = texts(out)[0]
+            spans[tokens, threshold] = list_texts(out)[0]
     assert spans["words", None] == []
     assert spans["words", 0.3] == ["It was built in 1931."]
     assert spans["characters", 0.3] == ["It was built in 1931."]
@@ -253,7 +253,7 @@ def test_passages_are_retrieved_for_questions_without_any(tmp_path: Path) -> Non
     make_statistics(write(tmp_path / "data.jsonl", [claim]), out, recipe, context=context)
     (line,) = read_silver(out)
     assert [passage["text"] for passage in line["passages"]] == ["The Lumen Tower was finished in 1931. It is tall."]
-    assert (texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")
+    assert (list_texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")
 
 
 def run_filter_silver(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -284,7 +284,7 @@ def test_cxmi_by_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], op
     )
     assert code == 0
     assert output.startswith("2 questions, silver for 1 (50%)")
-    assert texts(out) == [["It was built in 1931."], []]
+    assert list_texts(out) == [["It was built in 1931."], []]
 
 
 def test_mistakes_on_the_command_line_are_refused_in_one_sentence(

@@ -14,17 +14,17 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 OPTIONAL_MODULES = {"IPython", "matplotlib"}  # of the extra [notebooks]
 
 
-def source(cell: dict[str, Any]) -> str:
+def join_source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def cells(path: Path, kind: str) -> list[dict[str, Any]]:
+def read_cells(path: Path, kind: str) -> list[dict[str, Any]]:
     return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == kind]
 
 
-def tree(path: Path) -> ast.Module:
+def parse_code(path: Path) -> ast.Module:
     """All code of a notebook as one program, in which `await` may stand at the top."""
-    code = "\n".join(map(source, cells(path, "code")))
+    code = "\n".join(map(join_source, read_cells(path, "code")))
     compile(code, path.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     return ast.parse(code)
 
@@ -36,8 +36,8 @@ def test_there_are_five_notebooks() -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 class TestNotebook:
     def test_it_holds_no_outputs(self, path: Path) -> None:
-        assert all((cell["outputs"], cell["execution_count"]) == ([], None) for cell in cells(path, "code"))
-        assert all(cell["metadata"] == {} for cell in [*cells(path, "code"), *cells(path, "markdown")])
+        assert all((cell["outputs"], cell["execution_count"]) == ([], None) for cell in read_cells(path, "code"))
+        assert all(cell["metadata"] == {} for cell in [*read_cells(path, "code"), *read_cells(path, "markdown")])
 
     def test_it_names_no_machine(self, path: Path) -> None:
         text = path.read_text(encoding="utf-8")
@@ -48,12 +48,12 @@ class TestNotebook:
 
     def test_it_begins_with_prose_and_has_short_cells(self, path: Path) -> None:
         every = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        assert source(every[0]).startswith("# ")
-        assert max(source(cell).count("\n") for cell in cells(path, "code")) < 50
-        assert max(len(line) for cell in cells(path, "code") for line in source(cell).splitlines()) <= 120
+        assert join_source(every[0]).startswith("# ")
+        assert max(join_source(cell).count("\n") for cell in read_cells(path, "code")) < 50
+        assert max(len(line) for cell in read_cells(path, "code") for line in join_source(cell).splitlines()) <= 120
 
     def test_its_imports_are_installed(self, path: Path) -> None:
-        for node in ast.walk(tree(path)):
+        for node in ast.walk(parse_code(path)):
             if isinstance(node, ast.Import):
                 assert all(
                     alias.name.split(".")[0] in OPTIONAL_MODULES or importlib.import_module(alias.name)
@@ -64,6 +64,6 @@ class TestNotebook:
                 assert all(hasattr(module, alias.name) for alias in node.names), ast.unparse(node)
 
     def test_the_files_it_mentions_exist(self, path: Path) -> None:
-        for cell in cells(path, "markdown"):
-            for name in re.findall(r"`((?:docs|notebooks)/[\w./]+)`", source(cell)):
+        for cell in read_cells(path, "markdown"):
+            for name in re.findall(r"`((?:docs|notebooks)/[\w./]+)`", join_source(cell)):
                 assert (ROOT / name).exists(), name

@@ -12,16 +12,16 @@ RULE_TEXT = (
 )
 
 
-def passage(text: str, title: str = "Rules", file: str = "rules.md", headings: tuple[str, ...] = ()) -> Passage:
+def make_passage(text: str, title: str = "Rules", file: str = "rules.md", headings: tuple[str, ...] = ()) -> Passage:
     place = Place(file=f"/docs/{file}", headings=list(headings))
     return Passage(id=text[:9], title=title, text=text, places=[place])
 
 
-STORED_PASSAGE = passage(RULE_TEXT.format(name="Kestrel", months=6, bar=2.5))
+STORED_PASSAGE = make_passage(RULE_TEXT.format(name="Kestrel", months=6, bar=2.5))
 
 
 def is_copy(other: Passage, stored: Passage = STORED_PASSAGE) -> bool:
-    """Whether the sketches meet, and `stored` contains all words of `other`."""
+    """Whether the sketches have a value in common, and `stored` contains all words of `other`."""
     return bool(set(make_sketch(stored)) & set(make_sketch(other))) and contains_all(
         read_words(stored), read_words(other)
     )
@@ -38,7 +38,7 @@ def is_copy(other: Passage, stored: Passage = STORED_PASSAGE) -> bool:
     ],
 )
 def test_the_same_words_in_another_format_are_a_copy(text: str) -> None:
-    assert is_copy(passage(text))
+    assert is_copy(make_passage(text))
 
 
 @pytest.mark.parametrize(
@@ -55,15 +55,15 @@ def test_the_same_words_in_another_format_are_a_copy(text: str) -> None:
     ],
 )
 def test_templates_and_longer_texts_are_no_copies(text: str) -> None:
-    assert not is_copy(passage(text))
+    assert not is_copy(make_passage(text))
 
 
 def test_titles_and_headings_count_unless_they_are_file_names() -> None:
     text = STORED_PASSAGE["text"]
-    assert not is_copy(passage(text, title="Rules of 2024"))
-    assert not is_copy(passage(text, headings=("Kestrel",)))
-    assert is_copy(passage(text, title="old rules", file="old rules.txt"))
-    assert not is_copy(passage(text), stored=passage(text, title="rules-2023", file="rules-2023.txt"))
+    assert not is_copy(make_passage(text, title="Rules of 2024"))
+    assert not is_copy(make_passage(text, headings=("Kestrel",)))
+    assert is_copy(make_passage(text, title="old rules", file="old rules.txt"))
+    assert not is_copy(make_passage(text), stored=make_passage(text, title="rules-2023", file="rules-2023.txt"))
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_meaningful_signs_count_as_words(text: str, other_text: str) -> None:
 
 
 def test_short_passages_are_never_copies() -> None:
-    assert make_sketch(passage("Closed on Mondays.")) == ()
+    assert make_sketch(make_passage("Closed on Mondays.")) == ()

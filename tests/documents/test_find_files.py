@@ -19,7 +19,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def names(found_files: FoundFiles, root: Path) -> list[str]:
+def list_names(found_files: FoundFiles, root: Path) -> list[str]:
     return [path.relative_to(root).as_posix() for path in found_files.files]
 
 
@@ -33,14 +33,14 @@ def names(found_files: FoundFiles, root: Path) -> list[str]:
     ],
 )
 def test_patterns_choose_files(choice: Choice, expected: list[str], root: Path) -> None:
-    assert names(choose_files([root], choice=choice), root) == expected
+    assert list_names(choose_files([root], choice=choice), root) == expected
 
 
 def test_gitignore_counts_nearest_first(root: Path) -> None:
     (root / ".gitignore").write_text("*.txt\ndrafts/\n")
     (root / "deep" / ".gitignore").write_text("!e.txt\n")
     chosen_files = choose_files([root])
-    assert names(chosen_files, root) == ["a.md", "deep/er/d.md", "deep/er/e.txt"]
+    assert list_names(chosen_files, root) == ["a.md", "deep/er/d.md", "deep/er/e.txt"]
     assert chosen_files.ignored == 2
     assert len(choose_files([root], choice=Choice(gitignore=False)).files) == 5
 
@@ -48,7 +48,7 @@ def test_gitignore_counts_nearest_first(root: Path) -> None:
 def test_rules_of_an_enclosing_repository_apply_below_the_given_folder(root: Path) -> None:
     (root.parent / ".git").mkdir()
     (root.parent / ".gitignore").write_text("*.txt\n")
-    assert names(choose_files([root]), root) == ["a.md", "deep/er/d.md", "drafts/c.md"]
+    assert list_names(choose_files([root]), root) == ["a.md", "deep/er/d.md", "drafts/c.md"]
     (root.parent / ".gitignore").write_text("docs/\n")
     assert len(choose_files([root]).files) == 5
 
@@ -64,7 +64,7 @@ def test_links_inside_the_folder_are_followed_and_links_outside_are_reported(roo
     (root / "one.md").symlink_to(outside / "secret.md")
     (root / "loop").symlink_to(root)
     chosen_files = choose_files([root])
-    assert ".store/now.md" in names(chosen_files, root)
+    assert ".store/now.md" in list_names(chosen_files, root)
     assert not any("secret" in path.name for path in chosen_files.files)
     assert [(Path(path).name, reason.split(",")[0]) for path, reason in chosen_files.skipped] == [
         ("one.md", "a link out of the folder"),

@@ -22,7 +22,7 @@ POLISH_TEXT = "Łódź leży w Polsce. Żółw i gęś są w źródle, a święt
 RUSSIAN_TEXT = "Москва стоит на реке, и в ней живёт много людей. Река называется Москва. "
 
 
-def texts(html: str) -> list[str]:
+def read_texts(html: str) -> list[str]:
     return [block.text for block in read_html(html).blocks]
 
 
@@ -77,7 +77,7 @@ def test_spanning_cells_are_repeated_in_each_row_and_column() -> None:
         "<table><tr><th>Dam<th>Year<th>Owner</tr><tr><td>Vell<td rowspan=2>1931<td>Orla</tr><tr><td>Brack<td>State</tr>"
         "<tr><td colspan=3>none</table>"
     )
-    assert texts(html) == [
+    assert read_texts(html) == [
         "Dam: Vell; Year: 1931; Owner: Orla",
         "Dam: Brack; Year: 1931; Owner: State",
         "Dam: none; Year: none; Owner: none",
@@ -85,7 +85,7 @@ def test_spanning_cells_are_repeated_in_each_row_and_column() -> None:
 
 
 def test_a_layout_table_is_no_table() -> None:
-    assert texts("<table><tr><td><h2>Menu</h2><p>Soup</p></td><td><p>Bread</p></td></tr></table>") == [
+    assert read_texts("<table><tr><td><h2>Menu</h2><p>Soup</p></td><td><p>Bread</p></td></tr></table>") == [
         "Menu",
         "Soup",
         "Bread",
@@ -105,7 +105,7 @@ def test_a_layout_table_is_no_table() -> None:
     ],
 )
 def test_html_is_read_as_a_browser_shows_it(html: str, expected: list[str]) -> None:
-    assert texts(html) == expected
+    assert read_texts(html) == expected
 
 
 def test_text_in_angle_brackets_is_text_in_markdown(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_no_passage_spans_two_sections() -> None:
-    document = markdown("# T\n\nIntro.\n\n## A\n\n### B\n\nIn b.\n\n## C\n\nIn c.\n")
+    document = read_markdown("# T\n\nIntro.\n\n## A\n\n### B\n\nIn b.\n\n## C\n\nIn c.\n")
     assert [(piece.text, piece.headings) for piece in split_document(document)] == [
         ("Intro.", ()),
         ("A\nB\nIn b.", ("A", "B")),
@@ -237,7 +237,7 @@ def test_no_passage_spans_two_sections() -> None:
     ]
 
 
-def markdown(text: str) -> Document:
+def read_markdown(text: str) -> Document:
     from quorum.documents.readers.markdown import read
 
     return read(text.encode(), "x.md")

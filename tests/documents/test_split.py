@@ -11,7 +11,7 @@ from quorum.core.text import find_sentences
 from quorum.documents.split import count_half_words, split_text
 
 
-def texts_of(text: str) -> list[str]:
+def list_texts(text: str) -> list[str]:
     return [text[start:end] for start, end in find_sentences(text)]
 
 
@@ -45,7 +45,7 @@ def remove_spaces(text: str) -> str:
     ],
 )
 def test_sentences_are_found(text: str, expected: list[str]) -> None:
-    assert texts_of(text) == expected
+    assert list_texts(text) == expected
 
 
 prose = st.text(
@@ -71,17 +71,17 @@ def test_split_loses_nothing_and_keeps_the_limit(text: str, words: int) -> None:
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> str:
+def draw_documents(draw: st.DrawFn) -> str:
     """Sentences of 1 to 30 words."""
     lengths = draw(st.lists(st.integers(1, 30), min_size=1, max_size=60))
     return " ".join(" ".join(["Word"] + ["word"] * (length - 1)) + "." for length in lengths)
 
 
-@given(documents())
+@given(draw_documents())
 @settings(max_examples=50)
 def test_passages_end_with_sentences_and_are_even(text: str) -> None:
     passages = split_text(text, 90)
-    assert [s for passage in passages for s in texts_of(passage)] == texts_of(text)
+    assert [s for passage in passages for s in list_texts(passage)] == list_texts(text)
     counts = [len(passage.split()) for passage in passages]
     assert max(counts) <= 90
     assert len(counts) == 1 or min(counts) >= 30  # sentences of at most a third of the limit leave no sliver

@@ -58,7 +58,7 @@ def data(tmp_path: Path) -> str:
     return str(path)
 
 
-def reader(request: Request) -> Response:
+def reply_as_reader(request: Request) -> Response:
     number = request.text.rpartition("Who built tower ")[2][0]
     known = f"Builder {number} built" in request.text
     return Response(f"Builder {number}" if known else "unknown", usage=USAGE)
@@ -70,7 +70,7 @@ def list_answer_runs(workspace: Workspace, project: str | None = None) -> list[d
     return [run for run in runs if project is None or run["session_name"] == project]
 
 
-def scores(workspace: Workspace, run: dict[str, Any]) -> dict[str, float]:
+def list_scores(workspace: Workspace, run: dict[str, Any]) -> dict[str, float]:
     collected = [item for item in workspace.feedback.values() if item["run_id"] == run["id"]]
     return {item["key"]: item["score"] for item in collected}
 
@@ -79,7 +79,7 @@ def scores(workspace: Workspace, run: dict[str, Any]) -> dict[str, float]:
 def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     outcome = quorum("eval", data, *METHODS, "--out", "out")
     assert outcome.code == 0, outcome.err
     assert "quorum: LangSmith's dataset towers has 2 experiments of these results (6 runs sent now)" in outcome.err
@@ -103,7 +103,7 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     assert run["reference_example_id"] == examples["q1"]["id"]
     assert (run["outputs"]["answer"], run["outputs"]["unknown"]) == ("Builder 1", False)
     assert [passage["id"] for passage in run["outputs"]["passages"]] == ["p1", "o1"]
-    row = next(item for item in rows() if (item["method"], item["id"]) == ("post_fusion[k=2]", "q1"))
+    row = next(item for item in read_rows() if (item["method"], item["id"]) == ("post_fusion[k=2]", "q1"))
     took = datetime.fromisoformat(run["end_time"]) - datetime.fromisoformat(run["start_time"])
     assert took.total_seconds() == pytest.approx(row["seconds"], abs=1e-5)
     (calls,) = [child for child in workspace.runs.values() if child.get("parent_run_id") == run["id"]]
@@ -111,20 +111,20 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     model_metadata = {"ls_provider": "openai", "ls_model_name": "test"}
     used = {"input_tokens": 200, "output_tokens": 4, "total_tokens": 204}
     assert (model_metadata | {"usage_metadata": used}).items() <= calls["extra"]["metadata"].items()
-    given_scores = scores(workspace, run)
+    given_scores = list_scores(workspace, run)
     assert {"em": 1, "f1": 1, "unknown": 0, "recall": 1, "gold_in_pool": 1}.items() <= given_scores.items()
     assert given_scores == pytest.approx({name: row[name] for name in given_scores}, abs=1e-4)
     assert KEY not in workspace.text
 
 
-def rows() -> list[dict[str, Any]]:
+def read_rows() -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path("out/results.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def test_a_repeated_upload_asks_and_sends_nothing(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     assert quorum("eval", data, *METHODS, "--out", "out").code == 0
     request_count = len(openai_server.requests)
     workspace.requests.clear()
@@ -144,7 +144,7 @@ def test_a_repeated_upload_asks_and_sends_nothing(
 def test_a_failed_upload_is_completed_by_the_same_command(
     refused: str, workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     assert quorum("eval", data, *METHODS[:-2], "--out", "out").code == 0
     request_count = len(openai_server.requests)
     if refused != "/datasets":  # the data set is looked up before the run as well
@@ -153,12 +153,12 @@ def test_a_failed_upload_is_completed_by_the_same_command(
         assert (failed.code, failed.err.splitlines()[-1].count("LangSmith did not take them")) == (2, 1)
         assert "no room" in failed.err
         assert "concat " in failed.out
-        assert len(rows()) == 6
+        assert len(read_rows()) == 6
     workspace.refused = set()
     again = quorum("eval", data, *METHODS, "--out", "out")
     assert (again.code, "6 runs sent now" in again.err) == (0, True)
     assert (len(list_answer_runs(workspace)), len(workspace.examples)) == (6, 3)
-    assert all({"em", "f1", "unknown"} <= scores(workspace, run).keys() for run in list_answer_runs(workspace))
+    assert all({"em", "f1", "unknown"} <= list_scores(workspace, run).keys() for run in list_answer_runs(workspace))
     assert len(openai_server.requests) == request_count
 
 
@@ -166,14 +166,14 @@ def test_a_failed_question_is_a_failed_run_and_its_exit_code_stays(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(
-        lambda request: make_error(400, "no such luck") if "tower 2?" in request.text else reader(request)
+        lambda request: make_error(400, "no such luck") if "tower 2?" in request.text else reply_as_reader(request)
     )
     outcome = quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1")
     assert outcome.code == 1
     failed = [run for run in list_answer_runs(workspace) if run.get("error")]
     assert [("no such luck" in run["error"], run.get("outputs")) for run in failed] == [(True, None)] * 2
-    assert [scores(workspace, run) for run in failed] == [{}, {}]
-    openai_server.reply(reader)
+    assert [list_scores(workspace, run) for run in failed] == [{}, {}]
+    openai_server.reply(reply_as_reader)
     assert quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1").code == 0
     answered = [run for run in list_answer_runs(workspace) if not run.get("error")]
     assert len(answered) == 6
@@ -228,9 +228,9 @@ def test_comparisons_and_experiments_are_uploaded_and_passages_stay_here(
 
 
 @given(st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1)), st.lists(st.text(), min_size=1))
-def test_ids_are_uuids_of_version_7_that_follow_from_what_they_name(when: datetime, what: list[str]) -> None:
+def test_ids_are_uuids_of_version_7_that_follow_from_what_they_name(when: datetime, parts: list[str]) -> None:
     dated = when.replace(tzinfo=UTC)
-    result = make_dated_id(dated, *what)
+    result = make_dated_id(dated, *parts)
     assert (result.version, result.variant) == (7, "specified in RFC 4122")
     assert result.int >> 80 == int(dated.timestamp() * 1000)
-    assert result == make_dated_id(dated, *what) != make_dated_id(dated, *what, "more")
+    assert result == make_dated_id(dated, *parts) != make_dated_id(dated, *parts, "more")

@@ -15,7 +15,7 @@ from quorum.nodes.base import base_answer, closed_answer
 from quorum.nodes.infer_stepwise import infer
 
 
-def calls(model: ScriptedModel) -> list[str]:
+def list_calls(model: ScriptedModel) -> list[str]:
     return [sent.name for sent in model.history]
 
 
@@ -96,7 +96,7 @@ async def test_answer_types_other_than_facts_and_verdicts_are_refused(method: st
     assert (result["answer"], result["evidence"]) == ("yes", [])
 
 
-def reader(*replies: str) -> ScriptedModel:
+def make_reader(*replies: str) -> ScriptedModel:
     model = ScriptedModel().on("rank_passages", "[3] > [1] > [2]")
     for number, reply in enumerate(replies, start=1):
         model.on(f"inference: passage {number}", reply)
@@ -104,7 +104,7 @@ def reader(*replies: str) -> ScriptedModel:
 
 
 async def test_selection_inference_reads_the_passages_one_by_one_best_first() -> None:
-    model = reader(
+    model = make_reader(
         "Notes: Work ended in 1931.\nAnswer: 1931",
         "Notes: Finished in 1931.\nAnswer: 1931",
         "Notes: Finished in 1931; the mast is another.\nAnswer: 1931",
@@ -117,7 +117,7 @@ async def test_selection_inference_reads_the_passages_one_by_one_best_first() ->
         *(("infer", {**collected, "notes": n, "rationale": n, "turn": turn}) for turn, n in enumerate(noted, start=1)),
         ("cite", {"evidence": ["p3 33-37", "p1 32-36"]}),
     ]
-    assert calls(model) == ["rank_passages", *(f"inference: passage {n}" for n in (1, 2, 3))]
+    assert list_calls(model) == ["rank_passages", *(f"inference: passage {n}" for n in (1, 2, 3))]
     prompts = [sent.text for sent in model.history[1:]]
     assert ["[1] Towers" in text for text in prompts] == [True, False, False]
     assert [f"Notes so far: {noted[0]}\n" in text for text in prompts] == [False, True, False]
@@ -125,14 +125,14 @@ async def test_selection_inference_reads_the_passages_one_by_one_best_first() ->
 
 
 async def test_the_answer_after_the_last_passage_wins() -> None:
-    model = reader("Notes: a\nAnswer: 1931", "Notes: b\nAnswer: 1950", "Notes: c\nAnswer: Unknown")
+    model = make_reader("Notes: a\nAnswer: 1931", "Notes: b\nAnswer: 1950", "Notes: c\nAnswer: Unknown")
     steps = await trace_method("selection_inference", model)
     assert [update["answer"] for node, update in steps if node == "infer"] == ["1931", "1950", "unknown"]
     assert (steps[-2][1]["unknown"], steps[-1]) == (True, ("cite", {"evidence": []}))
 
 
 async def test_a_reply_without_notes_keeps_the_old_ones() -> None:
-    model = reader("Notes: a\nAnswer: 1931", "1931", "Answer: 1931")
+    model = make_reader("Notes: a\nAnswer: 1931", "1931", "Answer: 1931")
     steps = await trace_method("selection_inference", model)
     assert [update["notes"] for node, update in steps if node == "infer"] == ["a", "a", "a"]
     assert steps[-2][1]["malformed"] == {"inference": ["Answer: 1931"]}

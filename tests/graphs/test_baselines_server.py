@@ -1,4 +1,4 @@
-"""SuRe's baselines against a loopback OpenAI server: what it is sent."""
+"""Tests the requests that SuRe's baselines send to a loopback OpenAI server."""
 
 import pytest
 from method_fixtures import PASSAGES, QUESTION

@@ -143,7 +143,7 @@ async def test_any_subset_of_the_queries(queries: str) -> None:
     assert ("retrieve" in [node for node, _ in searched]) == (queries != "in")
 
 
-def verdicts() -> ScriptedModel:
+def run_on_yes_no_question() -> ScriptedModel:
     """A run on a yes/no question."""
     model = (
         ScriptedModel().on("reason_yes_no: external", "It has. So the answer is Yes.").on("internal", INTERNAL_REPLY)
@@ -154,7 +154,7 @@ def verdicts() -> ScriptedModel:
 
 
 async def test_yes_or_no_has_no_topic_and_offers_none() -> None:
-    model = verdicts()
+    model = run_on_yes_no_question()
     result = await run_blendfilter(model, "Is Jillian Bell in SuperMansion?", answer_type="yes_no")
     assert (result["answer"], result["unknown"], result["evidence"]) == ("yes", False, [])
     assert len(model.history) == 10
@@ -194,12 +194,12 @@ async def test_generated_text_comes_before_the_question() -> None:
     assert await blend_queries(state, make_runtime(queries="in")) == {"queries": ["Somebody else.\nWho?"]}
 
 
-def passage(name: str, text: str = "") -> Passage:
+def make_passage(name: str, text: str = "") -> Passage:
     return Passage(id=name, title="", text=text)
 
 
 async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() -> None:
-    a, b, c, again = passage("a", "first"), passage("b"), passage("c"), passage("a", "second")
+    a, b, c, again = make_passage("a", "first"), make_passage("b"), make_passage("c"), make_passage("a", "second")
     passages = [
         Knowledge(rank=2, retrieved=["c", "a"], passages=[c, again]),
         Knowledge(rank=0, retrieved=["a", "x"], passages=[a]),
@@ -210,8 +210,8 @@ async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() 
 
 
 async def test_retrieved_ids_are_stored_before_the_first_filter() -> None:
-    state = State(rank=1, passages=[passage("a")])
-    assert await collect(state) == {"knowledge": [Knowledge(rank=1, retrieved=["a"], passages=[passage("a")])]}
+    state = State(rank=1, passages=[make_passage("a")])
+    assert await collect(state) == {"knowledge": [Knowledge(rank=1, retrieved=["a"], passages=[make_passage("a")])]}
     collected = await collect(State(rank=1, passages=[], retrieved=["a", "b"]))
     assert collected == {"knowledge": [Knowledge(rank=1, retrieved=["a", "b"], passages=[])]}
 

@@ -95,7 +95,7 @@ async def test_filter_mode_full_asks_no_filter() -> None:
     assert (len(result["passages"]), result["retrieved"], len(model.history)) == (5, None, 1)
 
 
-async def silver(gold: list[str] | None, passages: list[Passage], **settings: Any) -> list[Passage]:
+async def choose_silver(gold: list[str] | None, passages: list[Passage], **settings: Any) -> list[Passage]:
     name = {"label": "answer_label", "long": "answer_long"}.get(settings.get("answer_type", ""), "answer")
     model = ScriptedModel().on(name, "SUPPORTS")
     context = Context(model=model, filter_mode="silver", **settings)
@@ -105,30 +105,34 @@ async def silver(gold: list[str] | None, passages: list[Passage], **settings: An
 
 
 async def test_silver_takes_the_sentence_with_the_gold_answer() -> None:
-    assert [p["text"] for p in await silver(["1931"], [PASSAGES[1], LONG_PASSAGE])] == ["It was finished in 1931."]
-    assert await silver(["golden"], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]  # nothing found: the first passage
-    assert await silver([], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
+    assert [p["text"] for p in await choose_silver(["1931"], [PASSAGES[1], LONG_PASSAGE])] == [
+        "It was finished in 1931."
+    ]
+    assert await choose_silver(["golden"], [LONG_PASSAGE, PASSAGES[0]]) == [
+        LONG_PASSAGE
+    ]  # nothing found: the first passage
+    assert await choose_silver([], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
 
 
 async def test_silver_sentences_for_answers_that_no_sentence_contains() -> None:
     near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
     for settings, gold in (({"answer_type": "label"}, ["SUPPORTS"]), ({}, ["yes"])):
-        assert [p["text"] for p in await silver(gold, [near], **settings)] == ["The Lumen Tower was finished."]
-    silver_of_wording = await silver(["It was the Lumen Tower that was finished"], [near], answer_type="long")
+        assert [p["text"] for p in await choose_silver(gold, [near], **settings)] == ["The Lumen Tower was finished."]
+    silver_of_wording = await choose_silver(["It was the Lumen Tower that was finished"], [near], answer_type="long")
     assert [p["text"] for p in silver_of_wording] == ["The Lumen Tower was finished."]
 
 
 async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServer) -> None:
     """With a scorer, CXMI chooses the sentences for labels, and sends the generator's own prompt."""
     near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
-    silver_of_label = await silver(["SUPPORTS"], [near], answer_type="label", scorer="completions:test")
+    silver_of_label = await choose_silver(["SUPPORTS"], [near], answer_type="label", scorer="completions:test")
     sent_prompts = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
     prompts = [item for body in sent_prompts for item in (body if isinstance(body, list) else [body])]
     assert len(prompts) == 3  # one without a sentence, and one with each of two
     assert all(f"Claim: {QUESTION}\nLabel:" in prompt for prompt in prompts)
     assert ["It rained." in prompt for prompt in prompts] == [False, True, False]
     assert silver_of_label[0]["id"] == "n"
-    by_words = await silver(["1931"], [PASSAGES[1], LONG_PASSAGE], silver_measure="lexical")
+    by_words = await choose_silver(["1931"], [PASSAGES[1], LONG_PASSAGE], silver_measure="lexical")
     assert by_words == [PASSAGES[1]]  # no sentence is like the answer: the first passage
 
 
@@ -205,13 +209,14 @@ async def test_any_method_may_filter_its_context() -> None:
     ]
 
 
-async def test_every_method_answers_from_an_empty_context() -> None:
-    for method, prompt in (("post_fusion", ""), ("concat_pf", "answer"), ("pf_concat", "answer")):
-        model = ScriptedModel().on("filter_sentences", "None").on(prompt, "Unknown")
-        context = Context(model=model, context_filter="llm")
-        result = await answer(QUESTION, method, context, given=PASSAGES)
-        assert (result["unknown"], result["passages"]) == (True, [])
-        assert result["usage"]["filter_sentences"]["calls"] == 1
+@pytest.mark.parametrize(
+    ("method", "prompts"), [("post_fusion", []), ("concat_pf", ["answer"]), ("pf_concat", ["answer"])]
+)
+async def test_an_empty_context_gives_unknown_and_is_asked_about_once_at_most(method: str, prompts: list[str]) -> None:
+    model = ScriptedModel().on("filter_sentences", "None").on("answer", *["Unknown" for _ in prompts])
+    result = await answer(QUESTION, method, Context(model=model, context_filter="llm"), given=PASSAGES)
+    assert (result["unknown"], result["passages"]) == (True, [])
+    assert [sent.prompt for sent in model.history] == ["filter_sentences", *prompts]
 
 
 async def test_a_second_search_adds_to_what_was_retrieved() -> None:

@@ -78,10 +78,10 @@ def test_listing_methods_imports_no_langgraph() -> None:
     code = (
         "import sys, quorum.graphs; print([m for m in ('langgraph', 'langchain_core', 'chromadb') if m in sys.modules])"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], cwd=TESTS_FOLDER.parent, capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    assert process.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
@@ -193,7 +193,7 @@ async def test_answer_uses_the_default_method() -> None:
 async def test_answer_passes_its_config_on() -> None:
     observed: list[str] = []
 
-    class Names(graph_callbacks()):  # type: ignore[misc]
+    class Names(list_callbacks()):  # type: ignore[misc]
         def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
             observed.append(kwargs["name"])
 
@@ -208,7 +208,7 @@ async def test_answer_passes_its_config_on() -> None:
     ]
 
 
-def graph_callbacks() -> Any:
+def list_callbacks() -> Any:
     from langchain_core.callbacks import BaseCallbackHandler
 
     return BaseCallbackHandler

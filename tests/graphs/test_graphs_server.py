@@ -1,4 +1,4 @@
-"""The graphs against a loopback OpenAI server: what it is sent, and what they make of its replies."""
+"""Tests the requests that the graphs send to a loopback OpenAI server, and how the graphs read the replies."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from quorum.core.errors import CallError
 from quorum.core.state import Passage, Result
 from quorum.graphs import answer
 
-# Calls of the methods whose prompts all hold passages and a question; tests of the others stand with them.
+# Calls of the methods whose prompts all hold passages and a question. The other methods have test files of their own.
 STEPS_OF_METHOD = {"concat": 1, "post_fusion": 3, "pruning": 1, "summary": 1, "concat_pf": 1, "pf_concat": 4}
 
 
@@ -29,7 +29,7 @@ def list_shown_passages(request: Request) -> list[str]:
 
 
 def reply_by_passage(replies: dict[str, str], otherwise: str) -> Callable[[Request], str]:
-    """Replies to the readers of single passages, and one to every other request."""
+    """A function that replies to a request by the passage it shows, or with `otherwise` if it shows several or none."""
     return lambda request: (
         replies[list_shown_passages(request)[0]] if len(list_shown_passages(request)) == 1 else otherwise
     )

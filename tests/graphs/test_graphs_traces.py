@@ -19,7 +19,7 @@ from quorum.prompts import BUILT_IN
 KNOWN_ANSWER = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p3 33-37"]}
 
 
-def supported(evidence: str, unsupported: str) -> dict[str, list[str]]:
+def make_evidence(evidence: str, unsupported: str) -> dict[str, list[str]]:
     return {"evidence": [evidence], "unsupported": [unsupported]}
 
 
@@ -132,7 +132,7 @@ async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
         make_vote_step(2, "?", "?"),
         (
             "vote",
-            {"answer": "1950", "unknown": False, "confidence": 0.75, **supported("p2 29-33", "p1")},
+            {"answer": "1950", "unknown": False, "confidence": 0.75, **make_evidence("p2 29-33", "p1")},
         ),
     ]
 
@@ -144,7 +144,7 @@ async def test_post_fusion_staged_stops_when_decided() -> None:
         make_vote_step(1, "1931"),
         (
             "vote",
-            {"answer": "1931", "unknown": False, "confidence": None, **supported("p1 32-36", "p2")},
+            {"answer": "1931", "unknown": False, "confidence": None, **make_evidence("p1 32-36", "p2")},
         ),
     ]
 
@@ -271,30 +271,30 @@ async def test_pf_concat_asks_every_passage_whatever_the_vote() -> None:
 REPLIES = ("unknown", "1931", "1950")
 
 
-async def result(method: str, first: str, pool: tuple[str, ...], **settings: Any) -> Result:
+async def run_method(method: str, first: str, pool: tuple[str, ...], **settings: Any) -> Result:
     model = script_passage_answers(*pool).on("answer", first)
     return await answer(QUESTION, method, Context(model=model, **settings), given=PASSAGES[: len(pool)])
 
 
 async def test_speculative_and_staged_change_no_answer() -> None:
     for first, *pool in product(REPLIES[:2], REPLIES, REPLIES, REPLIES):
-        plain = await result("concat_pf", first, tuple(pool))
+        expected = await run_method("concat_pf", first, tuple(pool))
         for options in ({"speculative": True}, {"vote": "staged"}, {"speculative": True, "vote": "staged"}):
-            other = await result("concat_pf", first, tuple(pool), **options)
-            assert (other["answer"], other["unknown"]) == (plain["answer"], plain["unknown"])
+            other = await run_method("concat_pf", first, tuple(pool), **options)
+            assert (other["answer"], other["unknown"]) == (expected["answer"], expected["unknown"])
             if "vote" not in options:  # the same result, except its usage
-                assert {**other, "usage": None} == {**plain, "usage": None}
+                assert {**other, "usage": None} == {**expected, "usage": None}
             assert other["confidence"] is None or "vote" not in options
 
 
 @run_with(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(REPLIES), min_size=1, max_size=5).map(tuple))
 async def test_staged_post_fusion_equals_all(pool: tuple[str, ...]) -> None:
-    plain = await result("post_fusion", "", pool)
-    other = await result("post_fusion", "", pool, vote="staged")
-    assert (other["answer"], other["unknown"]) == (plain["answer"], plain["unknown"])
+    expected = await run_method("post_fusion", "", pool)
+    other = await run_method("post_fusion", "", pool, vote="staged")
+    assert (other["answer"], other["unknown"]) == (expected["answer"], expected["unknown"])
     assert other["confidence"] is None
-    assert len(other["votes"]) <= len(plain["votes"])
+    assert len(other["votes"]) <= len(expected["votes"])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -171,7 +171,7 @@ class Tour(TypedDict, total=False):
     answer: str
 
 
-def guide(tour: Tour) -> Tour:
+def look_up(tour: Tour) -> Tour:
     """A synchronous node: it asks without handing its config on, which LangChain does for it."""
     result = METHODS["concat"].graph.invoke({**QUESTION_STATE, **tour}, context=Context(model=make_knower()))
     return {"answer": result["answer"]}
@@ -179,7 +179,7 @@ def guide(tour: Tour) -> Tour:
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
 def test_a_synchronous_graph_may_ask_in_a_node(saver: type[InMemorySaver]) -> None:
-    tour = StateGraph(Tour).add_node(guide).add_edge("__start__", "guide").compile(checkpointer=saver())
+    tour = StateGraph(Tour).add_node(look_up).add_edge("__start__", "look_up").compile(checkpointer=saver())
     assert tour.invoke({"question": QUESTION}, THREAD_CONFIG)["answer"] == "1931"
 
 

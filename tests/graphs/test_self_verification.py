@@ -9,12 +9,12 @@ from quorum.models.scripted import ScriptedModel
 from quorum.nodes.self_verification import RECOVERY_CALLS, choose_verified, mask_condition, recover_condition
 
 
-def verifier(*samples: str) -> ScriptedModel:
+def make_verifier(*samples: str) -> ScriptedModel:
     return ScriptedModel().on("zero_shot_cot", *(f"Because {message}.\nAnswer: {message}" for message in samples))
 
 
 async def test_samples_that_agree_need_no_verification() -> None:
-    model = verifier("1931", "unknown", "in 1931", "In 1931.", "The in 1931")
+    model = make_verifier("1931", "unknown", "in 1931", "In 1931.", "The in 1931")
     model.on("zero_shot_cot", lambda _: "Because.\nAnswer: 1931.")
     assert await trace_method("self_verification", model) == [
         *FIRST_STEPS,
@@ -28,22 +28,24 @@ async def test_samples_that_agree_need_no_verification() -> None:
 
 
 async def test_unknown_samples_are_no_candidates() -> None:
-    steps = await trace_method("self_verification", verifier("unknown", "1931", "I don't know", "1931.", "unknown"))
+    steps = await trace_method(
+        "self_verification", make_verifier("unknown", "1931", "I don't know", "1931.", "unknown")
+    )
     assert steps[2][1]["candidates"] == ["1931"]
     assert steps[2][1]["confidence"] == 0.4
     assert steps[-1] == ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because 1931."})
-    steps = await trace_method("self_verification", verifier(*["unknown"] * 5))
+    steps = await trace_method("self_verification", make_verifier(*["unknown"] * 5))
     assert steps[-1] == ("choose_verified", {"answer": "unknown", "unknown": True, "rationale": None, "evidence": []})
 
 
-def statement(hidden: str, year: str) -> str:
+def write_statement(hidden: str, year: str) -> str:
     return f"Statement: The [MASK] was finished in {year}.\nHidden: {hidden}"
 
 
 async def test_each_of_several_answers_is_verified_by_itself() -> None:
-    model = verifier("1950", "1931", "1950", "the 1931", "1950")
-    model.on("mask_condition: candidate 1", statement("Lumen Tower", "1950"))
-    model.on("mask_condition: candidate 2", statement("Lumen Tower", "1931"))
+    model = make_verifier("1950", "1931", "1950", "the 1931", "1950")
+    model.on("mask_condition: candidate 1", write_statement("Lumen Tower", "1950"))
+    model.on("mask_condition: candidate 2", write_statement("Lumen Tower", "1931"))
     model.on("recover_condition: candidate 1", *["Iron Mast"] * 8, *["the Lumen Tower"] * 2)
     model.on("recover_condition: candidate 2", *["Lumen Tower."] * 7, *["unknown"] * 3)
     steps = await trace_method("self_verification", model)
@@ -77,10 +79,10 @@ async def test_each_of_several_answers_is_verified_by_itself() -> None:
 
 
 async def test_the_first_of_equals_wins_and_an_unmasked_candidate_scores_nothing() -> None:
-    model = verifier("1950", "1931", "1929", "1950", "1950")
+    model = make_verifier("1950", "1931", "1929", "1950", "1950")
     model.on("mask_condition: candidate 1", "I cannot.")
-    model.on("mask_condition: candidate 2", statement("Lumen Tower", "1931"))
-    model.on("mask_condition: candidate 3", statement("none", "1929"))
+    model.on("mask_condition: candidate 2", write_statement("Lumen Tower", "1931"))
+    model.on("mask_condition: candidate 3", write_statement("none", "1929"))
     model.on("recover_condition: candidate 2", *["Iron Mast"] * RECOVERY_CALLS)
     steps = await trace_method("self_verification", model)
     assert (steps[-1][1]["answer"], steps[-1][1]["scores"]) == ("1950", [0.0] * 3)
@@ -88,8 +90,10 @@ async def test_the_first_of_equals_wins_and_an_unmasked_candidate_scores_nothing
 
 
 async def test_usage_of_verifications_is_counted_once() -> None:
-    model = verifier("1950", "1931", "1950", "1950", "1950")
-    model.on("mask_condition", lambda _: statement("Lumen Tower", "x")).on("recover_condition", lambda _: "Lumen Tower")
+    model = make_verifier("1950", "1931", "1950", "1950", "1950")
+    model.on("mask_condition", lambda _: write_statement("Lumen Tower", "x")).on(
+        "recover_condition", lambda _: "Lumen Tower"
+    )
     result = await answer(QUESTION, "self_verification", Context(model=model), given=PASSAGES)
     assert {name: used["calls"] for name, used in result["usage"].items()} == {
         "zero_shot_cot": 5,
@@ -99,7 +103,7 @@ async def test_usage_of_verifications_is_counted_once() -> None:
 
 
 async def test_the_nodes_of_a_verification() -> None:
-    model = ScriptedModel().on("mask_condition", statement("Lumen Tower", "1931"))
+    model = ScriptedModel().on("mask_condition", write_statement("Lumen Tower", "1931"))
     masked = await mask_condition({**STATE, "rank": 1, "answer": "1931"}, make_runtime(model))
     assert masked["masked"] == {"statement": "The [MASK] was finished in 1931.", "condition": "Lumen Tower"}
     assert f"Question: {QUESTION}\nAnswer: 1931\nStatement:" in model.history[0].text
@@ -119,8 +123,10 @@ async def test_the_nodes_of_a_verification() -> None:
 
 
 async def test_prompts_of_one_graph_share_their_beginning() -> None:
-    model = verifier("1950", "1931", "1950", "1950", "1950")
-    model.on("mask_condition", lambda _: statement("Lumen Tower", "x")).on("recover_condition", lambda _: "Lumen Tower")
+    model = make_verifier("1950", "1931", "1950", "1950", "1950")
+    model.on("mask_condition", lambda _: write_statement("Lumen Tower", "x")).on(
+        "recover_condition", lambda _: "Lumen Tower"
+    )
     await answer(QUESTION, "self_verification", Context(model=model, k=3), given=PASSAGES)
     texts = [sent.text for sent in model.history if sent.prompt != "mask_condition"]
     passages = f"[3] Towers\n{PASSAGES[2]['text']}"

@@ -29,7 +29,7 @@ CHOSEN_ANSWER = {"answer": "1931", "unknown": False, "rationale": FIRST_SUMMARY,
 NO_SCORES = {"validity": None, "scores": None, "confidence": None}
 
 
-def proposer(candidates: str = "(a) 1931 (b) 1950") -> ScriptedModel:
+def make_proposer(candidates: str = "(a) 1931 (b) 1950") -> ScriptedModel:
     """A model that proposes two candidates and supports each of them."""
     model = ScriptedModel().on("candidates", candidates)
     model.on("conditional_summary: candidate 1", f"{FIRST_SUMMARY} [DONE]")
@@ -64,7 +64,7 @@ def make_validity_step(rank: int, valid: bool) -> tuple[str, dict[str, Any]]:
 
 
 async def test_sure_chooses_by_validity_and_ranking() -> None:
-    model = script_ranking(script_validity(proposer(), "False", "True"), "Passage 1", "Passage 2")
+    model = script_ranking(script_validity(make_proposer(), "False", "True"), "Passage 1", "Passage 2")
     assert await trace_and_sort("sure", model) == [
         *STEPS_TO_SUMMARIES,
         make_ranking_step(0, 0),
@@ -76,7 +76,7 @@ async def test_sure_chooses_by_validity_and_ranking() -> None:
 
 
 async def test_sure_decided_by_validity() -> None:
-    model = script_ranking(script_validity(proposer(), "No.", "Yes"), "Passage 1", "Passage 1")
+    model = script_ranking(script_validity(make_proposer(), "No.", "Yes"), "Passage 1", "Passage 1")
     last = (await trace_and_sort("sure", model))[-1]
     assert (last[1]["answer"], last[1]["rationale"]) == ("1950", SECOND_SUMMARY)
     assert (last[1]["scores"], last[1]["confidence"]) == ([0.5, 1.5], 0.5)
@@ -84,7 +84,7 @@ async def test_sure_decided_by_validity() -> None:
 
 
 async def test_lazy_ranking_is_skipped_where_it_cannot_matter() -> None:
-    assert await trace_and_sort("sure", script_validity(proposer(), "True", "False"), ranking="lazy") == [
+    assert await trace_and_sort("sure", script_validity(make_proposer(), "True", "False"), ranking="lazy") == [
         *STEPS_TO_SUMMARIES,
         make_validity_step(0, True),
         make_validity_step(1, False),
@@ -93,7 +93,7 @@ async def test_lazy_ranking_is_skipped_where_it_cannot_matter() -> None:
 
 
 async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
-    model = script_ranking(script_validity(proposer(), "True", "True"), "Passage 2", "Passage 1")
+    model = script_ranking(script_validity(make_proposer(), "True", "True"), "Passage 2", "Passage 1")
     steps = await trace_and_sort("sure", model, ranking="lazy")
     assert steps[len(STEPS_TO_SUMMARIES) :] == [
         make_validity_step(0, True),
@@ -118,7 +118,7 @@ async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
 
 @pytest.mark.parametrize("ranking", ["eager", "lazy"])
 async def test_without_validity_the_ranking_alone_decides(ranking: str) -> None:
-    model = script_ranking(proposer(), "Passage 1", "Passage 2")
+    model = script_ranking(make_proposer(), "Passage 1", "Passage 2")
     assert await trace_and_sort("sure", model, sure_parts="ranking", ranking=ranking) == [
         *STEPS_TO_SUMMARIES,
         make_ranking_step(0, 0),
@@ -128,7 +128,7 @@ async def test_without_validity_the_ranking_alone_decides(ranking: str) -> None:
 
 
 async def test_the_answer_may_be_read_from_the_summaries() -> None:
-    model = proposer().on("answer_summaries", "1931.")
+    model = make_proposer().on("answer_summaries", "1931.")
     collected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
     assert await trace_and_sort("sure", model, sure_parts="summaries") == [
         *STEPS_TO_SUMMARIES,
@@ -162,7 +162,7 @@ async def test_no_candidate_is_unknown(method: str, reply: str) -> None:
 
 
 async def test_garbled_verdicts_count_as_the_stated_defaults() -> None:
-    model = script_ranking(script_validity(proposer(), "Hm.", "Hm."), "Hm.", "Passage 2")
+    model = script_ranking(script_validity(make_proposer(), "Hm.", "Hm."), "Hm.", "Passage 2")
     result = await answer(QUESTION, "sure", Context(model=model, k=3), given=PASSAGES)
     assert (result["answer"], result["scores"], result["validity"]) == ("1931", [0.75, 0.25], [False, False])
     assert result["malformed"] == {
@@ -209,14 +209,14 @@ async def test_sure_compares_yes_with_no() -> None:
 
 
 async def test_a_long_answer_is_the_chosen_summary() -> None:
-    model = script_ranking(script_validity(proposer(), "True", "False"), "Passage 1", "Passage 2")
+    model = script_ranking(script_validity(make_proposer(), "True", "False"), "Passage 1", "Passage 2")
     result = await answer(QUESTION, "sure", Context(model=model, answer_type="long", k=3), given=PASSAGES)
     assert (result["answer"], result["candidates"]) == (FIRST_SUMMARY, ["1931", "1950"])
     assert [evidence["passage"] for evidence in result["evidence"]] == ["p1", "p3"]
 
 
 async def test_a_long_answer_from_one_candidate_is_its_summary() -> None:
-    model = proposer("(a) 1931")
+    model = make_proposer("(a) 1931")
     result = await answer(QUESTION, "sure", Context(model=model, answer_type="long"), given=PASSAGES)
     assert (result["answer"], result["scores"], len(model.history)) == (FIRST_SUMMARY, None, 2)
 
@@ -244,7 +244,7 @@ async def test_passages_that_fit_beside_one_candidate_only_are_dropped_once() ->
     kinds = set()
     for window in range(376, 416, 2):
         model = script_ranking(
-            script_validity(proposer("(a) 1931 (b) painted by Ann Lee"), "True", "True"), "Passage 1", "Passage 2"
+            script_validity(make_proposer("(a) 1931 (b) painted by Ann Lee"), "True", "True"), "Passage 1", "Passage 2"
         )
         result = await answer(QUESTION, "sure", Context(model=model, context_window=window), given=passages)
         first, second, third = (sent.text.count("In 1931, ") for sent in model.history[:3])

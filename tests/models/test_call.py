@@ -88,7 +88,7 @@ async def test_identical_calls_in_flight_are_one_request(openai_server: OpenAISe
     await asyncio.to_thread(openai_server.wait_for, 2)
     calls[0].cancel()  # the one that started the request leaves; the others still get the reply
     openai_server.release()
-    replies = [reply for done in await asyncio.gather(*calls[1:], other) for reply in done]
+    replies = [reply for replies_of_call in await asyncio.gather(*calls[1:], other) for reply in replies_of_call]
     assert [reply.text for reply in replies] == ["Oslo"] * 5
     assert calls[0].cancelled()
     assert sorted(request.text for request in openai_server.chats()) == ["Other?", "Same?"]
@@ -217,8 +217,8 @@ async def test_a_model_object_keeps_its_settings_until_something_is_sampled() ->
     await call("answer", "x", context=context, temperature=0.7, n=2)
     assert model.temperatures == [0.3, 0.7, 0.7]
     assert model.temperature == 0.3
-    plain = Context(model=FakeListChatModel(responses=["b"]), temperature=1.0)
-    assert [reply.text for reply in await call("answer", "x", context=plain, n=2)] == ["b", "b"]
+    other_context = Context(model=FakeListChatModel(responses=["b"]), temperature=1.0)
+    assert [reply.text for reply in await call("answer", "x", context=other_context, n=2)] == ["b", "b"]
 
 
 class Reader(FakeListChatModel):

@@ -208,8 +208,8 @@ async def test_the_embedded_filter_keeps_what_helps() -> None:
     assert result["retrieved"] == ["a", "c"]
     assert result["usage"]["filter_sentences"]["calls"] == 1
     assert result["usage"]["filter_sentences"]["input_tokens"] > 20
-    whole = await answer(BORN_QUESTION, "filco", Context(filter_mode="psg"), given=HAYDN_PASSAGES)
-    assert [passage["text"] for passage in whole["passages"]] == [HAYDN_PASSAGES[0]["text"]]
+    whole_passages = await answer(BORN_QUESTION, "filco", Context(filter_mode="psg"), given=HAYDN_PASSAGES)
+    assert [passage["text"] for passage in whole_passages["passages"]] == [HAYDN_PASSAGES[0]["text"]]
 
 
 async def test_the_embedded_filter_may_keep_nothing() -> None:

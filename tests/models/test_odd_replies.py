@@ -27,27 +27,27 @@ async def ask(context: Context = SERVED_CONTEXT, clock: FakeClock | None = None)
     return reply
 
 
-def completion(choices: Any, **more: Any) -> Response:
+def make_completion(choices: Any, **fields: Any) -> Response:
     """A completion with these choices."""
     return Response(
-        body={"id": "1", "object": "chat.completion", "created": 0, "model": "test", "choices": choices} | more
+        body={"id": "1", "object": "chat.completion", "created": 0, "model": "test", "choices": choices} | fields
     )
 
 
-def make_completion_with(content: Any, **more: Any) -> Response:
+def make_completion_with(content: Any, **fields: Any) -> Response:
     """A completion with that content in its message."""
-    message = {"role": "assistant", "content": content} | more
-    return completion([{"index": 0, "message": message, "finish_reason": "stop"}])
+    message = {"role": "assistant", "content": content} | fields
+    return make_completion([{"index": 0, "message": message, "finish_reason": "stop"}])
 
 
 TOOL_CALL = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
 GARBLED_BODIES = {
-    "no choices": completion([]),
-    "choices null": completion(None),
-    "choices a number": completion(7),
-    "choice a number": completion([7]),
-    "message null": completion([{"index": 0, "message": None}]),
-    "message a text": completion([{"index": 0, "message": "Paris"}]),
+    "no choices": make_completion([]),
+    "choices null": make_completion(None),
+    "choices a number": make_completion(7),
+    "choice a number": make_completion([7]),
+    "message null": make_completion([{"index": 0, "message": None}]),
+    "message a text": make_completion([{"index": 0, "message": "Paris"}]),
     "content null": make_completion_with(None),
     "content a number": make_completion_with(42),
     "content true": make_completion_with(True),
@@ -101,8 +101,8 @@ async def test_a_callers_own_client_is_retried_as_well(openai_server: OpenAIServ
         (make_completion_with("Oslo", tool_calls=[TOOL_CALL]), "Oslo"),
         (make_completion_with(None, refusal="I cannot help with that."), "I cannot help with that."),
         (make_completion_with(""), ""),
-        (completion([{"index": 0, "message": {"content": "Rome"}, "finish_reason": 3}]), "Rome"),
-        (completion([{"index": 0, "message": {"role": "assistant"}, "finish_reason": "length"}]), ""),
+        (make_completion([{"index": 0, "message": {"content": "Rome"}, "finish_reason": 3}]), "Rome"),
+        (make_completion([{"index": 0, "message": {"role": "assistant"}, "finish_reason": "length"}]), ""),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

@@ -27,14 +27,14 @@ async def ask(text: str = "Which?", context: Context = SERVED_CONTEXT, **how: An
     return await call("answer", text, context=context, clock=FakeClock(), **how)
 
 
-def refuse_parameter(name: str, message: str, status: int = 400, **more: Any) -> Callable[[Request], str | Response]:
+def refuse_parameter(name: str, message: str, status: int = 400, **fields: Any) -> Callable[[Request], str | Response]:
     """A model that does not take a parameter."""
 
     def reply(request: Request) -> str | Response:
         if name not in request.body:
             return "fine"
         refusal = make_error(status, message)
-        refusal.body["error"].update(more)
+        refusal.body["error"].update(fields)
         return refusal
 
     return reply

@@ -40,14 +40,14 @@ def list_schema_use(server: OpenAIServer) -> list[bool]:
     return ["response_format" in request.body for request in server.chats()]
 
 
-async def label(question: str = CLAIM, **settings: Any) -> Any:
+async def ask_about_claim(question: str = CLAIM, **settings: Any) -> Any:
     context = Context(**{"model": "openai:test", "answer_type": "label"} | settings)
     return await answer(question, "concat", context, given=PASSAGES)
 
 
 async def test_a_server_that_takes_a_schema_gets_one(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_schema)
-    result = await label()
+    result = await ask_about_claim()
     assert (result["answer"], result["malformed"]) == ("REFUTES", {})
     (request,) = openai_server.chats()
     assert request.body["response_format"] == {
@@ -71,7 +71,7 @@ async def test_a_server_that_refuses_it_is_remembered_and_asked_plainly(
     openai_server: OpenAIServer, refusal: Response, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_server.reply(lambda request: refusal if "response_format" in request.body else "SUPPORTS")
-    results = [await label(f"{CLAIM} {n}") for n in range(3)]
+    results = [await ask_about_claim(f"{CLAIM} {n}") for n in range(3)]
     assert [(result["answer"], result["usage"]["answer_label"]["calls"]) for result in results] == [("SUPPORTS", 1)] * 3
     assert list_schema_use(openai_server) == [True, False, False, False]
     assert caplog.text.count("takes no JSON schema; asking it plainly") == 1
@@ -81,7 +81,7 @@ async def test_a_server_that_ignores_it_is_remembered_and_asked_plainly(
     openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_server.reply("SUPPORTS")
-    assert [(await label(f"{CLAIM} {n}"))["answer"] for n in range(3)] == ["SUPPORTS"] * 3
+    assert [(await ask_about_claim(f"{CLAIM} {n}"))["answer"] for n in range(3)] == ["SUPPORTS"] * 3
     assert list_schema_use(openai_server) == [True, False, False]
     assert caplog.text.count("ignores a JSON schema; asking it plainly") == 1
 
@@ -101,14 +101,14 @@ async def test_broken_json_is_read_as_well_as_it_can_be(
     openai_server: OpenAIServer, reply: str, expected: str, malformed: bool
 ) -> None:
     openai_server.reply(reply)
-    results = [await label(f"{CLAIM} {n}") for n in range(2)]
+    results = [await ask_about_claim(f"{CLAIM} {n}") for n in range(2)]
     assert [(result["answer"], bool(result["malformed"])) for result in results] == [(expected, malformed)] * 2
     assert list_schema_use(openai_server) == [True, True]  # it takes a schema, as far as can be told
 
 
 async def test_structured_off_sends_no_schema(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_schema)
-    assert (await label(structured="off"))["answer"] == "SUPPORTS"
+    assert (await ask_about_claim(structured="off"))["answer"] == "SUPPORTS"
     assert list_schema_use(openai_server) == [False]
 
 
@@ -122,7 +122,7 @@ async def test_free_text_prompts_and_models_in_this_process_get_no_schema(openai
 async def test_a_callers_own_client_gets_a_schema_beside_its_fields(openai_server: OpenAIServer) -> None:
     model: Any = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", extra_body={"top_k": 1})  # type: ignore[arg-type]
     openai_server.reply(reply_by_schema)
-    assert (await label(model=model))["answer"] == "REFUTES"
+    assert (await ask_about_claim(model=model))["answer"] == "REFUTES"
     assert openai_server.chats()[0].body["top_k"] == 1
 
 
@@ -130,13 +130,13 @@ async def test_schema_support_is_remembered_by_model_and_server(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     openai_server.reply(refuse_schema)
-    await label()
-    await label(model="openai:other")
+    await ask_about_claim()
+    await ask_about_claim(model="openai:other")
     other = OpenAIServer()
     monkeypatch.setenv("OPENAI_BASE_URL", other.url)
     try:
         other.reply(reply_by_schema)
-        assert (await label())["answer"] == "REFUTES"
+        assert (await ask_about_claim())["answer"] == "REFUTES"
     finally:
         other.close()
     assert list_schema_use(openai_server) == [True, False, True, False]
@@ -146,7 +146,7 @@ async def test_an_error_without_a_schema_too_is_not_taken_for_a_refused_schema(o
     openai_server.reply(make_error(400, "no such model"))
     for _ in range(2):
         with pytest.raises(CallError, match="no such model"):
-            await label()
+            await ask_about_claim()
     assert list_schema_use(openai_server) == [True, False, True, False]
     openai_server.reply(make_error(400, "maximum context length is 10 tokens"))
     with pytest.raises(TooLong):
@@ -160,12 +160,12 @@ async def test_no_call_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path
     """Nor by a new process, which has not learned yet that the server refuses schemas."""
     openai_server.reply(server)
     journal = str(tmp_path / "journal.sqlite")
-    first = [(await label(f"{CLAIM} {n}", journal=journal))["answer"] for n in range(3)]
+    first = [(await ask_about_claim(f"{CLAIM} {n}", journal=journal))["answer"] for n in range(3)]
     request_count = len(openai_server.chats())
     for order in ((0, 1, 2), (2, 1, 0)):
         close_journals()
         REFUSED_PARAMETERS.clear()
-        again = {n: (await label(f"{CLAIM} {n}", journal=journal))["answer"] for n in order}
+        again = {n: (await ask_about_claim(f"{CLAIM} {n}", journal=journal))["answer"] for n in order}
         assert [again[n] for n in range(3)] == first
     assert len(openai_server.chats()) == request_count
 
@@ -175,7 +175,7 @@ async def test_the_journal_tells_a_reply_by_schema_from_a_plain_one(
 ) -> None:
     journal = str(tmp_path / "journal.sqlite")
     openai_server.reply(reply_by_schema)
-    plain, by_schema = [(await label(journal=journal, structured=item))["answer"] for item in ("off", "auto")]
+    plain, by_schema = [(await ask_about_claim(journal=journal, structured=item))["answer"] for item in ("off", "auto")]
     assert (plain, by_schema) == ("SUPPORTS", "REFUTES")
 
 
@@ -184,8 +184,8 @@ async def test_stored_replies_are_used_for_a_server_without_schemas(
 ) -> None:
     journal = str(tmp_path / "journal.sqlite")
     openai_server.reply(refuse_schema)
-    await label(journal=journal, structured="off")
-    assert (await label(journal=journal))["answer"] == "SUPPORTS"
+    await ask_about_claim(journal=journal, structured="off")
+    assert (await ask_about_claim(journal=journal))["answer"] == "SUPPORTS"
     assert list_schema_use(openai_server) == [False, True]  # refused; the journal replies
 
 

@@ -66,7 +66,7 @@ def trace(collector: Collector) -> Run:
     return root
 
 
-def runs(root: Run, kind: str) -> list[Run]:
+def list_runs(root: Run, kind: str) -> list[Run]:
     return [run for run in root.all() if run.kind == kind]
 
 
@@ -89,7 +89,7 @@ async def test_a_trace_is_the_run_of_the_graph(collector: Collector) -> None:
     assert {"quorum", "sure"} <= set(root.sent["tags"])
     about = {"method": "sure", "model": "embedded", "retriever": "bm25", "k": 3, "collection": "sample"}
     assert about.items() <= root.metadata.items()
-    calls = runs(root, "llm")
+    calls = list_runs(root, "llm")
     assert set(root.metadata["prompts"]) == {"candidates", "conditional_summary", "validity", "ranking"}
     assert {run.metadata["prompt"]: run.metadata["prompt_version"] for run in calls} == root.metadata["prompts"]
     assert [run.name for run in root.children[2].children if run.kind == "llm"] == ["candidates"]
@@ -104,7 +104,7 @@ async def test_searches_are_traced_with_their_passages(collector: Collector, met
     root = trace(collector)
     assert root.metadata["method"] == method
     assert root.metadata["retriever"] == "Shelf"
-    searches = runs(root, "retriever")
+    searches = list_runs(root, "retriever")
     assert searches[0].sent["inputs"] == {"query": QUESTION}
     result = searches[0].sent["outputs"]["documents"]
     assert [item["page_content"] for item in result] == [passage["text"] for passage in SECRET_PASSAGES]
@@ -151,7 +151,7 @@ async def test_hidden_passages_appear_nowhere_in_a_trace(
     assert SECRET_WORD not in collector.text
     assert QUESTION in collector.text
     assert root.sent["inputs"]["question"] == QUESTION
-    assert all(run.metadata["usage_metadata"]["input_tokens"] > 0 for run in runs(root, "llm"))
+    assert all(run.metadata["usage_metadata"]["input_tokens"] > 0 for run in list_runs(root, "llm"))
 
 
 @pytest.mark.parametrize("method", ["concat", "sure", "sum_and_pred"])

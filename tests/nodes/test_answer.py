@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from method_fixtures import PASSAGES, QUESTION, STATE, ballots, make_runtime, script_passage_answers
+from method_fixtures import PASSAGES, QUESTION, STATE, make_runtime, make_votes
 
 from quorum.core.state import Evidence, State, Vote
 from quorum.models.scripted import ScriptedModel
@@ -51,7 +51,7 @@ async def test_a_refusal_becomes_unknown_without_evidence() -> None:
 
 
 async def test_passage_answer_votes_once_per_sample() -> None:
-    model = script_passage_answers("", ["1950", "**Unknown**"])
+    model = ScriptedModel().on("answer: passage 2", "1950", "**Unknown**")
     state = State(question=QUESTION, rank=1, passages=[PASSAGES[1]])
     update = await passage_answer(state, make_runtime(model, samples=2, temperature=0.7))
     assert update["votes"] == [
@@ -78,13 +78,13 @@ async def test_malformed_replies_are_stored_and_replaced_by_the_default() -> Non
 
 
 async def test_keep_answered_drops_passages_that_said_unknown() -> None:
-    state = State(passages=PASSAGES[:3], votes=[*ballots("?", "1931", "1950"), *ballots("?", "?", "1931.")])
+    state = State(passages=PASSAGES[:3], votes=[*make_votes("?", "1931", "1950"), *make_votes("?", "?", "1931.")])
     update = await keep_answered(state)
     assert update == {"passages": PASSAGES[1:3], "candidates": ["1931", "1950"]}
 
 
 async def test_keep_answered_keeps_all_when_all_said_unknown() -> None:
-    update = await keep_answered(State(passages=PASSAGES[:2], votes=ballots("?", "?")))
+    update = await keep_answered(State(passages=PASSAGES[:2], votes=make_votes("?", "?")))
     assert update == {"passages": PASSAGES[:2], "candidates": []}
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from langgraph.types import Send
-from method_fixtures import PASSAGES, QUESTION, STATE, ballots, make_runtime
+from method_fixtures import PASSAGES, QUESTION, STATE, make_runtime, make_votes
 
 from quorum.core.state import State
 from quorum.nodes.routes import (
@@ -39,17 +39,17 @@ def test_routes_of_the_fallback() -> None:
     unknown = State(question=QUESTION, passages=PASSAGES[:3], unknown=True)
     assert fall_back_if_unknown({**unknown, "unknown": False}, make_runtime()) == "__end__"
     assert list_ranks(fall_back_if_unknown(unknown, make_runtime())) == [0, 1, 2]
-    assert fall_back_if_unknown({**unknown, "votes": ballots("?", "?", "?")}, make_runtime()) == "vote"
+    assert fall_back_if_unknown({**unknown, "votes": make_votes("?", "?", "?")}, make_runtime()) == "vote"
     assert start_one_or_both_rounds(unknown, make_runtime()) == ["concat_answer"]
     sends = start_one_or_both_rounds(unknown, make_runtime(speculative=True))
     assert (sends[0], list_ranks(sends[1:])) == ("concat_answer", [0, 1, 2])
 
 
 def test_routes_of_the_staged_vote() -> None:
-    state = State(question=QUESTION, passages=PASSAGES, votes=ballots("a", "b", "?"))
+    state = State(question=QUESTION, passages=PASSAGES, votes=make_votes("a", "b", "?"))
     assert continue_vote(state, make_runtime()) == [
         Send("passage_answer", {"question": QUESTION, "rank": rank, "passages": [PASSAGES[rank]]}) for rank in (3, 4)
     ]
     assert list_ranks(continue_vote(state, make_runtime(vote="staged"))) == [3]
-    assert continue_vote({**state, "votes": ballots("a", "a", "a")}, make_runtime(vote="staged")) == "__end__"
-    assert continue_vote({**state, "votes": ballots(*"abcde")}, make_runtime()) == "__end__"
+    assert continue_vote({**state, "votes": make_votes("a", "a", "a")}, make_runtime(vote="staged")) == "__end__"
+    assert continue_vote({**state, "votes": make_votes(*"abcde")}, make_runtime()) == "__end__"

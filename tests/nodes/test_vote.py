@@ -1,7 +1,7 @@
 """The node `vote`, and the evidence for an answer."""
 
 import pytest
-from method_fixtures import PASSAGES, ballots, make_runtime
+from method_fixtures import PASSAGES, make_runtime, make_votes
 
 from quorum.core.state import Evidence, Passage
 from quorum.nodes.evidence import find_evidence
@@ -9,7 +9,9 @@ from quorum.nodes.vote import vote
 
 
 async def test_vote_names_its_voters_as_evidence() -> None:
-    update = await vote({"passages": PASSAGES, "votes": ballots("1931", "1950", "1931", "?", "1931")}, make_runtime())
+    update = await vote(
+        {"passages": PASSAGES, "votes": make_votes("1931", "1950", "1931", "?", "1931")}, make_runtime()
+    )
     assert update == {
         "answer": "1931",
         "unknown": False,
@@ -25,7 +27,7 @@ async def test_vote_names_its_voters_as_evidence() -> None:
 
 async def test_a_voter_that_does_not_contain_its_answer_is_no_evidence() -> None:
     """A model that says Paris to everything."""
-    update = await vote({"passages": PASSAGES, "votes": ballots(*["Paris"] * 5)}, make_runtime())
+    update = await vote({"passages": PASSAGES, "votes": make_votes(*["Paris"] * 5)}, make_runtime())
     assert (update["answer"], update["evidence"]) == ("Paris", [])
     assert update["unsupported"] == ["p1", "p2", "p3", "p4", "p5"]
 
@@ -33,7 +35,7 @@ async def test_a_voter_that_does_not_contain_its_answer_is_no_evidence() -> None
 async def test_a_voter_supports_the_answer_in_its_own_words() -> None:
     texts = ["Finished on 4 July 1776.", "It was done in 1777.", "July 4th, 1776 saw it finished.", "Done 1776-07-04."]
     passages = [Passage(id=str(rank), title="", text=text) for rank, text in enumerate(texts)]
-    votes = ballots("July 4, 1776", "4 July 1776", "July 4th, 1776", "the 4th of July 1776")
+    votes = make_votes("July 4, 1776", "4 July 1776", "July 4th, 1776", "the 4th of July 1776")
     update = await vote({"passages": passages, "votes": votes}, make_runtime())
     assert update["evidence"] == [
         Evidence(passage="0", start=None, end=None),
@@ -44,18 +46,22 @@ async def test_a_voter_supports_the_answer_in_its_own_words() -> None:
 
 
 async def test_a_long_answer_has_all_its_voters_as_evidence() -> None:
-    votes = ballots("It is tall and old.", "It is tall and old.")
-    for answer_type, answer in (("long", votes), ("yes_no", ballots("yes", "yes")), ("short", ballots("no", "no"))):
+    votes = make_votes("It is tall and old.", "It is tall and old.")
+    for answer_type, answer in (
+        ("long", votes),
+        ("yes_no", make_votes("yes", "yes")),
+        ("short", make_votes("no", "no")),
+    ):
         update = await vote({"passages": PASSAGES, "votes": answer}, make_runtime(answer_type=answer_type))
         assert update["evidence"] == [Evidence(passage=item, start=None, end=None) for item in ("p1", "p2")]
         assert update["unsupported"] == []
 
 
 async def test_a_staged_vote_has_no_confidence() -> None:
-    assert (await vote({"passages": PASSAGES, "votes": ballots("1931")}, make_runtime(vote="staged")))[
+    assert (await vote({"passages": PASSAGES, "votes": make_votes("1931")}, make_runtime(vote="staged")))[
         "confidence"
     ] is None
-    nothing = await vote({"passages": PASSAGES, "votes": ballots("?", "?")}, make_runtime())
+    nothing = await vote({"passages": PASSAGES, "votes": make_votes("?", "?")}, make_runtime())
     assert nothing == {"answer": "unknown", "unknown": True, "confidence": None, "evidence": [], "unsupported": []}
 
 

@@ -54,32 +54,32 @@ def test_softmax_gives_the_expected_weights() -> None:
     assert compute_softmax([], 0.1) == []
 
 
-def votes(*answers: str) -> list[Vote]:
+def make_votes(*answers: str) -> list[Vote]:
     return [Vote(rank=i, passage=f"p{i + 1}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
 
 
-def weights_of(update: State) -> list[float]:
+def list_weights(update: State) -> list[float]:
     votes: Any = update["votes"]  # Overwrite
     return [vote["weight"] for vote in votes.value]
 
 
 async def test_votes_are_weighed_by_common_words() -> None:
-    state = State(question=QUESTION, passages=PASSAGES, votes=votes("a", "b", "c", "?", "d"))
-    weights = weights_of(await weigh_by_words(state))
+    state = State(question=QUESTION, passages=PASSAGES, votes=make_votes("a", "b", "c", "?", "d"))
+    weights = list_weights(await weigh_by_words(state))
     assert weights[0] == max(weights)
     assert weights[4] == 0.0  # shares no word with the question
     assert state["votes"][0].get("weight") is None
 
 
 async def test_votes_are_weighed_by_embeddings() -> None:
-    state = State(question=QUESTION, passages=PASSAGES, votes=votes("a", "b", "c", "d", "?"))
-    weights = weights_of(await weigh_by_meaning(state, make_runtime()))
+    state = State(question=QUESTION, passages=PASSAGES, votes=make_votes("a", "b", "c", "d", "?"))
+    weights = list_weights(await weigh_by_meaning(state, make_runtime()))
     assert math.fsum(weights) == pytest.approx(1.0)
     assert sorted(weights, reverse=True)[:2] == [weights[0], weights[2]]
 
 
 def test_votes_that_all_weigh_zero_get_equal_weights() -> None:
-    cast = votes("Rome", "Paris", "Paris", "?")
+    cast = make_votes("Rome", "Paris", "Paris", "?")
     heavy: Any = set_weights(cast, [0.0, 0.0, 0.0, 0.9])["votes"]
     assert count_votes(heavy.value).answer == "Paris"
     heavy = set_weights(cast, [0.0, 0.0, 0.1, 0.9])["votes"]
@@ -89,7 +89,7 @@ def test_votes_that_all_weigh_zero_get_equal_weights() -> None:
 
 
 def test_a_tie_of_weights_goes_to_the_highest_rank() -> None:
-    heavy: Any = set_weights(votes("Rome", "Paris"), [0.5, 0.5])["votes"]
+    heavy: Any = set_weights(make_votes("Rome", "Paris"), [0.5, 0.5])["votes"]
     assert count_votes(heavy.value).answer == "Rome"
 
 
@@ -117,10 +117,10 @@ async def test_similarities_by_a_server(openai_server: OpenAIServer) -> None:
 
 
 async def test_a_server_that_fails_is_a_call_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(Axes):
+    class FailingEmbeddings(Axes):
         async def aembed_query(self, text: str) -> list[float]:
             raise CallError("The embeddings failed.")
 
-    state = State(question=QUESTION, passages=PASSAGES, votes=votes("a"))
+    state = State(question=QUESTION, passages=PASSAGES, votes=make_votes("a"))
     with pytest.raises(CallError, match="embeddings failed"):
-        await weigh_by_meaning(state, make_runtime(embeddings=Broken()))
+        await weigh_by_meaning(state, make_runtime(embeddings=FailingEmbeddings()))

@@ -78,7 +78,7 @@ class Page:
     def press(self, key: str, *, code: int, modifiers: int = 0, text: str = "") -> None:
         """A key. modifiers: 2 for Ctrl, 8 for Shift."""
         for kind in ("keyDown", "keyUp"):
-            more = {"text": text} if text and kind == "keyDown" else {}
+            typed_text = {"text": text} if text and kind == "keyDown" else {}
             self.send(
                 "Input.dispatchKeyEvent",
                 type=kind,
@@ -86,7 +86,7 @@ class Page:
                 code=key,
                 windowsVirtualKeyCode=code,
                 modifiers=modifiers,
-                **more,
+                **typed_text,
             )
 
     def run(self, script: str) -> Any:
@@ -123,7 +123,7 @@ class Page:
 
 
 @contextmanager
-def browser(profile: Path) -> Iterator[Page]:
+def open_browser(profile: Path) -> Iterator[Page]:
     """A browser of its own, with one page."""
     command = [
         str(find_chromium()),
@@ -134,7 +134,7 @@ def browser(profile: Path) -> Iterator[Page]:
     ]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        port = port_of(profile, process)
+        port = wait_for_port(profile, process)
         with urlopen(Request(f"http://127.0.0.1:{port}/json/new", method="PUT"), timeout=LONGEST_WAIT) as reply:
             address = json.load(reply)["webSocketDebuggerUrl"]
         with connect(address, max_size=None, open_timeout=LONGEST_WAIT, ping_interval=None, proxy=None) as socket:
@@ -144,7 +144,7 @@ def browser(profile: Path) -> Iterator[Page]:
         process.wait(timeout=LONGEST_WAIT)
 
 
-def port_of(profile: Path, process: "subprocess.Popen[bytes]") -> int:
+def wait_for_port(profile: Path, process: "subprocess.Popen[bytes]") -> int:
     """The port on which the browser listens, once it does."""
     file, deadline = profile / "DevToolsActivePort", time.monotonic() + LONGEST_WAIT
     while not (file.exists() and file.read_text().strip()):

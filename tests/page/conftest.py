@@ -9,15 +9,15 @@ from report_folder import make_report
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from browser import Page, browser, find_chromium
-from page_server import Served, serving
+from browser import Page, find_chromium, open_browser
+from page_server import ServedPage, serve_page
 
 
 @pytest.fixture(scope="session")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     if find_chromium() is None:
         pytest.fail("No Chromium is installed; on Debian: apt-get install chromium")
-    with browser(tmp_path_factory.mktemp("profile")) as opened:
+    with open_browser(tmp_path_factory.mktemp("profile")) as opened:
         yield opened
 
 
@@ -27,7 +27,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
     """The page of `quorum serve`, with the sample collection."""
-    with serving(tmp_path_factory.mktemp("served")) as running:
+    with serve_page(tmp_path_factory.mktemp("served")) as running:
         yield running

@@ -24,7 +24,7 @@ main()
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedPage:
     """A running page. `folder`: its working directory; `log`: all that it has said; `model`: behind "openai:..."."""
 
     url: str
@@ -34,7 +34,7 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, *args: str) -> Iterator[Served]:
+def serve_page(folder: Path, *args: str) -> Iterator[ServedPage]:
     """The page at a free port, its store in `folder`. It ends by Ctrl-C, with code 0 and without a traceback."""
     model, log = OpenAIServer(), folder / "serve.log"
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
@@ -48,7 +48,7 @@ def serving(folder: Path, *args: str) -> Iterator[Served]:
             stderr=subprocess.STDOUT,
         )
     try:
-        yield Served(address(log, process), folder, log, model)
+        yield ServedPage(wait_for_address(log, process), folder, log, model)
     finally:
         model.release()
         process.send_signal(signal.SIGINT)
@@ -59,7 +59,7 @@ def serving(folder: Path, *args: str) -> Iterator[Served]:
     assert "Traceback" not in message, message
 
 
-def address(log: Path, process: "subprocess.Popen[bytes]") -> str:
+def wait_for_address(log: Path, process: "subprocess.Popen[bytes]") -> str:
     """Where the page is, once it says so."""
     deadline = time.monotonic() + STARTS_IN_S
     while "Quorum is at " not in (log_text := log.read_text()):

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from browser import Page
-from page_server import Served
+from page_server import ServedPage
 
 QUESTION = "Who designed the Eiffel Tower?"
 PAGE_READY = "document.readyState === 'complete' && !!document.querySelector('textarea')"
@@ -16,10 +16,10 @@ TAB, ENTER, SPACE, RIGHT = 9, 13, 32, 39
 
 
 @pytest.fixture(autouse=True)
-def desktop(page: Page, served: Served) -> Iterator[None]:
+def desktop(page: Page, served: ServedPage) -> Iterator[None]:
     page.size(1200)
     page.scheme("light")
-    served.model.released.clear()
+    served.model.held_replies_released.clear()
     served.model.reply("Stephen Sauvestre")
     yield
     served.model.release()
@@ -29,11 +29,11 @@ def desktop(page: Page, served: Served) -> Iterator[None]:
     }
 
 
-def link(served: Served, question: str = QUESTION, methods: str = "concat", more: str = "") -> str:
-    return f"{served.url}?q={quote(question)}&methods={quote(methods)}{more}"
+def make_link(served: ServedPage, question: str = QUESTION, methods: str = "concat", more_parameters: str = "") -> str:
+    return f"{served.url}?q={quote(question)}&methods={quote(methods)}{more_parameters}"
 
 
-def texts(page: Page, selector: str) -> list[str]:
+def read_texts(page: Page, selector: str) -> list[str]:
     value: list[str] = page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.innerText)")
     return value
 
@@ -45,10 +45,10 @@ def send(page: Page) -> None:
 
 
 def open_tab(page: Page, card: int, name: str) -> None:
-    """Open a part of a card, if it has it, and wait until it is drawn."""
+    """Open the tab whose label starts with `name`, if the card has one, and wait until its content is drawn."""
     tabs = f"[...{CARDS}[{card}].querySelectorAll('[role=tab]')]"
     result = f"{tabs}.find((one) => one.innerText.startsWith('{name}'))"
     if page.run(f"!!{result}"):
         page.run(f"{result}.click()")
-        shown = f"{CARDS}[{card}].querySelector('.q-tab-panel')"
-        page.until(f"{result}.getAttribute('aria-selected') === 'true' && !!{shown}?.innerText")
+        panel = f"{CARDS}[{card}].querySelector('.q-tab-panel')"
+        page.until(f"{result}.getAttribute('aria-selected') === 'true' && !!{panel}?.innerText")

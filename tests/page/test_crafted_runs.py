@@ -43,10 +43,10 @@ RUN: dict[str, Any] = {
 }
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def list_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path to every part of a value."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, item in inside for place in places(item, (*path, key)))]
+    return [path, *(place for key, item in inside for place in list_places(item, (*path, key)))]
 
 
 def change_run(place: tuple[Any, ...], content: Any) -> Any:
@@ -70,15 +70,15 @@ def look_at(text: str, folder: Path) -> None:
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
     past_runs.read_past_run.cache_clear()
     past_runs.list_past_runs(folder)
-    assert "\n" not in refusal_of(lambda: saved_trace.read_trace(file))
-    refusal = refusal_of(lambda: past_runs.load_run(RUN_ID, folder))
+    assert "\n" not in read_refusal(lambda: saved_trace.read_trace(file))
+    refusal = read_refusal(lambda: past_runs.load_run(RUN_ID, folder))
     assert str(folder) not in refusal
     assert refusal.startswith(f"The run {RUN_ID} cannot be read") or not refusal
     for answer in [] if refusal else past_runs.load_run(RUN_ID, folder).answers:
         draw(answer)
 
 
-def refusal_of(read: Callable[[], object]) -> str:
+def read_refusal(read: Callable[[], object]) -> str:
     """The message about a file that cannot be read; empty if it can be read."""
     try:
         read()
@@ -103,7 +103,7 @@ CONTENTS = st.recursive(
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(place=st.sampled_from(places(RUN)), content=CONTENTS | st.just(...))
+@given(place=st.sampled_from(list_places(RUN)), content=CONTENTS | st.just(...))
 def test_a_page_opens_with_any_value_in_one_field(place: tuple[Any, ...], content: Any, tmp_path: Path) -> None:
     if place or content is not ...:
         look_at(json.dumps(change_run(place, content)), tmp_path)

@@ -32,7 +32,7 @@ def make_crowded_figures(seed: int, count: int) -> list[Figures]:
     return figures
 
 
-def charts(folder: Path, seed: int, count: int) -> Path:
+def open_charts(folder: Path, seed: int, count: int) -> Path:
     """A page of the chart of these methods alone."""
     figures, decision = make_crowded_figures(seed, count), make_decision(folder, 12, "")
     best = max(figures, key=lambda figure: figure.quality).name
@@ -64,14 +64,14 @@ def list_overlaps(boxes: list[LabelBox]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("seed", "count"), [(1, 24), (2, 24), (3, 24), (4, 12), (5, 5)])
 def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: int, width: int) -> None:
     page.size(width)
-    page.open(charts(tmp_path, seed, count))
+    page.open(open_charts(tmp_path, seed, count))
     value: list[LabelBox] = page.run(BOXES)
     assert list_overlaps(value) == []
-    named = {text for *_, text, kind in value if kind == "name"}
+    labelled_names = {text for *_, text, kind in value if kind == "name"}
     best = max(make_crowded_figures(seed, count), key=lambda figure: figure.quality).name
-    assert best in named or width == 390
+    assert best in labelled_names or width == 390
     numbers = {str(number) for number in range(1, count + 1)}
-    assert named <= numbers | set(METHOD_NAMES)
+    assert labelled_names <= numbers | set(METHOD_NAMES)
     assert len([item for item in value if item[5] == "name"]) >= count - 2  # what stands at one place may lack room
     assert all(item[0] >= 0 and item[2] <= width for item in value)
     assert page.run("document.documentElement.scrollWidth") <= width
@@ -83,12 +83,16 @@ def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: 
 def test_a_point_tells_its_name_and_numbers(page: Page, tmp_path: Path, scheme: str) -> None:
     page.size(1200)
     page.scheme(scheme)
-    page.open(charts(tmp_path, 1, 24))
-    shown = "[...document.querySelectorAll('.broad .told')].filter((one) => one.getBoundingClientRect().width > 0)"
-    assert page.run(f"{shown}.map((one) => one.textContent)") == ["Point at a method, or tap it, for its numbers."]
+    page.open(open_charts(tmp_path, 1, 24))
+    visible_tips = (
+        "[...document.querySelectorAll('.broad .told')].filter((one) => one.getBoundingClientRect().width > 0)"
+    )
+    assert page.run(f"{visible_tips}.map((one) => one.textContent)") == [
+        "Point at a method, or tap it, for its numbers."
+    ]
     page.send("Emulation.setFocusEmulationEnabled", enabled=True)
     page.run("document.querySelectorAll('.broad .here')[10].focus()")
-    (texts,) = page.run(f"{shown}.map((one) => one.textContent)")
+    (texts,) = page.run(f"{visible_tips}.map((one) => one.textContent)")
     assert texts.startswith(METHOD_NAMES[10])
     assert texts.endswith(" tokens")
     assert page.run("[...document.querySelectorAll('.broad .names li')][10].textContent") == METHOD_NAMES[10]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from browser import Page
 from openai_bodies import Response, make_error
-from page_server import Served
-from page_steps import ALL_DONE, CARDS, PAGE_READY, QUESTION, desktop, link, open_tab, send, texts
+from page_server import ServedPage
+from page_steps import ALL_DONE, CARDS, PAGE_READY, QUESTION, desktop, make_link, open_tab, read_texts, send
 from report_folder import HTML_ATTACK
 
 __all__ = ["desktop"]
@@ -20,7 +20,7 @@ new MutationObserver((changes) => changes.forEach(({target}) => {
 """
 
 
-def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: Served) -> None:
+def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: ServedPage) -> None:
     page.visit(served.url, PAGE_READY)
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text=QUESTION)
@@ -30,10 +30,10 @@ def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: S
     send(page)
     page.until(ALL_DONE)
     page.until("window.order.includes('vote done')")
-    assert texts(page, ".card h3") == ["post_fusion", "concat_pf"]
-    assert texts(page, ".comparison tbody td:first-child") == ["post_fusion", "concat_pf"]
-    assert texts(page, ".card .answer") == texts(page, ".comparison td:nth-child(2)") != ["", ""]
-    assert all(" calls" in item and " tokens" in item for item in texts(page, ".facts"))
+    assert read_texts(page, ".card h3") == ["post_fusion", "concat_pf"]
+    assert read_texts(page, ".comparison tbody td:first-child") == ["post_fusion", "concat_pf"]
+    assert read_texts(page, ".card .answer") == read_texts(page, ".comparison td:nth-child(2)") != ["", ""]
+    assert all(" calls" in item and " tokens" in item for item in read_texts(page, ".facts"))
     left, right = page.run(f"{CARDS}.map((card) => card.getBoundingClientRect().left)")
     assert right > left + 200
     page.until("window.order.filter((one) => one === 'vote done').length === 2")
@@ -41,20 +41,20 @@ def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: S
     assert [voting.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")] == sorted(
         voting.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")
     )
-    answers = [item.removeprefix("not sure: perhaps ") for item in texts(page, ".card .answer")]
-    assert answers[0] in texts(page, ".card:first-child .passage mark")
+    answers = [item.removeprefix("not sure: perhaps ") for item in read_texts(page, ".card .answer")]
+    assert answers[0] in read_texts(page, ".card:first-child .passage mark")
     assert page.run("document.querySelector('.times').textContent") == "×5"
     open_tab(page, 0, "Votes")
-    assert answers[0] in texts(page, ".ballot > span")
+    assert answers[0] in read_texts(page, ".ballot > span")
     open_tab(page, 0, "Steps")
     page.run("document.querySelectorAll('.steps details').forEach((one) => { one.open = true; })")
-    assert QUESTION in " ".join(texts(page, ".steps pre"))
+    assert QUESTION in " ".join(read_texts(page, ".steps pre"))
     open_tab(page, 0, "Costs")
     page.until(f"{CARDS}[0].innerText.includes('tokens in')")
 
 
-def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Page, served: Served) -> None:
-    page.visit(link(served, more="&run=1"), ALL_DONE)
+def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Page, served: ServedPage) -> None:
+    page.visit(make_link(served, more_parameters="&run=1"), ALL_DONE)
     click = "[...document.querySelectorAll('button')].find((one) => one.innerText === '{}').click()"
     page.run(click.format("Follow up"))
     page.until(f"document.querySelector('.follows')?.innerText.startsWith({json.dumps('Follows: ' + QUESTION)})")
@@ -63,30 +63,30 @@ def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Pa
     send(page)
     page.until(f"{CARDS}.length === 2 && {ALL_DONE}")
     page.until("document.querySelector('.card .answer').innerText === '330 metres'")
-    assert texts(page, ".card .understood")[0] == "Understood as: How tall is it? (Eiffel Tower)"
+    assert read_texts(page, ".card .understood")[0] == "Understood as: How tall is it? (Eiffel Tower)"
     page.until("document.querySelector('.card [data-state=done]')?.id.includes('flowchart-')")
     page.until("document.querySelector('.follows')?.innerText.startsWith('Follows: How tall is it?')")
     page.run(click.format("Begin anew"))
     page.until("!document.querySelector('.follows')?.offsetParent")
 
 
-def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served: Served) -> None:
+def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served: ServedPage) -> None:
     served.model.reply(Response("Stephen Sauvestre", hold=True))
-    page.visit(link(served, methods="post_fusion", more="&model=openai:test&k=2"), PAGE_READY)
+    page.visit(make_link(served, methods="post_fusion", more_parameters="&model=openai:test&k=2"), PAGE_READY)
     send(page)
     page.until("document.querySelector('[data-state=running]')?.id.includes('-passage_answer-')")
     page.until("document.querySelector('.times')?.textContent === '0/2'")
-    assert texts(page, ".answer") == ["passage_answer …"]
+    assert read_texts(page, ".answer") == ["passage_answer …"]
     page.run("document.querySelector('textarea').focus()")
     page.run("[...document.querySelectorAll('button')].find((one) => one.innerText === 'Stop').click()")
     page.until(ALL_DONE)
     page.until("!!document.querySelector('[data-state=stopped]')")
-    assert texts(page, ".answer") == ["stopped"]
+    assert read_texts(page, ".answer") == ["stopped"]
 
 
-def test_a_second_question_is_asked_while_the_first_runs(page: Page, served: Served) -> None:
+def test_a_second_question_is_asked_while_the_first_runs(page: Page, served: ServedPage) -> None:
     served.model.reply(Response("slow", hold=True))
-    page.visit(link(served, methods="concat", more="&model=openai:test"), PAGE_READY)
+    page.visit(make_link(served, methods="concat", more_parameters="&model=openai:test"), PAGE_READY)
     send(page)
     page.until("document.querySelectorAll('.run').length === 1")
     served.model.wait_for(len(served.model.requests))
@@ -100,49 +100,49 @@ def test_a_second_question_is_asked_while_the_first_runs(page: Page, served: Ser
     assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["done", "running"]
     served.model.release()
     page.until(ALL_DONE)
-    assert texts(page, ".answer")[1] == "slow"
+    assert read_texts(page, ".answer")[1] == "slow"
 
 
-def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: Served) -> None:
+def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: ServedPage) -> None:
     served.model.reply(make_error(401, "Incorrect API key provided"))
-    page.visit(link(served, methods="concat,concat[model=openai:test],concat[collection=nowhere]"), PAGE_READY)
+    page.visit(make_link(served, methods="concat,concat[model=openai:test],concat[collection=nowhere]"), PAGE_READY)
     send(page)
     page.until(ALL_DONE)
     assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["failed", "failed", "done"]
-    answers = texts(page, ".answer")
+    answers = read_texts(page, ".answer")
     assert "Incorrect API key provided" in answers[0]
     assert "no collection 'nowhere'" in answers[1]
     page.until("!!document.querySelector('[data-state=failed]')")
 
 
-def test_impossible_questions_are_refused_beside_the_button(page: Page, served: Served) -> None:
+def test_impossible_questions_are_refused_beside_the_button(page: Page, served: ServedPage) -> None:
     page.visit(served.url, PAGE_READY)
     send(page)
     page.until("document.querySelector('.ask [role=alert]').innerText.startsWith('There is no question yet')")
     page.visit(f"{served.url}?k=0", PAGE_READY)
-    assert "Setting k=0 does not fit" in texts(page, ".runs > .error")[0]
+    assert "Setting k=0 does not fit" in read_texts(page, ".runs > .error")[0]
 
 
-def test_a_link_reproduces_a_view_and_may_start_its_question(page: Page, served: Served) -> None:
+def test_a_link_reproduces_a_view_and_may_start_its_question(page: Page, served: ServedPage) -> None:
     settings = "&collection=sample&k=3&set=temperature%3D0.5&set=seed%3D7"
-    page.visit(link(served, methods="concat,sure[ranking=lazy]", more=settings), PAGE_READY)
+    page.visit(make_link(served, methods="concat,sure[ranking=lazy]", more_parameters=settings), PAGE_READY)
     assert page.run("document.querySelector('textarea').value") == QUESTION
     assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
     ticked = "[...document.querySelectorAll('.methods [aria-checked=true]')].map((one) => one.dataset.method)"
     assert page.run(ticked) == ["sure[ranking=lazy]", "concat"]
     assert "All settings · 2 changed" in page.run("document.querySelector('.settings').innerText")
     assert page.run(f"{CARDS}.length") == 0
-    page.visit(link(served, methods="concat", more=settings + "&run=1"), PAGE_READY)
+    page.visit(make_link(served, methods="concat", more_parameters=settings + "&run=1"), PAGE_READY)
     page.until(ALL_DONE)
     assert page.run("document.querySelectorAll('.card .passage').length") == 3
-    assert "seed 7" in texts(page, ".about")[0]
+    assert "seed 7" in read_texts(page, ".about")[0]
     again = page.run("document.querySelector('.again').href")
     page.visit(again, PAGE_READY)
     assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
 
 
-def test_another_site_does_not_make_the_page_ask(page: Page, served: Served, tmp_path: Path) -> None:
-    (tmp_path / "evil.html").write_text(f"<a href='{link(served, more='&run=1')}'>come</a>")
+def test_another_site_does_not_make_the_page_ask(page: Page, served: ServedPage, tmp_path: Path) -> None:
+    (tmp_path / "evil.html").write_text(f"<a href='{make_link(served, more_parameters='&run=1')}'>come</a>")
     page.open(tmp_path / "evil.html")
     page.asked.clear()
     page.run("document.querySelector('a').click()")
@@ -151,22 +151,22 @@ def test_another_site_does_not_make_the_page_ask(page: Page, served: Served, tmp
     assert page.run(f"{CARDS}.length") == 0
 
 
-def test_a_past_run_is_opened_again(page: Page, served: Served) -> None:
-    page.visit(link(served, methods="post_fusion", more="&run=1"), PAGE_READY)
+def test_a_past_run_is_opened_again(page: Page, served: ServedPage) -> None:
+    page.visit(make_link(served, methods="post_fusion", more_parameters="&run=1"), PAGE_READY)
     page.until(ALL_DONE)
     page.until("location.pathname.startsWith('/run/')")
-    address, answers, passages = page.run("location.href"), texts(page, ".answer"), texts(page, ".passage p")
+    address, answers, passages = page.run("location.href"), read_texts(page, ".answer"), read_texts(page, ".passage p")
     page.until("!document.querySelector('.stop')?.offsetParent")
     file = served.folder / ".quorum" / "runs" / f"{address.rpartition('/')[2]}.json"
     assert json.loads(file.read_text(encoding="utf-8"))["question"] == QUESTION
     page.visit(address, f"{PAGE_READY} && {ALL_DONE}")
-    assert (texts(page, ".answer"), texts(page, ".passage p")) == (answers, passages)
+    assert (read_texts(page, ".answer"), read_texts(page, ".passage p")) == (answers, passages)
     assert page.run("document.querySelector('textarea').value") == QUESTION
     page.until("!!document.querySelector('[data-state=done]')")
     page.run("document.querySelector('.past .q-item').click()")
     page.until(f"document.querySelector('.past a')?.href.endsWith('{file.stem}')")
     page.visit(f"{served.url}run/20200101-000000-abcdef", PAGE_READY)
-    assert texts(page, ".runs > .error")[0].startswith("There is no run '20200101-000000-abcdef'")
+    assert read_texts(page, ".runs > .error")[0].startswith("There is no run '20200101-000000-abcdef'")
 
 
 def drop(page: Page, *files: Path) -> None:
@@ -178,7 +178,9 @@ def drop(page: Page, *files: Path) -> None:
     page.send("DOM.setFileInputFiles", nodeId=field, files=[str(file) for file in files])
 
 
-def test_documents_are_dropped_and_asked_and_their_html_stays_text(page: Page, served: Served, tmp_path: Path) -> None:
+def test_documents_are_dropped_and_asked_and_their_html_stays_text(
+    page: Page, served: ServedPage, tmp_path: Path
+) -> None:
     line = {
         "id": HTML_ATTACK,
         "title": HTML_ATTACK,
@@ -190,10 +192,10 @@ def test_documents_are_dropped_and_asked_and_their_html_stays_text(page: Page, s
     page.visit(served.url, PAGE_READY)
     drop(page, *sorted(tmp_path.iterdir()))
     page.until("document.querySelectorAll('.results tbody tr').length === 3")
-    rows = dict(line.split("\t") for line in texts(page, ".results tbody tr"))
+    rows = dict(line.split("\t") for line in read_texts(page, ".results tbody tr"))
     assert (rows["bridge.jsonl"], rows["img src=x onerror=alert(1).md"]) == ("indexed", "indexed")
     assert rows["scan.pdf"].startswith("not read: ")
-    assert texts(page, ".documents .said") == ["my-documents holds 2 passages."]
+    assert read_texts(page, ".documents .said") == ["my-documents holds 2 passages."]
     page.until("document.querySelector('.ask').innerText.includes('my-documents')")
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text=f"Who built the bridge of Ilmen? {HTML_ATTACK}")
@@ -207,8 +209,8 @@ def test_documents_are_dropped_and_asked_and_their_html_stays_text(page: Page, s
             open_tab(page, 0, name)
         page.until("!!document.querySelector('.passage')")
         page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        assert HTML_ATTACK in " ".join(texts(page, ".passage p"))
-        assert HTML_ATTACK in " ".join(texts(page, ".passage b"))
-        assert HTML_ATTACK in texts(page, ".asked h2")[0]
+        assert HTML_ATTACK in " ".join(read_texts(page, ".passage p"))
+        assert HTML_ATTACK in " ".join(read_texts(page, ".passage b"))
+        assert HTML_ATTACK in read_texts(page, ".asked h2")[0]
         assert page.run("typeof window.hacked") == "undefined"
         assert page.run("document.querySelectorAll('img').length") == 0

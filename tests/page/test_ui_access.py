@@ -4,13 +4,26 @@ from pathlib import Path
 
 import pytest
 from browser import Page
-from page_server import Served, serving
-from page_steps import ALL_DONE, ENTER, PAGE_READY, QUESTION, RIGHT, SPACE, TAB, desktop, link, open_tab, send, texts
+from page_server import ServedPage, serve_page
+from page_steps import (
+    ALL_DONE,
+    ENTER,
+    PAGE_READY,
+    QUESTION,
+    RIGHT,
+    SPACE,
+    TAB,
+    desktop,
+    make_link,
+    open_tab,
+    read_texts,
+    send,
+)
 
 __all__ = ["desktop"]
 
 
-def test_it_is_used_with_the_keyboard_alone(page: Page, served: Served) -> None:
+def test_it_is_used_with_the_keyboard_alone(page: Page, served: ServedPage) -> None:
     page.visit(served.url, PAGE_READY)
     page.until("document.activeElement === document.querySelector('textarea')")
     page.send("Input.insertText", text=QUESTION)
@@ -32,7 +45,7 @@ def test_it_is_used_with_the_keyboard_alone(page: Page, served: Served) -> None:
     page.until("document.querySelectorAll('[role=tab]')[1].getAttribute('aria-selected') === 'true'")
 
 
-def test_every_field_has_a_name(page: Page, served: Served) -> None:
+def test_every_field_has_a_name(page: Page, served: ServedPage) -> None:
     page.visit(served.url, PAGE_READY)
     page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
     page.until("document.querySelectorAll('.setting-fields input').length > 20")
@@ -43,8 +56,8 @@ def test_every_field_has_a_name(page: Page, served: Served) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
-def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: Served, width: int) -> None:
-    page.visit(link(served, methods="post_fusion,sure", more="&run=1"), PAGE_READY)
+def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: ServedPage, width: int) -> None:
+    page.visit(make_link(served, methods="post_fusion,sure", more_parameters="&run=1"), PAGE_READY)
     page.size(width)
     page.until(ALL_DONE)
     page.until("document.querySelectorAll('.graph svg').length === 2")
@@ -56,7 +69,7 @@ def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: Served, w
         assert page.run("document.documentElement.scrollWidth") <= width, name
 
 
-def test_dark_is_dark_and_readable(page: Page, served: Served) -> None:
+def test_dark_is_dark_and_readable(page: Page, served: ServedPage) -> None:
     def brightness(of: str) -> float:
         text = page.run(f"getComputedStyle(document.body).{of}")
         return sum(map(float, text[text.index("(") + 1 : -1].split(",")[:3])) / 3
@@ -68,9 +81,9 @@ def test_dark_is_dark_and_readable(page: Page, served: Served) -> None:
     assert (brightness("backgroundColor") < 40, brightness("color") > 200) == (True, True)
 
 
-def test_the_page_asks_for_its_token(page: Page, served: Served, tmp_path: Path) -> None:
+def test_the_page_asks_for_its_token(page: Page, served: ServedPage, tmp_path: Path) -> None:
     token = "correct-horse-battery"
-    with serving(tmp_path, "--token", token, "--collection", "none-yet") as guarded:
+    with serve_page(tmp_path, "--token", token, "--collection", "none-yet") as guarded:
         page.visit(guarded.url, "!!document.querySelector('input[type=password]')")
         assert page.run("!!document.querySelector('textarea')") is False
         page.visit(f"{guarded.url}?token={token}&q=Why", PAGE_READY)
@@ -78,6 +91,6 @@ def test_the_page_asks_for_its_token(page: Page, served: Served, tmp_path: Path)
         page.until("document.querySelector('textarea').value === 'Why'")
         send(page)
         page.until(ALL_DONE)
-        assert "no collection 'none-yet'" in texts(page, ".answer")[0]
+        assert "no collection 'none-yet'" in read_texts(page, ".answer")[0]
         page.errors.clear()  # the page that asks for a token has status 401, which the console calls an error
         assert token not in guarded.log.read_text()

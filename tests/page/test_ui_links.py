@@ -10,7 +10,7 @@ from quorum.core.context import Context
 from quorum.ui.app import make_page_app
 
 
-def runs() -> list[str]:
+def list_runs() -> list[str]:
     """The runs that are under way."""
     return [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("run 2")]
 
@@ -20,7 +20,7 @@ async def remove_abandoned_pages() -> list[str]:
     Client.prune_instances(client_age_threshold=-1)
     for _ in range(20):
         await asyncio.sleep(0)
-    return runs()
+    return list_runs()
 
 
 def test_a_link_that_no_browser_opens_asks_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Any reply to react or self_ask is read."""
+"""The parsers of react and self_ask accept any reply."""
 
 import pytest
 from hypothesis import given

@@ -25,11 +25,11 @@ def test_long_answers_and_turns_of_a_dialogue_are_written_out() -> None:
 
 
 def test_what_is_shown_grows_and_begins_the_answer() -> None:
-    whole = read_reply("answer_long", REPLY).value
+    whole_answer = read_reply("answer_long", REPLY).value
     partial_answers = read_all(REPLY)
     assert all(later.startswith(earlier) for earlier, later in pairwise(partial_answers))
-    assert all(whole.startswith(item) for item in partial_answers)
-    assert partial_answers[-1] == whole.rpartition(" ")[0]
+    assert all(whole_answer.startswith(item) for item in partial_answers)
+    assert partial_answers[-1] == whole_answer.rpartition(" ")[0]
     assert next(item for item in partial_answers if item).startswith("The tower was finished")
 
 

@@ -170,7 +170,7 @@ def test_the_mix_of_kinds_is_read_and_split() -> None:
     assert split_by_mix(100, read_mix("two=1")) == {"single": 0, "two": 100, "unanswerable": 0}
 
 
-def passages(sizes: list[int]) -> list[Passage]:
+def make_documents(sizes: list[int]) -> list[Passage]:
     """Documents of so many passages."""
     return [
         Passage(id=f"{document}-{n}", title=f"D{document}", text=f"Text {n} of document {document}.")
@@ -181,9 +181,9 @@ def passages(sizes: list[int]) -> list[Passage]:
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.text(max_size=3))
 def test_every_document_has_its_turn(sizes: list[int], seed: str) -> None:
-    order = order_by_documents(passages(sizes), seed)
-    assert order == order_by_documents(passages(sizes), seed)
-    assert sorted(item["id"] for item in order) == sorted(item["id"] for item in passages(sizes))
+    order = order_by_documents(make_documents(sizes), seed)
+    assert order == order_by_documents(make_documents(sizes), seed)
+    assert sorted(item["id"] for item in order) == sorted(item["id"] for item in make_documents(sizes))
     assert len({item["title"] for item in order[: len(sizes)]}) == len(sizes)
 
 
@@ -232,8 +232,10 @@ def test_a_pair_is_drawn_once() -> None:
 
 
 def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
-    done = {Draw("single", (passages([4])[0],)).id}
-    supply = DrawQueue(passages([4]), 0, lambda text, k: [], done, {"single": 9, "two": 9, "unanswerable": 2})
+    drawn_ids = {Draw("single", (make_documents([4])[0],)).id}
+    supply = DrawQueue(
+        make_documents([4]), 0, lambda text, k: [], drawn_ids, {"single": 9, "two": 9, "unanswerable": 2}
+    )
     assert len(supply.take_draws({"single": 2, "unanswerable": 1})) == 3
     assert len(supply.take_draws({"single": 2, "unanswerable": 1})) == 2
     assert supply.take_draws({"single": 1, "two": 1, "unanswerable": 1}) == []
@@ -241,12 +243,12 @@ def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
 
 
 def test_a_file_may_hold_more_than_the_tries() -> None:
-    supply = DrawQueue(passages([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
+    supply = DrawQueue(make_documents([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
     assert (supply.take_draws({"single": 1}), supply.end_reasons) == ([], {"single": "tries"})
 
 
 def test_a_round_is_limited() -> None:
-    supply = DrawQueue(passages([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
+    supply = DrawQueue(make_documents([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
     assert [len(supply.take_draws({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
     assert len(supply.take_draws({"single": 6, "unanswerable": 9})) == 15
     assert supply.end_reasons == {}

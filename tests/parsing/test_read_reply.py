@@ -100,9 +100,9 @@ def test_values_have_named_fields() -> None:
     assert (draft.question, draft.answers) == ("Who built it?", ["Ada Korn"])
 
 
-@pytest.mark.parametrize("prompt", [name for name, item in CONTRACTS.items() if item.needed])
+@pytest.mark.parametrize("prompt", [name for name, item in CONTRACTS.items() if item.needed_extras])
 def test_a_missing_extra_is_a_setup_error_that_names_it(prompt: str) -> None:
-    (needed,) = CONTRACTS[prompt].needed
+    (needed,) = CONTRACTS[prompt].needed_extras
     with pytest.raises(SetupError, match=f"'{prompt}' are read with {needed}="):
         read_reply(prompt, "1")
 

@@ -8,7 +8,7 @@ from quorum.parsing.answers import Parsed
 from quorum.parsing.rankings import parse_ranking
 
 
-def order(*numbers: int, malformed: bool = False) -> Parsed[list[int]]:
+def make_ranking(*numbers: int, malformed: bool = False) -> Parsed[list[int]]:
     """A ranking as it is written, from 1."""
     return Parsed([number - 1 for number in numbers], malformed)
 
@@ -79,32 +79,32 @@ def order(*numbers: int, malformed: bool = False) -> Parsed[list[int]]:
     ],
 )
 def test_a_ranking_is_read(reply: str) -> None:
-    assert parse_ranking(reply, 3) == order(2, 3, 1)
+    assert parse_ranking(reply, 3) == make_ranking(2, 3, 1)
 
 
 @pytest.mark.parametrize(
     ("reply", "count", "expected"),
     [
-        ("", 3, order(1, 2, 3, malformed=True)),
-        ("   \n", 3, order(1, 2, 3, malformed=True)),
-        ("none", 3, order(1, 2, 3, malformed=True)),
-        ("I cannot rank these passages.", 3, order(1, 2, 3, malformed=True)),
-        ("[9] > [8]", 3, order(1, 2, 3, malformed=True)),
-        ("It was in 1931.", 3, order(1, 2, 3, malformed=True)),
-        ("[3]", 3, order(3, 1, 2, malformed=True)),
-        ("Passage 3 is the most helpful.", 3, order(3, 1, 2, malformed=True)),
-        ("[3] > [1]", 3, order(3, 1, 2, malformed=True)),
-        ("[4] > [2]", 5, order(4, 2, 1, 3, 5, malformed=True)),
-        ("[5] > [3] > [", 5, order(5, 3, 1, 2, 4, malformed=True)),  # cut at a limit
-        ("[2] > [1]", 5, order(2, 1, 3, 4, 5)),  # the others did not fit the prompt
-        ("[2] > [1] > [3]", 4, order(2, 1, 3, 4)),
-        ("[1]", 1, order(1)),
-        ("", 1, order(1)),
-        ("", 0, order()),
-        ("[10] > [2] > [1]", 10, order(10, 2, 1, 3, 4, 5, 6, 7, 8, 9, malformed=True)),
-        ("9" * 5000, 2, order(1, 2, malformed=True)),
-        ("[" * 5000 + "2", 2, order(2, 1, malformed=True)),
-        ("1. " * 3000, 2, order(1, 2, malformed=True)),
+        ("", 3, make_ranking(1, 2, 3, malformed=True)),
+        ("   \n", 3, make_ranking(1, 2, 3, malformed=True)),
+        ("none", 3, make_ranking(1, 2, 3, malformed=True)),
+        ("I cannot rank these passages.", 3, make_ranking(1, 2, 3, malformed=True)),
+        ("[9] > [8]", 3, make_ranking(1, 2, 3, malformed=True)),
+        ("It was in 1931.", 3, make_ranking(1, 2, 3, malformed=True)),
+        ("[3]", 3, make_ranking(3, 1, 2, malformed=True)),
+        ("Passage 3 is the most helpful.", 3, make_ranking(3, 1, 2, malformed=True)),
+        ("[3] > [1]", 3, make_ranking(3, 1, 2, malformed=True)),
+        ("[4] > [2]", 5, make_ranking(4, 2, 1, 3, 5, malformed=True)),
+        ("[5] > [3] > [", 5, make_ranking(5, 3, 1, 2, 4, malformed=True)),  # cut at a limit
+        ("[2] > [1]", 5, make_ranking(2, 1, 3, 4, 5)),  # the others did not fit the prompt
+        ("[2] > [1] > [3]", 4, make_ranking(2, 1, 3, 4)),
+        ("[1]", 1, make_ranking(1)),
+        ("", 1, make_ranking(1)),
+        ("", 0, make_ranking()),
+        ("[10] > [2] > [1]", 10, make_ranking(10, 2, 1, 3, 4, 5, 6, 7, 8, 9, malformed=True)),
+        ("9" * 5000, 2, make_ranking(1, 2, malformed=True)),
+        ("[" * 5000 + "2", 2, make_ranking(2, 1, malformed=True)),
+        ("1. " * 3000, 2, make_ranking(1, 2, malformed=True)),
     ],
 )
 def test_a_short_or_broken_ranking_is_completed(reply: str, count: int, expected: Parsed[list[int]]) -> None:

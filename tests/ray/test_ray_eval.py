@@ -50,12 +50,12 @@ def read_number(request: Request) -> int:
     return int(request.text.rpartition("number ")[2].partition("?")[0])
 
 
-def reader(request: Request) -> str:
+def reply_as_reader(request: Request) -> str:
     """Finds the person when the passage stands alone, and nobody where there are two."""
     return f"person {read_number(request)}" if "Nobody knows" not in request.text else "unknown"
 
 
-def rows(folder: Path) -> list[dict[str, Any]]:
+def read_rows(folder: Path) -> list[dict[str, Any]]:
     path = folder / "results.jsonl"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     return [json.loads(line) for line in text.split("\n")[:-1]]  # the last line may be incomplete
@@ -63,7 +63,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 def read_rows_without_times(folder: Path) -> dict[Any, Any]:
     """The rows by question and method, without the time they took."""
-    return {(row["id"], row["method"]): row | {"seconds": 0, "stored": 0} for row in rows(folder)}
+    return {(row["id"], row["method"]): row | {"seconds": 0, "stored": 0} for row in read_rows(folder)}
 
 
 async def run(data: Path, out: str, methods: str = "concat,concat_pf", engine: str = "ray", **settings: Any) -> Scores:
@@ -83,7 +83,7 @@ def kill_workers() -> None:
 
 
 async def test_the_results_are_those_of_one_process(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     journal = str(data.parent / "journal.sqlite")
     in_many_processes = await run(data, "many", journal=journal, details=True)
     request_count = len(openai_server.requests)
@@ -105,15 +105,17 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
 
 
 async def test_a_slow_question_holds_nothing_and_what_arrived_is_kept(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: Response(reader(request), hold=read_number(request) == 0))
+    openai_server.reply(lambda request: Response(reply_as_reader(request), hold=read_number(request) == 0))
     task = asyncio.create_task(run(data, "out", "concat", concurrency=2))
-    while len(rows(data.parent / "out")) < QUESTION_COUNT - 1:
+    while len(read_rows(data.parent / "out")) < QUESTION_COUNT - 1:
         assert not task.done()
         await asyncio.sleep(0.05)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert {row["id"] for row in rows(data.parent / "out")} == {f"q{number}" for number in range(1, QUESTION_COUNT)}
+    assert {row["id"] for row in read_rows(data.parent / "out")} == {
+        f"q{number}" for number in range(1, QUESTION_COUNT)
+    }
     openai_server.release()
     again = await run(data, "out", "concat")
     assert (again.new_answers, again.summary["concat"]["n"]) == (1, QUESTION_COUNT)
@@ -126,12 +128,12 @@ async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, 
         if read_number(request) == 3 and not killed:
             killed.append(3)
             kill_workers()
-        return reader(request)
+        return reply_as_reader(request)
 
     openai_server.reply(kill_once)
     report = await run(data, "out", "concat")
     assert killed
-    assert (report.new_answers, report.summary["concat"]["errors"], len(rows(report.folder))) == (
+    assert (report.new_answers, report.summary["concat"]["errors"], len(read_rows(report.folder))) == (
         QUESTION_COUNT,
         0,
         QUESTION_COUNT,
@@ -142,26 +144,28 @@ async def test_a_question_that_no_worker_survives_is_an_error_row(data: Path, op
     def kill(request: Request) -> str:
         if read_number(request) == 3:
             kill_workers()
-        return reader(request)
+        return reply_as_reader(request)
 
     openai_server.reply(kill)
     report = await run(data, "out", "concat", limit=4)
     assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (4, 1)
-    failed = next(row for row in rows(report.folder) if row["error"])
+    failed = next(row for row in read_rows(report.folder) if row["error"])
     assert (failed["id"], failed["answer"]) == ("q3", None)
     assert "worker ended" in failed["error"]
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     assert (await run(data, "out", "concat", limit=4)).summary["concat"]["errors"] == 0
 
 
 async def test_a_failed_call_is_a_row_and_a_refused_key_stops_all(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: make_error(400, "not today") if read_number(request) == 4 else reader(request))
+    openai_server.reply(
+        lambda request: make_error(400, "not today") if read_number(request) == 4 else reply_as_reader(request)
+    )
     report = await run(data, "out", "concat")
-    assert "not today" in next(row["error"] for row in rows(report.folder) if row["error"])
+    assert "not today" in next(row["error"] for row in read_rows(report.folder) if row["error"])
     openai_server.reply(make_error(401, "wrong key"))
     with pytest.raises(SetupError, match="wrong key"):
         await run(data, "other", "concat")
-    assert rows(data.parent / "other") == []
+    assert read_rows(data.parent / "other") == []
 
 
 async def test_a_journal_that_cannot_be_used_stops_all_in_one_sentence(data: Path, openai_server: OpenAIServer) -> None:
@@ -173,7 +177,7 @@ async def test_a_journal_that_cannot_be_used_stops_all_in_one_sentence(data: Pat
 
 
 async def test_the_limits_hold_over_all_workers(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     task = asyncio.create_task(run(data, "out", "concat", requests_per_minute=3))
     await asyncio.to_thread(openai_server.wait_for, 3, 120)
     with pytest.raises(TimeoutError, match="3 of 4"):
@@ -184,15 +188,15 @@ async def test_the_limits_hold_over_all_workers(data: Path, openai_server: OpenA
 
 
 async def test_passages_are_searched_by_the_workers(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     runs = parse_methods("concat", Context(model="openai:test", attempts=1, k=2, retriever="bm25"))
     in_many_processes = await evaluate(Options(data=data, out=data.parent / "many", corpus="pool", engine="ray"), runs)
     in_one_process = await evaluate(Options(data=data, out=data.parent / "one", corpus="pool"), runs)
     assert read_rows_without_times(in_many_processes.folder) == read_rows_without_times(in_one_process.folder)
-    assert len(rows(in_many_processes.folder)) == QUESTION_COUNT
+    assert len(read_rows(in_many_processes.folder)) == QUESTION_COUNT
 
 
-def command(data: Path, out: Path) -> list[str]:
+def make_command(data: Path, out: Path) -> list[str]:
     options = ["--model", "openai:test", "--out", str(out), "--set", "attempts=1", "--concurrency", "2"]
     return [
         sys.executable,
@@ -211,19 +215,21 @@ def command(data: Path, out: Path) -> list[str]:
 def test_an_interrupted_command_is_continued(
     data: Path, tmp_path: Path, openai_server: OpenAIServer, ray_here: str
 ) -> None:
-    openai_server.reply(lambda request: Response(reader(request), hold=read_number(request) == 5))
+    openai_server.reply(lambda request: Response(reply_as_reader(request), hold=read_number(request) == 5))
     environment = os.environ | {"PYTHONPATH": str(ROOT), "RAY_ADDRESS": ray_here}
     out = tmp_path / "out"
-    process = subprocess.Popen(command(data, out), env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(make_command(data, out), env=environment, stderr=subprocess.PIPE, text=True)
     openai_server.wait_for(QUESTION_COUNT, 300)
-    while len(rows(out)) < QUESTION_COUNT - 1:
+    while len(read_rows(out)) < QUESTION_COUNT - 1:
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, output = process.communicate(timeout=120)
     assert process.returncode == 130
     assert output == "quorum: stopped; the same command again goes on from here.\n"
     openai_server.release()
-    done = subprocess.run(command(data, out), env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert len(rows(out)) == QUESTION_COUNT
-    assert done.stderr == f"quorum: made 1 call now (196 tokens in, 2 out); results in {out}\n"
+    process_again = subprocess.run(
+        make_command(data, out), env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert process_again.returncode == 0, process_again.stderr
+    assert len(read_rows(out)) == QUESTION_COUNT
+    assert process_again.stderr == f"quorum: made 1 call now (196 tokens in, 2 out); results in {out}\n"

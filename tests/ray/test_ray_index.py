@@ -38,7 +38,7 @@ def sort_report(report: IndexReport) -> Any:
     return vars(report) | {"skipped": sorted(report.skipped)}
 
 
-def contents(store: Path) -> Any:
+def read_contents(store: Path) -> Any:
     """Everything in the collection, the vectors too."""
     collections: Store = open_store(store)
     with collections.open_client():
@@ -50,7 +50,7 @@ def contents(store: Path) -> Any:
 def test_the_collection_is_that_of_one_process(docs: Path, tmp_path: Path) -> None:
     in_many_processes, in_one_process = (index(docs, tmp_path / engine, engine) for engine in ("ray", "local"))
     assert sort_report(in_many_processes) == sort_report(in_one_process)
-    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
+    assert read_contents(tmp_path / "ray") == read_contents(tmp_path / "local")
     assert any("no JSON" not in reason and "line 71" in place for place, reason in in_many_processes.skipped)
     (docs / "2.md").write_text("# Text 2\n\nNow it is short.")
     (docs / "3.md").unlink()
@@ -59,4 +59,4 @@ def test_the_collection_is_that_of_one_process(docs: Path, tmp_path: Path) -> No
     ]
     assert sort_report(again[0]) == sort_report(again[1])
     assert (again[0].replaced, again[0].removed) == (1, 1)
-    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
+    assert read_contents(tmp_path / "ray") == read_contents(tmp_path / "local")

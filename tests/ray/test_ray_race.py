@@ -34,14 +34,14 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def reader(request: Request) -> Response:
+def reply_as_reader(request: Request) -> Response:
     """Knows everything from two passages, and nothing from one."""
     number = int(request.text.rpartition("number ")[2].partition("?")[0])
     usage = {"prompt_tokens": 1000, "completion_tokens": 1, "total_tokens": 1001}
     return Response(f"person {number}" if request.text.count("Passage ") == 2 else "unknown", usage=usage)
 
 
-async def race(data: Path, out: str, engine: str = "ray", **options: Any) -> Decision:
+async def run_race(data: Path, out: str, engine: str = "ray", **options: Any) -> Decision:
     context = Context(model="openai:test", attempts=1, journal=str(data.parent / f"{out}.sqlite"))
     chosen = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": "questions", **options}
     planned = await plan_comparison(Options(data=data, context=context, engine=engine, concurrency=2, **chosen))
@@ -49,8 +49,8 @@ async def race(data: Path, out: str, engine: str = "ray", **options: Any) -> Dec
 
 
 async def test_a_race_on_ray_ends_like_one_in_this_process(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
-    in_many_processes, in_one_process = await race(data, "many"), await race(data, "one", engine="local")
+    openai_server.reply(reply_as_reader)
+    in_many_processes, in_one_process = await run_race(data, "many"), await run_race(data, "one", engine="local")
     assert in_many_processes.scores.race == in_one_process.scores.race
     assert in_many_processes.scores.race is not None
     assert in_many_processes.scores.race.survivors == ["concat[k=2]"]
@@ -61,15 +61,15 @@ async def test_a_race_on_ray_ends_like_one_in_this_process(data: Path, openai_se
     assert rows.count("concat[k=2]") == QUESTION_COUNT
     assert rows.count("concat[k=1]") < QUESTION_COUNT
     assert in_many_processes.spent["models"]["openai:test"]["calls"] == len(rows)
-    again = await race(data, "many", engine="local")
+    again = await run_race(data, "many", engine="local")
     assert again.scores.new_answers == 0
 
 
 async def test_a_limit_on_cost_ends_a_race_on_ray(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     prices = data.parent / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1000\noutput = 0\n', encoding="utf-8")
-    stopped = await race(data, "out", prices=prices, max_cost=3.5)
+    stopped = await run_race(data, "out", prices=prices, max_cost=3.5)
     assert stopped.scores.race is not None
     assert not stopped.scores.race.finished
     assert stopped.recommendation.best is None
@@ -77,8 +77,8 @@ async def test_a_limit_on_cost_ends_a_race_on_ray(data: Path, openai_server: Ope
 
 
 async def test_without_a_race_the_comparison_counts_what_workers_spend(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
-    many = await race(data, "many", race=None, corpus="pool", methods="concat", limit=6)
+    openai_server.reply(reply_as_reader)
+    many = await run_race(data, "many", race=None, corpus="pool", methods="concat", limit=6)
     assert many.scores.race is None
     assert many.spent["models"]["openai:test"]["calls"] == 6
     assert (many.spent["searches"], many.spent["searched"]) == (6, 6)

@@ -41,7 +41,7 @@ def list_held(tmp_path: Path) -> Callable[[], list[Passage]]:
     return lambda: collections.list_passages(context)
 
 
-def files(passage: Passage) -> list[str]:
+def list_files(passage: Passage) -> list[str]:
     return [Path(place["file"]).name for place in passage["places"]]
 
 
@@ -55,7 +55,7 @@ def test_a_copy_under_another_name_takes_no_passages(
     report = index()
     assert (report.added, report.unchanged, report.passages, report.copies) == (1, 1, alone, alone)
     assert VECTORS.embedded == 0
-    assert all(files(passage) == ["a.txt", "copy of a.txt"] for passage in list_held())
+    assert all(list_files(passage) == ["a.txt", "copy of a.txt"] for passage in list_held())
     assert describe_place(list_held()[0]) == "a.txt (also in copy of a.txt)"
     again = index()
     assert (again.unchanged, again.passages, again.copies) == (2, alone, alone)
@@ -71,7 +71,7 @@ def test_a_copy_of_a_deleted_document_gets_its_own_passages(
     index()  # the copy was read before it was known that the original is gone
     report = index()
     assert report.copies == 0
-    assert all(files(passage) == ["b.txt"] and "RULE NUMBER" in passage["text"] for passage in list_held())
+    assert all(list_files(passage) == ["b.txt"] and "RULE NUMBER" in passage["text"] for passage in list_held())
 
 
 def test_an_edited_original_replaces_its_passages(
@@ -82,7 +82,9 @@ def test_an_edited_original_replaces_its_passages(
     index()
     (docs / "a.txt").write_text(TEXT.replace("number 5 is closed", "number 5 is open"))
     index()
-    of = {name: " ".join(item["text"] for item in list_held() if name in files(item)) for name in ("a.txt", "b.txt")}
+    of = {
+        name: " ".join(item["text"] for item in list_held() if name in list_files(item)) for name in ("a.txt", "b.txt")
+    }
     assert ("number 5 is open" in of["a.txt"], "number 5 is closed" in of["a.txt"]) == (True, False)
     assert ("number 5 is open" in of["b.txt"], "number 5 is closed" in of["b.txt"]) == (False, True)
 

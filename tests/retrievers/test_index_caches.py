@@ -60,8 +60,8 @@ def test_token_vectors_that_were_cut_are_not_read(tmp_path: Path) -> None:
     write_memory_mapped_array(tmp_path, 4, 3)
     np.save(tmp_path / "starts.npy", np.array([0, 1, 4]))
     (tmp_path / "passages.jsonl").write_text('{"id": "a"}\n{"id": "b"}', "utf-8")
-    whole = load_index(tmp_path)
-    assert whole is not None
-    assert np.array_equal(whole.vectors, rows)
+    whole_index = load_index(tmp_path)
+    assert whole_index is not None
+    assert np.array_equal(whole_index.vectors, rows)
     (tmp_path / "passages.jsonl").write_text('{"id": "a"}', "utf-8")
     assert load_index(tmp_path) is None

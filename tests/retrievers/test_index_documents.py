@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from index_fixtures import VECTORS, Index, counts, docs, index, list_held, sentence
+from index_fixtures import VECTORS, Index, docs, index, list_counts, list_held, write_sentence
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
@@ -21,7 +21,7 @@ from quorum.retrievers.store import open_store
 __all__ = ["docs", "index", "list_held"]
 
 
-def pdf(text: str) -> bytes:
+def make_pdf(text: str) -> bytes:
     """A PDF of one page."""
     stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode()
     objects = [
@@ -44,7 +44,7 @@ def pdf(text: str) -> bytes:
     return data + end
 
 
-def docx(path: Path, heading: str, text: str) -> None:
+def write_docx(path: Path, heading: str, text: str) -> None:
     """A Word file of a heading and a paragraph."""
     names = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     office = "application/vnd.openxmlformats-officedocument.wordprocessingml"
@@ -77,8 +77,8 @@ def test_every_type_is_read_with_its_title(docs: Path, index: Index, list_held: 
         "<body><h1>Volga!</h1><p>Longest.</p></body></html>"
     )
     (docs / "latin.htm").write_bytes("<meta charset=iso-8859-1><p>Köln liegt am Rhein.</p>".encode("latin-1"))
-    (docs / "paper.pdf").write_bytes(pdf("The Elbe flows north."))
-    docx(docs / "letter.docx", "The Oder", "It flows to the Baltic Sea.")
+    (docs / "paper.pdf").write_bytes(make_pdf("The Elbe flows north."))
+    write_docx(docs / "letter.docx", "The Oder", "It flows to the Baltic Sea.")
     (docs / "sub").mkdir()
     (docs / "sub" / "deep.TXT").write_text("The Po is in Italy.")
     (docs / "lines.jsonl").write_text(
@@ -91,7 +91,7 @@ def test_every_type_is_read_with_its_title(docs: Path, index: Index, list_held: 
     (docs / ".git" / "config.txt").write_text("hidden too")
     report = index()
     assert report.skipped == []
-    assert counts(report) == (9, 0, 0, 0, 10)
+    assert list_counts(report) == (9, 0, 0, 0, 10)
     passages = {passage["title"] or passage["id"]: passage["text"] for passage in list_held()}
     assert passages == {
         "plain": "The Rhine is long.",
@@ -126,7 +126,7 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
     (docs / "empty.txt").write_bytes(b"")
     (docs / "blank.txt").write_text(" \n\n ")
     (docs / "bare.md").write_text("# Only a title\n")
-    (docs / "cut.pdf").write_bytes(pdf("The Elbe flows north.")[:120])
+    (docs / "cut.pdf").write_bytes(make_pdf("The Elbe flows north.")[:120])
     (docs / "not.pdf").write_text("not a PDF")
     (docs / "cut.docx").write_bytes(b"PK\x03\x04broken")
     (docs / "image.png").write_bytes(b"\x89PNG")
@@ -169,10 +169,10 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
 def test_the_option_words_sets_the_passage_length(
     docs: Path, index: Index, list_held: Callable[[], list[Passage]]
 ) -> None:
-    (docs / "a.txt").write_text(" ".join(sentence(i) for i in range(30)))
-    assert counts(index(words=50)) == (1, 0, 0, 0, 8)
+    (docs / "a.txt").write_text(" ".join(write_sentence(i) for i in range(30)))
+    assert list_counts(index(words=50)) == (1, 0, 0, 0, 8)
     assert max(len(passage["text"].split()) for passage in list_held()) <= 50
-    assert counts(index(words=100)) == (0, 1, 0, 0, 4)
+    assert list_counts(index(words=100)) == (0, 1, 0, 0, 4)
     with pytest.raises(SetupError, match="words=4 is too few"):
         index(words=4)
 
@@ -180,14 +180,14 @@ def test_the_option_words_sets_the_passage_length(
 def test_lines_keep_their_ids_and_only_long_ones_are_split(
     docs: Path, index: Index, list_held: Callable[[], list[Passage]]
 ) -> None:
-    lines = [{"id": f"p{n}", "title": "T", "text": " ".join(sentence(i) for i in range(n))} for n in (1, 27, 40)]
+    lines = [{"id": f"p{n}", "title": "T", "text": " ".join(write_sentence(i) for i in range(n))} for n in (1, 27, 40)]
     (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    assert counts(index()) == (1, 0, 0, 0, 7)
+    assert list_counts(index()) == (1, 0, 0, 0, 7)
     assert [passage["id"] for passage in list_held()] == ["p1", "p27", "p40#1", "p40#2", "p40#3", "p40#4", "p40#5"]
     lines[0]["text"] = "Changed."
     del lines[2]
     (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    assert counts(index()) == (0, 1, 0, 0, 2)
+    assert list_counts(index()) == (0, 1, 0, 0, 2)
     assert list_held()[0]["text"] == "Changed."
 
 
@@ -213,7 +213,7 @@ def test_progress_counts_files_and_lines(docs: Path, index: Index) -> None:
 
 
 def test_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path: Path) -> None:
-    assert counts(index()) == (0, 0, 0, 0, 0)
+    assert list_counts(index()) == (0, 0, 0, 0, 0)
     (docs / "x.bin").write_text("?")
     assert len(index().skipped) == 1
     assert collections.list_collections(tmp_path / "store") == []
@@ -224,7 +224,7 @@ def test_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path
 def test_the_store_itself_is_not_indexed(docs: Path, index: Index) -> None:
     (docs / "a.txt").write_text("One.")
     assert index(store=docs / "store").skipped == []
-    assert counts(index(store=docs / "store")) == (0, 0, 1, 0, 1)
+    assert list_counts(index(store=docs / "store")) == (0, 0, 1, 0, 1)
 
 
 @pytest.mark.parametrize("name", ["ab", "a/b", "10.0.0.1"])

@@ -44,7 +44,7 @@ def write(docs: Path, word: str, count: int) -> None:
         (docs / f"{n:02}.md").write_text(f"# Text {n}\n\n{text}")
 
 
-def contents(store: Path) -> list[Passage]:
+def read_contents(store: Path) -> list[Passage]:
     return collections.list_passages(Context(store=str(store), collection="docs", embeddings=VECTORS))
 
 
@@ -55,10 +55,10 @@ async def test_indexing_that_was_killed_continues_to_the_same_collection(tmp_pat
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
     assert start_indexer(docs, tmp_path / "store", killed_after=40).wait() == -signal.SIGKILL
     assert open_store(tmp_path / "store").fetch_info("docs").writing
-    assert 0 < len(contents(tmp_path / "store")) < len(contents(tmp_path / "whole"))
+    assert 0 < len(read_contents(tmp_path / "store")) < len(read_contents(tmp_path / "whole"))
     report = index_documents([docs], collection="docs", store=tmp_path / "store", embeddings=VECTORS)
-    assert report.passages == len(contents(tmp_path / "whole"))
-    assert contents(tmp_path / "store") == contents(tmp_path / "whole")
+    assert report.passages == len(read_contents(tmp_path / "whole"))
+    assert read_contents(tmp_path / "store") == read_contents(tmp_path / "whole")
     assert not open_store(tmp_path / "store").fetch_info("docs").writing
     for kind in ("chroma", "bm25", "hybrid"):
         context = Context(collection="docs", embeddings=VECTORS, retriever=kind, k=1000)
@@ -89,7 +89,7 @@ async def test_questions_are_answered_while_another_process_indexes(tmp_path: Pa
     assert question_count > 0
     for kind in ("chroma", "bm25", "hybrid"):
         passages = await search("the tiger", Context(**vars(context) | {"retriever": kind, "k": 500}))
-        assert len(passages) == len(contents(store))
+        assert len(passages) == len(read_contents(store))
         assert all("tiger" in passage["text"] and "river" not in passage["text"] for passage in passages)
 
 
@@ -100,4 +100,4 @@ def test_two_indexers_at_once_store_every_passage(tmp_path: Path) -> None:
     indexers = [start_indexer(docs, store), start_indexer(docs, store)]
     assert [process.wait() for process in indexers] == [0, 0]
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
-    assert contents(store) == contents(tmp_path / "whole")
+    assert read_contents(store) == read_contents(tmp_path / "whole")

@@ -54,7 +54,7 @@ def cut(folder: Path, name: str, number: int = 1000) -> None:
     os.truncate(path, max(0, path.stat().st_size - number))
 
 
-def missing(folder: Path, name: str) -> None:
+def list_missing(folder: Path, name: str) -> None:
     (path,) = folder.glob(f"chroma/*/{name}")
     path.unlink()
 
@@ -83,16 +83,16 @@ def store(whole_store: Path, tmp_path: Path) -> Path:
     "name", ["index_metadata.pickle", "data_level0.bin", "length.bin", "header.bin", "link_lists.bin"]
 )
 def test_a_file_that_was_cut_anywhere_is_detected(store: Path, name: str, number: int) -> None:
-    assert not reopen_store(store).is_torn(COLLECTION_NAME)
+    assert not reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
     cut(store, name, number)
-    assert reopen_store(store).is_torn(COLLECTION_NAME)
+    assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
 
 
 @pytest.mark.parametrize(
     ("harm", "name"),
     [
         (cut, "index_metadata.pickle"),
-        (missing, "data_level0.bin"),
+        (list_missing, "data_level0.bin"),
     ],
 )
 def test_a_damaged_index_is_rebuilt(
@@ -137,7 +137,7 @@ def test_an_interrupted_rebuild_of_vectors_starts_again(store: Path) -> None:
     with pytest.raises(SetupError, match="The embeddings are gone"):
         index(store, failing)
     halfway = reopen_store(store)
-    with pytest.raises(SetupError, match="being made anew; wait for it, or index into it again"):
+    with pytest.raises(SetupError, match="being made anew; wait until that is done, or index"):
         find_nearest(halfway, 3)
     index(store, Numbers())
     assert find_nearest(reopen_store(store), 1003)[0] == "p1003"
@@ -155,20 +155,22 @@ def test_an_unfinished_write_is_detected(store: Path) -> None:
     reopen_store(store)
     mark, links = mark_and_file(store)
     mark.write_text(read_boot_id(), "utf-8")
-    assert not reopen_store(store).is_torn(COLLECTION_NAME)  # killed before Chroma wrote its vectors
+    assert not reopen_store(store).has_damaged_vectors(COLLECTION_NAME)  # killed before Chroma wrote its vectors
     assert not mark.exists()
     mark.write_text(read_boot_id(), "utf-8")
     assert find_nearest(reopen_store(store), 700)[0] == "p700"
     assert not mark.exists()
     mark.write_text(read_boot_id(), "utf-8")
     links.touch()
-    with pytest.raises(SetupError, match=rf"is damaged \(that of '{COLLECTION_NAME}', by an abrupt end\)"):
+    with pytest.raises(
+        SetupError, match=rf"is damaged \(that of the collection '{COLLECTION_NAME}': its last write did not finish\)"
+    ):
         reopen_store(store).query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
-    assert reopen_store(store).is_torn(COLLECTION_NAME)
+    assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
     index(store, Numbers())
     assert (mark.exists(), find_nearest(reopen_store(store), 700)[0]) == (False, "p700")
     mark.write_text("another start of the machine", "utf-8")
-    assert reopen_store(store).is_torn(COLLECTION_NAME)
+    assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
 
 
 def test_only_a_failed_write_leaves_its_mark(store: Path) -> None:

@@ -20,7 +20,7 @@ from quorum.retrievers.index import index_documents
 VECTORS = WordVectors()
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -36,7 +36,7 @@ def is_listening(port: int) -> bool:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a `chroma run` of our own."""
-    port, chroma = free_port(), Path(sys.executable).with_name("chroma")
+    port, chroma = find_free_port(), Path(sys.executable).with_name("chroma")
     command = [str(chroma), "run", "--path", str(tmp_path_factory.mktemp("server")), "--port", str(port)]
     quiet = os.environ | {"ANONYMIZED_TELEMETRY": "False"}
     process = subprocess.Popen([*command, "--host", "127.0.0.1"], stdout=subprocess.DEVNULL, env=quiet)
@@ -72,7 +72,7 @@ async def test_a_server_is_indexed_and_searched(server: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kind", ["hybrid", "bm25"])
 async def test_no_server_is_an_error_that_says_how_to_start_one(kind: str) -> None:
-    port = free_port()
+    port = find_free_port()
     context = Context(store=f"http://127.0.0.1:{port}", collection="remote", embeddings=VECTORS, retriever=kind)
     with pytest.raises(SetupError, match=f"No Chroma server answers .* chroma run --host 127.0.0.1 --port {port}"):
         await search("Which river?", context)

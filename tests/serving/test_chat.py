@@ -45,12 +45,12 @@ def test_a_stream_holds_the_same_answer_and_ends_with_the_usage(serve: Serve, op
     api = serve()
     chunks: list[Any] = list(api.ask(stream=True, stream_options={"include_usage": True}))
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
-    whole = api.ask()
-    assert text == whole.choices[0].message.content
+    whole_answer = api.ask()
+    assert text == whole_answer.choices[0].message.content
     assert chunks[0].choices[0].delta.role == "assistant"
     assert [chunk.choices[0].finish_reason for chunk in chunks[:-1]][-1] == "stop"
     assert chunks[-2].quorum["answer"] == "1931"
-    assert (chunks[-1].choices, chunks[-1].usage) == ([], whole.usage)
+    assert (chunks[-1].choices, chunks[-1].usage) == ([], whole_answer.usage)
     assert len({chunk.id for chunk in chunks}) == 1
 
 

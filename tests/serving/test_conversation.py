@@ -15,19 +15,19 @@ MESSAGES = [
 ]
 
 
-def reader(request: Request) -> str:
+def reply_as_reader(request: Request) -> str:
     if "Last question:" in request.text:
         return STAND_ALONE_QUESTION
     return "1931" if STAND_ALONE_QUESTION in request.text else "unknown"
 
 
-def ask(api: Api, **more: Any) -> Any:
+def ask(api: Api, **options: Any) -> Any:
     messages: Any = MESSAGES
-    return api.client().chat.completions.create(model="concat", messages=messages, **more)
+    return api.client().chat.completions.create(model="concat", messages=messages, **options)
 
 
 def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     completion = ask(serve())
     assert completion.choices[0].message.content.startswith("1931\n\nSources:")
     assert completion.quorum["question"] == STAND_ALONE_QUESTION
@@ -40,7 +40,7 @@ def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_s
 
 
 def test_a_stream_of_a_follow_up_gives_the_same_answer(serve: Serve, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     api = serve()
     chunks: list[Any] = list(ask(api, stream=True))
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
@@ -48,7 +48,7 @@ def test_a_stream_of_a_follow_up_gives_the_same_answer(serve: Serve, openai_serv
 
 
 def test_a_client_may_leave_earlier_messages_out(serve: Serve, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     completion = ask(serve(), extra_body={"quorum": {"history": False}})
     assert completion.quorum["answer"] == "unknown"
     assert "question" not in completion.quorum

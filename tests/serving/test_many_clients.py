@@ -47,7 +47,7 @@ async def wait_until_stopped(api: Api) -> None:
                 return
 
 
-async def leave(api: Api, model: OpenAIServer, *, stream: bool) -> None:
+async def ask_and_leave(api: Api, model: OpenAIServer, *, stream: bool) -> None:
     """Ask, and disconnect while the model is answering."""
     model.reply(Response("1931", hold=True))
     body = {"model": "concat", "messages": [{"role": "user", "content": "When?"}], "stream": stream}
@@ -60,8 +60,8 @@ async def leave(api: Api, model: OpenAIServer, *, stream: bool) -> None:
 
 
 async def test_a_client_that_disconnects_cancels_the_work(serve: Serve, openai_server: OpenAIServer) -> None:
-    await leave(serve(), openai_server, stream=False)
+    await ask_and_leave(serve(), openai_server, stream=False)
 
 
 async def test_a_client_that_closes_a_stream_cancels_the_work(serve: Serve, openai_server: OpenAIServer) -> None:
-    await leave(serve(), openai_server, stream=True)
+    await ask_and_leave(serve(), openai_server, stream=True)

@@ -13,18 +13,18 @@ CHAT_HISTORY = "<chat_history>\nUSER: When was the Lumen Tower finished?\nASSIST
 GUIDELINES = "### Guidelines:\n- Short.\n### Output:\nJSON format: {}\n### Chat History:\n"
 
 
-def webui(task: str) -> str:
+def make_webui_task(task: str) -> str:
     """A task as Open WebUI lays it out."""
     return f"### Task:\n{task}\n{GUIDELINES}{CHAT_HISTORY}"
 
 
 TASKS = {
-    "title": webui("Write a title of a few words, with an emoji, for the chat history."),
-    "tags": webui("Sort the chat under one to three tags."),
-    "follow_ups": webui("Think of three follow-up questions that the user could ask as a next step."),
-    "queries": webui("Decide whether search queries are needed to answer."),
-    "text": webui("You are an autocompletion system; go on with the text in `<text>`."),
-    "prompt": webui("Describe the image that this chat calls for."),
+    "title": make_webui_task("Write a title of a few words, with an emoji, for the chat history."),
+    "tags": make_webui_task("Sort the chat under one to three tags."),
+    "follow_ups": make_webui_task("Think of three follow-up questions that the user could ask as a next step."),
+    "queries": make_webui_task("Decide whether search queries are needed to answer."),
+    "text": make_webui_task("You are an autocompletion system; go on with the text in `<text>`."),
+    "prompt": make_webui_task("Describe the image that this chat calls for."),
     "emoji": 'Your task is to show the mood of the speaker by one emoji.\n\nMessage: """Great"""',
 }
 LIBRECHAT = (

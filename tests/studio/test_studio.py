@@ -21,7 +21,7 @@ CHAT_SETTINGS = {"model": "openai:test", "k": 2, "max_steps": 2}
 each_method = pytest.mark.parametrize("method", METHODS)
 
 
-async def assistant(client: LangGraphClient, method: str) -> str:
+async def find_assistant(client: LangGraphClient, method: str) -> str:
     (passages,) = await client.assistants.search(graph_id=method)
     return passages["assistant_id"]
 
@@ -42,7 +42,7 @@ async def stream_method(
     return nodes, messages
 
 
-async def values(client: LangGraphClient, thread: str) -> dict[str, Any]:
+async def get_values(client: LangGraphClient, thread: str) -> dict[str, Any]:
     state = await client.threads.get_state(thread)
     assert not state["next"]
     result: Any = state["values"]
@@ -55,7 +55,7 @@ async def test_every_method_is_served_and_no_other(client: LangGraphClient) -> N
 
 @each_method
 async def test_studios_forms_hold_a_question_and_the_settings(client: LangGraphClient, method: str) -> None:
-    schemas: Any = await client.assistants.get_schemas(await assistant(client, method))
+    schemas: Any = await client.assistants.get_schemas(await find_assistant(client, method))
     assert list(schemas["input_schema"]["properties"]) == ["question", "given", "gold_answers"]
     assert "answer" in schemas["output_schema"]["properties"]
     assert schemas["state_schema"]
@@ -69,13 +69,13 @@ async def test_studios_forms_hold_a_question_and_the_settings(client: LangGraphC
 
 @each_method
 async def test_studios_drawing_equals_the_graph(client: LangGraphClient, method: str) -> None:
-    served: Any = await client.assistants.get_graph(await assistant(client, method))
+    served: Any = await client.assistants.get_graph(await find_assistant(client, method))
     drawn = METHODS[method].graph.get_graph()
     assert {node["id"] for node in served["nodes"]} == set(drawn.nodes)
     assert {(edge["source"], edge["target"], edge.get("conditional", False)) for edge in served["edges"]} == {
         (edge.source, edge.target, edge.conditional) for edge in drawn.edges
     }
-    inner: Any = await client.assistants.get_graph(await assistant(client, method), xray=True)
+    inner: Any = await client.assistants.get_graph(await find_assistant(client, method), xray=True)
     assert len(inner["nodes"]) >= len(served["nodes"])
 
 
@@ -84,14 +84,14 @@ async def test_two_questions_on_one_thread_do_not_mix(client: LangGraphClient, m
     thread = (await client.threads.create())["thread_id"]
     first, events = await stream_method(client, thread, method, input={"question": QUESTION}, context={"k": 2})
     assert (first[0], bool(events)) == ("begin", True)
-    values_after = await values(client, thread)
+    values_after = await get_values(client, thread)
     assert values_after["question"] == QUESTION
     assert values_after["usage"]
     again: dict[str, Any] = {"input": {"question": NEXT_QUESTION}, "context": {"k": 3, "retriever": "bm25"}}
     await stream_method(client, thread, method, **again)
     fresh = (await client.threads.create())["thread_id"]
     await stream_method(client, fresh, method, **again)
-    assert await values(client, thread) == await values(client, fresh)
+    assert await get_values(client, thread) == await get_values(client, fresh)
 
 
 @each_method
@@ -105,7 +105,7 @@ async def test_it_runs_with_given_passages_and_a_chat_model(
     )
     assert nodes[0] == "begin"
     assert events
-    result = await values(client, thread)
+    result = await get_values(client, thread)
     assert set(result["usage"]) >= set(result["malformed"])
     assert len(server.model.chats()) > before
     assert result["provided"] == TOWER_PASSAGES
@@ -159,7 +159,7 @@ async def test_a_run_stops_before_the_vote_and_goes_on_with_another(client: Lang
     await client.threads.update_state(thread, {"votes": {"__overwrite__": edited}}, as_node="passage_answer")
     nodes, _ = await stream_method(client, thread, "post_fusion", input=None, context={"k": 3})
     assert nodes == ["vote"]
-    result = await values(client, thread)
+    result = await get_values(client, thread)
     assert (result["answer"], result["unknown"], result["confidence"]) == ("Stephen Sauvestre", False, 1.0)
     assert result["votes"] == edited
 

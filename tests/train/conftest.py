@@ -39,7 +39,7 @@ CONFIG = {
 }
 
 
-def random_weights() -> dict[str, Tensor]:
+def draw_weights() -> dict[str, Tensor]:
     """All tensors of a BERT encoder, under their published names."""
     torch.manual_seed(7)
     hidden, inner = CONFIG["hidden_size"], CONFIG["intermediate_size"]
@@ -79,7 +79,7 @@ def write_base(folder: Path, weights: dict[str, Tensor]) -> Path:
 
 @pytest.fixture(scope="session")
 def weights() -> dict[str, Tensor]:
-    return random_weights()
+    return draw_weights()
 
 
 @pytest.fixture(scope="session")
@@ -93,11 +93,11 @@ def tokenizer(base: Path) -> Tokenizer:
     return Tokenizer.from_file(str(base / "tokenizer.json"))
 
 
-def question(person: str, verb: str) -> str:
+def make_question(person: str, verb: str) -> str:
     return f"Where does {person} {verb.removesuffix('s')}?"
 
 
-def context(person: str, verb: str) -> tuple[str, str]:
+def make_context(person: str, verb: str) -> tuple[str, str]:
     """A passage and the town it names."""
     town = TOWNS[(PEOPLE.index(person) * 3 + VERBS.index(verb) * 7) % len(TOWNS)]
     return f"{person} {verb} in {town} since 19{PEOPLE.index(person):02}.", town
@@ -108,8 +108,8 @@ def records() -> list[dict[str, Any]]:
     """Reading data; every fifth question has a passage that does not answer it."""
     records_so_far = []
     for number, (person, verb) in enumerate((person, verb) for person in PEOPLE for verb in VERBS):
-        text, town = context(person, verb)
-        record = {"id": f"r{number}", "question": question(person, verb), "source": "people"}
+        text, town = make_context(person, verb)
+        record = {"id": f"r{number}", "question": make_question(person, verb), "source": "people"}
         answers = [{"text": town, "start": text.index(town)}]
         if number % 5 == 4:
             text, answers = f"{person} and rome: {text.replace(town, 'a')}", []
@@ -142,7 +142,7 @@ def negatives(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, 
     path = tmp_path_factory.mktemp("data") / "negatives.jsonl"
     with path.open("w", encoding="utf-8") as lines:
         for number, record in enumerate(records):
-            others = [records[(number + 11 * step) % len(records)]["context"] for step in range(1, 6)]
-            wrong = [{"title": "", "text": text.replace(" in ", " a ")} for text in others]
+            wrong_passages = [records[(number + 11 * step) % len(records)]["context"] for step in range(1, 6)]
+            wrong = [{"title": "", "text": text.replace(" in ", " a ")} for text in wrong_passages]
             lines.write(json.dumps({"id": record["id"], "question": record["question"], "negatives": wrong}) + "\n")
     return path

@@ -69,9 +69,9 @@ def test_a_table_reports_it(tmp_path: Path) -> None:
     (cached / "refs").mkdir(parents=True)
     (cached / "refs/main").write_text("0" * 40)
     tiny.write_gpt2(cached / "snapshots" / ("0" * 40))
-    done = run_table(tmp_path, tmp_path / "home")
-    assert done.returncode == 0, done.stderr
-    assert "MAUVE is left out" not in done.stdout
+    process = run_table(tmp_path, tmp_path / "home")
+    assert process.returncode == 0, process.stderr
+    assert "MAUVE is left out" not in process.stdout
     summary = json.loads((tmp_path / "out/summary.json").read_text())
     assert all(0 <= summary[method]["mauve"] <= 100 for method in EXPERIMENTS["sure-table-8"].methods)
     panels = json.loads((tmp_path / "out/analysis.json").read_text())
@@ -81,7 +81,7 @@ def test_a_table_reports_it(tmp_path: Path) -> None:
 
 
 def test_without_its_model_it_is_left_out_and_the_rest_runs(tmp_path: Path) -> None:
-    done = run_table(tmp_path, tmp_path / "empty")
-    assert done.returncode == 0, done.stderr
-    assert "MAUVE is left out: its language model gpt2-large is not on this machine" in done.stdout
+    process = run_table(tmp_path, tmp_path / "empty")
+    assert process.returncode == 0, process.stderr
+    assert "MAUVE is left out: its language model gpt2-large is not on this machine" in process.stdout
     assert "mauve" not in json.loads((tmp_path / "out/summary.json").read_text())["sure"]

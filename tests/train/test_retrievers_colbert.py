@@ -127,9 +127,9 @@ def test_threads_share_one_built_index(store: Store, model: Path) -> None:
 
 
 async def test_unusable_models_are_refused_in_one_sentence(store: Store, tmp_path: Path) -> None:
-    plain = tiny_models.write_bert(tmp_path / "plain")
+    plain_bert = tiny_models.write_bert(tmp_path / "plain")
     for name, message in (
-        (str(plain), "was not trained for late interaction; give a ColBERT model"),
+        (str(plain_bert), "was not trained for late interaction; give a ColBERT model"),
         (str(tmp_path / "none"), "There is no model in"),
         ("no/such-model", "'no/such-model' cannot be loaded .its config.json was not found"),
         (" ", "There is no retriever"),

@@ -49,8 +49,8 @@ def compute_states(folder: Path, text: str) -> NDArray[np.float32]:
 
 def test_pooling_prefixes_and_length_follow_the_options(encoders: dict[str, Path]) -> None:
     first, second = encoders["first"], encoders["second"]
-    plain = embeddings(f"huggingface:{first}")
-    assert plain.embed_query(QUESTION) == pytest.approx(compute_states(first, QUESTION).mean(0), abs=1e-5)
+    default_embeddings = embeddings(f"huggingface:{first}")
+    assert default_embeddings.embed_query(QUESTION) == pytest.approx(compute_states(first, QUESTION).mean(0), abs=1e-5)
     options = "query=query:&passage=passage%3A&pooling=cls&normalize=true"
     pair = embeddings(f"huggingface:{first}|{second}?{options}")
     question_vector, passage_vector = (
@@ -63,7 +63,7 @@ def test_pooling_prefixes_and_length_follow_the_options(encoders: dict[str, Path
     )
     short = embeddings(f"huggingface:{first}?length=4")
     assert short.embed_query("the river rhine") == pytest.approx(short.embed_query("the river danube"), abs=1e-5)
-    assert plain.embed_documents([]) == []
+    assert default_embeddings.embed_documents([]) == []
 
 
 def test_batches_give_the_same_vectors_as_single_texts(encoders: dict[str, Path]) -> None:
@@ -78,14 +78,14 @@ def test_a_models_own_pooling_and_prefixes_are_used(encoders: dict[str, Path], t
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
     parts = [Transformer(str(encoders["first"])), Pooling(32, "cls"), Normalize()]
-    saved = tmp_path / "saved"
+    model_folder = tmp_path / "saved"
     SentenceTransformer(modules=parts, prompts={"query": "query: ", "document": "passage: "}).save_pretrained(
-        str(saved), create_model_card=False
+        str(model_folder), create_model_card=False
     )
     vector = compute_states(encoders["first"], f"query: {QUESTION}")[0]
     expected = vector / np.linalg.norm(vector)
-    assert embeddings(f"huggingface:{saved}").embed_query(QUESTION) == pytest.approx(expected, abs=1e-5)
-    changed = embeddings(f"huggingface:{saved}?query=&normalize=false&pooling=mean")
+    assert embeddings(f"huggingface:{model_folder}").embed_query(QUESTION) == pytest.approx(expected, abs=1e-5)
+    changed = embeddings(f"huggingface:{model_folder}?query=&normalize=false&pooling=mean")
     assert changed.embed_query(QUESTION) == pytest.approx(compute_states(encoders["first"], QUESTION).mean(0), abs=1e-5)
 
 

@@ -74,7 +74,7 @@ def compute_by_torch(model: TwoTowers, row: EncodedExample) -> Logits:
 
 
 @torch.no_grad()
-def vectors(model: TwoTowers, texts: list[str], tokenizer: Tokenizer) -> np.ndarray:
+def compute_vectors(model: TwoTowers, texts: list[str], tokenizer: Tokenizer) -> np.ndarray:
     rows = [torch.tensor([tokenizer.encode(text).ids]) for text in texts]
     return np.concatenate([model.embed(ids, torch.ones_like(ids, dtype=torch.bool)).numpy() for ids in rows])
 
@@ -95,7 +95,7 @@ def test_a_float_export_equals_torch(
     # Word vectors are int8 and positions half precision here too.
     assert np.corrcoef(flatten_logits(read_logits(encoder, rows)), flatten_logits(expected))[0, 1] > 0.9999
     texts = [example.context for example in examples[:20]]
-    cosines = (encoder.embed(texts) * vectors(model, texts, tokenizer)).sum(1)
+    cosines = (encoder.embed(texts) * compute_vectors(model, texts, tokenizer)).sum(1)
     assert cosines.min() > 0.9999
 
 
@@ -115,7 +115,9 @@ def test_an_int8_export_is_close_to_torch(
     assert np.mean(agree) > 0.9
     texts = [example.context for example in examples]
     # Without VNNI, products of full 8-bit weights saturate in places.
-    assert (encoder.embed(texts) * vectors(model, texts, tokenizer)).sum(1).mean() > (0.99 if levels == 63 else 0.95)
+    assert (encoder.embed(texts) * compute_vectors(model, texts, tokenizer)).sum(1).mean() > (
+        0.99 if levels == 63 else 0.95
+    )
 
 
 def are_same(logits: Logits, other_logits: Logits) -> bool:
@@ -180,7 +182,7 @@ def test_a_run_computes_one_tower(embeds: bool, exported: Folder, tmp_path: Path
     assert computed.count("MultiHeadAttention") == 3  # of 3 + 3 layers
 
 
-def accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
+def measure_accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
     known = [record for record in records if record["answers"]]
     jobs = [Job(r["question"], [Passage(id="p", title="", text=r["context"])]) for r in known]
     spans = [done.reading.spans[0].text for done in read_jobs(jobs, encoder, Calibration.of(read_manifest()))]
@@ -189,7 +191,7 @@ def accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
 
 def test_the_product_reads_with_the_exported_model(exported: Folder, records: list[dict[str, Any]]) -> None:
     encoder = Encoder(exported(127))
-    assert accuracy(encoder, records) > 0.8
+    assert measure_accuracy(encoder, records) > 0.8
     passages = [Passage(id=r["id"], title="Towns", text=r["context"]) for r in records]
     (done,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.of(read_manifest()))
     assert len(done.windows) > 2

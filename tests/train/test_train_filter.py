@@ -26,7 +26,7 @@ TOWNS = {"Ana": "Rome", "Bea": "Oslo", "Cal": "Lima", "Dov": "Bonn"}
 FAST_SETTINGS = {"rate": 5e-3, "batch": 4, "length": 700, "output": 24}
 
 
-def silver_line(name: str, town: str, has_spans: bool = True) -> dict[str, Any]:
+def make_silver_line(name: str, town: str, has_spans: bool = True) -> dict[str, Any]:
     texts = [f"{name} is tall. {name} lives in {town}.", "Cats sleep. Dogs do not."]
     sentence = f"{name} lives in {town}."
     start = texts[0].index(sentence)
@@ -43,7 +43,7 @@ def silver_line(name: str, town: str, has_spans: bool = True) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def silver_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    lines = [silver_line(name, town, has_spans=name != "Dov") for name, town in TOWNS.items()]
+    lines = [make_silver_line(name, town, has_spans=name != "Dov") for name, town in TOWNS.items()]
     path = tmp_path_factory.mktemp("data") / "silver.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
@@ -61,12 +61,12 @@ def ignore_progress(stage: str, done: int, total: int | None) -> None:
     """Do not report progress."""
 
 
-def trained(task: Task, data: Path, base: Path, out: Path, tell: Any = ignore_progress, **settings: Any) -> Report:
+def train_model(task: Task, data: Path, base: Path, out: Path, tell: Any = ignore_progress, **settings: Any) -> Report:
     lines = read_lines(data, task.kind)
     return finetune(task, lines, data, str(base), out, Settings(**FAST_SETTINGS | settings), tell)
 
 
-def weights(folder: Path) -> dict[str, Any]:
+def read_weights(folder: Path) -> dict[str, Any]:
     return {name: value for path in sorted(folder.glob("*.safetensors")) for name, value in load_file(path).items()}
 
 
@@ -74,7 +74,7 @@ def weights(folder: Path) -> dict[str, Any]:
 def learned(models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A causal filter that knows the data by heart."""
     out = tmp_path_factory.mktemp("filters") / "learned"
-    report = trained(Task("filter", mode="filco"), silver_file, models["llama"], out, epochs=100, lora=False)
+    report = train_model(Task("filter", mode="filco"), silver_file, models["llama"], out, epochs=100, lora=False)
     assert (report.examples, report.left_out, report.shortened) == (4, 0, 0)
     assert report.losses[-1] < 0.1 < 1 < report.losses[0]
     return out
@@ -104,20 +104,20 @@ def test_models_of_every_kind_learn(
 @pytest.mark.parametrize("base", ["t5", "llama"])
 def test_adapters_learn_too(base: str, models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     task = Task("filter", mode="filco")
-    report = trained(task, silver_file, models[base], tmp_path / "filter", epochs=6, rate=5e-2, lora=True)
+    report = train_model(task, silver_file, models[base], tmp_path / "filter", epochs=6, rate=5e-2, lora=True)
     assert report.losses[-1] < report.losses[0] - 0.1
     card = read_card(tmp_path / "filter")
     assert card is not None
     assert (card.adapter, card.base) == (True, str(models[base]))
     assert load_pretrained(str(tmp_path / "filter")).generate("Question", 3).reply_tokens > 0
-    assert all("lora" in name for name in weights(tmp_path / "filter"))
+    assert all("lora" in name for name in read_weights(tmp_path / "filter"))
 
 
 def test_the_number_of_examples_in_memory_does_not_change_the_result(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     reports = [
-        trained(
+        train_model(
             Task("filter", mode="filco"),
             silver_file,
             models["llama"],
@@ -141,19 +141,21 @@ def test_a_killed_training_continues_to_the_same_result(
 ) -> None:
     task = Task("filter", mode="filco")
     common = {"epochs": 3, "batch": 2, "save_every": 0.0} | settings
-    trained(task, silver_file, models["t5"], tmp_path / "whole", **common)
+    train_model(task, silver_file, models["t5"], tmp_path / "whole", **common)
 
     def stop(stage: str, done: int, total: int | None) -> None:
         if done == 3:
             raise Stop
 
     with pytest.raises(Stop):
-        trained(task, silver_file, models["t5"], tmp_path / "cut", stop, **common)
+        train_model(task, silver_file, models["t5"], tmp_path / "cut", stop, **common)
     assert not (tmp_path / "cut").exists()
     steps: list[int] = []
-    trained(task, silver_file, models["t5"], tmp_path / "cut", lambda stage, done, total: steps.append(done), **common)
+    train_model(
+        task, silver_file, models["t5"], tmp_path / "cut", lambda stage, done, total: steps.append(done), **common
+    )
     assert steps == [4, 5, 6]
-    whole_weights, continued_weights = weights(tmp_path / "whole"), weights(tmp_path / "cut")
+    whole_weights, continued_weights = read_weights(tmp_path / "whole"), read_weights(tmp_path / "cut")
     assert set(whole_weights) == set(continued_weights)
     assert all(whole_weights[name].equal(continued_weights[name]) for name in whole_weights)
     assert fingerprint_model(tmp_path / "whole") == fingerprint_model(tmp_path / "cut")
@@ -161,15 +163,15 @@ def test_a_killed_training_continues_to_the_same_result(
 
 def test_a_finished_training_is_not_repeated(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     task, out = Task("filter", mode="filco"), tmp_path / "filter"
-    first = trained(task, silver_file, models["t5"], out, epochs=1)
+    first = train_model(task, silver_file, models["t5"], out, epochs=1)
     before = (out / "model.safetensors").stat().st_mtime_ns
-    assert trained(task, silver_file, models["t5"], out, epochs=1) == first
+    assert train_model(task, silver_file, models["t5"], out, epochs=1) == first
     assert (out / "model.safetensors").stat().st_mtime_ns == before
     with pytest.raises(SetupError, match=r"is there already \(its epochs \(settings\) is 1, not 2\)"):
-        trained(task, silver_file, models["t5"], out, epochs=2)
+        train_model(task, silver_file, models["t5"], out, epochs=2)
     (tmp_path / "other").mkdir()
     with pytest.raises(SetupError, match="is there already"):
-        trained(task, silver_file, models["t5"], tmp_path / "other", epochs=1)
+        train_model(task, silver_file, models["t5"], tmp_path / "other", epochs=1)
 
 
 def test_an_interrupted_training_with_other_settings_is_kept(
@@ -180,14 +182,14 @@ def test_an_interrupted_training_with_other_settings_is_kept(
 
     task = Task("filter", mode="filco")
     with pytest.raises(Stop):
-        trained(task, silver_file, models["t5"], tmp_path / "filter", stop, epochs=1)
+        train_model(task, silver_file, models["t5"], tmp_path / "filter", stop, epochs=1)
     with pytest.raises(SetupError, match="holds an interrupted run of another kind"):
-        trained(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, seed=5)
+        train_model(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, seed=5)
 
 
 def test_the_card_says_what_was_done(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "filter"
-    trained(Task("filter", mode="filco"), silver_file, models["t5"], out, epochs=1)
+    train_model(Task("filter", mode="filco"), silver_file, models["t5"], out, epochs=1)
     card = (out / "README.md").read_text(encoding="utf-8")
     for words in ("silver.jsonl", "strinc", "0.005", "4 trained on", str(models["t5"]), "all weights", "700", "torch"):
         assert words in card
@@ -199,19 +201,19 @@ def test_passages_go_until_an_example_fits(models: dict[str, Path], silver_file:
     codec = load_pretrained(str(models["t5"])).codec
     task = Task("filter", mode="filco")
     longest = max(len(codec.prompt(task.pair(line, 1).prompt)) for line in lines)
-    report = trained(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, length=longest)
+    report = train_model(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, length=longest)
     assert (report.examples, report.shortened) == (4, 4)
     with pytest.raises(SetupError, match=r"None of 4 examples fits 50 tokens; give a larger --length"):
-        trained(task, silver_file, models["t5"], tmp_path / "none", epochs=1, length=50)
+        train_model(task, silver_file, models["t5"], tmp_path / "none", epochs=1, length=50)
     with pytest.raises(SetupError, match=r"takes 128 tokens and would need 724"):
-        trained(task, silver_file, models["gpt2"], tmp_path / "none", epochs=1)
+        train_model(task, silver_file, models["gpt2"], tmp_path / "none", epochs=1)
 
 
 async def test_a_generator_answers_the_graphs_prompt(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
-    trained(Task("generator", context="full"), silver_file, models["llama"], out, epochs=60, lora=False)
+    train_model(Task("generator", context="full"), silver_file, models["llama"], out, epochs=60, lora=False)
     spec, line = f"transformers:{out}", lines[1]
     result = await answer(line["question"], "concat", Context(model=spec), given=line["passages"])
     assert (result["answer"], result["unknown"]) == ("Oslo", False)
@@ -254,7 +256,7 @@ async def test_a_prompt_longer_than_in_training_loses_passages(
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
     length = len(load_pretrained(str(models["t5"])).codec.prompt(render_full_prompt(lines[0]))) + 20
-    trained(Task("generator", context="full"), silver_file, models["t5"], out, epochs=1, length=length)
+    train_model(Task("generator", context="full"), silver_file, models["t5"], out, epochs=1, length=length)
     context = Context(model=f"transformers:{out}")
     long = Passage(id="c", title="", text="Words without an end. " * 40)
     result = await answer(lines[0]["question"], "concat", context, given=[*lines[0]["passages"], long])
@@ -295,7 +297,7 @@ def test_adapters_need_the_base_they_were_trained_on(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     base = tiny.write_llama(tmp_path / "base")
-    trained(Task("filter", mode="psg"), silver_file, base, tmp_path / "filter", epochs=1)
+    train_model(Task("filter", mode="psg"), silver_file, base, tmp_path / "filter", epochs=1)
     (base / "config.json").write_text((models["chat"] / "config.json").read_text("utf-8") + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match=r"was trained on the model .*base, which has changed since"):
         load_pretrained(str(tmp_path / "filter"))

@@ -91,7 +91,7 @@ def test_names_may_have_a_prefix(base: Path, weights: dict[str, Tensor], tmp_pat
     assert torch.equal(load_base(tmp_path, 1).embed(batch[0], batch[2]), load_base(base, 1).embed(batch[0], batch[2]))
 
 
-def adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+def write_adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Low-rank adapters of all linear layers, and a span head, as adapter training writes them."""
     torch.manual_seed(3)
     tensors = {"span.weight": torch.randn(2, 32), "span.bias": torch.randn(2)}
@@ -107,7 +107,7 @@ def adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 @pytest.mark.parametrize("low", [0, 1, 3])
 def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], tmp_path: Path, batch: Batch) -> None:
     ids, types, mask = batch
-    low_rank = adapters(weights)
+    low_rank = write_adapters(weights)
     save_file(low_rank, tmp_path / "adapter.safetensors")
     merged = dict(weights)
     for number in range(3):

@@ -58,11 +58,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(file: Path, outputs: list[str], **more: np.ndarray) -> list[np.ndarray]:  # type: ignore[type-arg]
+def run(file: Path, outputs: list[str], **inputs: np.ndarray) -> list[np.ndarray]:  # type: ignore[type-arg]
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-    return list(session.run(outputs, {"ids": np.arange(12).reshape(3, WIDTH), **more}))
+    return list(session.run(outputs, {"ids": np.arange(12).reshape(3, WIDTH), **inputs}))
 
 
 def test_both_branches_compute_what_the_older_graph_did(folder: Path) -> None:

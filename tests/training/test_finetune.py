@@ -127,7 +127,7 @@ def test_a_generator_learns_the_prompts_of_its_answers(tmp_path: Path) -> None:
     assert list(Task("filter").prompts(lines)) == ["filter_sentences"]
 
 
-def example(number: int, reply: str = "None") -> dict[str, Any]:
+def make_example(number: int, reply: str = "None") -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": f"Q{number}"}, {"role": "assistant", "content": reply}]}
 
 
@@ -143,9 +143,9 @@ def test_a_valid_file_has_no_problems(tmp_path: Path) -> None:
 
 def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
     bad = [
-        example(0),
-        example(0),
-        example(0, "Another."),
+        make_example(0),
+        make_example(0),
+        make_example(0, "Another."),
         {"messages": "none"},
         {"messages": [{"role": "user", "content": "Q"}]},
         {"messages": [{"role": "human", "content": "Q"}, {"role": "assistant", "content": " "}]},
@@ -165,7 +165,7 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         "line 8: about 135 tokens, more than 100; show fewer passages.",
         "8 examples; a fine-tuning service takes no fewer than 10.",
     ]
-    report = check(write_lines(tmp_path / "chat.jsonl", *(example(number) for number in range(10))))
+    report = check(write_lines(tmp_path / "chat.jsonl", *(make_example(number) for number in range(10))))
     assert report.problems == []
     assert report.notes == ["10 of 10 replies are None; the model may learn nothing else."]
 

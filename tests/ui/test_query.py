@@ -78,17 +78,17 @@ def test_the_methods_have_the_settings_and_their_own() -> None:
 def test_every_setting_is_in_the_form() -> None:
     form_fields = {field.name: field for field in list_form_fields(Context(temperature=0.7))}
     assert set(form_fields) | {*OWN_PARAMETERS, *FIXED_SETTINGS} == {part.name for part in fields(Context)}
-    assert all(field.about for field in form_fields.values())
+    assert all(field.description for field in form_fields.values())
     assert (
         form_fields["temperature"].server_value,
         form_fields["temperature"].most,
-        form_fields["temperature"].whole,
+        form_fields["temperature"].is_whole,
     ) == (
         "0.7",
         2,
         False,
     )
-    assert (form_fields["samples"].kind, form_fields["samples"].least, form_fields["samples"].whole) == (
+    assert (form_fields["samples"].kind, form_fields["samples"].least, form_fields["samples"].is_whole) == (
         "number",
         1,
         True,

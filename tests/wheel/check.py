@@ -30,7 +30,7 @@ QUIET_VARIABLES = {"QUORUM_JOURNAL": "off", "LANGSMITH_TRACING": "false", "COLUM
 
 
 @contextmanager
-def step(name: str) -> Iterator[None]:
+def report_step(name: str) -> Iterator[None]:
     """One line: how long it took and what it was."""
     started = time.perf_counter()
     try:
@@ -45,7 +45,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         wheel = build_all(folder)
-        with step("the wheel with its extra ui installed in a fresh environment"):
+        with report_step("the wheel with its extra ui installed in a fresh environment"):
             install(wheel)
             check_installed()
         (application := folder / "application").mkdir()
@@ -58,12 +58,12 @@ def main() -> None:
 
 def build_all(folder: Path) -> Path:
     """The wheel, made in the three ways in which it can be made."""
-    with step("sdist, and the wheel from it"):
+    with report_step("sdist, and the wheel from it"):
         wheel = build_wheel(ROOT, folder / "dist")
         check_contents(wheel)
-    with step("the same wheel from the checkout"):
+    with report_step("the same wheel from the checkout"):
         assert read_contents(build_wheel(ROOT, folder / "direct", "--wheel")) == read_contents(wheel)
-    with step("the same wheel from a checkout whose links are text files"):
+    with report_step("the same wheel from a checkout whose links are text files"):
         [sdist] = (folder / "dist").glob("*.tar.gz")
         unlinked = unpack_without_links(sdist, folder / "unlinked")
         assert read_contents(build_wheel(unlinked, folder / "from-unlinked", "--wheel")) == read_contents(wheel)
@@ -101,10 +101,10 @@ def check_commands(application: Path) -> None:
         ["passed", "python", "-m", "pytest", "-q"],
         ["Ada Korn\nAda Korn", "python", "script.py"],
     ):
-        with step(" ".join(command)):
-            execute(application, expected, *command)
-    with step("PYTHONPATH=. quorum ask"):
-        execute(application, "Gustave Eiffel", "quorum", "ask", "Who designed the Eiffel Tower?", PYTHONPATH=".")
+        with report_step(" ".join(command)):
+            run_command(application, expected, *command)
+    with report_step("PYTHONPATH=. quorum ask"):
+        run_command(application, "Gustave Eiffel", "quorum", "ask", "Who designed the Eiffel Tower?", PYTHONPATH=".")
     report = (application / "compared" / "report.html").read_text(encoding="utf-8")
     assert "<style" in report
     assert "sure" in report
@@ -114,7 +114,7 @@ def check_plugin(application: Path) -> None:
     """An installed package adds a method, a metric, a retriever and a reader to every command."""
     (notes := application / "notes").mkdir()
     (notes / "vell.note").write_text(f"Vell\n{PASSAGE['text']}\n", encoding="utf-8")
-    with step("the example of a plugin, installed beside it"):
+    with report_step("the example of a plugin, installed beside it"):
         add_package(ROOT / "examples" / "plugin")
     options = ["--methods", "concat,shout", "--corpus", "notes", "--retriever", "titles", "--out", "shouted"]
     for expected, *command in (
@@ -122,8 +122,8 @@ def check_plugin(application: Path) -> None:
         ["brevity", "quorum", "eval", "questions.jsonl", *options],
         ["ADA KORN", "quorum", "ask", "Who built the lighthouse of Vell?", "--collection", "vell", "--method", "shout"],
     ):
-        with step(" ".join(command)):
-            execute(application, expected, *command)
+        with report_step(" ".join(command)):
+            run_command(application, expected, *command)
 
 
 def add_package(folder: Path) -> None:
@@ -143,7 +143,7 @@ def add_package(folder: Path) -> None:
         )
 
 
-def execute(folder: Path, message: str, command: str, *arguments: str, **environment: str) -> None:
+def run_command(folder: Path, message: str, command: str, *arguments: str, **environment: str) -> None:
     """A command of the environment; it has to end well and to say what is expected."""
     run = subprocess.run(
         [str(ENVIRONMENT / "bin" / command), *arguments],
@@ -165,7 +165,7 @@ def make_clean_environment(**variables: str) -> dict[str, str]:
 
 def check_server(application: Path) -> None:
     """`quorum serve` starts, answers a request, and ends by Ctrl-C."""
-    with step("quorum serve"):
+    with report_step("quorum serve"):
         process = subprocess.Popen(
             [str(ENVIRONMENT / "bin" / "quorum"), "serve", "--port", "0", "--store", "tour"],
             cwd=application,
@@ -187,7 +187,7 @@ def check_server(application: Path) -> None:
 
 def check_studio(application: Path, wheel: Path, target: Path) -> None:
     """`langgraph dev` serves the application's langgraph.json; its quorum is the wheel's, not the checkout's."""
-    with step("langgraph dev of the application's langgraph.json"):
+    with report_step("langgraph dev of the application's langgraph.json"):
         shutil.unpack_archive(wheel, target, "zip")
         where = [str(STUDIO_PYTHON), "-c", "import quorum; print(quorum.__file__)"]
         process = subprocess.check_output(

@@ -89,9 +89,8 @@ def compose_words(scores: Scores) -> list[str]:
         return []
     stages = " -> ".join(stage.method for stage in composed.cascade)
     return [
-        f"A cascade ({stages}) would take {format_percent(composed.saved, 0)} fewer tokens than {composed.best} and "
-        f"lose 3 "
-        f"points at most, with confidence 0.9: quorum compose {scores.folder}"
+        f"A cascade ({stages}) would take {format_percent(composed.saved_share, 0)} fewer tokens than "
+        f"{composed.best} and lose 3 points at most, with confidence 0.9: quorum compose {scores.folder}"
     ]
 
 

@@ -15,7 +15,7 @@ def describe_race(race: RaceResult, best: str | None) -> list[str]:
     if not race.dropped:
         return ["The race dropped no method."] if race.finished else []
     out = [f"{standing.method} after {standing.asked:,} of {race.questions:,} questions" for standing in race.dropped]
-    saved = f", which saved {format_percent(race.saved, 0)} of the answers" if race.finished else ""
+    saved = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.finished else ""
     count = f"{len(race.dropped)} of {len(race.standings)} methods"
     return [f"The race dropped {count}{saved}: {join_first_names(out)}.", describe_promise(race, best)]
 

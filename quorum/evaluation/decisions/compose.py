@@ -50,7 +50,7 @@ class ComposeResult:
     needed: int | None
 
     @property
-    def saved(self) -> float:
+    def saved_share(self) -> float:
         """The share of the best method's cost that the cascade saves."""
         return 1 - self.cost / self.best_cost if self.best_cost else 0.0
 
@@ -250,8 +250,9 @@ def describe_composed(composed: ComposeResult, terms: Guarantee) -> list[str]:
     change = 100 * (composed.score - composed.best_score)
     return [
         f"Ask {', else '.join(steps)}.",
-        f"It takes {format_cost(composed.cost, terms.unit)} a question, {format_percent(composed.saved, 0)} less than "
-        f"{composed.best} ({format_cost(composed.best_cost, terms.unit)}), and scored {change:+.1f} points against it.",
+        f"It takes {format_cost(composed.cost, terms.unit)} a question, {format_percent(composed.saved_share, 0)} less "
+        f"than {composed.best} ({format_cost(composed.best_cost, terms.unit)}), and scored {change:+.1f} points "
+        "against it.",
         f"On questions like these it loses at most {100 * terms.lose_at_most:g} points to the best single method, with "
         f"confidence {1 - terms.error:g} (p = {composed.certificate.p:.3f} over {composed.certifying:,} questions "
         f"that did not "

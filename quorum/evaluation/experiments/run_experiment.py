@@ -60,8 +60,8 @@ class Choices:
     """The options of an experiment beyond those of an evaluation. judge, verifier: models; examples: a file from which
     demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
     'psg[filter=SPEC;model=SPEC]'; drop_known: ask only the questions that the model does not answer correctly without a
-    context; quick: a smaller run; stated: the settings that the user gave, which win over the paper's; figures_to_show:
-    words that select the paper's figures ("NQ gpt-4"), by default those of this data set and model.
+    context; quick: a smaller run; stated_settings: the settings that the user gave, which win over the paper's;
+    figures_to_show: words that select the paper's figures ("NQ gpt-4"), by default those of this data set and model.
     """
 
     judge: str | None = None
@@ -71,7 +71,7 @@ class Choices:
     variants: tuple[str, ...] = ()
     drop_known: bool = False
     quick: bool = False
-    stated: frozenset[str] = frozenset()
+    stated_settings: frozenset[str] = frozenset()
     figures_to_show: str | None = None
 
 
@@ -128,7 +128,7 @@ def apply_paper_settings(
     experiment: Experiment, options: Options, choices: Choices
 ) -> tuple[Experiment, Options, list[str]]:
     """The experiment and its options with the paper's settings, and a sentence for each departure from the paper."""
-    context = apply_settings(experiment, options.context, choices.stated)
+    context = apply_settings(experiment, options.context, choices.stated_settings)
     changes = describe_changes(experiment, context)
     changes += describe_left_out(experiment, choices.verifier)
     changes += describe_passages(experiment, context, searching=is_searching(options))

@@ -1,8 +1,9 @@
 """Judged accuracy: a chat model says whether an answer is one of the accepted ones in other words.
 
-Three cases need no judge: an exact match is right; an unknown answer is wrong, as is any answer if the data have none.
-A reply that cannot be read leaves the answer unscored: neither right nor wrong. judged.jsonl holds the verdicts, a line
-for each question and method, so an interrupted call can continue; judge.json names the judge.
+Three cases need no judge: an exact match is right; an unknown answer is wrong; if the data list no accepted answer,
+every other answer is wrong. A reply that cannot be read leaves the answer unscored: neither right nor wrong.
+judged.jsonl holds the verdicts, a line for each question and method, so an interrupted run can continue; judge.json
+names the judge.
 """
 
 import json
@@ -31,7 +32,7 @@ from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.workers import run_workers
 from quorum.models import identity
 from quorum.models.chat import chat_model_async
-from quorum.models.embedded.replies_correctness import CANNOT
+from quorum.models.embedded.replies_correctness import CANNOT as EMBEDDED_CANNOT_JUDGE
 from quorum.nodes.ask import ask
 from quorum.parsing.answers import add_malformed_flag
 from quorum.parsing.correctness import parse_correctness
@@ -77,7 +78,7 @@ def make_judge(model: str, context: Context) -> Judge:
 async def check_judge(judge: Judge) -> None:
     """Raises `SetupError` for an unusable judge, before any question is asked."""
     if judge.context.model == "embedded":
-        raise SetupError(CANNOT)
+        raise SetupError(EMBEDDED_CANNOT_JUDGE)
     await chat_model_async(judge.context.model, judge.context)
 
 

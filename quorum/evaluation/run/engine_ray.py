@@ -27,13 +27,13 @@ MOST_SERVED = 100_000  # how many calls of the actor may wait at once
 
 @dataclass
 class AnswerWriter:
-    """Writes the answers that workers return. failed: the (method, question) pairs that ended with an error in this
-    run and are not asked again.
+    """Writes the answers that workers return. failed_pairs: the (method, question) pairs that ended with an error in
+    this run and are not asked again.
     """
 
     asking: Round
     recorder: Recorder
-    failed: set[tuple[str, str]] = field(default_factory=set)
+    failed_pairs: set[tuple[str, str]] = field(default_factory=set)
 
     def write_answers(self, answers: Answers) -> None:
         """Write the details before the rows, so that no row is ever without its details."""
@@ -49,14 +49,14 @@ class AnswerWriter:
         if (row["method"], row["id"]) in self.recorder.results.answered:
             return  # a worker answered, then exited before its answer arrived; another one asked again
         if row["error"] is not None:
-            self.failed.add((row["method"], row["id"]))
+            self.failed_pairs.add((row["method"], row["id"]))
         self.recorder.add(row)
 
     def find_remaining(self) -> RemainingQuestions:
         """The questions that have neither an answer nor an error from this run, by the methods that are still asked."""
         names = [column.name for column in self.asking.columns if self.asking.is_asked(column.name)]
         answered_by: dict[str, list[str]] = {}
-        for name, id_ in self.recorder.results.answered | self.failed:
+        for name, id_ in self.recorder.results.answered | self.failed_pairs:
             answered_by.setdefault(id_, []).append(name)
         left = {id_: [name for name in names if name not in answered] for id_, answered in answered_by.items()}
         finished = frozenset(id_ for id_, missing in left.items() if not missing)

@@ -203,7 +203,11 @@ class Asker:
 
 @dataclass(frozen=True)
 class RemainingQuestions:
-    """The unanswered questions, each with the methods that have not answered it."""
+    """The unanswered questions, each with the methods that have not answered it.
+
+    names: all methods; finished: ids of the questions that all of them answered; started: by id, the methods that have
+    not answered it yet.
+    """
 
     questions: Callable[[], Iterator[Record]]
     names: list[str]

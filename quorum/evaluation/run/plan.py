@@ -39,9 +39,9 @@ class Plan:
     """Everything that the run needs. columns: each with its collection and prices; left_out: why columns of 'all' are
     not asked, by name; config: the content of config.json; folder: where results go.
 
-    estimate: of the run, None if not requested; rehearsed: the calls already made for the estimate, by model. indexed:
-    whether the collections of the columns are filled. challengers: the columns that may drop others from a race; None:
-    all may.
+    estimate: of the run, None if not requested; rehearsed: the calls already made for the estimate, by model.
+    is_indexed: whether the collections of the columns are filled. challengers: the columns that may drop others from a
+    race; None: all may.
     """
 
     options: Options
@@ -54,7 +54,7 @@ class Plan:
     judge: Judge | None = None
     estimate: Estimate | None = None
     rehearsed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    indexed: bool = False
+    is_indexed: bool = False
     challengers: frozenset[str] | None = None
 
     @property
@@ -139,6 +139,6 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
     priced = plan.judge is None or prices.find_price(options.judge) is not None
     cost = estimated.cost if priced else None
     if options.race is not None and cost is not None:  # it costs less than the estimate, and ends at the limit
-        return replace(plan, estimate=estimated, rehearsed=spending.models, indexed=True)
+        return replace(plan, estimate=estimated, rehearsed=spending.models, is_indexed=True)
     check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, fewer methods")
-    return replace(plan, estimate=estimated, rehearsed=spending.models, indexed=True)
+    return replace(plan, estimate=estimated, rehearsed=spending.models, is_indexed=True)

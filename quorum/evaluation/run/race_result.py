@@ -65,7 +65,7 @@ class RaceResult:
         )
 
     @property
-    def saved(self) -> float:
+    def saved_share(self) -> float:
         """The share of the full run's answers that the race saved."""
         asked_count = sum(standing.asked for standing in self.standings.values())
         return 1 - asked_count / max(1, self.settled * len(self.standings))
@@ -97,7 +97,7 @@ class RaceResult:
         ]
         about = {"mode": self.mode, "error": self.error, "seed": self.seed, "measure": self.measure}
         counts = {"questions": self.questions, "settled": self.settled, "finished": self.finished}
-        return about | counts | {"survivors": self.survivors, "saved": round(self.saved, 6), "methods": rows}
+        return about | counts | {"survivors": self.survivors, "saved": round(self.saved_share, 6), "methods": rows}
 
 
 def sort_standings(standings: Iterable[Standing]) -> list[Standing]:

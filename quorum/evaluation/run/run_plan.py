@@ -125,7 +125,7 @@ def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
 async def prepare(plan: Plan, progress: Progress) -> tuple[Sequence[Column], DataSet]:
     """The columns, which share retrieval, and the questions, with gold passages if columns place any."""
     searching, dataset = plan.source.retrieves, plan.dataset
-    if searching and not plan.indexed:
+    if searching and not plan.is_indexed:
         await fill_collections(plan.source, dataset, plan.columns, progress)
     if any(column.gold for column in plan.columns):
         extra, task = plan.options.gold_from, plan.options.task

@@ -14,10 +14,10 @@ from quorum.evaluation.metrics.statistics import bootstrap, mcnemar, sign_flip
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
-def scores(em: dict[str, float | None], **more: dict[str, float | None]) -> ColumnScores:
+def make_column_scores(em: dict[str, float | None], **other_measures: dict[str, float | None]) -> ColumnScores:
     """The scores of one method by question; F1 is as EM unless given; a question whose EM is null failed."""
     column_scores = ColumnScores()
-    measures = {"f1": em, **more}
+    measures = {"f1": em, **other_measures}
     for id_, value in em.items():
         row: Any = Row(id=id_, method="x", em=value, malformed=0, seconds=1.0)
         row |= {"error": "no reply" if value is None else None, "unknown": False, "calls": 1, "input_tokens": 1200}
@@ -33,9 +33,9 @@ def make_scores(share: float, seed: int, count: int = 200) -> dict[str, float | 
 
 def test_only_questions_that_all_answered_are_compared() -> None:
     methods = {
-        "a": scores({"1": 1, "2": 0, "3": 1, "4": None}),
-        "b": scores({"4": 1, "3": 0, "2": 0, "1": None}),
-        "c": scores({"1": 0, "2": 1, "3": 1, "4": 1}),
+        "a": make_column_scores({"1": 1, "2": 0, "3": 1, "4": None}),
+        "b": make_column_scores({"4": 1, "3": 0, "2": 0, "1": None}),
+        "c": make_column_scores({"1": 0, "2": 1, "3": 1, "4": 1}),
     }
     comparison = compare(methods, ["a", "b", "c"], "a")
     assert (comparison["baseline"], comparison["n"], comparison["left_out"]) == ("a", 2, 2)
@@ -45,7 +45,11 @@ def test_only_questions_that_all_answered_are_compared() -> None:
 
 
 def test_the_tests_are_those_of_the_statistics_and_p_is_adjusted() -> None:
-    methods = {"a": scores(make_scores(0.3, 1)), "b": scores(make_scores(0.5, 2)), "c": scores(make_scores(0.33, 3))}
+    methods = {
+        "a": make_column_scores(make_scores(0.3, 1)),
+        "b": make_column_scores(make_scores(0.5, 2)),
+        "c": make_column_scores(make_scores(0.33, 3)),
+    }
     comparison = compare(methods, ["a", "b", "c"], "a")
     ids = sorted(methods["a"].ids)
     b, a = methods["b"].get_values("em", ids), methods["a"].get_values("em", ids)
@@ -61,20 +65,20 @@ def test_the_tests_are_those_of_the_statistics_and_p_is_adjusted() -> None:
 
 def test_a_measure_is_compared_where_it_is_defined() -> None:
     nothing: dict[str, float | None] = {"1": None, "2": None}
-    a = scores({"1": 1, "2": 0}, rouge_l={"1": 0.5, "2": None}, str_em=nothing)
-    b = scores({"1": 1, "2": 1}, rouge_l={"1": 0.75, "2": 0.1}, str_em={"1": 1, "2": 1})
+    a = make_column_scores({"1": 1, "2": 0}, rouge_l={"1": 0.5, "2": None}, str_em=nothing)
+    b = make_column_scores({"1": 1, "2": 1}, rouge_l={"1": 0.75, "2": 0.1}, str_em={"1": 1, "2": 1})
     comparison = compare({"a": a, "b": b}, ["a", "b"], "a")["methods"]["b"]
     assert comparison["rouge_l"]["difference"] == 0.25
     assert set(comparison) == {"em", "f1", "rouge_l"}
 
 
 def test_without_common_questions_there_is_no_difference() -> None:
-    comparison = compare({"a": scores({"1": 1}), "b": scores({"1": None})}, ["a", "b"], "a")
+    comparison = compare({"a": make_column_scores({"1": 1}), "b": make_column_scores({"1": None})}, ["a", "b"], "a")
     assert comparison == Comparison(baseline="a", n=0, left_out=1, methods={"b": {}})
 
 
 def test_groups_are_compared_with_their_first_or_with_the_baseline() -> None:
-    methods = {name: scores(make_scores(0.4, seed, 10)) for seed, name in enumerate("abcd")}
+    methods = {name: make_column_scores(make_scores(0.4, seed, 10)) for seed, name in enumerate("abcd")}
     comparison = compare_groups(methods, [["a", "b"], ["c", "d"]], "b")
     assert [(item["baseline"], list(item["methods"])) for item in comparison] == [("b", ["a"]), ("c", ["d"])]
     assert compare_groups(methods, [["a"], ["b"]]) == []
@@ -92,7 +96,7 @@ def render_tables(tables: Any, width: int = 100) -> str:
 
 def test_the_tables_fit_into_100_columns() -> None:
     names = ["concat", "post_fusion[vote=staged;k=10]", "self_verification"]
-    methods = {name: scores(make_scores(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
+    methods = {name: make_column_scores(make_scores(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
     summary = {name: method.summarize() for name, method in methods.items()}
     text = render_tables(make_score_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
     lines = text.splitlines()

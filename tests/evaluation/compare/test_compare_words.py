@@ -16,7 +16,7 @@ from quorum.evaluation.compare.recommendation import Figures, Recommendation
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
-def scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed: int = 0) -> ColumnScores:
+def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed: int = 0) -> ColumnScores:
     """A method that is right on that share of the questions."""
     column_scores, draw = ColumnScores(), np.random.default_rng(seed)
     for number in range(count):
@@ -36,7 +36,7 @@ def make_recommendation(
 
 
 def test_the_best_is_named_first_with_what_it_takes() -> None:
-    recommendation, _ = make_recommendation(good=scores(0.7, 1, calls=5), poor=scores(0.3, 2))
+    recommendation, _ = make_recommendation(good=make_scores(0.7, 1, calls=5), poor=make_scores(0.3, 2))
     assert (recommendation.best, recommendation.equals, recommendation.cheapest, recommendation.front) == (
         "good",
         [],
@@ -53,7 +53,9 @@ def test_the_best_is_named_first_with_what_it_takes() -> None:
 
 def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -> None:
     recommendation, _ = make_recommendation(
-        dear=scores(0.55, 1, calls=5, count=60), cheap=scores(0.5, 4, count=60), poor=scores(0.1, 3, count=60)
+        dear=make_scores(0.55, 1, calls=5, count=60),
+        cheap=make_scores(0.5, 4, count=60),
+        poor=make_scores(0.1, 3, count=60),
     )
     assert (recommendation.best, recommendation.equals, recommendation.cheapest) == ("dear", ["cheap"], "cheap")
     first = "Too few questions to choose; the cheapest of the equals is cheap: exact match "
@@ -67,7 +69,7 @@ def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -
 
 
 def test_the_nearest_of_many_not_significantly_worse_methods_are_named() -> None:
-    shares = {f"m{number:02}": scores(0.5 + number / 400, 1, count=60) for number in range(12)}
+    shares = {f"m{number:02}": make_scores(0.5 + number / 400, 1, count=60) for number in range(12)}
     recommendation, figures = make_recommendation(**shares)
     assert len(recommendation.equals) == 11
     words = recommendation.sentences[1].partition("tell it from")[2]
@@ -86,13 +88,17 @@ def test_a_few_equal_methods_are_all_listed() -> None:
 
 
 def test_of_two_equal_methods_the_cheaper_one_is_best() -> None:
-    recommendation, _ = make_recommendation(dear=scores(0.5, 1, calls=5), cheap=scores(0.5, 1))
+    recommendation, _ = make_recommendation(dear=make_scores(0.5, 1, calls=5), cheap=make_scores(0.5, 1))
     assert (recommendation.best, recommendation.equals) == ("cheap", ["dear"])
     assert "dear (no difference)" in recommendation.sentences[1]
 
 
 def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None:
-    methods = {"good": scores(0.7, 1, calls=5), "poor": scores(0.3, 2), "middle": scores(0.4, 5, calls=2)}
+    methods = {
+        "good": make_scores(0.7, 1, calls=5),
+        "poor": make_scores(0.3, 2),
+        "middle": make_scores(0.4, 5, calls=2),
+    }
     recommendation, _ = make_recommendation({"calls": 2}, **methods)
     assert recommendation.best == "middle"
     assert "middle is best within 2 calls a question" in recommendation.sentences[0]
@@ -107,13 +113,13 @@ def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None
 
 
 def test_a_limit_on_cost_needs_prices() -> None:
-    recommendation, _ = make_recommendation({"cost": 1.0}, some=scores(0.5, 1))
+    recommendation, _ = make_recommendation({"cost": 1.0}, some=make_scores(0.5, 1))
     assert recommendation.best is None
     assert "give its price with --prices FILE" in recommendation.sentences[1]
 
 
 def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
-    recommendation, figures = make_recommendation(one=scores(0.5, 1, failed=100), other=scores(0.5, 1))
+    recommendation, figures = make_recommendation(one=make_scores(0.5, 1, failed=100), other=make_scores(0.5, 1))
     assert [(figure.n, figure.errors) for figure in figures] == [(300, 100), (300, 0)]
     assert figures[0].quality == figures[1].quality
     assert recommendation.sentences[-1].startswith(
@@ -122,12 +128,12 @@ def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
 
 
 def test_without_any_answer_no_method_is_recommended() -> None:
-    recommendation, _ = make_recommendation(one=scores(0.5, 1, count=5, failed=5))
+    recommendation, _ = make_recommendation(one=make_scores(0.5, 1, count=5, failed=5))
     assert (recommendation.best, recommendation.sentences[0]) == (None, "No method answered any question.")
 
 
 def test_a_single_method_is_the_best() -> None:
-    recommendation, _ = make_recommendation(only=scores(0.5, 1))
+    recommendation, _ = make_recommendation(only=make_scores(0.5, 1))
     assert (recommendation.best, len(recommendation.sentences)) == ("only", 1)
     assert recommendation.sentences[0].startswith("only is the only method: exact match ")
 

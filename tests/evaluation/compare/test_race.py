@@ -34,14 +34,14 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def write_questions(path: Path, count: int, **more: Any) -> None:
+def write_questions(path: Path, count: int, **fields: Any) -> None:
     lines = [
         {
             "id": f"q{n}",
             "question": f"Who found thing {n}?",
             "answers": [f"person {n}"],
             "passages": [{"id": f"p{n}-{i}", "title": "", "text": f"Passage {i} of thing {n}."} for i in range(3)],
-            **{name: make(n) for name, make in more.items()},
+            **{name: make(n) for name, make in fields.items()},
         }
         for n in range(count)
     ]
@@ -52,7 +52,7 @@ def number_in(request: Request) -> int:
     return int(request.text.rpartition("found thing ")[2].partition("?")[0])
 
 
-def reader(request: Request) -> Response:
+def reply_with_skill(request: Request) -> Response:
     """Is right as often as SKILL_OF_K says, always on the same questions."""
     passage_count = request.text.count("Passage ")
     number = number_in(request)
@@ -61,7 +61,9 @@ def reader(request: Request) -> Response:
     return Response(f"person {number}" if right else "unknown", usage=usage)
 
 
-async def race(data: Path, out: str = "out", mode: str | None = "questions", k: int = 1, **options: Any) -> Decision:
+async def run_race(
+    data: Path, out: str = "out", mode: str | None = "questions", k: int = 1, **options: Any
+) -> Decision:
     """The methods differ only in how many passages they read."""
     chosen = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": mode, **options}
     context = Context(model="openai:test", k=k, attempts=1, journal="off")
@@ -83,8 +85,8 @@ def read_outcome(folder: Path) -> dict[str, Any]:
 
 
 async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
-    decision = await race(data, concurrency=4)
+    openai_server.reply(reply_with_skill)
+    decision = await run_race(data, concurrency=4)
     result = decision.scores.race
     assert result is not None
     assert (result.survivors, [item.method for item in result.dropped]) == (["concat[k=3]"], ["concat", "concat[k=2]"])
@@ -109,8 +111,10 @@ async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_se
 
 
 async def test_a_dropped_method_has_no_test_of_a_fixed_size(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: Response("wrong") if request.text.count("Passage ") == 1 else reader(request))
-    decision = await race(data, methods="concat[k=3],concat[k=3;seed=1],concat", concurrency=4)
+    openai_server.reply(
+        lambda request: Response("wrong") if request.text.count("Passage ") == 1 else reply_with_skill(request)
+    )
+    decision = await run_race(data, methods="concat[k=3],concat[k=3;seed=1],concat", concurrency=4)
     [comparison] = decision.scores.comparisons
     dropped, equal = comparison["methods"]["concat"]["em"], comparison["methods"]["concat[k=3;seed=1]"]["em"]
     assert (dropped["test"], dropped["p"], dropped["p_holm"]) == ("race", 1.0, 1.0)
@@ -128,29 +132,29 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
         return f"person {number}" if passage_count == 3 or (passage_count == 2 and number % 10) else "unknown"
 
     openai_server.reply(answer)
-    whole = await race(data, "whole", mode=None, methods="concat[k=3],concat[k=2],concat")
-    raced = await race(data, "raced", mode="future", methods="concat[k=3],concat[k=2],concat")
+    full_run = await run_race(data, "whole", mode=None, methods="concat[k=3],concat[k=2],concat")
+    raced = await run_race(data, "raced", mode="future", methods="concat[k=3],concat[k=2],concat")
     assert raced.scores.race is not None
     assert raced.scores.race.survivors == ["concat[k=3]", "concat[k=2]"]
-    p, adjusted = (item.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for item in (whole, raced))
+    p, adjusted = (item.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for item in (full_run, raced))
     assert (p, adjusted) == (2 / 2**6, 2 * 2 / 2**6)  # the smaller of two p-values is doubled, even if the other is 1
     assert raced.recommendation.equals == ["concat[k=2]"]
 
 
 @pytest.mark.long
 async def test_an_interrupted_race_ends_like_an_uninterrupted_one(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
-    whole = (await race(data, "whole", concurrency=3)).scores.folder
-    lines = (whole / "results.jsonl").read_bytes()
+    openai_server.reply(reply_with_skill)
+    full_run = (await run_race(data, "whole", concurrency=3)).scores.folder
+    lines = (full_run / "results.jsonl").read_bytes()
     for place in (0, 1, len(lines) // 7, len(lines) // 3, len(lines) // 2 + 5, len(lines) - 1):
         folder = data.parent / f"cut{place}"
-        shutil.copytree(whole, folder)
+        shutil.copytree(full_run, folder)
         (folder / "results.jsonl").write_bytes(lines[:place])
-        again = await race(data, folder.name, concurrency=3)
+        again = await run_race(data, folder.name, concurrency=3)
         assert again.scores.new_answers > 0 or place == len(lines) - 1
-        assert read_outcome(folder) == read_outcome(whole)
+        assert read_outcome(folder) == read_outcome(full_run)
     request_count = len(openai_server.requests)
-    finished = await race(data, "whole", concurrency=3)
+    finished = await run_race(data, "whole", concurrency=3)
     assert (finished.scores.new_answers, len(openai_server.requests)) == (0, request_count)
 
 
@@ -158,33 +162,33 @@ async def test_a_failed_call_counts_as_the_worst_until_asked_again(data: Path, o
     """The worst method might have been right where its call failed, so it is dropped later. The same command asks these
     questions again and ends like a race without failures.
     """
-    openai_server.reply(reader)
-    plain = await race(data, "plain")
-    assert plain.scores.race is not None
-    first = plain.scores.race.units[0][0]
+    openai_server.reply(reply_with_skill)
+    without_failures = await run_race(data, "plain")
+    assert without_failures.scores.race is not None
+    first = without_failures.scores.race.units[0][0]
 
     def fail(request: Request) -> Response:
         alone = request.text.count("Passage ") == 1
-        return make_error(400, "no") if alone and number_in(request) == int(first[1:]) else reader(request)
+        return make_error(400, "no") if alone and number_in(request) == int(first[1:]) else reply_with_skill(request)
 
     openai_server.reply(fail)
-    failing = await race(data, "failing")
+    failing = await run_race(data, "failing")
     assert failing.scores.race is not None
-    assert failing.scores.race.standings["concat"].asked > plain.scores.race.standings["concat"].asked
+    assert failing.scores.race.standings["concat"].asked > without_failures.scores.race.standings["concat"].asked
     assert failing.scores.summary["concat"]["errors"] == 1
-    openai_server.reply(reader)
-    again = await race(data, "failing")
-    assert read_outcome(again.scores.folder) == read_outcome(plain.scores.folder)
+    openai_server.reply(reply_with_skill)
+    again = await run_race(data, "failing")
+    assert read_outcome(again.scores.folder) == read_outcome(without_failures.scores.folder)
 
 
 async def test_at_the_limit_on_cost_the_survivors_are_named(
     data: Path, tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_with_skill)
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1000\noutput = 0\n', encoding="utf-8")
     # a question costs 10, 20 and 30 cents
-    stopped = await race(data, max_cost=6.5, prices=prices, concurrency=1)
+    stopped = await run_race(data, max_cost=6.5, prices=prices, concurrency=1)
     result = stopped.scores.race
     assert result is not None
     assert 0 < result.settled < QUESTIONS
@@ -193,15 +197,15 @@ async def test_at_the_limit_on_cost_the_survivors_are_named(
     assert first.startswith(f"The race stopped at the limit of $6.5, after {result.settled} of {QUESTIONS} questions.")
     assert first.endswith("none of them certified as the best: concat[k=2] and concat[k=3].")
     assert all(method["em"]["p"] == 1 for method in stopped.scores.comparisons[0]["methods"].values())
-    on = await race(data, max_cost=100, prices=prices, concurrency=1)
-    whole = await race(data, "whole", prices=prices, concurrency=1)
-    assert read_outcome(on.scores.folder) == read_outcome(whole.scores.folder)
+    on = await run_race(data, max_cost=100, prices=prices, concurrency=1)
+    full_run = await run_race(data, "whole", prices=prices, concurrency=1)
+    assert read_outcome(on.scores.folder) == read_outcome(full_run.scores.folder)
 
 
 async def test_only_methods_within_the_budget_drop_others(data: Path, openai_server: OpenAIServer) -> None:
     """The best method reads three passages, beyond the budget: it is not recommended, and drops no other."""
-    openai_server.reply(reader)
-    decision = await race(data, budget={"tokens": 250})
+    openai_server.reply(reply_with_skill)
+    decision = await run_race(data, budget={"tokens": 250})
     result = decision.scores.race
     assert result is not None
     assert set(result.survivors) == {"concat[k=2]", "concat[k=3]"}
@@ -215,13 +219,13 @@ async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, 
     """
 
     def costly(request: Request) -> Response:
-        reply = reader(request)
+        reply = reply_with_skill(request)
         if request.text.count("Passage ") == 3:
             reply.usage["prompt_tokens"] = 100_000
         return reply
 
     openai_server.reply(costly)
-    decision = await race(data, budget={"tokens": 2000}, concurrency=2)
+    decision = await run_race(data, budget={"tokens": 2000}, concurrency=2)
     result = decision.scores.race
     assert result is not None
     assert decision.recommendation.best == "concat[k=2]"
@@ -229,31 +233,33 @@ async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, 
 
 
 async def test_models_and_k_are_columns_of_a_race(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: reader(request) if request.body["model"] == "good" else Response("wrong"))
-    decision = await race(data, methods="concat", models=["openai:good", "openai:bad"], k=3)
+    openai_server.reply(
+        lambda request: reply_with_skill(request) if request.body["model"] == "good" else Response("wrong")
+    )
+    decision = await run_race(data, methods="concat", models=["openai:good", "openai:bad"], k=3)
     result = decision.scores.race
     assert result is not None
     assert (result.survivors, len(result.dropped)) == (["concat[model=openai:good]"], 1)
 
 
 async def test_a_changed_column_starts_another_race(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
-    await race(data, limit=10)
+    openai_server.reply(reply_with_skill)
+    await run_race(data, limit=10)
     with pytest.raises(
         SetupError, match=r"another configuration \(methods\.concat\[k=3;seed=2\] was absent, now there"
     ):
-        await race(data, methods=f"{METHODS},concat[k=3;seed=2]", limit=10)
+        await run_race(data, methods=f"{METHODS},concat[k=3;seed=2]", limit=10)
     with pytest.raises(SetupError, match="race was there, now absent"):
-        await race(data, mode=None, limit=10)
+        await run_race(data, mode=None, limit=10)
     with pytest.raises(SetupError, match="--race 'fast' does not fit; give exact, questions or future"):
-        await race(data, mode="fast")
+        await run_race(data, mode="fast")
 
 
 async def test_questions_of_one_document_are_bet_on_as_one(tmp_path: Path, openai_server: OpenAIServer) -> None:
     data = tmp_path / "grouped.jsonl"
     write_questions(data, 40, meta=lambda number: {"document": f"d{number % 10}"})
-    openai_server.reply(reader)
-    decision = await race(data, mode="future")
+    openai_server.reply(reply_with_skill)
+    decision = await run_race(data, mode="future")
     result = decision.scores.race
     assert result is not None
     assert sorted(map(len, result.units)) == [4] * 10
@@ -264,13 +270,13 @@ async def test_questions_of_one_document_are_bet_on_as_one(tmp_path: Path, opena
 
 
 def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_with_skill)
     settings = ["--models", "openai:test", "--set", "k=1", "--set", "journal=off", "--concurrency", "4"]
     command = ["compare", "given", str(data), "--methods", METHODS, *settings, "--race", "questions"]
-    plain = quorum(*command, "--out", "plain")
-    assert plain.code == 0, plain.err
-    assert re.search(r"quorum: the race dropped concat after \d+ of 60 questions\.", plain.err)
-    assert "The race after 60 of 60 questions" in plain.out
+    without_json = quorum(*command, "--out", "plain")
+    assert without_json.code == 0, without_json.err
+    assert re.search(r"quorum: the race dropped concat after \d+ of 60 questions\.", without_json.err)
+    assert "The race after 60 of 60 questions" in without_json.out
     run = quorum(*command, "--out", "json", "--json")
     assert run.code == 0, run.err
     lines = [json.loads(line) for line in run.out.splitlines()]

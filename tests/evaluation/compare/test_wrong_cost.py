@@ -1,4 +1,4 @@
-"""A wrong answer that costs more than none: shares, worth, and when the recommendation turns."""
+"""`--wrong-cost`: the shares and the worth of answers, and the cost at which the recommendation changes."""
 
 import json
 from pathlib import Path
@@ -19,8 +19,8 @@ from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RunningRace
 
 
-def answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> ColumnScores:
-    """A method with so many answers of each kind."""
+def make_answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> ColumnScores:
+    """The scores of a method that gave these numbers of right, wrong and unknown answers."""
     column_scores = ColumnScores()
     count = right + wrong + unknown
     for place in range(count):
@@ -34,16 +34,16 @@ def answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> Column
 
 
 def test_shares_sum_to_one_and_unknown_that_is_right_counts_as_right() -> None:
-    result = count_shares(answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
+    result = count_shares(make_answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
     assert (result.right, result.wrong, result.unknown) == pytest.approx((0.5, 0.3, 0.2))
-    silent = answers(0, 0, 10)
+    silent = make_answers(0, 0, 10)
     silent.values["em"][3] = 1.0  # the data have no answer
     result = count_shares(silent, "em", silent.ids)
     assert (result.right, result.wrong, result.unknown) == pytest.approx((0.1, 0.0, 0.9))
 
 
 def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
-    methods = {"bold": answers(60, 40, 0), "cautious": answers(50, 5, 45)}
+    methods = {"bold": make_answers(60, 40, 0), "cautious": make_answers(50, 5, 45)}
     ids = find_shared_questions(methods)
     choices = choose_at_costs(methods, "em", {"bold": 1, "cautious": 1}, ids)
     assert [choice.best for choice in choices] == ["bold", "cautious"]
@@ -59,18 +59,18 @@ def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
 
 
 def test_the_sentence_names_the_cost_at_which_the_choice_changes() -> None:
-    methods = {"bold": answers(700, 300, 0), "cautious": answers(600, 0, 400)}
+    methods = {"bold": make_answers(700, 300, 0), "cautious": make_answers(600, 0, 400)}
     words = describe_choices(choose_at_costs(methods, "em", {"bold": 1, "cautious": 1}, methods["bold"].ids))
     assert words is not None
     assert "bold at 0, cautious from 0.5 on" in words
-    alike = {"one": answers(70, 30, 0), "two": answers(10, 90, 0)}
+    alike = {"one": make_answers(70, 30, 0), "two": make_answers(10, 90, 0)}
     words = describe_choices(choose_at_costs(alike, "em", {"one": 1, "two": 1}, alike["one"].ids))
     assert words == "The recommendation stays one whatever a wrong answer costs, up to 10 right ones."
     assert describe_choices([]) is None
 
 
 def test_on_few_questions_the_interval_of_a_worth_holds_too() -> None:
-    methods = {"bold": answers(30, 20, 0), "cautious": answers(25, 0, 25)}
+    methods = {"bold": make_answers(30, 20, 0), "cautious": make_answers(25, 0, 25)}
     for method in methods.values():
         method.add_worth("em", 3.0)
     comparison = compare(methods, ["bold", "cautious"], "bold")["methods"]["cautious"][WORTH_MEASURE]
@@ -113,7 +113,7 @@ def test_a_cost_below_zero_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_worth_of_an_answer_without_a_score_is_not_known() -> None:
-    column_scores = answers(1, 1, 1)
+    column_scores = make_answers(1, 1, 1)
     column_scores.values["em"][0] = np.nan
     column_scores.add_worth("em", 2.0)
     assert np.isnan(column_scores.values[WORTH_MEASURE][0])

@@ -26,7 +26,7 @@ def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:
     assert composed.certificate is not None
     assert composed.certificate.p <= 0.1
     assert composed.best == "sure"
-    assert composed.saved > 0.2
+    assert composed.saved_share > 0.2
     assert composed.cascade[-1].accept is None
     assert composed.shares[composed.cascade[0].method] == 1.0
 

@@ -21,7 +21,7 @@ from quorum.evaluation.run.column_scores import ColumnScores, Row
 CONTEXT = Context(model="openai:test", attempts=1)
 
 
-def scores(**measures: list[float | None]) -> ColumnScores:
+def make_scores(**measures: list[float | None]) -> ColumnScores:
     """The scores of one run over questions q0, q1, ...; where EM is null the question failed."""
     column_scores = ColumnScores()
     for number, em in enumerate(measures["em"]):
@@ -32,9 +32,9 @@ def scores(**measures: list[float | None]) -> ColumnScores:
 
 def test_the_best_attempt_at_each_question_counts() -> None:
     runs = {
-        "cot[top_p=0]": scores(em=[1, 0, 0, 0], f1=[1, 0.5, 0, 0]),
-        "cot[top_p=0.5]": scores(em=[0, 0, 0, None], f1=[0.2, 0.25, 0, None]),
-        "cot[top_p=1]": scores(em=[0, 1, 0, 1], f1=[0, 1, 0.4, 1]),
+        "cot[top_p=0]": make_scores(em=[1, 0, 0, 0], f1=[1, 0.5, 0, 0]),
+        "cot[top_p=0.5]": make_scores(em=[0, 0, 0, None], f1=[0.2, 0.25, 0, None]),
+        "cot[top_p=1]": make_scores(em=[0, 1, 0, 1], f1=[0, 1, 0.4, 1]),
     }
     panel = make_best_of_runs_panel(runs, [list(runs)], ("em", "f1"))[0]
     row = panel["rows"][0]
@@ -45,7 +45,7 @@ def test_the_best_attempt_at_each_question_counts() -> None:
 
 
 def test_a_judges_word_is_a_measure_of_experiments_too() -> None:
-    judged, unjudged = scores(em=[0, 0], answer_on_top=[1, 0]), scores(em=[0, 0])
+    judged, unjudged = make_scores(em=[0, 0], answer_on_top=[1, 0]), make_scores(em=[0, 0])
     judged.add_verdicts({"q0": 1, "q1": 0}, {})
     unjudged.add_verdicts({"q0": 0, "q1": 1}, {})
     runs = {"cot[seed=1]": judged, "cot[seed=2]": unjudged}
@@ -56,8 +56,10 @@ def test_a_judges_word_is_a_measure_of_experiments_too() -> None:
 
 def test_results_are_split_by_the_top_passage_of_the_unfiltered_run() -> None:
     runs = {
-        "full": scores(em=[1, 0, 0, 1], f1=[1, 0, 0, 1], answer_on_top=[1, 1, 0, None], context_tokens=[100] * 4),
-        "filco": scores(em=[1, 1, 1, 0], f1=[1, 1, 1, 0], answer_on_top=[0, 0, 1, 1], context_tokens=[20, 40, 0, 40]),
+        "full": make_scores(em=[1, 0, 0, 1], f1=[1, 0, 0, 1], answer_on_top=[1, 1, 0, None], context_tokens=[100] * 4),
+        "filco": make_scores(
+            em=[1, 1, 1, 0], f1=[1, 1, 1, 0], answer_on_top=[0, 0, 1, 1], context_tokens=[20, 40, 0, 40]
+        ),
     }
     full, filco = make_split_panel(runs, [["full", "filco"]], ("em",))[0]["rows"]
     assert full == {"method": "full", "context": 1, "n pos": 2, "EM pos": 0.5, "n neg": 1, "EM neg": 0}
@@ -65,7 +67,7 @@ def test_results_are_split_by_the_top_passage_of_the_unfiltered_run() -> None:
 
 
 def test_a_split_without_context_or_answers_says_nothing() -> None:
-    runs = {"a": scores(em=[1], context_tokens=[0], answer_on_top=[None])}
+    runs = {"a": make_scores(em=[1], context_tokens=[0], answer_on_top=[None])}
     assert make_split_panel(runs, [["a"]], ("em",))[0]["rows"] == [
         {"method": "a", "n pos": 0, "EM pos": None, "n neg": 0, "EM neg": None}
     ]
@@ -73,10 +75,10 @@ def test_a_split_without_context_or_answers_says_nothing() -> None:
 
 def test_the_spread_over_draws_is_computed() -> None:
     runs = {
-        "base": scores(em=[1, 0]),
-        "base[shots=1;draw=0]": scores(em=[1, 0]),
-        "base[shots=1;draw=1]": scores(em=[1, 1]),
-        "base[k=3;shots=5;draw=0]": scores(em=[None, None]),
+        "base": make_scores(em=[1, 0]),
+        "base[shots=1;draw=0]": make_scores(em=[1, 0]),
+        "base[shots=1;draw=1]": make_scores(em=[1, 1]),
+        "base[k=3;shots=5;draw=0]": make_scores(em=[None, None]),
     }
     rows = make_spread_panel(runs, [[name] for name in runs], ("em",))[0]["rows"]
     assert rows == [
@@ -106,7 +108,7 @@ def test_both_orders_of_a_pair_count(preferred: list[int | None], outcome: str) 
     assert decide_outcome(preferred) == outcome
 
 
-def result(id_: str, method: str, em: float, rationale: str | None = None) -> dict[str, Any]:
+def make_result(id_: str, method: str, em: float, rationale: str | None = None) -> dict[str, Any]:
     row = {"id": id_, "method": method, "question": f"Who is {id_}?", "answer": "The Ann", "gold": ["Bo", "Ann"]}
     return row | {"em": em, "error": None, "rationale": rationale}
 
@@ -114,11 +116,13 @@ def result(id_: str, method: str, em: float, rationale: str | None = None) -> di
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Results of two methods over questions of which three are right in both and have a rationale and an answer."""
-    rows = [result(f"q{n}", method, 1, f"{method} says {n}") for n in range(4) for method in ("sure", "sum_and_pred")]
+    rows = [
+        make_result(f"q{n}", method, 1, f"{method} says {n}") for n in range(4) for method in ("sure", "sum_and_pred")
+    ]
     rows[1]["em"] = 0
-    rows += [result("q4", "sure", 1, "sure says 4"), result("q4", "sum_and_pred", 1)]
-    rows += [result("q1", "base", 1, "another"), result("q5", "sure", 1, "x") | {"error": "no reply"}]
-    rows += [result("q6", method, 1, "nothing is said") | {"gold": []} for method in ("sure", "sum_and_pred")]
+    rows += [make_result("q4", "sure", 1, "sure says 4"), make_result("q4", "sum_and_pred", 1)]
+    rows += [make_result("q1", "base", 1, "another"), make_result("q5", "sure", 1, "x") | {"error": "no reply"}]
+    rows += [make_result("q6", method, 1, "nothing is said") | {"gold": []} for method in ("sure", "sum_and_pred")]
     (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return tmp_path
 

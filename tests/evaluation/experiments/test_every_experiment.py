@@ -193,9 +193,9 @@ def find_panel(panels: list[dict[str, Any]], title: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("analysis", ANALYSIS_WITHOUT_OPTIONS)
 def test_every_analysis_is_printed(analysis: str, run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
-    name, *more = ANALYSIS_WITHOUT_OPTIONS[analysis]
+    name, *options = ANALYSIS_WITHOUT_OPTIONS[analysis]
     assert analysis in find_experiment(name).analyses
-    check_run(name, 3, run(name, "--limit", "3", *more), tmp_path / "out")
+    check_run(name, 3, run(name, "--limit", "3", *options), tmp_path / "out")
 
 
 @pytest.mark.long

@@ -26,7 +26,7 @@ def score(outputs: Result, answers: list[str], **reference: Any) -> dict[str, An
     return registry.score_result(outputs, Reference(answers=answers, **reference))
 
 
-def result(answer: str, unknown: bool = False, votes: list[str] | None = None) -> Result:
+def make_result(answer: str, unknown: bool = False, votes: list[str] | None = None) -> Result:
     """A result; the vote "?" is an unknown one."""
     outputs = Result(answer=answer, unknown=unknown)
     if votes is not None:
@@ -46,23 +46,23 @@ def result(answer: str, unknown: bool = False, votes: list[str] | None = None) -
     ],
 )
 def test_exact_match_and_f1_take_the_best_gold_answer(answer: str, golds: list[str], em: float, f1: float) -> None:
-    scores = score(result(answer), golds)
+    scores = score(make_result(answer), golds)
     assert scores["em"] == em
     assert scores["f1"] == pytest.approx(f1)
 
 
 def test_unknown_is_right_where_the_data_have_no_answer() -> None:
-    scores = score(result("unknown", unknown=True), [])
+    scores = score(make_result("unknown", unknown=True), [])
     assert (scores["em"], scores["f1"], scores["unknown"]) == (1, 1, True)
 
 
 def test_an_answer_is_wrong_where_the_data_have_none() -> None:
-    scores = score(result("1889"), [])
+    scores = score(make_result("1889"), [])
     assert (scores["em"], scores["f1"], scores["unknown"]) == (0, 0, False)
 
 
 def test_the_words_of_a_refusal_score_zero() -> None:
-    refusal = result("The context does not mention the tower", unknown=True)
+    refusal = make_result("The context does not mention the tower", unknown=True)
     assert score(refusal, ["tower"])["f1"] == 0
 
 
@@ -79,20 +79,20 @@ def test_the_words_of_a_refusal_score_zero() -> None:
 def test_gold_in_pool_and_not_majority_count_over_the_votes(
     answer: str, votes: list[str], in_pool: bool, outvoted: bool
 ) -> None:
-    scores = score(result(answer, unknown=answer == "unknown", votes=votes), ["Paris"])
+    scores = score(make_result(answer, unknown=answer == "unknown", votes=votes), ["Paris"])
     assert (scores["gold_in_pool"], scores["not_majority"]) == (in_pool, outvoted)
 
 
 def test_without_votes_there_is_no_pool() -> None:
-    scores = score(result("Paris"), ["Paris"])
+    scores = score(make_result("Paris"), ["Paris"])
     assert scores["gold_in_pool"] is None
     assert scores["not_majority"] is None
 
 
 def test_a_scorer_can_be_used_alone() -> None:
     reference = Reference(answers=["Paris"])
-    for name, value in score(result("Paris", votes=["Paris"]), ["Paris"]).items():
-        assert METRICS[name].score(result("Paris", votes=["Paris"]), reference) == value
+    for name, value in score(make_result("Paris", votes=["Paris"]), ["Paris"]).items():
+        assert METRICS[name].score(make_result("Paris", votes=["Paris"]), reference) == value
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_a_scorer_can_be_used_alone() -> None:
     ],
 )
 def test_accuracy_is_for_answers_of_a_few_words(task: str, answer: str, gold: str, right: float | None) -> None:
-    assert accuracy(result(answer), Reference(answers=[gold], task=task)) == right
+    assert accuracy(make_result(answer), Reference(answers=[gold], task=task)) == right
 
 
 def test_the_label_for_too_little_information_is_an_answer() -> None:
-    scores = score(result("NOT ENOUGH INFO", unknown=False), ["NOT ENOUGH INFO"], task="label")
+    scores = score(make_result("NOT ENOUGH INFO", unknown=False), ["NOT ENOUGH INFO"], task="label")
     assert (scores["em"], scores["accuracy"], scores["unknown"]) == (1, 1, False)
 
 
@@ -132,7 +132,7 @@ def test_the_label_for_too_little_information_is_an_answer() -> None:
 def test_the_oracle_is_right_if_any_candidate_or_vote_is(
     candidates: list[str] | None, votes: list[str] | None, best: bool | None
 ) -> None:
-    outputs = result("Rome", votes=votes)
+    outputs = make_result("Rome", votes=votes)
     outputs["candidates"] = candidates
     assert oracle(outputs, Reference(answers=["Paris"])) is best
 
@@ -151,20 +151,20 @@ def test_the_oracle_is_right_if_any_candidate_or_vote_is(
     ],
 )  # fmt: skip
 def test_rouge_l_equals_that_of_the_rouge_score_package(answer: str, gold: str, value: float) -> None:
-    score = rouge_l(result(answer), Reference(answers=["other words", gold], task="long"))
+    score = rouge_l(make_result(answer), Reference(answers=["other words", gold], task="long"))
     assert score == pytest.approx(value, abs=1e-6)
-    assert rouge_l(result(answer), Reference(answers=[gold], task="short")) is None
+    assert rouge_l(make_result(answer), Reference(answers=[gold], task="short")) is None
 
 
 def test_str_em_is_the_share_of_answer_groups_found_in_the_text() -> None:
     groups = [["14 December 1911", "December 14, 1911"], ["Scott"], ["US"]]
-    answer = result("Amundsen was there on December 14, 1911; Scott must have known.")
+    answer = make_result("Amundsen was there on December 14, 1911; Scott must have known.")
     assert str_em(answer, Reference(answers=[], groups=groups)) == pytest.approx(2 / 3)
     assert str_em(answer, Reference(answers=[])) is None
 
 
 def test_a_summary_overlaps_with_its_own_candidate() -> None:
-    outputs = result("Paris")
+    outputs = make_result("Paris")
     outputs["candidates"] = ["Paris", "Rome"]
     outputs["summaries"] = ["The tower stands in Paris.", "The forum is in Rome."]
     reference = Reference(answers=["Paris"])
@@ -175,7 +175,7 @@ def test_a_summary_overlaps_with_its_own_candidate() -> None:
 
 
 def test_a_single_candidate_has_no_other_to_overlap() -> None:
-    outputs = result("Paris")
+    outputs = make_result("Paris")
     outputs["candidates"], outputs["summaries"] = ["Paris"], ["It stands in Paris."]
     assert overlap_other(outputs) is None
     assert (overlap_own(outputs) or 0) > 0
@@ -191,7 +191,7 @@ WORDS = st.text(alphabet="abc the.", max_size=12)
     unknown=st.booleans(),
 )
 def test_measures_agree_with_one_another(answer: str, golds: list[str], votes: list[str], unknown: bool) -> None:
-    scores = score(result(answer, unknown, votes), golds)
+    scores = score(make_result(answer, unknown, votes), golds)
     assert 0 <= scores["em"] <= scores["f1"] <= 1
     if scores["not_majority"]:
         assert scores["gold_in_pool"]

@@ -25,14 +25,14 @@ from quorum.evaluation.metrics.passages import (
 )
 
 
-def result(ids: str, before: str | None = None, text: str = "") -> Result:
+def make_result(ids: str, before: str | None = None, text: str = "") -> Result:
     """A result whose final passages and those before a filter are named by letters."""
     outputs = Result(answer="x", unknown=False, passages=[Passage(id=id_, title="", text=text) for id_ in ids])
     outputs["retrieved"] = None if before is None else list(before)
     return outputs
 
 
-def reference(gold: str = "", *answers: str) -> Reference:
+def make_reference(gold: str = "", *answers: str) -> Reference:
     return Reference(answers=list(answers), gold=list(gold))
 
 
@@ -51,14 +51,14 @@ def reference(gold: str = "", *answers: str) -> Reference:
 def test_the_final_passages_against_the_gold_ones(
     final: str, gold: str, expected: tuple[float | None, float | None, float | None]
 ) -> None:
-    arguments = result(final), reference(gold)
+    arguments = make_result(final), make_reference(gold)
     assert (recall(*arguments), precision(*arguments), s_precision(*arguments)) == expected
 
 
 def test_measures_before_the_filter_use_all_passages() -> None:
-    arguments = result("a", before="abcd"), reference("ab")
+    arguments = make_result("a", before="abcd"), make_reference("ab")
     assert (recall_before(*arguments), precision_before(*arguments), s_precision_before(*arguments)) == (1, 0.5, 0)
-    none = result("ab"), reference("ab")
+    none = make_result("ab"), make_reference("ab")
     assert (recall_before(*none), precision_before(*none), s_precision_before(*none)) == (None, None, None)
 
 
@@ -66,12 +66,12 @@ def test_measures_before_the_filter_use_all_passages() -> None:
     ("final", "hit", "rank"), [("abc", 1, 1), ("cab", 0, 1 / 2), ("cdb", 0, 1 / 3), ("cd", 0, 0), ("", 0, 0)]
 )
 def test_hit_at_1_and_reciprocal_rank_use_the_first_gold_passage(final: str, hit: float, rank: float) -> None:
-    assert hit_at_1(result(final), reference("ab")) == hit
-    assert reciprocal_rank(result(final), reference("ab")) == pytest.approx(rank)
-    assert reciprocal_rank(result(final), reference("")) is None
+    assert hit_at_1(make_result(final), make_reference("ab")) == hit
+    assert reciprocal_rank(make_result(final), make_reference("ab")) == pytest.approx(rank)
+    assert reciprocal_rank(make_result(final), make_reference("")) is None
 
 
-def passages(*texts: str) -> Result:
+def make_passages(*texts: str) -> Result:
     return Result(
         answer="x",
         unknown=False,
@@ -80,37 +80,37 @@ def passages(*texts: str) -> Result:
 
 
 def test_passages_that_contain_the_answer_are_counted() -> None:
-    scored = passages("It must be here.", "Paris, in the US.")
-    assert answer_in_passages(scored, reference("", "US")) is True
-    assert answer_on_top(scored, reference("", "US")) is False
-    assert answer_on_top(scored, reference("", "US", "here")) is True
-    assert answer_in_passages(scored, reference()) is None
-    assert answer_on_top(passages(), reference("", "US")) is False
+    scored = make_passages("It must be here.", "Paris, in the US.")
+    assert answer_in_passages(scored, make_reference("", "US")) is True
+    assert answer_on_top(scored, make_reference("", "US")) is False
+    assert answer_on_top(scored, make_reference("", "US", "here")) is True
+    assert answer_in_passages(scored, make_reference()) is None
+    assert answer_on_top(make_passages(), make_reference("", "US")) is False
 
 
 def test_tokens_are_three_bytes_each_titles_too() -> None:
-    assert context_tokens(passages("1234567")) == 3
-    assert context_tokens(passages("1234567", "ü")) == 3 + 2
-    assert context_tokens(passages()) == 0
+    assert context_tokens(make_passages("1234567")) == 3
+    assert context_tokens(make_passages("1234567", "ü")) == 3 + 2
+    assert context_tokens(make_passages()) == 0
 
 
 def test_the_precision_of_the_context_counts_words_as_often_as_the_answer_has_them() -> None:
-    assert context_precision(passages("Paris Paris", "the big city"), reference("", "in Paris")) == 1 / 4
-    assert context_precision(passages("a b", "c d"), reference("", "z", "c d")) == pytest.approx(
+    assert context_precision(make_passages("Paris Paris", "the big city"), make_reference("", "in Paris")) == 1 / 4
+    assert context_precision(make_passages("a b", "c d"), make_reference("", "z", "c d")) == pytest.approx(
         2 / 3
     )  # "a" is dropped
-    assert context_precision(passages(), reference("", "Paris")) is None
+    assert context_precision(make_passages(), make_reference("", "Paris")) is None
 
 
 def test_an_empty_context_has_precision_zero_where_a_filter_emptied_it() -> None:
-    emptied = passages()
+    emptied = make_passages()
     emptied["retrieved"] = ["0"]
-    assert context_precision(emptied, reference("", "Paris")) == 0
+    assert context_precision(emptied, make_reference("", "Paris")) == 0
 
 
 @pytest.mark.parametrize("task", ["label", "yes_no", "dialogue", "long"])
 def test_answers_that_stand_in_no_passage_are_supported_by_gold_passages(task: Any) -> None:
-    scored, reference = passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
+    scored, reference = make_passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
     assert (answer_on_top(scored, reference), supported(scored, reference)) == (False, True)
     assert supported(scored, Reference(answers=["SUPPORTS"], gold=[], task=task)) is None
 
@@ -118,7 +118,7 @@ def test_answers_that_stand_in_no_passage_are_supported_by_gold_passages(task: A
 def test_a_gold_article_counts_once_whichever_of_its_paragraphs_is_read() -> None:
     reference = Reference(answers=["x"], gold=["12:4"], articles=[["12", "Basel"], ["7", "Rhine"]])
     ids = [("12:1", "?"), ("12:2", "?"), ("90", "Rhine"), ("8:1", "Thames")]
-    scored = result("")
+    scored = make_result("")
     scored["passages"] = [Passage(id=id_, title=title, text="") for id_, title in ids]
     assert (recall(scored, reference), precision(scored, reference), s_precision(scored, reference)) == (1, 2 / 3, 0)
     assert (hit_at_1(scored, reference), reciprocal_rank(scored, reference)) == (1, 1)
@@ -131,7 +131,7 @@ IDS = st.text("abcdef", max_size=6)
 
 @given(final=IDS, before=IDS, gold=IDS)
 def test_measures_agree_with_one_another(final: str, before: str, gold: str) -> None:
-    arguments = result(final, before), reference(gold)
+    arguments = make_result(final, before), make_reference(gold)
     values = [scorer(*arguments) for scorer in (recall, precision, s_precision, recall_before, precision_before)]
     assert all((value is None) == (not gold) and 0 <= (value or 0) <= 1 for value in values)
     if gold and s_precision(*arguments):

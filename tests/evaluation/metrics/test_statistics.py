@@ -55,8 +55,8 @@ def test_an_interval_of_what_does_not_vary_has_no_width() -> None:
 def test_many_distinct_values_are_drawn_in_parts() -> None:
     assert list(split_rows(10, MOST_DRAWN_NUMBERS // 4)) == [4, 4, 2]
     assert list(split_rows(3, 2 * MOST_DRAWN_NUMBERS)) == [1, 1, 1]
-    whole = bootstrap(np.arange(1000), resamples=2000)
-    assert whole.low == pytest.approx(499.5 - 1.96 * 289 / 1000**0.5, abs=2)
+    drawn_at_once = bootstrap(np.arange(1000), resamples=2000)
+    assert drawn_at_once.low == pytest.approx(499.5 - 1.96 * 289 / 1000**0.5, abs=2)
 
 
 @pytest.mark.parametrize(("only_one", "only_other"), [(0, 0), (1, 0), (3, 9), (20, 41), (700, 800), (5, 5)])

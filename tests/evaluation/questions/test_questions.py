@@ -182,8 +182,8 @@ async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, op
     assert read_lines()[:3] == edited
     assert (len(read_lines()), again.count_before, again.kept_counts["single"]) == (4, 2, 3)
     request_count = len(openai_server.chats())
-    done = await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
-    assert (done.drafts, len(openai_server.chats())) == (0, request_count)
+    third_run = await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
+    assert (third_run.drafts, len(openai_server.chats())) == (0, request_count)
 
 
 async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(

@@ -58,14 +58,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_report(tmp_path_factory.mktemp("report"), 60)
 
 
-def elements(page: Path) -> Elements:
+def list_elements(page: Path) -> Elements:
     parsed = Elements()
     parsed.feed(page.read_text(encoding="utf-8"))
     return parsed
 
 
 def test_no_text_becomes_markup_and_nothing_is_loaded(page: Path) -> None:
-    parsed = elements(page)
+    parsed = list_elements(page)
     assert "img" not in parsed.tags
     assert (parsed.handlers, parsed.addresses) == ([], [])
     kinds = [attributes.get("type") for attributes, _ in parsed.scripts]
@@ -74,7 +74,7 @@ def test_no_text_becomes_markup_and_nothing_is_loaded(page: Path) -> None:
 
 
 def test_the_policy_lets_only_the_script_of_the_page_run(page: Path) -> None:
-    text, script = page.read_text(encoding="utf-8"), elements(page).scripts[-1][1]
+    text, script = page.read_text(encoding="utf-8"), list_elements(page).scripts[-1][1]
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
     assert policy
     assert "default-src 'none'" in policy[1]
@@ -82,7 +82,7 @@ def test_the_policy_lets_only_the_script_of_the_page_run(page: Path) -> None:
 
 
 def test_the_page_holds_every_question_with_all_that_it_shows(page: Path) -> None:
-    scripts = elements(page).scripts
+    scripts = list_elements(page).scripts
     index = json.loads(scripts[0][1])
     assert (index["methods"], len(index["rows"])) == (list(METHODS), 60)
     assert index["rows"][7][:3] == [
@@ -102,7 +102,7 @@ def test_the_page_holds_every_question_with_all_that_it_shows(page: Path) -> Non
 
 
 def test_answers_in_the_index_have_their_marks(page: Path) -> None:
-    rows = json.loads(elements(page).scripts[0][1])["rows"]
+    rows = json.loads(list_elements(page).scripts[0][1])["rows"]
     results = [json.loads(line) for line in (page.parent / "results.jsonl").read_text().splitlines()]
     for result in results:
         score, mark, _ = rows[int(result["id"][1:])][3 + METHODS.index(result["method"])]

@@ -49,7 +49,7 @@ async def run(
     return await evaluate(options, progress=progress)
 
 
-def passages(report: Scores) -> dict[str, list[str]]:
+def read_passages(report: Scores) -> dict[str, list[str]]:
     lines = (report.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
     return {row["id"]: row["passages"] for row in map(json.loads, lines)}
 
@@ -59,13 +59,13 @@ async def test_a_corpus_is_indexed_once_and_searched_once_for_a_question(
 ) -> None:
     events: list[tuple[str, int, int | None]] = []
     report = await run(data, "out", corpus=str(corpus), progress=lambda *step: events.append(step))
-    assert all(river in result and len(result) == 2 for river, result in passages(report).items())
+    assert all(river in result and len(result) == 2 for river, result in read_passages(report).items())
     assert ("index", 4, 4) in events
     embedded = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS_PATH]
     queries = [texts for texts in embedded if len(texts) == 1]
     assert len(queries) == len(TOWN_OF_RIVER)  # both methods share what was found
     again = await run(data, "again", methods="concat[retriever=bm25]", corpus=str(corpus))
-    assert all(river == result[0] for river, result in passages(again).items())
+    assert all(river == result[0] for river, result in read_passages(again).items())
     assert len(list_collections()) == 1
     assert sum(request.path == EMBEDDINGS_PATH for request in openai_server.requests) == len(embedded)  # not again
     assert json.loads((again.folder / "config.json").read_text())["source"]["corpus"] == "corpus.jsonl"
@@ -73,24 +73,24 @@ async def test_a_corpus_is_indexed_once_and_searched_once_for_a_question(
 
 async def test_the_pool_holds_the_passages_of_all_questions(data: Path, openai_server: OpenAIServer) -> None:
     report = await run(data, "out", corpus="pool", limit=2)
-    assert all(river in result for river, result in passages(report).items())
+    assert all(river in result for river, result in read_passages(report).items())
 
 
 async def test_a_named_collection_is_searched_instead_of_the_given_passages(
     data: Path, corpus: Path, openai_server: OpenAIServer
 ) -> None:
     over_given_passages = await run(data, "given", corpus=None)
-    assert all(river not in result for river, result in passages(over_given_passages).items())
+    assert all(river not in result for river, result in read_passages(over_given_passages).items())
     await run(data, "corpus", corpus=str(corpus))
     report = await run(data, "out", collection=list_collections()[0])
-    assert all(river in result for river, result in passages(report).items())
+    assert all(river in result for river, result in read_passages(report).items())
 
 
 async def test_a_changed_corpus_is_another_collection(data: Path, corpus: Path, openai_server: OpenAIServer) -> None:
     await run(data, "one", corpus=str(corpus))
     corpus.write_text(json.dumps(CORPUS[0]) + "\n", encoding="utf-8")
     report = await run(data, "two", corpus=str(corpus))
-    assert set(map(tuple, passages(report).values())) == {("Rhine",)}
+    assert set(map(tuple, read_passages(report).values())) == {("Rhine",)}
     with pytest.raises(SetupError, match=r"source\.sha256"):
         await run(data, "one", corpus=str(corpus))
 

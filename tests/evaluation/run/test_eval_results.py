@@ -13,7 +13,7 @@ from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.results import Results
 
 
-def row(id_: str, method: str = "concat", **fields: Any) -> Row:
+def make_row(id_: str, method: str = "concat", **fields: Any) -> Row:
     """An answered row; `error` makes it a failed one."""
     measures = {"em": 1.0, "f1": 1.0, "unknown": False, "not_majority": None, "gold_in_pool": None, "calls": 1}
     counts = {"input_tokens": 10, "output_tokens": 2, "malformed": 0, "error": None}
@@ -23,9 +23,9 @@ def row(id_: str, method: str = "concat", **fields: Any) -> Row:
 
 def test_means_are_over_the_answered_and_counts_over_all(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat"]) as results:
-        results.append(row("1", em=1.0, f1=1.0, calls=1, malformed=1, seconds=1))
-        results.append(row("2", em=0.0, f1=0.5, unknown=True, calls=6, malformed=1, seconds=3))
-        results.append(row("3", em=None, f1=None, unknown=None, calls=None, malformed=None, error="no reply"))
+        results.append(make_row("1", em=1.0, f1=1.0, calls=1, malformed=1, seconds=1))
+        results.append(make_row("2", em=0.0, f1=0.5, unknown=True, calls=6, malformed=1, seconds=3))
+        results.append(make_row("3", em=None, f1=None, unknown=None, calls=None, malformed=None, error="no reply"))
         summary = results.summarize()["concat"]
     assert {name: value for name, value in summary.items() if value is not None} == {
         "n": 3,
@@ -52,9 +52,9 @@ def test_means_are_over_the_answered_and_counts_over_all(tmp_path: Path) -> None
 
 def test_seconds_are_of_answers_whose_calls_were_made_for_them(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat", "concat_pf"]) as results:
-        results.append(row("1", seconds=1, stored=0))
-        results.append(row("2", seconds=9, stored=1))
-        results.append(row("1", "concat_pf", seconds=9, stored=2))
+        results.append(make_row("1", seconds=1, stored=0))
+        results.append(make_row("2", seconds=9, stored=1))
+        results.append(make_row("1", "concat_pf", seconds=9, stored=2))
         summary = results.summarize()
     assert (summary["concat"]["seconds_p50"], summary["concat"]["seconds_without"]) == (1, 1)
     assert (summary["concat_pf"]["seconds_p50"], summary["concat_pf"]["seconds_without"]) == (None, 1)
@@ -62,14 +62,14 @@ def test_seconds_are_of_answers_whose_calls_were_made_for_them(tmp_path: Path) -
 
 def test_questions_without_a_vote_count_as_not_lost(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat_pf"]) as results:
-        results.append(row("1", "concat_pf", not_majority=True, gold_in_pool=True))
-        results.append(row("2", "concat_pf", not_majority=None, gold_in_pool=None))
+        results.append(make_row("1", "concat_pf", not_majority=True, gold_in_pool=True))
+        results.append(make_row("2", "concat_pf", not_majority=None, gold_in_pool=None))
         assert results.summarize()["concat_pf"]["not_majority"] == 0.5
 
 
 def test_a_method_that_answered_nothing_has_no_means(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat"]) as results:
-        results.append(row("1", error="no reply"))
+        results.append(make_row("1", error="no reply"))
         summary = results.summarize()["concat"]
     assert {name: value for name, value in summary.items() if value is not None} == {
         "n": 1,
@@ -83,23 +83,23 @@ def test_a_method_that_answered_nothing_has_no_means(tmp_path: Path) -> None:
 
 def test_a_line_that_a_kill_cut_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    whole = json.dumps(row("1", em=1.0)) + "\n"
-    path.write_text(whole + '{"id": "2", "method": "conc', encoding="utf-8")
+    complete_line = json.dumps(make_row("1", em=1.0)) + "\n"
+    path.write_text(complete_line + '{"id": "2", "method": "conc', encoding="utf-8")
     with Results(path, ["concat"]) as results:
         assert results.answered == {("concat", "1")}
-        results.append(row("2"))
+        results.append(make_row("2"))
     assert [json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines()] == ["1", "2"]
 
 
 def test_an_answer_in_a_later_run_replaces_an_error(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     with Results(path, ["concat"]) as results:
-        results.append(row("1", error="no reply"))
+        results.append(make_row("1", error="no reply"))
         assert results.answered == set()
     with Results(path, ["concat"]) as results:
-        results.append(row("1", error="no reply again"))
+        results.append(make_row("1", error="no reply again"))
         assert results.summarize()["concat"]["errors"] == 1
-        results.append(row("1"))
+        results.append(make_row("1"))
         summary = results.summarize()["concat"]
     assert (summary["n"], summary["errors"], summary["em"]) == (1, 0, 1.0)
 

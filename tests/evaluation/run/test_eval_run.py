@@ -30,7 +30,7 @@ from quorum.evaluation.run.source import Progress, ignore_progress
 CONTEXT = {"model": "openai:test", "attempts": 1}
 
 
-def questions(count: int) -> list[dict[str, Any]]:
+def make_questions(count: int) -> list[dict[str, Any]]:
     """Questions whose answer stands in one of their two passages; every third has none."""
     return [
         {
@@ -49,17 +49,17 @@ def questions(count: int) -> list[dict[str, Any]]:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     path = tmp_path / "data.jsonl"
-    path.write_text("".join(json.dumps(question) + "\n" for question in questions(6)), encoding="utf-8")
+    path.write_text("".join(json.dumps(question) + "\n" for question in make_questions(6)), encoding="utf-8")
     return path
 
 
-def reader(request: Request) -> str:
+def reply_as_reader(request: Request) -> str:
     """Finds the person when the passage stands alone, and nobody where there are two."""
     number = request.text.rpartition("number ")[2].partition("?")[0]
     return f"person {number}" if "Nobody knows" not in request.text and int(number) % 3 != 2 else "unknown"
 
 
-def rows(folder: Path) -> list[dict[str, Any]]:
+def read_rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
@@ -75,7 +75,7 @@ async def run(
 
 
 async def test_the_folder_holds_configuration_and_results(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     events: list[tuple[str, int, int | None]] = []
     report = await run(data, progress=lambda *step: events.append(step))
     assert report.summary["concat"] == json.loads((report.folder / "summary.json").read_text())["concat"]
@@ -87,7 +87,7 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
     assert (fallback["gold_in_pool"], fallback["not_majority"]) == (0.666667, 0)
     assert report.new_answers == 12
     assert events[-1] == ("ask", 12, 12)
-    row = next(row for row in rows(report.folder) if row["id"] == "q1" and row["method"] == "concat_pf")
+    row = next(row for row in read_rows(report.folder) if row["id"] == "q1" and row["method"] == "concat_pf")
     assert list(row) == [key for key in Row.__annotations__ if key not in ("rationale", "gold_rank", "group")]
     known = {key: value for key, value in row.items() if value is not None}
     assert known | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
@@ -108,7 +108,7 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
 
 
 async def test_a_repeated_evaluation_asks_nothing(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     first = await run(data)
     request_count = len(openai_server.requests)
     second = await run(data)
@@ -117,7 +117,7 @@ async def test_a_repeated_evaluation_asks_nothing(data: Path, openai_server: Ope
 
 
 async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     runs = parse_methods("concat,concat_pf", Context(**CONTEXT, journal="journal.sqlite"))
     report = await evaluate(Options(data=data), runs)
     assert (report.summary["concat"]["calls"], report.summary["concat_pf"]["calls"]) == (1, 3)
@@ -126,7 +126,7 @@ async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path
 
 
 async def test_without_a_folder_the_configuration_names_it(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     runs = parse_methods("concat", Context(**CONTEXT))
     first = await evaluate(Options(data=data), runs)
     again = await evaluate(Options(data=data, concurrency=2), runs)
@@ -138,15 +138,15 @@ async def test_without_a_folder_the_configuration_names_it(data: Path, openai_se
 
 async def test_a_failed_question_is_a_row_and_is_asked_again(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(
-        lambda request: make_error(400, "not today") if "number 4?" in request.text else reader(request)
+        lambda request: make_error(400, "not today") if "number 4?" in request.text else reply_as_reader(request)
     )
     report = await run(data, "concat")
     assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (6, 1)
     assert report.summary["concat"]["calls"] == 1
-    failed = next(row for row in rows(report.folder) if row["error"])
+    failed = next(row for row in read_rows(report.folder) if row["error"])
     assert (failed["id"], failed["em"], failed["answer"], failed["calls"]) == ("q4", None, None, None)
     assert "not today" in failed["error"]
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     mended = await run(data, "concat")
     assert (mended.new_answers, mended.summary["concat"]["n"], mended.summary["concat"]["errors"]) == (1, 6, 0)
 
@@ -155,7 +155,7 @@ async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIS
     openai_server.reply(make_error(401, "wrong key"))
     with pytest.raises(SetupError, match="wrong key"):
         await run(data)
-    assert rows(data.parent / "out") == []
+    assert read_rows(data.parent / "out") == []
 
 
 @pytest.mark.parametrize(
@@ -169,14 +169,14 @@ async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIS
 async def test_another_configuration_needs_another_folder(
     data: Path, openai_server: OpenAIServer, changed: dict[str, Any], message: str
 ) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     await run(data)
     with pytest.raises(SetupError, match=message):
         await run(data, **changed)
 
 
 async def test_methods_of_different_settings_have_names_of_their_own(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     report = await run(data, "post_fusion, post_fusion[k=1], post_fusion[ vote=staged ;k=2]")
     assert list(report.summary) == ["post_fusion", "post_fusion[k=1]", "post_fusion[vote=staged;k=2]"]
     assert [item["calls"] for item in report.summary.values()] == [2, 1, 2]
@@ -201,25 +201,25 @@ async def test_a_folder_is_for_one_evaluation_at_a_time(data: Path, openai_serve
 
 
 async def test_a_cancelled_evaluation_leaves_no_half_written_row(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: Response(reader(request), hold="number 3?" in request.text))
+    openai_server.reply(lambda request: Response(reply_as_reader(request), hold="number 3?" in request.text))
     task = asyncio.create_task(run(data, "concat", concurrency=1))
     await asyncio.to_thread(openai_server.wait_for, 4)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert [row["id"] for row in rows(data.parent / "out")] == ["q0", "q1", "q2"]
+    assert [row["id"] for row in read_rows(data.parent / "out")] == ["q0", "q1", "q2"]
     assert not (data.parent / "out" / "summary.json").exists()
     openai_server.release()
     assert (await run(data, "concat")).new_answers == 3
 
 
-def summary(folder: Path) -> dict[str, dict[str, Any]]:
+def read_summary(folder: Path) -> dict[str, dict[str, Any]]:
     """The summary without its times."""
     content = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     return {name: {key: row[key] for key in row if not key.startswith("seconds")} for name, row in content.items()}
 
 
-def command(data: Path, out: Path) -> list[str]:
+def make_command(data: Path, out: Path) -> list[str]:
     methods = "concat,post_fusion,concat_pf"
     options = ["--model", "openai:test", "--out", str(out), "--set", "attempts=1", "--set", f"journal={out}.sqlite"]
     return [
@@ -241,7 +241,7 @@ def hear_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def environment() -> dict[str, str]:
+def make_environment() -> dict[str, str]:
     return dict(os.environ) | {"PYTHONPATH": str(Path(__file__).resolve().parents[3])}
 
 
@@ -250,10 +250,10 @@ def environment() -> dict[str, str]:
 def test_a_continued_evaluation_has_the_same_summary(
     data: Path, tmp_path: Path, openai_server: OpenAIServer, stop: signal.Signals
 ) -> None:
-    openai_server.reply(lambda request: Response(reader(request), hold="number 4?" in request.text))
+    openai_server.reply(lambda request: Response(reply_as_reader(request), hold="number 4?" in request.text))
     stopped = tmp_path / "stopped"
     process = subprocess.Popen(
-        command(data, stopped), env=environment(), stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c
+        make_command(data, stopped), env=make_environment(), stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c
     )
     openai_server.wait_for(10)
     process.send_signal(stop)
@@ -261,14 +261,14 @@ def test_a_continued_evaluation_has_the_same_summary(
     assert process.returncode == (130 if stop == signal.SIGINT else -stop)
     assert "Traceback" not in output
     assert not (stopped / "summary.json").exists()
-    before = Counter((row["id"], row["method"]) for row in rows(stopped))
+    before = Counter((row["id"], row["method"]) for row in read_rows(stopped))
     assert 0 < len(before) < 18
     openai_server.release()
     for folder in (stopped, tmp_path / "whole"):
-        subprocess.run(command(data, folder), env=environment(), check=True, capture_output=True)
-    assert summary(stopped) == summary(tmp_path / "whole")
+        subprocess.run(make_command(data, folder), env=make_environment(), check=True, capture_output=True)
+    assert read_summary(stopped) == read_summary(tmp_path / "whole")
     assert (stopped / "comparison.json").read_bytes() == (tmp_path / "whole" / "comparison.json").read_bytes()
-    after = Counter((row["id"], row["method"]) for row in rows(stopped))
+    after = Counter((row["id"], row["method"]) for row in read_rows(stopped))
     assert set(after.values()) == {1}
     assert before <= after
 

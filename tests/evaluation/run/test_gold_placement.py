@@ -23,12 +23,12 @@ from quorum.evaluation.run.gold_placement import find_gold_rank, get_gold, place
 CONTEXT = Context(model="openai:test", attempts=1)
 
 
-def passages(*ids: str) -> list[Passage]:
+def make_passages(*ids: str) -> list[Passage]:
     """Those whose id begins with g hold the answer."""
     return [Passage(id=id_, title="", text="It is Basel." if id_[0] == "g" else "Nothing.") for id_ in ids]
 
 
-def record(own_passages: list[Passage], gold: tuple[str, ...] = (), **fields: Any) -> Record:
+def make_record(own_passages: list[Passage], gold: tuple[str, ...] = (), **fields: Any) -> Record:
     row_values: Any = {
         "id": "q",
         "question": "Which town?",
@@ -40,18 +40,21 @@ def record(own_passages: list[Passage], gold: tuple[str, ...] = (), **fields: An
     return row_values
 
 
-def ids(passages_found: list[Passage]) -> list[str]:
+def list_ids(passages_found: list[Passage]) -> list[str]:
     return [passage["id"] for passage in passages_found]
 
 
 def test_gold_passages_are_listed_or_contain_an_answer() -> None:
-    retrieved = passages("a", "g", "b", "g2")
-    assert ids(select_gold(retrieved, record([], ("b",)), "short")) == ["b"]
-    assert ids(select_gold(retrieved, record([]), "short")) == ["g", "g2"]
-    assert select_gold(retrieved, record([]), "yes_no") == []
-    assert select_gold(retrieved, record([], ("elsewhere",)), "short") == []
-    assert ids(get_gold(record(retrieved[:1], ("x",), gold_passages=passages("x")), "short")) == ["x"]
-    assert (find_gold_rank(retrieved, record([]), "short"), find_gold_rank(retrieved[:1], record([]), "short")) == (
+    retrieved = make_passages("a", "g", "b", "g2")
+    assert list_ids(select_gold(retrieved, make_record([], ("b",)), "short")) == ["b"]
+    assert list_ids(select_gold(retrieved, make_record([]), "short")) == ["g", "g2"]
+    assert select_gold(retrieved, make_record([]), "yes_no") == []
+    assert select_gold(retrieved, make_record([], ("elsewhere",)), "short") == []
+    assert list_ids(get_gold(make_record(retrieved[:1], ("x",), gold_passages=make_passages("x")), "short")) == ["x"]
+    assert (
+        find_gold_rank(retrieved, make_record([]), "short"),
+        find_gold_rank(retrieved[:1], make_record([]), "short"),
+    ) == (
         2,
         None,
     )
@@ -68,42 +71,42 @@ def test_gold_passages_are_listed_or_contain_an_answer() -> None:
 def test_gold_passages_are_put_at_the_chosen_rank(how: str, gold_at_4: list[str], gold_at_2: list[str]) -> None:
     """One that was not found takes the place of the passage at rank k."""
     context = Context(k=3)
-    late, early = passages("a", "b", "c", "g"), passages("a", "g", "b", "c")
-    assert ids(place_gold(late[:3], record(late, ("g",)), "short", context, how)) == gold_at_4
-    assert ids(place_gold(early[:3], record(early, ("g",)), "short", context, how)) == gold_at_2
+    late, early = make_passages("a", "b", "c", "g"), make_passages("a", "g", "b", "c")
+    assert list_ids(place_gold(late[:3], make_record(late, ("g",)), "short", context, how)) == gold_at_4
+    assert list_ids(place_gold(early[:3], make_record(early, ("g",)), "short", context, how)) == gold_at_2
 
 
 def test_all_gold_passages_that_were_found_move_together() -> None:
-    retrieved, asked_record = passages("a", "g", "b", "g2"), record([], ("g", "g2"))
-    assert ids(place_gold(retrieved, asked_record, "short", Context(), "top")) == ["g", "g2", "a", "b"]
-    assert ids(place_gold(retrieved, asked_record, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
+    retrieved, asked_record = make_passages("a", "g", "b", "g2"), make_record([], ("g", "g2"))
+    assert list_ids(place_gold(retrieved, asked_record, "short", Context(), "top")) == ["g", "g2", "a", "b"]
+    assert list_ids(place_gold(retrieved, asked_record, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
     assert place_gold(retrieved, asked_record, "short", Context(), "inserted") == retrieved
 
 
 @given(st.integers(1, 8), st.integers(0, 50), st.text(max_size=4), st.sampled_from(["inserted", "top", "bottom"]))
 @settings(deadline=None, max_examples=50)
 def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str, how: str) -> None:
-    own_passages = passages(*"abcdefgh"[:6], "x")
-    inputs: Any = {**record(own_passages, ("x",)), "id": id_}
+    own_passages = make_passages(*"abcdefgh"[:6], "x")
+    inputs: Any = {**make_record(own_passages, ("x",)), "id": id_}
     placed = place_gold(own_passages[:6][:k], inputs, "short", Context(k=k, seed=seed), how)
     assert placed == place_gold(own_passages[:6][:k], inputs, "short", Context(k=k, seed=seed), how)
     assert len(placed) == min(k, 7)
-    assert "x" in ids(placed)
-    assert [item for item in ids(placed) if item != "x"] == ids(own_passages)[: len(placed) - 1]
+    assert "x" in list_ids(placed)
+    assert [item for item in list_ids(placed) if item != "x"] == list_ids(own_passages)[: len(placed) - 1]
 
 
 @pytest.mark.parametrize("how", ["inserted", "retrieved", "top", "bottom"])
 def test_without_a_gold_passage_the_ranking_is_unchanged(how: str) -> None:
-    retrieved = passages("g", "a", "b")  # their words do not answer a yes/no question
-    assert place_gold(retrieved, record([]), "yes_no", Context(k=3), how) == retrieved
+    retrieved = make_passages("g", "a", "b")  # their words do not answer a yes/no question
+    assert place_gold(retrieved, make_record([]), "yes_no", Context(k=3), how) == retrieved
 
 
 def test_the_drawn_ranks_are_spread() -> None:
-    own_passages = passages("a", "b", "c", "g")
+    own_passages = make_passages("a", "b", "c", "g")
     ranks = set()
     for number in range(40):
-        inputs: Any = {**record(own_passages, ("g",)), "id": f"q{number}"}
-        ranks.add(ids(place_gold(own_passages[:3], inputs, "short", Context(k=3), "inserted")).index("g"))
+        inputs: Any = {**make_record(own_passages, ("g",)), "id": f"q{number}"}
+        ranks.add(list_ids(place_gold(own_passages[:3], inputs, "short", Context(k=3), "inserted")).index("g"))
     assert ranks == {0, 1, 2}
 
 
@@ -118,7 +121,9 @@ def data(tmp_path: Path) -> Path:
     lines: list[dict[str, Any]] = []
     for number, own_ids in enumerate((("g", "a", "b"), ("a", "b", "g"), ("a", "b", "c"))):
         gold = ["g"] if number == 0 else []
-        lines.append({"question": f"Which town is {number}?", "answers": ["Basel"], "passages": passages(*own_ids)})
+        lines.append(
+            {"question": f"Which town is {number}?", "answers": ["Basel"], "passages": make_passages(*own_ids)}
+        )
         lines[-1] |= {"id": f"q{number}", "gold": gold}
     return write(tmp_path / "towns.jsonl", lines)
 
@@ -196,13 +201,13 @@ async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: Open
 async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: "Basel" if "It is Basel" in request.text else "unknown")
     lines: list[dict[str, Any]] = [
-        {"id": "q", "question": "Which town?", "answers": ["Basel"], "gold": ["g"], "passages": passages("a", "b")}
+        {"id": "q", "question": "Which town?", "answers": ["Basel"], "gold": ["g"], "passages": make_passages("a", "b")}
     ]
     data = write(tmp_path / "towns.jsonl", lines)
     experiment, options = find_experiment("gold_insertion"), {"methods": "concat[k=2]"}
     with pytest.raises(SetupError, match=r"None of the 1 questions in .* has a gold passage at hand"):
         await run_experiment_over(experiment, data, CONTEXT, dict(**options), out=tmp_path / "bare")
-    corpus = write(tmp_path / "gold.jsonl", [dict(item) for item in passages("c", "g")])
+    corpus = write(tmp_path / "gold.jsonl", [dict(item) for item in make_passages("c", "g")])
     report, _ = await run_experiment_over(
         experiment, data, CONTEXT, dict(**options, gold_from=corpus), out=tmp_path / "out"
     )
@@ -238,7 +243,7 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
 ) -> None:
     """A question that has no answer in the data does not count as known when the model says unknown."""
     with data.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"id": "open", "question": "?", "answers": [], "passages": passages("a")}) + "\n")
+        file.write(json.dumps({"id": "open", "question": "?", "answers": [], "passages": make_passages("a")}) + "\n")
 
     def knows_one(request: Request) -> str:
         known = "Which town is 1?" in request.text and "Nothing." not in request.text

@@ -95,7 +95,7 @@ def data(tmp_path: Path) -> str:
     return str(path)
 
 
-def command(data: str, name: str, *extra_options: str) -> list[str]:
+def make_command(data: str, name: str, *extra_options: str) -> list[str]:
     options = ["--models", "openai:test", "--concurrency", "2", "--set", f"journal={name}.sqlite", "--out", name]
     return ["compare", "given", data, "--methods", "concat,post_fusion", *options, *extra_options]
 
@@ -120,14 +120,14 @@ def test_interrupted_at_ten_random_points_it_ends_the_same(
     trap, draw = Trap(), random.Random(5)
     openai_server.reply(trap)
     for stop in [signal.SIGKILL, signal.SIGINT] * 5:
-        trap.set(commands.start(command(data, "stopped")), stop, draw.randint(1, MOST_CALLS_BETWEEN))
+        trap.set(commands.start(make_command(data, "stopped")), stop, draw.randint(1, MOST_CALLS_BETWEEN))
         assert commands.number() == (130 if stop == signal.SIGINT else -stop)
         assert not (tmp_path / "stopped" / "summary.json").exists()
-    commands.start(command(data, "stopped"))
+    commands.start(make_command(data, "stopped"))
     assert commands.number() == 0
     again = len(openai_server.requests) - CALL_COUNT
     assert 0 <= again <= 10 * UNDER_WAY  # nothing that was answered is asked twice
-    commands.start(command(data, "whole"))
+    commands.start(make_command(data, "whole"))
     assert commands.number() == 0
     for name in WRITTEN_FILES:
         assert remove_times(read_json(tmp_path / "stopped" / name)) == remove_times(
@@ -145,11 +145,11 @@ def test_a_race_killed_at_six_random_points_ends_the_same(
     trap, draw, race = Trap(), random.Random(7), ("--race", "questions")
     openai_server.reply(trap)
     for stop in [signal.SIGKILL, signal.SIGINT] * 3:
-        trap.set(commands.start(command(data, "stopped", *race)), stop, draw.randint(1, MOST_CALLS_BETWEEN))
+        trap.set(commands.start(make_command(data, "stopped", *race)), stop, draw.randint(1, MOST_CALLS_BETWEEN))
         assert commands.number() == (130 if stop == signal.SIGINT else -stop)
-    commands.start(command(data, "stopped", *race))
+    commands.start(make_command(data, "stopped", *race))
     assert commands.number() == 0
-    commands.start(command(data, "whole", *race))
+    commands.start(make_command(data, "whole", *race))
     assert commands.number() == 0
     for name in ("summary.json", "comparison.json", "recommendation.json", "race.json"):
         assert remove_times(read_json(tmp_path / "stopped" / name)) == remove_times(

@@ -37,18 +37,18 @@ def write_results(folder: Path, *lines: bytes) -> Path:
     return folder
 
 
-def line_of(**fields: Any) -> bytes:
+def make_line(**fields: Any) -> bytes:
     return json.dumps(ROW | fields).encode()
 
 
 @pytest.mark.parametrize("name", BAD_LINES)
 def test_a_bad_line_is_named(name: str, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"results\.jsonl, line 2 is not .*; remove the line\.$"):
-        read_results(write_results(tmp_path, line_of(id="0"), BAD_LINES[name]))
+        read_results(write_results(tmp_path, make_line(id="0"), BAD_LINES[name]))
 
 
 def test_lines_of_an_evaluation_are_read_and_a_cut_one_is_skipped(tmp_path: Path) -> None:
-    folder = write_results(tmp_path, line_of(), line_of(id="2", em=False, seconds=0.5, candidates=None))
+    folder = write_results(tmp_path, make_line(), make_line(id="2", em=False, seconds=0.5, candidates=None))
     with (folder / "results.jsonl").open("ab") as file:
         file.write(b'{"id": "3", "meth')
     assert [(number, row["id"]) for number, row in read_rows(folder / "results.jsonl")] == [(1, "1"), (2, "2")]
@@ -72,7 +72,7 @@ def test_a_device_is_no_results_file(tmp_path: Path) -> None:
     ],
 )
 def test_foreign_details_are_refused_in_one_sentence(details: dict[str, Any], tmp_path: Path) -> None:
-    folder = write_results(tmp_path, line_of())
+    folder = write_results(tmp_path, make_line())
     (folder / "details.jsonl").write_text(json.dumps({"method": "concat", "id": "1", **details}) + "\n")
     with pytest.raises(SetupError, match=r"details\.jsonl has a line that no evaluation wrote"):
         read_calls(read_results(folder), ["concat"])

@@ -81,7 +81,7 @@ def test_the_model_file_matches_its_manifest() -> None:
     assert get_encoder().tokenizer.get_vocab_size() == 30522
 
 
-def texts(count: int) -> list[str]:
+def draw_texts(count: int) -> list[str]:
     rng = random.Random(3)
     return [" ".join(rng.choices(WORDS, k=rng.randint(1, 120))) for _ in range(count)]
 
@@ -103,11 +103,11 @@ async def test_embeddings_are_the_same_on_the_event_loop() -> None:
 
 
 def test_an_embedding_does_not_depend_on_its_batch() -> None:
-    some = texts(20)
+    some = draw_texts(20)
     alone = np.concatenate([get_encoder().embed([text]) for text in some])
-    for more in (0, 1, 16):
-        company = some + [some[2]] * more
-        order = random.Random(more).sample(range(len(company)), len(company))
+    for other_count in (0, 1, 16):
+        company = some + [some[2]] * other_count
+        order = random.Random(other_count).sample(range(len(company)), len(company))
         together = get_encoder().embed([company[place] for place in order])
         for place, vector in zip(order, together, strict=True):
             assert np.array_equal(vector, alone[place if place < len(some) else 2])
@@ -123,9 +123,9 @@ def test_an_embedding_is_of_the_first_tokens() -> None:
 def run_script(script: str) -> str:
     """What a fresh process prints."""
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    process = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert process.returncode == 0, process.stderr
+    return process.stdout.strip()
 
 
 READ = """

@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 from langchain_core.messages import HumanMessage
-from reader_fixtures import BORN, PARSERS, PASSAGES, fresh, message, reply
+from reader_fixtures import BORN, PARSERS, PASSAGES, make_message, no_earlier_readings, reply
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -16,7 +16,7 @@ from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.responders import RESPONDERS
 from quorum.prompts import BUILT_IN
 
-__all__ = ["fresh"]
+__all__ = ["no_earlier_readings"]
 
 
 FILTER_PROMPTS = {"filter_sentences", "filter_passages"}  # what they say depends on the passages: test_filters.py
@@ -39,7 +39,7 @@ def test_every_prompt_is_served() -> None:
 @pytest.mark.parametrize("prompt", PARSERS)
 async def test_usage_counts_tokens(prompt: str) -> None:
     received = await reply(prompt)
-    sent = message(prompt, BORN, PASSAGES)
+    sent = make_message(prompt, BORN, PASSAGES)
     assert received.usage_metadata is not None
     assert received.usage_metadata["input_tokens"] == get_encoder().count(sent.text)
     assert received.usage_metadata["output_tokens"] == get_encoder().count(received.text)
@@ -92,11 +92,11 @@ async def test_writing_questions_is_refused(prompt: str) -> None:
 
 
 def test_synchronous_calls_work() -> None:
-    assert "Rohrau" in EmbeddedReader().invoke([message("answer", BORN, PASSAGES)]).text
+    assert "Rohrau" in EmbeddedReader().invoke([make_message("answer", BORN, PASSAGES)]).text
 
 
 async def test_synchronous_calls_work_inside_a_running_loop() -> None:
-    assert "Rohrau" in EmbeddedReader().invoke([message("answer", BORN, PASSAGES)]).text
+    assert "Rohrau" in EmbeddedReader().invoke([make_message("answer", BORN, PASSAGES)]).text
 
 
 def test_a_closed_event_loop_is_released() -> None:

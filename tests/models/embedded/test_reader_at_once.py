@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
-from reader_fixtures import BORN, PASSAGES, forget, fresh, message
+from reader_fixtures import BORN, PASSAGES, forget_readings, make_message, no_earlier_readings
 
 from quorum.models.embedded import batching
 from quorum.models.embedded.chat import EmbeddedReader
 
-__all__ = ["fresh"]
+__all__ = ["no_earlier_readings"]
 
 
 def make_messages(count: int) -> list[HumanMessage]:
     questions = [BORN, "When did he die?", "What is tea made from?", "When did tea come to Europe?", "Who?"]
     return [
-        message(["answer", "summary", "pruning"][n % 3], questions[n % 5], PASSAGES[n % 2 : 1 + n % 3] or PASSAGES)
+        make_message(["answer", "summary", "pruning"][n % 3], questions[n % 5], PASSAGES[n % 2 : 1 + n % 3] or PASSAGES)
         for n in range(count)
     ]
 
@@ -26,7 +26,7 @@ def make_messages(count: int) -> list[HumanMessage]:
 async def test_fifty_at_once_reply_as_one_by_one() -> None:
     model, sent = EmbeddedReader(), make_messages(50)
     together = await asyncio.gather(*(model.ainvoke([prompt]) for prompt in sent))
-    forget()
+    forget_readings()
     alone = [(await model.ainvoke([prompt])).text for prompt in sent[:30]]  # the others repeat these
     assert [received.text for received in together] == [alone[n % 30] for n in range(50)]
 
@@ -40,7 +40,7 @@ def gate() -> Iterator[threading.Event]:
     opened.set()
 
 
-async def turns(count: int = 50) -> int:
+async def run_event_loop(count: int = 50) -> int:
     """Let the event loop go round."""
     for _ in range(count):
         await asyncio.sleep(0)
@@ -49,7 +49,7 @@ async def turns(count: int = 50) -> int:
 
 async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> None:
     reading = asyncio.create_task(batching.read_passages(BORN, PASSAGES))
-    assert await turns() == 50
+    assert await run_event_loop() == 50
     assert not reading.done()
     gate.set()
     assert "Rohrau" in (await reading).reading.spans[0].text
@@ -57,9 +57,9 @@ async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> N
 
 async def test_a_cancelled_read_does_not_affect_other_reads(gate: threading.Event) -> None:
     waiting = [asyncio.create_task(batching.read_passages(BORN, [passage])) for passage in PASSAGES[:2]]
-    await turns()  # both are with the worker
+    await run_event_loop()  # both are with the worker
     late = [asyncio.create_task(batching.read_passages(BORN, PASSAGES)) for _ in range(2)]
-    await turns()  # these wait for their turn
+    await run_event_loop()  # these wait for their turn
     waiting[0].cancel()
     late[0].cancel()
     gate.set()
@@ -71,9 +71,9 @@ async def test_a_cancelled_read_does_not_affect_other_reads(gate: threading.Even
 
 
 async def test_an_unreadable_passage_does_not_affect_other_reads() -> None:
-    broken: Any = {"id": "x", "title": ""}
+    broken_passage: Any = {"id": "x", "title": ""}
     good, bad = await asyncio.gather(
-        batching.read_passages(BORN, PASSAGES), batching.read_passages(BORN, [broken]), return_exceptions=True
+        batching.read_passages(BORN, PASSAGES), batching.read_passages(BORN, [broken_passage]), return_exceptions=True
     )
     assert isinstance(bad, KeyError)
     assert isinstance(good, batching.JobResult)
@@ -82,7 +82,7 @@ async def test_an_unreadable_passage_does_not_affect_other_reads() -> None:
 
 async def test_concurrent_reads_do_not_change_a_reading() -> None:
     alone = await batching.read_passages(BORN, PASSAGES)
-    forget()
+    forget_readings()
     readings = await asyncio.gather(
         *(batching.read_passages(q, PASSAGES) for q in ("Who died?", BORN, "What is tea?", BORN))
     )

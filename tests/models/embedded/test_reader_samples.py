@@ -6,14 +6,14 @@ from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from reader_fixtures import PASSAGES, fresh, message, reply
+from reader_fixtures import PASSAGES, make_message, no_earlier_readings, reply
 
 from quorum.core.context import Context
 from quorum.models.call import call
 from quorum.models.embedded.reading import Reading, Span
 from quorum.models.embedded.replies import Draw
 
-__all__ = ["fresh"]
+__all__ = ["no_earlier_readings"]
 
 
 HARD = "In which place and year was Joseph Haydn, who died in Vienna, born?"
@@ -35,7 +35,7 @@ async def test_temperature_draws_by_seed() -> None:
 
 async def test_samples_of_one_call_differ_and_repeat() -> None:
     context = Context(temperature=1.5, seed=5)
-    sent = message("answer", HARD, PASSAGES)
+    sent = make_message("answer", HARD, PASSAGES)
     inputs = sent.additional_kwargs["quorum"]["inputs"]
     first = [sample.text for sample in await call("answer", sent.text, context=context, inputs=inputs, n=20)]
     again = [sample.text for sample in await call("answer", sent.text, context=context, inputs=inputs, n=20)]

@@ -30,7 +30,7 @@ SAMPLE = Path(__file__).parents[3] / "data" / "sample" / "corpus"
 WORDS = ["tower", "river", "unaffable", "1931", "naïve", "don't", "(iron)", "東京", "bridge.", "of", "🌕"]
 
 
-def passage(text: str, title: str = "", name: str = "p") -> Passage:
+def make_passage(text: str, title: str = "", name: str = "p") -> Passage:
     return Passage(id=name, title=title, text=text)
 
 
@@ -40,7 +40,7 @@ def read(question: str, *passages: Passage) -> JobResult:
 
 PASSAGES = st.lists(
     st.tuples(st.lists(st.sampled_from(WORDS), max_size=3), st.integers(0, 160), st.integers(0, 9)).map(
-        lambda drawn: passage(" ".join(random.Random(drawn[2]).choices(WORDS, k=drawn[1])), " ".join(drawn[0]))
+        lambda drawn: make_passage(" ".join(random.Random(drawn[2]).choices(WORDS, k=drawn[1])), " ".join(drawn[0]))
     ),
     max_size=6,
 )
@@ -80,7 +80,7 @@ def test_windows_hold_all_tokens_in_order(
 
 
 def test_a_long_passage_is_cut_into_pieces_that_overlap() -> None:
-    windows = make_windows(get_encoder(), "Where?", [passage("river " * 700)], 200)
+    windows = make_windows(get_encoder(), "Where?", [make_passage("river " * 700)], 200)
     assert len(windows) > 3
     for current, following in pairwise(windows):
         assert len({*current.tokens} & {*following.tokens}) >= (200 - 10) // 4
@@ -89,15 +89,16 @@ def test_a_long_passage_is_cut_into_pieces_that_overlap() -> None:
 def test_an_answer_deep_in_a_long_passage_is_found() -> None:
     filler = "The village kept sheep and grew barley on the hills around it. " * 40
     done = read(
-        "Who painted the Harbour at Dawn?", passage(f"{filler}Clara Whitmore painted the Harbour at Dawn. {filler}")
+        "Who painted the Harbour at Dawn?",
+        make_passage(f"{filler}Clara Whitmore painted the Harbour at Dawn. {filler}"),
     )
     assert len(done.windows) > 2
     assert done.reading.spans[0].text == "Clara Whitmore"
 
 
-def corpus(*names: str) -> list[Passage]:
+def make_corpus(*names: str) -> list[Passage]:
     return [
-        passage(text, name.replace("-", " ").title(), f"{name}{number}")
+        make_passage(text, name.replace("-", " ").title(), f"{name}{number}")
         for name in names
         for number, text in enumerate((SAMPLE / f"{name}.md").read_text(encoding="utf-8").split("\n\n")[1:])
     ]
@@ -113,7 +114,7 @@ def corpus(*names: str) -> list[Passage]:
     ],
 )
 def test_the_reader_finds_answers_in_text_it_has_not_seen(question: str, names: list[str], answer: str) -> None:
-    passages = corpus(*names)
+    passages = make_corpus(*names)
     reading = read(question, *passages).reading
     assert contains_answer(reading.spans[0].text, [answer])
     nonsense = read("Florbish grindle wumpus toofle?", *passages).reading
@@ -140,7 +141,7 @@ def test_a_span_stays_in_the_text_of_one_passage() -> None:
     window = make_window(None, 0, 0, None, 1, 1)
     start, end = np.zeros((2, 10), np.float32)
     start[3 + 0], start[3 + 2], end[3 + 3], end[3 + 4] = 9, 8, 9, 8  # best: title to title, passage 0 to passage 1
-    passages = [passage("a b"), passage("c d")]
+    passages = [make_passage("a b"), make_passage("c d")]
     spans = find_spans(window, Logits(start, end, 0.0), passages, FIT, 20)
     assert {span.text for span in spans} == {"a", "b", "a b", "c", "d", "c d"}
     assert max(spans, key=lambda span: span.score).text in ("b", "c")
@@ -148,11 +149,11 @@ def test_a_span_stays_in_the_text_of_one_passage() -> None:
 
 def test_a_span_is_of_whole_words() -> None:
     text = "unaffableness returned"
-    places = [place for place in encode_passage(get_encoder(), 0, passage(text))[1] if place]
+    places = [place for place in encode_passage(get_encoder(), 0, make_passage(text))[1] if place]
     assert len(places) > 3
     logits = Logits(*np.random.default_rng(0).normal(size=(2, len(places) + 4)).astype(np.float32), 0.0)
     window = Window([0] * (len(places) + 4), [0] * (len(places) + 4), 3, [*places])
-    spans = find_spans(window, logits, [passage(text)], FIT, 50)
+    spans = find_spans(window, logits, [make_passage(text)], FIT, 50)
     assert {span.text for span in spans} == {"unaffableness", "returned", text}
 
 
@@ -160,11 +161,11 @@ def test_a_span_is_of_whole_words() -> None:
     "passages",
     [
         [],
-        [passage("")],
-        [passage("", "Only a title")],
-        [passage(" \n "), passage("")],
-        [passage("... !!! —")],
-        [passage("\u0000\ufffd\u200b")],
+        [make_passage("")],
+        [make_passage("", "Only a title")],
+        [make_passage(" \n "), make_passage("")],
+        [make_passage("... !!! —")],
+        [make_passage("\u0000\ufffd\u200b")],
     ],
     ids=repr,
 )
@@ -178,17 +179,17 @@ def test_nothing_to_read_is_no_answer(passages: list[Passage]) -> None:
 
 @pytest.mark.parametrize("question", ["", "  \n", "\u200b"])
 def test_an_empty_question_has_no_answer(question: str) -> None:
-    assert read(question, passage("Joseph Haydn was born in Rohrau.")).reading.spans == []
+    assert read(question, make_passage("Joseph Haydn was born in Rohrau.")).reading.spans == []
 
 
 def test_a_very_long_question_leaves_room_for_passages() -> None:
-    done = read("Where " * 500 + "was Haydn born?", passage("Haydn was born in Rohrau. " * 30))
+    done = read("Where " * 500 + "was Haydn born?", make_passage("Haydn was born in Rohrau. " * 30))
     assert all(len(window.ids) <= FIT.window for window in done.windows)
     assert done.reading.spans
 
 
 def test_a_reading_does_not_depend_on_its_batch() -> None:
-    passages = corpus("joseph-haydn", "tea")
+    passages = make_corpus("joseph-haydn", "tea")
     jobs = [
         Job(f"Who {word}?", passages[n : n + 1 + n % 3])
         for n, word in enumerate(["sang", "", "drank tea", "x", "y", "z"])
@@ -201,7 +202,7 @@ def test_a_reading_does_not_depend_on_its_batch() -> None:
 
 
 def test_token_scores_are_shares() -> None:
-    done = read("Where was Haydn born?", passage("Haydn was born in Rohrau, a village in Austria."))
+    done = read("Where was Haydn born?", make_passage("Haydn was born in Rohrau, a village in Austria."))
     (window,), (logits,) = done.windows, done.logits
     shares = score_tokens(window, logits)
     assert np.isclose(shares.sum(), 2, atol=1e-5)

@@ -67,7 +67,7 @@ def test_remembered_vectors_are_those_of_the_encoder_and_belong_to_the_caller() 
     assert EmbeddedEmbeddings().embed_documents(texts) == embed_now(texts)
 
 
-def test_states_that_a_reading_left_are_those_of_a_run_for_them_alone() -> None:
+def test_hidden_states_stored_by_a_reading_equal_newly_computed_ones() -> None:
     model, fit = get_encoder(), Calibration.of(read_manifest())
     windows = make_windows(model, "Where was Haydn born?", PASSAGES, fit.window)
     rows, types = [window.ids for window in windows], [window.types for window in windows]
@@ -76,6 +76,6 @@ def test_states_that_a_reading_left_are_those_of_a_run_for_them_alone() -> None:
     model.last_states.clear()
     model.read(rows, types)
     assert all(
-        (left_states == new_states).all()
-        for left_states, new_states in zip(alone, model.hidden(rows, types), strict=True)
+        (new_states == stored_states).all()
+        for new_states, stored_states in zip(alone, model.hidden(rows, types), strict=True)
     )

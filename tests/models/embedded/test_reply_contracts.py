@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reader_fixtures import BORN, PARSERS, PASSAGES, fresh, message, reply
+from reader_fixtures import BORN, PARSERS, PASSAGES, make_message, no_earlier_readings, reply
 
 from quorum.core.state import Passage
 from quorum.core.text import is_unknown
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.parsing.answers import Parsed
 
-__all__ = ["fresh"]
+__all__ = ["no_earlier_readings"]
 
 
 # Prompts whose reply is an answer to the question, read from the passages.
@@ -61,7 +61,7 @@ ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 @settings(max_examples=25, deadline=None)
 def test_replies_to_odd_passages_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
     passages = [Passage(id="o", title=title, text=text), PASSAGES[2]]
-    sent = message(prompt, "Where is a?", passages)
+    sent = make_message(prompt, "Where is a?", passages)
     received = EmbeddedReader().invoke([sent], temperature=temperature, seed=3).text
     assert not parse_reply(prompt, received)[1], received
 
