@@ -83,7 +83,7 @@ _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names
 
 
 def _check_links() -> None:
-    """A checkout without symbolic links holds text files in their place, and cannot be imported."""
+    """Raise an ImportError if the checkout has text files in the place of its three symbolic links."""
     here = os.path.dirname(__file__)
     for folder in ("graphs", "nodes", "retrievers"):
         if os.path.isfile(os.path.join(here, folder)):

@@ -1,4 +1,4 @@
-"""`python -m quorum`: the command `quorum`, where its script is not on the path."""
+"""Runs the command `quorum` for `python -m quorum`, which also works if the script is not on the path."""
 
 from quorum.cli.main import main
 

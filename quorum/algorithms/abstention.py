@@ -1,8 +1,9 @@
 """Finds the lowest confidence at which a method may answer, with a guarantee that few of its answers are wrong.
 
 Learn then Test (Angelopoulos et al. 2021, arXiv:2110.01052): we test the thresholds of a fixed grid, from the highest
-down. The hypothesis at each is "more than `at_most` of the answers are wrong", the test an exact binomial one. We stop
-at the first threshold that is not rejected. With probability 1 - error, on new questions like these,
+down. The hypothesis at each threshold is "more than `at_most` of the answers are wrong". An exact binomial test tests
+it. We stop at the first threshold whose hypothesis is not rejected. With probability 1 - error, on new questions like
+these,
 
     P(wrong | answered) <= at_most,
 
@@ -34,7 +35,10 @@ class Threshold:
 
 @dataclass(frozen=True)
 class NoThreshold:
-    """No threshold keeps the promise. needed: about how many questions would be enough, None if more do not help."""
+    """No threshold keeps the promise.
+
+    needed: about how many questions would be enough for a threshold; None if more questions do not help.
+    """
 
     answered: int
     wrong: int
@@ -80,7 +84,7 @@ def find_threshold(
 def explain_no_threshold(
     confidences: np.ndarray, is_wrong: np.ndarray, questions: int, at_most: float, error: float
 ) -> NoThreshold:
-    """How many questions would be enough at the most promising threshold, if its share of wrong answers stays."""
+    """How many questions would be enough at the best threshold, if the share of wrong answers there stays the same."""
     best: tuple[float, int, int] | None = None
     for value in np.unique(confidences):
         is_answered = confidences >= value
@@ -97,7 +101,7 @@ def explain_no_threshold(
 
 
 def count_answers_needed(share: float, at_most: float, error: float, most: int = 100_000) -> int | None:
-    """How many answers would be enough if that share of them is wrong; None if no number is.
+    """How many answers would be enough if this share of them is wrong; None if no number of answers is enough.
 
     >>> count_answers_needed(0.0, 0.05, 0.05), count_answers_needed(0.06, 0.05, 0.05)
     (59, None)

@@ -101,7 +101,7 @@ MOST_DIGITS = 15
 
 
 def rewrite_numbers(words: Sequence[str]) -> list[str]:
-    """Rewrite numbers and ordinals in digits, each unit after a number in one form, and currencies after the number.
+    """Write numbers and ordinals in digits, units after a number in one form, and currencies after their number.
 
     words: in lower case, without articles. Words that only look like numbers stay: "007", "no one", a lone "million".
 

@@ -1,4 +1,4 @@
-"""Testing by betting: tests and intervals for a mean that stay valid if one looks after every question.
+"""Testing by betting: tests and intervals for a mean that stay valid even if one checks them after every question.
 
 The hypothesis: the mean of x_1, x_2, ... in [-1, 1] is at most `mean`. A gambler bets a share of the capital against
 it on each next value. If the hypothesis is true, no bet is favourable, so the capital ever reaches 1/d with probability

@@ -1,4 +1,4 @@
-"""Certifies, on the other two thirds of the recorded questions, how much a cascade can lose to a single method."""
+"""Certifies how much a cascade can lose to a single method, on recorded questions that did not design the cascade."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,10 @@ from quorum.algorithms.paired import compute_margin_p_value
 
 @dataclass(frozen=True)
 class Certificate:
-    """The test of a cascade on the certifying questions. p: the p-value of "some single method is better by
-    `lose_at_most` or more"; against: the method that comes nearest to it; loss: its mean lead over the cascade.
+    """The test of a cascade on the certifying questions.
+
+    p: the p-value of "some single method is better by `lose_at_most` or more". against: the single method with the
+    largest p-value. loss: the mean lead of that method over the cascade.
     """
 
     candidate: Candidate
@@ -27,10 +29,10 @@ class Certificate:
 def compute_losses(recorded: RecordedAnswers, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
     """For each single method, its worth minus the cascade's, averaged by group and scaled to [-1, 1]."""
     worth = replay_cascade(recorded, cascade).worst
-    same = cascade[0].method if len(cascade) == 1 else None
+    only_method = cascade[0].method if len(cascade) == 1 else None
     losses = {}
     for place, name in enumerate(recorded.methods):
-        if name != same:
+        if name != only_method:
             losses[name] = average_by_group((recorded.best[place] - worth) / (1 + wrong_cost), recorded.group)
     return losses
 
@@ -52,7 +54,8 @@ def certify_cascades(
     """Test the candidates in their order, up to and including the first that fails.
 
     A candidate's p-value is the largest over all single methods: an intersection-union test, which needs no correction
-    (Berger 1982). Tests in a fixed order need none for the number of candidates either (Maurer et al. 1995).
+    (Berger 1982). Because the order of the tests is fixed, the number of candidates needs no correction either (Maurer
+    et al. 1995).
     """
     certificates: list[Certificate] = []
     margin = lose_at_most / (1 + wrong_cost)

@@ -17,18 +17,17 @@ from quorum.algorithms.cascades import (
 )
 
 MOST_THRESHOLDS = 8
-
-
-DESIGN_SHARE = 3  # a third of the questions designs
-
-
+DESIGN_DIVISOR = 3  # the design uses one third of the questions
 SMALLEST_GAIN = 1e-12
 
 
 def split_questions(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw a third of the questions for the design; the others certify. Groups are not divided."""
+    """Draw a third of the questions for the design; the other questions are for the certificate.
+
+    No group is divided.
+    """
     groups = np.unique(group)
-    chosen = np.random.default_rng(seed).permutation(groups)[: max(1, len(groups) // DESIGN_SHARE)]
+    chosen = np.random.default_rng(seed).permutation(groups)[: max(1, len(groups) // DESIGN_DIVISOR)]
     designs = np.isin(group, chosen)
     return np.flatnonzero(designs), np.flatnonzero(~designs)
 
@@ -140,7 +139,7 @@ def list_three_stage_cascades(
         best: float | None = None
         for column in np.lexsort(
             (-scores[row], costs[row])
-        ):  # the cheapest first; a higher cost must buy a higher score
+        ):  # the cheapest first; a higher cost must bring a higher score
             if best is not None and scores[row, column] <= best + SMALLEST_GAIN:
                 continue
             best = float(scores[row, column])

@@ -21,8 +21,9 @@ TestName = Literal["known", "confidence", "same", "certified"]
 class AcceptanceTest:
     """The test of a stage. An unknown answer never passes.
 
-    known: every other answer passes; confidence: if its confidence is `at_least` or more; same: if an earlier stage
-    gave the same answer, after normalisation; certified: if no replacement of a single passage changes the vote.
+    known: every other answer passes. confidence: an answer passes if its confidence is `at_least` or more. same: it
+    passes if an earlier stage gave the same answer, after normalisation. certified: it passes if no replacement of a
+    single passage changes the vote.
     """
 
     test: TestName
@@ -107,7 +108,7 @@ def find_accepted_questions(
 
 
 def compute_added_cost(recorded: RecordedAnswers, method: int, earlier: Sequence[int]) -> Floats:
-    """The cost that a stage adds: its calls, less those shared with the earlier stage that shares most."""
+    """The cost of a stage's calls, without those that the earlier stage with the most shared calls has made already."""
     cost: Floats = recorded.cost[method]
     if earlier:
         cost = cost - np.max([recorded.shared[stage, method] for stage in earlier], axis=0)

@@ -1,7 +1,7 @@
 """Answers questions that compare two things, by the dates and numbers that passages give for each of them.
 
-Rules, without a model: which of two was born first, is older, taller, larger, has more of something, or whether one is
-older than the other.
+Rules decide, without a model. They cover questions such as which of two was born first, is taller or has more of
+something, and whether one is older than the other.
 """
 
 import re
@@ -82,9 +82,10 @@ LIVED_WORD = re.compile(r"\blived\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Comparison:
-    """kind: what is compared; wish: the wanted end of the scale; criterion: the question without the options.
+    """A question that compares two options, `first` and `second`.
 
-    is_yes_no: the question is whether the first has more (or less) of it than the second.
+    kind: what is compared. wish: which end of the scale is asked for. criterion: the question without the options.
+    is_yes_no: the question is whether the first option surpasses the second, as in "Is A older than B?".
     """
 
     first: str
@@ -170,7 +171,7 @@ def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str
 
 
 def find_text(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """The text about an option: its title has the same words, or more of them than any other; else None."""
+    """The text whose title shares the largest part of its words with the option; None if no title shares half."""
     wanted = list_words(option)
     best, text = 0.0, None
     for title, body in passages:

@@ -9,9 +9,9 @@ RANDOM_HALVES = 200
 def compute_cross_fitted_score(values: ArrayLike, *, halves: int = RANDOM_HALVES, seed: int = 0) -> float:
     """The mean score of the best method, chosen on one random half of the questions and scored on the other.
 
-    values: questions by methods, at least two questions. The winner's score on the questions that chose it is too high,
-    more so with more methods and fewer questions (Varma and Simon 2006). This estimate is a little too low, because
-    only half of the questions choose.
+    values: questions by methods, at least two questions. The winner's score on the questions that chose it is too high.
+    This bias grows with more methods and with fewer questions (Varma and Simon 2006). The estimate here is a little too
+    low, because only half of the questions choose the winner.
 
     >>> round(compute_cross_fitted_score([[1.0, 0.0], [0.0, 1.0]] * 50), 1)
     0.5

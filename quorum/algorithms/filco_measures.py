@@ -62,8 +62,8 @@ def score_strinc(candidates: Sequence[Piece], answers: Sequence[str]) -> list[fl
 def score_lexical(candidates: Sequence[Piece], references: Sequence[str], tokens: Tokens = "words") -> list[float]:
     """LEXICAL: token F1 of the piece in 0..1, the best over the references.
 
-    tokens="words" is the published measure. The authors' code counts the characters of the normalised texts, spaces
-    too ("characters"), by which almost any two English texts are alike.
+    tokens="words" is the published measure. tokens="characters" counts the characters of the
+    normalised texts, as the authors' code does; almost any two English texts are similar by this count.
     """
     if tokens == "words":
         return [f1(piece.text, references) for piece in candidates]
@@ -93,7 +93,7 @@ async def score_cxmi(
 ) -> list[float]:
     """CXMI: log p(answer given piece, question) - log p(answer given question), in nats. One batch for all pieces.
 
-    make_prompt: (question, piece or None) -> the prompt before the answer; the generator's own, where there is one.
+    make_prompt: (question, piece or None) -> the prompt before the answer. Pass the generator's prompt if there is one.
     """
     make = make_prompt or format_scoring_prompt
     pairs = [(make(question, piece), answer) for piece in (None, *candidates)]
@@ -139,8 +139,8 @@ async def choose_silver(
     """The pieces that the answer needs by this measure, in reading order. The list may be empty.
 
     LEXICAL compares a piece with the answers. If these are verdicts (SUPPORTS, yes ...), which no sentence resembles,
-    it compares with the question instead. CXMI needs a `scorer` and scores the first answer. threshold: in place of the
-    measure's own, which a score must exceed.
+    it compares with the question instead. CXMI needs a `scorer` and scores the first answer. threshold: a score
+    must exceed it; None stands for the measure's own threshold.
     """
     candidates = split_pieces(passages, unit)
     if measure == "strinc":
@@ -157,8 +157,8 @@ async def choose_silver(
 
 def choose_measure(answers: Sequence[str], answer_type: str) -> Measure:
     """The measure that is best for this kind of answer (section 5.1, table 4): STRINC for short answers, LEXICAL for
-    dialogue, CXMI for labels, yes or no, and long answers. (It is CXMI for questions over several passages as well,
-    which the answer does not show.)
+    dialogue, CXMI for labels, yes or no, and long answers. (CXMI is also best for questions that need several
+    passages, but an answer does not show that.)
 
     >>> choose_measure(["SUPPORTS"], "label")
     'cxmi'

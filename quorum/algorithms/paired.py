@@ -1,4 +1,4 @@
-"""Compares two methods on the same questions: is one worse by a margin, is it better, by how much?
+"""Compares two methods on the same questions: whether one is better, or worse by a margin, and by how much.
 
 All p-values are exact for any number of questions: a true hypothesis is rejected with probability alpha at most.
 `losses` are x_one - x_other for each question, in [-1, 1].
@@ -29,7 +29,7 @@ def are_signs(losses: ArrayLike) -> bool:
 
 
 def compute_margin_p_value(losses: ArrayLike, margin: float) -> float:
-    """The p-value of "the mean loss is at least `margin`", 0 < margin. It is small if the loss is surely smaller.
+    """The p-value of "the mean loss is at least `margin`", 0 < margin. If it is small, the mean is below `margin`.
 
     Right or wrong answers: the exact unconditional test of `compute_counts_p_value`. Graded answers: betting.
 
@@ -79,7 +79,7 @@ def compute_safe_log(chance: float) -> float:
 def list_extreme_tables(n: int, largest_share: float, observed: float, margin: float) -> tuple[Counts, Counts]:
     """All pairs (losses, gains) whose score statistic is at most the observed one.
 
-    Leaves out tables with more unequal answers than is at all probable if `largest_share` of the answers is unequal.
+    Leaves out tables with so many unequal answers that they have almost no probability if `largest_share` is right.
     """
     widest = min(n, math.ceil(n * largest_share + 9 * math.sqrt(n * largest_share * (1 - largest_share) + 1) + 9))
     ones, others = np.meshgrid(np.arange(widest + 1), np.arange(widest + 1), indexing="ij")
@@ -105,10 +105,10 @@ def compute_tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, differenc
 
 
 def compute_better_p_value(differences: ArrayLike) -> float:
-    """The p-value of "the mean difference is at most 0". It is small if the mean is surely positive.
+    """The p-value of "the mean difference is at most 0". If it is small, the mean is positive.
 
-    Right or wrong answers: the exact sign test on the questions on which the two differ; if the means are equal, each
-    of them is a fair coin toss. Graded answers: betting.
+    Right or wrong answers: the exact sign test on the questions on which the two methods differ. If the means are
+    equal, each method wins such a question with probability 1/2. Graded answers: betting.
 
     >>> round(compute_better_p_value([1] * 8 + [-1] * 2 + [0] * 40), 4)
     0.0547
@@ -136,7 +136,7 @@ def compute_paired_interval(differences: ArrayLike, *, level: float = 0.95) -> t
 def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
     """The score interval of a difference of paired shares (Tango 1998, Statistics in Medicine 17: 891-908).
 
-    plus, minus: questions that only the one, only the other has right, of n.
+    plus: the questions of n that only the first method answers rightly; minus: those that only the second does.
 
     >>> [round(end, 4) for end in compute_tango_interval(12, 2, 50)]
     [0.0611, 0.3447]
@@ -178,7 +178,7 @@ def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float
 
 
 def count_fewest_questions(margin: float, error: float) -> int:
-    """The fewest questions that can show a mean loss below `margin`: enough if the two methods never differ.
+    """The fewest questions that can show a mean loss below `margin`, namely if the two methods never differ.
 
     >>> count_fewest_questions(0.03, 0.1)
     76

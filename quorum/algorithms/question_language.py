@@ -90,5 +90,5 @@ def find_foreign_language(question: str) -> str | None:
         for name, language_words in WORDS_OF_LANGUAGE.items()
     }
     best = max(counts, key=lambda name: counts[name])
-    opens = bool(words) and words[0] in WORDS_OF_LANGUAGE[best] and words[0] not in ENGLISH_WORDS
-    return best if counts[best] >= (1 if opens else 2) and counts[best] > 2 * english else None
+    begins_foreign = bool(words) and words[0] in WORDS_OF_LANGUAGE[best] and words[0] not in ENGLISH_WORDS
+    return best if counts[best] >= (1 if begins_foreign else 2) and counts[best] > 2 * english else None

@@ -8,7 +8,8 @@ most (Ville 1939). B is dropped when the capital reaches it. So
 
     P(the best is ever dropped) <= error,
 
-however often one looks. With several equally good best methods, this holds for each of them, and for losing all.
+however often one looks. If several methods are equally good and best, this holds for each of them, and for
+dropping all of them.
 """
 
 from collections.abc import Sequence
@@ -114,7 +115,10 @@ class Race:
         return np.where(self.live, evidence, 0.0)
 
     def find_losers(self) -> list[int]:
-        """The live methods that have lost. If all challengers have, that with the least evidence against it stays."""
+        """The live methods that have lost.
+
+        If all challengers have lost, the one with the least evidence against it stays.
+        """
         evidence = self.compute_evidence()
         lost = self.live & (evidence >= 1 / self.error)
         remaining = self.live if self.challengers is None else self.live & self.challengers

@@ -90,7 +90,7 @@ COMMON_WORDS = make_word_set(
 
 
 def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """ "yes" or "no"; None for other questions, and if the passages leave it open.
+    """ "yes" or "no"; None for other questions, and if the passages do not say.
 
     passages: (title, text) of each.
 
@@ -118,7 +118,10 @@ def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str
 
 
 def find_named_passages(question: str, passages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """(name, text) of the passages whose titles stand in the question, longer titles first; none inside another."""
+    """(name, text) of the passages whose titles the question contains, longer titles first.
+
+    A title that occurs only inside a longer title does not count.
+    """
     low = " ".join(WORD.findall(question.lower()))
     named_passages: list[tuple[str, str]] = []
     for title, text in sorted(passages, key=lambda passage: -len(passage[0])):
@@ -131,7 +134,10 @@ def find_named_passages(question: str, passages: Sequence[tuple[str, str]]) -> l
 
 
 def compare_countries(question: str, texts: Sequence[str], passages: Sequence[tuple[str, str]]) -> str | None:
-    """Whether two texts, or those about their directors and the like, name the same country."""
+    """Whether two texts name the same country.
+
+    If the question is about the directors (composers, authors ...), the texts about these are compared instead.
+    """
     link = ROLE.search(question.replace("directors", "director"))
     if link is not None:
         followed = [follow_link(link.group().lower(), text, passages) for text in texts]

@@ -20,11 +20,8 @@ from quorum.algorithms.answer_numbers import rewrite_numbers
 from quorum.core.text import normalize
 
 MOST_READ = 100_000  # characters of a text that are searched for an answer
-# Characters; longer answers are texts: the same only if written the same.
-LONGEST_ANSWER, LONGEST_READ_TEXT = (
-    400,
-    20_000,
-)
+LONGEST_ANSWER = 400  # characters; longer answers are the same only if SQuAD's normalisation makes them equal
+LONGEST_READ_TEXT = 20_000  # characters
 
 
 def vote_key(answer: str) -> str:
@@ -70,7 +67,7 @@ def contains_key(text: str, answer: str) -> bool:
 
 
 def list_key_words(text: str) -> Sequence[str]:
-    """The words of a text as they are joined in keys."""
+    """The words of a text in the form in which a key joins them."""
     return rewrite_numbers([word.lower() for word in split_words(fold_characters(text))])
 
 
@@ -161,11 +158,11 @@ DATE = r"\d{0,4}m\d\d(?:d\d\d)?(?!\w)"
 TOKEN = re.compile(rf"{DATE}|(?:{NUMBER})(?:{ORDINAL_ENDING})?|[&%$£€¥]|A\.(?= )|{WORD}|[^\W_]")
 FEET_MARK = re.compile(r"(?<=\d)'(?=\d)")  # 5'10
 RANGE_DASH = re.compile(r"(?<=\d) ?- ?(?=\d|m\d\d)")  # a range of years, dates or numbers; also a score
-A_SCALE = re.compile(r"(?:hundred|thousand|million|billion|trillion)$")
+SCALE_WORD = re.compile(r"(?:hundred|thousand|million|billion|trillion)$")
 
 
 def split_words(text: str) -> list[str]:
-    """The numbers, words and meaningful symbols of the text as it writes them, without articles."""
+    """The numbers, words and meaningful symbols of the text, without articles. Letter case stays."""
     text = join_initials(rewrite_dates(text))
     text = (
         FEET_MARK.sub(" feet ", text)
@@ -184,7 +181,7 @@ def is_article(words: list[str], index: int) -> bool:
     word, following = words[index], words[index + 1 : index + 2]
     if word.lower() == "the":
         return True
-    if word.lower() not in ("a", "an") or not following or A_SCALE.match(following[0]):
+    if word.lower() not in ("a", "an") or not following or SCALE_WORD.match(following[0]):
         return False
     return word != "A" or (index == 0 and len(following[0]) > 1)
 

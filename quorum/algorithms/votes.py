@@ -38,11 +38,11 @@ def sum_weights(votes: Iterable[Vote]) -> float:
 
 
 def count_votes(votes: Iterable[Vote]) -> Tally:
-    """Count a vote. The answer with most votes wins; of equals the one that the highest-ranked passage voted for."""
+    """Count a vote. The answer with most votes wins; in a tie, the answer of the highest-ranked passage wins."""
     groups = group_votes(votes)
     if not groups:
         return Tally(UNKNOWN, True, None, ())
-    winner = max(groups.values(), key=sum_weights)  # of equals the first, which has the best rank
+    winner = max(groups.values(), key=sum_weights)  # in a tie the first group, which has the best rank
     total = sum_weights(vote for group in groups.values() for vote in group)
     share = sum_weights(winner) / total if total else None
     return Tally(winner[0]["answer"], False, share, tuple(dict.fromkeys(vote["rank"] for vote in winner)))
@@ -50,7 +50,7 @@ def count_votes(votes: Iterable[Vote]) -> Tally:
 
 def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
     """Whether the remaining votes cannot change the winner any more. They all come from lower-ranked passages."""
-    counts = [sum_weights(box) for box in group_votes(votes).values()]
+    counts = [sum_weights(group) for group in group_votes(votes).values()]
     if not counts:
         return remaining_votes <= 0
     most = max(counts)
@@ -70,7 +70,7 @@ def size_next_stage(votes: Sequence[Vote], passages: int, samples: int) -> int:
     if is_decided(votes, passages * samples):
         return 0
     rank = max((vote["rank"] for vote in votes), default=-1) + 1
-    answers = [box[0]["answer"] for box in group_votes(votes).values()] or ["any"]
+    answers = [group[0]["answer"] for group in group_votes(votes).values()] or ["any"]
 
     def could_decide(count: int) -> bool:
         left = (passages - count) * samples

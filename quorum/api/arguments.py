@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def split_methods(methods: "str | Graph | Sequence[str | Graph]") -> tuple[str, list["Graph"]]:
-    """(the names, with commas between; the graphs)."""
+    """The names of methods as one text, with commas between them, and the list of graphs."""
     if isinstance(methods, str):
         return methods, []
     if not isinstance(methods, Sequence):

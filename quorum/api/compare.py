@@ -110,9 +110,9 @@ def compare(
     methods: as for `evaluate`; by default five common ones. models, retrievers, k: each value is combined with each
     method. budget: the most per question, such as "calls=3" or "cost=0.01". wrong_cost: the cost of a wrong answer in
     units of a right one; unknown costs nothing. max_cost: dollars that this run may spend; prices: your own file of
-    prices (docs/compare.md). race: stop asking methods that cannot win: "exact", by arithmetic; "questions", unlikely
-    to be the best on these questions; "future", unlikely to be the best on new ones (docs/decisions.md). engine:
-    "local", or "ray" for many processes (docs/scale.md).
+    prices (docs/compare.md). race: stop asking methods that cannot win. "exact" drops a method that can no longer win
+    on these questions; "questions", one that is unlikely to be the best on them; "future", one that is unlikely to be
+    the best on new questions (docs/decisions.md). engine: "local", or "ray" for many processes (docs/scale.md).
 
     Works in a script and inside a running event loop, where it blocks; there, `await compare_async(...)` does not.
 

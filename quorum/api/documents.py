@@ -21,14 +21,14 @@ def index(
     """Put the passages of files and folders into a collection. Running it again changes only what changed.
 
     paths: one path or several: folders, and files of the types in docs/documents.md, such as JSON lines of {"id",
-    "title", "text"}. collection: its name; without it, the context's. context: its store and embeddings are used.
-    words: the most per passage. prune: remove documents that no longer exist under the paths. progress: called with
-    (done, total, path), where done and total count files and lines. It blocks; in async code, `await
-    asyncio.to_thread(quorum.index, ...)`.
+    "title", "text"}. collection: the collection's name, by default the context's. context: its store and embeddings are
+    used. words: the largest number of words in a passage. prune: remove documents that no longer exist under the paths.
+    progress: called with (done, total, path), where done and total count files and lines. It blocks; in async code,
+    `await asyncio.to_thread(quorum.index, ...)`.
 
-    Returns an IndexReport, in files: `added`, `unchanged`, `replaced`, `removed`, `skipped` (path and reason), and
-    `passages`, the collection's total. Raises SetupError for a path that does not exist, a bad or reserved collection
-    name, and a collection that was made with other embeddings.
+    Returns an IndexReport: the numbers of files `added`, `unchanged`, `replaced` and `removed`, the files `skipped`
+    (path and reason), and `passages`, the number of passages in the collection. Raises SetupError for a path that does
+    not exist, a bad or reserved collection name, and a collection that was made with other embeddings.
 
     >>> import pathlib, quorum
     >>> _ = pathlib.Path("travel.md").write_text("Train tickets are booked by Mira Oduya.")

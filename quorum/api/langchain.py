@@ -19,9 +19,9 @@ SNIPPET_LENGTH = 300  # characters of each passage that an agent is shown
 def as_retriever(method: str = "concat", context: "Context | None" = None) -> "BaseRetriever":
     """A method as a LangChain retriever: the passages that it would read, reranked and filtered, best first.
 
-    method: its name; a method that searches more than once runs to its end; the others stop before they answer.
-    context: its settings, such as `reranker`, `context_filter` and `k`. The documents carry id, text, and title, score
-    and places as metadata.
+    method: the method's name. A method that searches more than once runs to its end; the others stop before they
+    answer. context: the method's settings, such as `reranker`, `context_filter` and `k`. The documents carry id, text,
+    and title, score and places as metadata.
 
     Raises SetupError for an unknown method, and for one that reads no passages.
 
@@ -62,7 +62,7 @@ def as_tool(
     """A method as a LangChain tool, for `langchain.agents.create_agent` and any model that calls tools.
 
     name, description: what the agent reads; the description should say what the documents hold. The tool takes
-    `question`; its content is the answer with the passages that support it, its artifact the whole result.
+    `question`; its content is the answer with the passages that support it, and its artifact is the whole result.
 
     Raises SetupError for an unknown method.
 

@@ -82,8 +82,8 @@ class Comparison:
     method: `name`, `n`, `errors`, `quality` in 0..1 with `low` and `high`; per question `calls`, `tokens`, `cost`
     (dollars; None: no price) and `seconds` (95th percentile); the shares `right`, `wrong` and `unknown`. estimate: a
     row for each method with the calls, tokens and dollars expected per question. report: the path of report.html.
-    evaluation: the whole `Evaluation`. race: a row for each method of a race: `method`, `asked` of `of` questions,
-    `dropped`, `mean` with `low` and `high`; empty without a race.
+    evaluation: the whole `Evaluation`. race: a row for each method of a race: `method`, `asked` (questions it was
+    asked), `of` (questions in all), `dropped`, `mean` with `low` and `high`; empty without a race.
 
     Print it, or leave it as the last line of a notebook's cell.
     """

@@ -24,8 +24,8 @@ class Event:
 class NodeFinished(Event):
     """A node has finished.
 
-    node: its name, as the method's diagram has it. update: what it changed in the state. inside: the nodes whose graphs
-    it is part of, from the outermost; empty for a node of the method itself.
+    node: the node's name, as in the method's diagram. update: what the node changed in the state. inside: if the node
+    belongs to a subgraph, the nodes that contain it, the outermost first; empty for a node of the method itself.
     """
 
     node: str
@@ -53,25 +53,25 @@ class RunFinished(Event):
 
 
 class AnswerReader:
-    """Reads the answer in the messages that a graph streams. shown: its text so far."""
+    """Reads the answer in the messages that a graph streams. shown: the text of the answer so far."""
 
     def __init__(self, question: str) -> None:
         self.question, self.shown, self.visible, self.is_withdrawn = question, "", "", False
         self.replies: dict[str, str] = {}
         self.next_length = 0  # a reply is read again at this length: reading it after each piece takes quadratic time
 
-    def read(self, message: Any, about: Mapping[str, Any]) -> AnswerText | None:
+    def read(self, message: Any, metadata: Mapping[str, Any]) -> AnswerText | None:
         """The text that a piece of a message adds to the answer; None if its call does not write the answer."""
         from quorum.core.json_text import replace_half_characters
         from quorum.core.visible_text import find_visible
         from quorum.graphs.visible_messages import BEGINS_ANEW
         from quorum.parsing.partial_answers import is_written_out, read_partial_answer
 
-        prompt = str(about.get("prompt") or "")
-        if about.get("prompt_detail") or not is_written_out(prompt):
+        prompt = str(metadata.get("prompt") or "")
+        if metadata.get("prompt_detail") or not is_written_out(prompt):
             return None
         before = self.replies.get(str(message.id), "")
-        if about.get(BEGINS_ANEW):
+        if metadata.get(BEGINS_ANEW):
             before = ""
             self.withdraw()
         text = before + str(message.text)
@@ -117,8 +117,8 @@ async def stream(
 ) -> AsyncIterator[Event]:
     """Answer one question as `answer` does, and yield events while it runs.
 
-    The parameters are those of `answer`. Yields a `NodeFinished` for every node, in the order in which they finish (a
-    node that is asked for each passage comes once for each), an `AnswerText` for every piece of the answer, and last a
+    The parameters are those of `answer`. Yields a `NodeFinished` for every node, in the order in which they finish
+    (several times for a node that runs once per passage), an `AnswerText` for every piece of the answer, and last a
     `RunFinished`, whose `result` is what `answer` returns. Leaving the loop early cancels the run; close the iterator
     (`contextlib.aclosing`) to wait for that.
 
@@ -164,7 +164,7 @@ async def stream(
             last = last if space else part
         else:
             for node, update in part.items():
-                if not node.startswith("__"):  # of LangGraph's own, such as an interrupt
+                if not node.startswith("__"):  # LangGraph's own updates, such as an interrupt, begin so
                     yield NodeFinished(
                         node, unwrap_update(update or {}), tuple(name.partition(":")[0] for name in space)
                     )
@@ -210,6 +210,6 @@ def is_written_as_it_comes(graph: "Graph", context: "Context") -> bool:
 
 
 def list_result_names(graph: "Graph") -> Sequence[str]:
-    """The names of the state fields that a graph returns; `answer` leaves the messages of a conversation out, too."""
+    """The names of the state fields that a graph returns, without the messages of a conversation."""
     names = graph.output_channels
     return [names] if isinstance(names, str) else [name for name in names if name != "messages"]

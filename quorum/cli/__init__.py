@@ -1,1 +1,1 @@
-"""The `quorum` command: thin, no logic of its own."""
+"""The `quorum` command: reads options, calls the other packages and prints their results."""

@@ -42,7 +42,9 @@ def ask(
     ] = None,
     calibration: Annotated[
         Path | None,
-        typer.Option("--calibration", metavar="FILE", help="Withhold answers as a file of quorum calibrate says."),
+        typer.Option(
+            "--calibration", metavar="FILE", help="File of quorum calibrate: withhold answers that it does not trust."
+        ),
     ] = None,
     settings: Settings = None,
     json: AsJson = False,
@@ -50,7 +52,7 @@ def ask(
         bool, typer.Option("--trace", help="Print the run as a tree: nodes, prompts, replies, tokens, time.")
     ] = False,
     save_trace: Annotated[
-        Path | None, typer.Option("--save-trace", metavar="FILE", help="Write that tree to a file; see: quorum trace.")
+        Path | None, typer.Option("--save-trace", metavar="FILE", help="Write the run to a file; see: quorum trace.")
     ] = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Print finished nodes, and the answer as it is written.")
@@ -102,7 +104,7 @@ def ask(
     shown = asyncio.run(add_support(question, result, context))
     if note := shown.get("note"):
         typer.echo(f"quorum: {note}", err=True)
-    print_result(shown, method, as_json=json, numbers=trace)
+    print_result(shown, method, as_json=json, shows_scores=trace)
     if not is_saved:
         raise typer.Exit(1)
 
@@ -135,7 +137,7 @@ def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Resu
 
     confidence, suppressed = result.get("confidence"), abstain_below(result, below)
     if confidence is None and not result["unknown"]:
-        typer.echo(f"quorum: {method} stated no confidence in this answer, which stands.", err=True)
+        typer.echo(f"quorum: {method} stated no confidence in this answer, so it is not withheld.", err=True)
     elif suppressed is not result:
         message = f"the answer {result['answer']!r} was withheld: confidence {confidence:.2f} is below {below:g}."
         typer.echo(f"quorum: {message}", err=True)
@@ -149,7 +151,7 @@ def check_calibration_fits(method: str, context: "Context", abstain_below: float
 
     if abstain_below is not None:
         raise SetupError(
-            "Both --abstain-below and a calibration are given, which says from where to abstain; give one."
+            "Both --abstain-below and a calibration are given, and each sets a lowest confidence; give one."
         )
     check_calibration(read_calibration(str(context.calibration)), find_method(method).graph.get_name(), context)
 
@@ -159,9 +161,8 @@ def print_withheld_answer(result: "Result") -> None:
     withheld = result["suppressed"]
     if withheld is not None:
         sure = "no confidence" if withheld["confidence"] is None else f"confidence {withheld['confidence']:.2f}"
-        message = (
-            f"the answer {withheld['answer']!r} was withheld: {sure}, answers begin at {withheld['answer_from']:g}."
-        )
+        lowest = f"the lowest accepted is {withheld['answer_from']:g}"
+        message = f"the answer {withheld['answer']!r} was withheld: {sure}, {lowest}."
         typer.echo(f"quorum: {message}", err=True)
 
 
@@ -198,7 +199,7 @@ async def run(
 
 
 def print_piece(event: "Event") -> None:
-    """Print a piece of the answer on stderr; a line ends with the run."""
+    """Print a piece of the answer on stderr, and a line break when the run has ended."""
     from quorum.api.stream import AnswerText, RunFinished
 
     if isinstance(event, AnswerText):
@@ -254,7 +255,7 @@ def make_trace_writer(file: Path | None, method: str) -> "Callable[[Step, str], 
     return lambda root, question: save_trace(file, root, question, method)
 
 
-def print_result(result: "ShownResult", method: str, *, as_json: bool, numbers: bool = False) -> None:
+def print_result(result: "ShownResult", method: str, *, as_json: bool, shows_scores: bool = False) -> None:
     """Print the result for a reader, or as JSON. In JSON, a passage from a file also has its place and a link."""
     if as_json:
         from json import dumps
@@ -272,4 +273,4 @@ def print_result(result: "ShownResult", method: str, *, as_json: bool, numbers: 
     from quorum.cli.show import format_result, make_stdout_console
 
     console = make_stdout_console()
-    console.print(format_result(result, method, colours=console.color_system is not None, numbers=numbers))
+    console.print(format_result(result, method, colours=console.color_system is not None, shows_scores=shows_scores))

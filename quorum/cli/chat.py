@@ -68,7 +68,7 @@ def read_line() -> str | None:
 
 
 def run_line(line: str, conversation: "Conversation", runner: "asyncio.Runner") -> bool:
-    """Answer a question or run a command. Returns whether it succeeded; a failure ends the line, not the chat."""
+    """Answer a question or run a command. Returns whether it succeeded; after a failure the chat goes on."""
     from quorum.cli.ask import replace_invalid_bytes
 
     try:

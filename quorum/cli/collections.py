@@ -32,14 +32,14 @@ def get_store_with_collection(name: str, store: str | None) -> str:
     """The store, after a check that it has the collection."""
     from quorum.retrievers.manage_collections import check_exists
 
-    opened = get_store(store)
-    check_exists(name, opened)
-    return opened
+    store_address = get_store(store)
+    check_exists(name, store_address)
+    return store_address
 
 
 @app.callback()
 def list_by_default(context: typer.Context, store: Store = None) -> None:
-    """List, show, rename, remove, export and import collections. Alone: list."""
+    """List, show, rename, remove, export and import collections. Without a command: list them."""
     if context.invoked_subcommand is None:
         list_collections(store)
 
@@ -105,8 +105,8 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     from quorum.retrievers.manage_collections import count_documents, summarize
     from quorum.retrievers.store import open_store
 
-    opened = get_store_with_collection(name, store)
-    summary, files = summarize(open_store(opened), name), count_documents(name, opened)
+    store_address = get_store_with_collection(name, store)
+    summary, files = summarize(open_store(store_address), name), count_documents(name, store_address)
     if json:
         from dataclasses import asdict
         from json import dumps
@@ -159,19 +159,19 @@ def rename(
 @app.command()
 def export(
     name: Name,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to; else to stdout.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="File to write; by default stdout.")] = None,
     store: Store = None,
 ) -> None:
-    """Write the passages as JSON lines, with where they stand."""
+    """Write the passages as JSON lines, with their places in the documents."""
     from quorum.core.text import format_count
     from quorum.retrievers.manage_collections import export_lines, write_export
 
-    opened = get_store_with_collection(name, store)
+    store_address = get_store_with_collection(name, store)
     if out is None:
-        for line in export_lines(name, opened):
+        for line in export_lines(name, store_address):
             typer.echo(line)
         return
-    count = write_export(name, opened, out)
+    count = write_export(name, store_address, out)
     typer.echo(f"quorum: {format_count(count, 'passage')} of {name} written to {out}", err=True)
 
 
@@ -182,7 +182,7 @@ def import_(
     store: Store = None,
     embeddings: Embeddings = None,
 ) -> None:
-    """Read exported passages into a collection; they are embedded anew."""
+    """Read exported passages into a collection, and compute their embeddings again."""
     from quorum.cli.index import print_report
     from quorum.cli.settings import read_context
     from quorum.retrievers.manage_collections import import_lines

@@ -46,7 +46,9 @@ Questions: TypeAlias = Annotated[
 ]
 Methods: TypeAlias = Annotated[
     str | None,
-    typer.Option("--methods", metavar="A,B|all", help="Methods; concat, post_fusion, concat_pf, pf_concat, sure."),
+    typer.Option(
+        "--methods", metavar="A,B|all", help="Methods; by default concat, post_fusion, concat_pf, pf_concat and sure."
+    ),
 ]
 Models: TypeAlias = Annotated[str | None, typer.Option("--models", metavar="A,B", help="Chat models, each tried.")]
 Retrievers: TypeAlias = Annotated[
@@ -58,7 +60,7 @@ Sizes: TypeAlias = Annotated[
 Budget: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--budget", metavar="UNIT=X", help="For a question at most: calls=3, tokens=2000, cost=0.01 or seconds=2."
+        "--budget", metavar="UNIT=X", help="Limit per question: calls=3, tokens=2000, cost=0.01 or seconds=2."
     ),
 ]
 
@@ -127,7 +129,7 @@ def compare(
 
 
 def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) -> "Decision | None":
-    """Plan the comparison and print its estimate; unless that is all, run it."""
+    """Plan the comparison and print its estimate; then run it, except in a dry run."""
     import asyncio
 
     from quorum.cli.progress import explain_resuming, progress_bar
@@ -152,7 +154,7 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
 
 
 def print_left_out(left_out: "Mapping[str, str]") -> None:
-    """Print on stderr the methods of 'all' that do not serve these questions, and why."""
+    """Print on stderr the methods of 'all' that do not fit these questions, and why."""
     from quorum.evaluation.run.eligibility import describe_left_out
 
     for sentence in describe_left_out(left_out):
@@ -189,14 +191,15 @@ def describe_total(estimate: "Estimate") -> str:
     bill = describe_bill(estimate.cost, estimate.seconds)
     return (
         f"In all {estimate.questions:,} questions: about {estimate.calls:,.0f} calls, {tokens:,.0f} tokens, {bill} "
-        f"(what methods share counted once; from {estimate.rehearsed} questions rehearsed with the embedded reader)."
+        f"(shared calls counted once; estimated from {estimate.rehearsed} questions with the embedded reader)."
     )
 
 
 def describe_judge(estimate: "Estimate", methods: int) -> str:
     """Say that the estimate leaves out the judge, whose number of calls depends on the answers."""
     most = estimate.questions * methods
-    return f"the judge comes on top: at most {most:,} calls, about answers that are neither unknown nor an exact match."
+    answers = "answers that are neither unknown nor an exact match"
+    return f"the judge's calls are not included: at most {most:,} calls, for {answers}."
 
 
 def print_decision(decision: "Decision", *, as_json: bool = False) -> None:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from quorum.graphs.catalogue import Method
 
 COMMAND_HELP = """\
-/method NAME      ask another method; alone: which one is asked
+/method NAME      ask another method; without NAME: print the current one
 /k N              passages per query
 /set KEY=VALUE    any other setting
-/sources          the passages behind the last answer, and what it took
+/sources          the passages behind the last answer, and its calls and tokens
 /history          what was said so far
 /new              forget what was said
 /save FILE        write the conversation: Markdown, or JSON if the name ends in .json
@@ -53,8 +53,10 @@ class Exchange:
 
 @dataclass
 class Conversation:
-    """The exchanges so far, and the settings of the next question. systems: the user's own, NAME=SPEC, which a composed
-    method asks. saved_files: written by this conversation.
+    """The exchanges so far, and the settings of the next question.
+
+    systems: the user's own systems as NAME=SPEC, which a composed method asks. saved_files: the files that this
+    conversation wrote.
     """
 
     method: "Method"

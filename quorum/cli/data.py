@@ -60,5 +60,5 @@ def convert(
 
 
 def select_split(records: "Iterable[Record]", split: str | None) -> "Iterator[Record]":
-    """The records of a split; all of them without one."""
+    """The records of a split; all records if `split` is None."""
     return (record for record in records if split is None or record.get("meta", {}).get("split") == split)

@@ -1,4 +1,4 @@
-"""`quorum eval`: a data set by several methods, and the tables that say what each is worth."""
+"""`quorum eval`: asks the questions of a data set by several methods, and prints tables of their scores and costs."""
 
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -41,7 +41,9 @@ Corpus: TypeAlias = Annotated[
 ]
 Measure: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--measure", metavar="NAME=MODULE:FUNCTION", help="A measure of your own, of (answers, golds)."),
+    typer.Option(
+        "--measure", metavar="NAME=MODULE:FUNCTION", help="A measure of your own: a function of (answers, golds)."
+    ),
 ]
 
 
@@ -66,7 +68,7 @@ def evaluate(
     engine: Engine = "local",
     settings: Settings = None,
 ) -> None:
-    """Run a data set by several methods and print the tables; the same command again continues."""
+    """Ask a data set by several methods and print the tables. To continue a stopped run, run the command again."""
     import asyncio
 
     from quorum.cli.progress import explain_resuming, progress_bar
@@ -108,8 +110,8 @@ def mention_retriever(retriever: str | None, options: "Options") -> None:
     searched = options.corpus is not None or options.collection is not None
     if retriever not in (None, "given") and not searched:
         typer.echo(
-            f"quorum: --retriever {retriever} was not used, the questions bring their passages; "
-            "to search them name --corpus pool.",
+            f"quorum: --retriever {retriever} was not used, because the questions have their own passages; "
+            "to search these, give --corpus pool.",
             err=True,
         )
 
@@ -158,7 +160,7 @@ def print_spent(scores: "Scores") -> None:
     typer.echo(f"quorum: made {calls}; results in {scores.folder}", err=True)
     if (judging := scores.judge_spent) is not None:
         tokens = f"{judging.input_tokens:,} tokens in, {judging.output_tokens:,} out"
-        typer.echo(f"quorum: the judge's calls, apart: {judging.calls:,} now ({tokens})", err=True)
+        typer.echo(f"quorum: the judge made {format_count(judging.calls, 'further call')} now ({tokens})", err=True)
     errors, unjudged = (sum(int(row.get(name) or 0) for row in scores.summary.values()) for name in FAILURE_COUNTS)
     if errors:
         cause = describe_common_failure(scores)

@@ -44,7 +44,7 @@ Verifier: TypeAlias = Annotated[
     str | None, typer.Option("--verifier", metavar="SPEC", help="The model that verifies (SuRe, table 10).")
 ]
 Examples: TypeAlias = Annotated[
-    Path | None, typer.Option("--examples", metavar="FILE", help="What demonstrations are drawn from.")
+    Path | None, typer.Option("--examples", metavar="FILE", help="File from which demonstrations are drawn.")
 ]
 Filters: TypeAlias = Annotated[
     str | None, typer.Option("--filters", metavar="A,B", help="Context filters to compare (FILCO, table 4).")
@@ -61,7 +61,7 @@ DropKnown: TypeAlias = Annotated[
     bool, typer.Option("--drop-known", help="Ask only what the model does not know without a context.")
 ]
 GoldFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--gold-from", metavar="FILE", help="Passages, gold ones among them.")
+    Path | None, typer.Option("--gold-from", metavar="FILE", help="File of passages that contains the gold passages.")
 ]
 Corpus: TypeAlias = Annotated[
     str | None,
@@ -98,7 +98,7 @@ def experiment(
     as_json: AsJson = False,
     settings: Settings = None,
 ) -> None:
-    """List the papers' tables and figures, or run one; the same command again continues."""
+    """List the papers' tables and figures, or run one. To continue a stopped run, run the command again."""
     if name is None:
         print_experiments(as_json=as_json)
         return
@@ -163,7 +163,7 @@ def find_experiment_with_data(name: str, data: Path | None) -> "Experiment":
 
 
 def print_experiments(*, as_json: bool = False) -> None:
-    """Print the name of each experiment and what it shows, by paper; or all about it as JSON."""
+    """Print the name of each experiment and what it shows, by paper; as JSON, everything about each."""
     from quorum.evaluation.experiments.catalogue import EXPERIMENTS
 
     if as_json:

@@ -11,7 +11,7 @@ from quorum.cli.options import Collection, Embeddings, K, Retriever, Settings, S
 if TYPE_CHECKING:
     from quorum.training.silver import Statistics
 
-MOST_EMPTY = 0.5  # a smaller share of questions with silver gets a warning
+LEAST_SHARE_WITH_SILVER = 0.5  # warn if fewer of the questions have silver sentences
 app = typer.Typer(name="filter", help="Make context filters (FILCO) from your own questions.", no_args_is_help=True)
 app.command("train")(train_filter)
 app.command("export")(export)
@@ -28,7 +28,8 @@ def silver(
         Literal["auto", "strinc", "lexical", "cxmi"],
         typer.Option(
             "--measure",
-            help="strinc: holds the answer; lexical: resembles it; cxmi: makes it likelier; auto: by the answer type.",
+            help="Choose sentences that contain the answer (strinc), share words with it (lexical) or make it more "
+            "likely (cxmi); auto: by the answer type.",
         ),
     ] = "auto",
     *,
@@ -58,7 +59,7 @@ def silver(
     embeddings: Embeddings = None,
     settings: Settings = None,
 ) -> None:
-    """Find the sentences that answers need, to train a filter on; the same command again continues."""
+    """Find the sentences that answers need, to train a filter on. To continue a stopped run, run the command again."""
     import asyncio
 
     from quorum.cli.progress import progress_bar
@@ -113,7 +114,8 @@ def print_statistics(statistics: "Statistics", out: Path) -> None:
     typer.echo(
         f"{format_count(statistics.questions, 'question')}, silver for {statistics.found} ({share:.0%}), nothing for "
         f"{statistics.questions - statistics.found}.\n"
-        f"Words a question: {statistics.words_before:.1f} in the passages, {statistics.words_after:.1f} in the silver."
+        f"Words per question: {statistics.words_before:.1f} in the passages, "
+        f"{statistics.words_after:.1f} in the silver."
     )
     if statistics.precision_before is not None:
         typer.echo(
@@ -121,7 +123,7 @@ def print_statistics(statistics: "Statistics", out: Path) -> None:
             f"{statistics.precision_after:.1%} of the "
             "silver (0 where it is empty)."
         )
-    if share < MOST_EMPTY:
+    if share < LEAST_SHARE_WITH_SILVER:
         typer.echo(
             f'quorum: {1 - share:.0%} of the targets are "None"; a filter would mostly learn to keep nothing: lower '
             "--threshold, or take another --measure.",

@@ -25,7 +25,7 @@ Rate: TypeAlias = Annotated[float, typer.Option("--rate", metavar="R", help="Lea
 Epochs: TypeAlias = Annotated[int, typer.Option("--epochs", metavar="N", help="Times through the data.")]
 Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="N", help="Examples in a step.")]
 ExamplesAtOnce: TypeAlias = Annotated[
-    int, typer.Option("--at-once", metavar="N", help="Examples in memory at once; changes no result but rounding.")
+    int, typer.Option("--at-once", metavar="N", help="Examples in memory at once; results differ only by rounding.")
 ]
 Length: TypeAlias = Annotated[int, typer.Option("--length", metavar="N", help="Tokens of a prompt.")]
 Output: TypeAlias = Annotated[int, typer.Option("--output", metavar="N", help="Tokens of a reply.")]
@@ -66,9 +66,10 @@ def train_filter(
     limit: Limit = None,
     seed: Seed = 0,
 ) -> None:
-    """Train a filter; the same command again continues. Use it as --set context_filter=transformers:DIR.
+    """Train a filter. Use it as --set context_filter=transformers:DIR. To continue, run the command again.
 
-    --base embedded trains the sentence filter on the embedded model, in one go; use it as context_filter=embedded:DIR.
+    --base embedded trains the sentence filter on the embedded model, without checkpoints; use it as
+    context_filter=embedded:DIR.
     """
     if base == "embedded":
         train_embedded(silver, out, epochs, 5e-4 if rate is None else rate, batch, limit, seed)
@@ -91,7 +92,7 @@ def train_filter(
 
 
 def train_embedded(silver: Path, out: Path, epochs: int, rate: float, batch: int, limit: int | None, seed: int) -> None:
-    """The sentence filter on the embedded model."""
+    """Train the sentence filter on the embedded model and print its scores."""
     try:
         from quorum.training.sentence_filter import train as train_sentences
     except ModuleNotFoundError as missing:
@@ -109,7 +110,7 @@ def train_embedded(silver: Path, out: Path, epochs: int, rate: float, batch: int
         say=lambda line: typer.echo(f"quorum: {line}", err=True),
     )
     typer.echo(
-        f"Sentences kept, against the silver ones of {scores['questions']:.0f} questions held apart: "
+        f"Sentences kept, against the silver ones of {scores['questions']:.0f} held-out questions: "
         f"F1 {scores['f1']:.3f}, precision {scores['precision']:.3f}, recall {scores['recall']:.3f}."
     )
     typer.echo(
@@ -133,7 +134,10 @@ def train_generator(
     limit: Limit = None,
     seed: Seed = 0,
 ) -> None:
-    """Train a model that answers from filtered context; again continues. Use it as --model transformers:DIR."""
+    """Train a model that answers from filtered context.
+
+    Use it as --model transformers:DIR. To continue, run it again.
+    """
     from quorum.training.finetune import Settings
     from quorum.training.pairs import Task
 
@@ -168,7 +172,7 @@ def print_report(report: "Report", out: Path, use: str) -> None:
     from quorum.core.text import format_count
 
     losses = ", ".join(f"{loss:.3f}" for loss in report.losses)
-    typer.echo(f"{format_count(report.examples, 'example')}; training loss by epoch, nats a token: {losses}.")
+    typer.echo(f"{format_count(report.examples, 'example')}; training loss by epoch, nats per token: {losses}.")
     if report.left_out or report.shortened:
         typer.echo(f"Too long: {report.left_out} left out; {report.shortened} lost their last passages.")
     typer.echo(f"quorum: the model is in {out}; use it with {use}", err=True)

@@ -33,20 +33,24 @@ def gate(
     wrong_cost: WrongCost = 0.0,
     measure: Annotated[
         str | None,
-        typer.Option("--measure", metavar="NAME", help="What decides; by default what the questions call for."),
+        typer.Option("--measure", metavar="NAME", help="Deciding measure; by default that of the questions' task."),
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Pass (exit code 0), fail (1), bad input (2) or cannot tell (3): does NEW lose --margin or more to BASELINE?"""
+    """Decide if NEW loses less than --margin: exit code 0 (yes), 1 (no), 2 (bad input) or 3 (too few questions)."""
     from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost
 
-    (baseline_name, baseline_rows), (replacing, other) = (
+    (baseline_results, baseline_method), (new_results, new_method) = (
         read_method_results(baseline, measure),
         read_method_results(new, measure),
     )
     decided = decide_gate(
-        baseline_name, replacing, margin, methods=(baseline_rows, other), wrong_cost=check_wrong_cost(wrong_cost)
+        baseline_results,
+        new_results,
+        margin,
+        methods=(baseline_method, new_method),
+        wrong_cost=check_wrong_cost(wrong_cost),
     )
     if json:
         from json import dumps

@@ -22,11 +22,11 @@ def index(
     prune: Annotated[bool, typer.Option("--prune", help="Remove what is no longer among the files.")] = False,
     include: Annotated[
         list[str] | None,
-        typer.Option("--include", metavar="PATTERN", help="Of folders only such files: '*.md'. May be repeated."),
+        typer.Option("--include", metavar="PATTERN", help="Read only such files in folders: '*.md'. May be repeated."),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option("--exclude", metavar="PATTERN", help="Of folders no such files: 'drafts/'. May be repeated."),
+        typer.Option("--exclude", metavar="PATTERN", help="Skip such files in folders: 'drafts/'. May be repeated."),
     ] = None,
     no_gitignore: Annotated[
         bool, typer.Option("--no-gitignore", help="Also read what a .gitignore leaves out.")
@@ -43,9 +43,9 @@ def index(
     embeddings: Embeddings = None,
     engine: Engine = "local",
 ) -> None:
-    """Index documents; again: only what changed.
+    """Index documents. Run it again to index only what changed.
 
-    Read are txt, md, rst, html, pdf, docx, pptx, xlsx, csv, tsv, epub, eml, json, jsonl, jsonl.gz, ipynb and source
+    File types: txt, md, rst, html, pdf, docx, pptx, xlsx, csv, tsv, epub, eml, json, jsonl, jsonl.gz, ipynb and source
     code.
     """
     from quorum.cli.progress import index_progress
@@ -119,4 +119,4 @@ def describe_interruption(collection: str, store: str) -> str:
         stored = open_store(store).count(collection)
     except (QuorumError, OSError):
         return "Stopped before anything was stored; the same command begins again."
-    return f"Stopped: {format_count(stored, 'passage')} kept in {collection}; the same command goes on there."
+    return f"Stopped: {format_count(stored, 'passage')} kept in {collection}; the same command continues from there."

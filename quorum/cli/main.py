@@ -79,7 +79,7 @@ def accept_global_options(
 
 def main(args: list[str] | None = None) -> None:
     """Run a command line and exit with its code."""
-    if args is None:  # the process is for this command
+    if args is None:  # called as a command, not by Python code
         delay_garbage_collection()
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Any = getattr(stream, "reconfigure", None)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def mcp(
     http: Annotated[
-        bool, typer.Option("--http", help="Serve over HTTP at /mcp; without it, stdin and stdout.")
+        bool, typer.Option("--http", help="Serve over HTTP at /mcp; by default over stdin and stdout.")
     ] = False,
     host: Host = "127.0.0.1",
     port: Port = 8766,
@@ -77,7 +77,7 @@ def serve_http(context: "Context", host: str, port: int, options: "Options") -> 
 
 
 def serve_stdio(context: "Context", options: "Options") -> None:
-    """Nothing but the protocol is written to stdout."""
+    """Serve over stdin and stdout. Only the protocol is written to stdout."""
     from quorum.serving.mcp_server import make_mcp
     from quorum.serving.serve import check_options, make_service
 

@@ -8,8 +8,8 @@ from quorum.cli.options import AsJson
 from quorum.core.errors import SetupError
 
 NOTE_ON_CALLS = (
-    "Calls are counted as in the papers, which is what --set shorten=off asks for. With shorten=auto a chat model that "
-    "answers in more than 12 words where a short answer is asked for is asked once more to cut it: one call for each."
+    "Calls are counted as in the papers, which is what --set shorten=off asks for. With shorten=auto, a chat model "
+    "that gives a short answer in more than 12 words is asked to shorten it, which takes one more call."
 )
 
 

@@ -32,7 +32,9 @@ Judge: TypeAlias = Annotated[
 ]
 LangSmith: TypeAlias = Annotated[
     str | None,
-    typer.Option("--langsmith", metavar="NAME", help="Upload the results, as dataset NAME and an experiment a method."),
+    typer.Option(
+        "--langsmith", metavar="NAME", help="Upload the results as dataset NAME, with an experiment per method."
+    ),
 ]
 Engine: TypeAlias = Annotated[
     str, typer.Option("--engine", metavar="local|ray", help="One process, or many on Ray (extra 'ray').")
@@ -45,7 +47,7 @@ Race: TypeAlias = Annotated[
 ]
 WrongCost: TypeAlias = Annotated[
     float,
-    typer.Option("--wrong-cost", metavar="C", help="What a wrong answer costs, in right ones; unknown costs 0."),
+    typer.Option("--wrong-cost", metavar="C", help="Cost of a wrong answer, in units of a right one; unknown costs 0."),
 ]
 Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")]
 Concurrency: TypeAlias = Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")]
@@ -55,7 +57,7 @@ MaxCost: TypeAlias = Annotated[
 ]
 Prices: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON) before the built-in."),
+    typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON); they replace built-in prices."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data: TypeAlias = Annotated[

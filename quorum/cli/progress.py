@@ -70,7 +70,7 @@ class TimeLeft:
         self.started_at, self.last_update, self.share, self.speed = now, now, 0.0, 0.0
 
     def update(self, share: float, now: float) -> float | None:
-        """Take the share that is done at a time in seconds; return the seconds left."""
+        """The seconds left. share: the share that is done; now: the time in seconds."""
         if now > self.last_update:
             step = (share - self.share) / (now - self.last_update)
             weight = min(1.0, (now - self.last_update) / min(SMOOTHING_SECONDS, now - self.started_at))
@@ -85,9 +85,9 @@ class TimeLeft:
 def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Watch"]:
     """Show how far indexing is: a bar on a terminal, elsewhere a line every ten seconds."""
     console = make_stderr_console()
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[status]}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        task = bars.add_task("index", total=1.0, said="")
+        task = bars.add_task("index", total=1.0, status="")
         began = clock()
         time_left, last_line, last_drawn = TimeLeft(began), began, 0.0
 
@@ -99,7 +99,7 @@ def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Wat
                 bars.update(
                     task,
                     completed=progress.share,
-                    said=describe_index_progress(progress, time_left.update(progress.share, moment)),
+                    status=describe_index_progress(progress, time_left.update(progress.share, moment)),
                 )
             elif not console.is_terminal and moment - last_line >= SECONDS_BETWEEN_LINES:
                 last_line = moment

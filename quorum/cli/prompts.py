@@ -47,8 +47,8 @@ def show(name: Name, settings: Settings = None, json: AsJson = False) -> None:
     check_name(name)
     text = get_text(name, read_overrides(settings))
     if json:
-        described_one = next(description for description in list_descriptions(settings) if description.name == name)
-        print_json({**asdict(described_one), "text": text})
+        description = next(item for item in list_descriptions(settings) if item.name == name)
+        print_json({**asdict(description), "text": text})
     else:
         typer.echo(text)
 

@@ -59,7 +59,7 @@ def questions(
     embeddings: Embeddings = None,
     settings: Settings = None,
 ) -> None:
-    """Write questions about your documents, each kept only if it is answered from its passage and not without it."""
+    """Write questions about your documents. A question is kept if the model needs its passage to answer it."""
     import asyncio
 
     from quorum.cli.progress import explain_resuming, progress_bar
@@ -135,7 +135,7 @@ def print_written(outcome: "WrittenQuestions") -> None:
         for kind in outcome.wanted_counts
         if outcome.wanted_counts[kind] or outcome.kept_counts[kind]
     )
-    before = f", {outcome.count_before:,} of them there before" if outcome.count_before else ""
+    before = f", {outcome.count_before:,} of them from earlier runs" if outcome.count_before else ""
     typer.echo(f"{outcome.path}: {format_count(kept_count, 'question')} to keep ({kinds}){before}.")
     for kind, why in outcome.end_reasons.items():
         typer.echo(f"{outcome.kept_counts[kind]:,} of {outcome.wanted_counts[kind]:,} {kind}: {END_REASONS[why]}.")

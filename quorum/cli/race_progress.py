@@ -18,7 +18,7 @@ from quorum.cli.show import make_stderr_console
 if TYPE_CHECKING:
     from quorum.evaluation.run.race import RunningRace, Watch
 
-MOST_REPORTS = 20  # lines with --json, besides one for each drop
+MOST_REPORTS = 20  # with --json, lines per race; a dropped method adds one
 REDRAW_SECONDS = 0.5  # seconds
 
 
@@ -41,18 +41,18 @@ def show_race(
     console = make_stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with RaceBars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        drawn, seen = -math.inf, ShownState()
+        last_drawn, shown_state = -math.inf, ShownState()
 
         def watch(race: "RunningRace") -> None:
-            nonlocal drawn
-            news = seen.find_newly_dropped(race)
-            if console.is_terminal and (news or race.finished or clock() - drawn >= REDRAW_SECONDS):
-                drawn = clock()
+            nonlocal last_drawn
+            newly_dropped = shown_state.find_newly_dropped(race)
+            if console.is_terminal and (newly_dropped or race.finished or clock() - last_drawn >= REDRAW_SECONDS):
+                last_drawn = clock()
                 bars.table = draw_standings(race)
-            if as_json and (news or seen.is_due(race)):
+            if as_json and (newly_dropped or shown_state.is_due(race)):
                 typer.echo(format_line(race))
             elif not as_json and not console.is_terminal:
-                for name in news:
+                for name in newly_dropped:
                     progress_words = f"after {race.asked_when_dropped[name]:,} of {race.questions:,} questions"
                     typer.echo(f"quorum: the race dropped {name} {progress_words}.", err=True)
 

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 ALL_COLLECTIONS = "all"
 Host: TypeAlias = Annotated[
-    str, typer.Option("--host", metavar="HOST", help="Address to listen on; another than this machine's: --token.")
+    str,
+    typer.Option(
+        "--host", metavar="HOST", help="Address to listen on; --token is needed if other machines can reach it."
+    ),
 ]
 Port: TypeAlias = Annotated[int, typer.Option("--port", metavar="N", help="Port; 0: any that is free.")]
 Tokens: TypeAlias = Annotated[
@@ -27,20 +30,24 @@ FirstCollection: TypeAlias = Annotated[
     str | None, typer.Option("--collection", metavar="NAME", help="Collection that is chosen at first.")
 ]
 MoreCollections: TypeAlias = Annotated[
-    str, typer.Option("--collections", metavar="NAMES", help="Further ones that clients may choose; 'all'.")
+    str, typer.Option("--collections", metavar="NAMES", help="Further collections that clients may choose, or 'all'.")
 ]
 AllowedModels: TypeAlias = Annotated[
     str, typer.Option("--allow-models", metavar="SPECS", help="Further models that clients may choose.")
 ]
 QuestionsPerMinute: TypeAlias = Annotated[
-    int | None, typer.Option("--questions-per-minute", metavar="N", help="The most for one token.", min=1)
+    int | None, typer.Option("--questions-per-minute", metavar="N", help="Limit for each token.", min=1)
 ]
 DollarsPerDay: TypeAlias = Annotated[
-    float | None, typer.Option("--dollars-per-day", metavar="X", help="The most for one token.", min=0)
+    float | None, typer.Option("--dollars-per-day", metavar="X", help="Limit for each token.", min=0)
 ]
 Composed: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--composed", metavar="[NAME=]FILE", help="A cascade of quorum compose as a method; several times."),
+    typer.Option(
+        "--composed",
+        metavar="[NAME=]FILE",
+        help="A cascade of quorum compose, as a method; may be given several times.",
+    ),
 ]
 ModelPrices: TypeAlias = Annotated[
     Path | None, typer.Option("--prices", metavar="FILE", help="What models cost (TOML or JSON).")
@@ -76,5 +83,5 @@ def make_server_options(
 
 
 def read_names(text: str) -> tuple[str, ...]:
-    """Names with commas between."""
+    """The names in a text with commas between them, each once."""
     return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))

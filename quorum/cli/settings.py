@@ -8,7 +8,10 @@ from quorum.core.errors import SetupError
 
 
 def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
-    """Options and key=value texts over the environment over the defaults; a setting given both ways is an error."""
+    """The context from the options and the key=value texts of --set; the environment and the defaults give the rest.
+
+    Raises `SetupError` for a setting that is given twice, or as an option and in --set.
+    """
     chosen: dict[str, str] = {}
     for item in settings or ():
         key, equals, value = (part.strip() for part in item.partition("="))

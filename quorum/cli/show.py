@@ -29,11 +29,11 @@ def make_stderr_console() -> Console:
     return Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
 
 
-def format_result(result: ShownResult, method: str, *, colours: bool, numbers: bool = False) -> RenderableType:
+def format_result(result: ShownResult, method: str, *, colours: bool, shows_scores: bool = False) -> RenderableType:
     """The answer on the first line, its cost on the second, then the sentence that holds it, and the passages.
 
-    An answer that is not sure is marked as such, and the closest sentence is offered. numbers: also show ids and
-    scores, for debugging a run.
+    An answer that is not sure is marked as such, and the closest sentence is offered. shows_scores: also show
+    ids and scores, for debugging a run.
     """
     support = result.get("support")
     parts: list[RenderableType] = [format_headline(result), Text(" · ".join(describe_run(result, method)), style="dim")]
@@ -46,7 +46,7 @@ def format_result(result: ShownResult, method: str, *, colours: bool, numbers: b
     parts += [Text(), Text(name_evidence(result), style="bold")]
     for item in evidence:
         if item["passage"] in passages:
-            parts += format_passage(item, *passages[item["passage"]], colours=colours, numbers=numbers)
+            parts += format_passage(item, *passages[item["passage"]], colours=colours, shows_scores=shows_scores)
     if unsupported:
         parts.append(Text("Voted for it, but do not contain it:", style="bold"))
     for id_ in unsupported:
@@ -83,7 +83,7 @@ def mark_span(text: str, start: int, end: int, *, colours: bool) -> Text:
 
 
 def format_place(passage: Passage) -> Text:
-    """File, page and headings, on a terminal that can as a link that opens the file; else the title."""
+    """File, page and headings, or else the title. A terminal that supports links shows a link that opens the file."""
     place = describe_place(passage) or passage["title"] or passage["id"]
     return Text(place, style=Style(dim=True, link=make_file_link(passage) or None))
 
@@ -97,18 +97,18 @@ def name_evidence(result: Result) -> str:
 
 
 def format_passage(
-    item: Evidence, rank: int, passage: Passage, *, colours: bool, numbers: bool = False
+    item: Evidence, rank: int, passage: Passage, *, colours: bool, shows_scores: bool = False
 ) -> list[RenderableType]:
-    """A passage with its rank among those retrieved and where it stands, the span that supports the answer marked.
+    """A passage with its rank, its place and a mark on the span that supports the answer.
 
-    On a terminal that can, the place is a link that opens the file.
+    On a terminal that supports links, the place is a link that opens the file.
     """
     title = Text(f"{rank}. {passage['title'] or passage['id']}", style="bold")
     if place := describe_place(passage):
         address = make_file_link(passage)
         title.append(f"  {place}", style=Style(bold=False, dim=True, link=address or None))
-    if numbers or (not place and passage["title"]):
-        score = [f"score {passage['score']:.3f}"] if numbers and "score" in passage else []
+    if shows_scores or (not place and passage["title"]):
+        score = [f"score {passage['score']:.3f}"] if shows_scores and "score" in passage else []
         title.append("  " + " · ".join([*score, passage["id"]]), style="not bold dim")
     text, start, end = passage["text"], item["start"], item["end"]
     if start is None or end is None:

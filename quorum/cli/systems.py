@@ -17,7 +17,7 @@ Systems: TypeAlias = Annotated[
 
 
 def find_method_with_systems(name: str, systems: Sequence[str] | None) -> "Method":
-    """The method of that name, or the one in a file with the systems that it asks."""
+    """The method with this name. For a composed.json file: the method in the file, which asks these systems."""
     from quorum.core.composed_file import is_composed_name
     from quorum.graphs import find_method
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column: its title, the measure, the factor and decimals to show it with; `interval`: with its ends."""
+    """A column of a table. scale, digits: factor and decimals of the shown value; interval: also show the interval."""
 
     title: str
     measure: str
@@ -91,8 +91,12 @@ def make_score_tables(
     Metrics of installed packages have a column each. own_measures: the user's own; analysis_measures: shown in a
     table of their own, in place of the measures of passages.
     """
-    brought = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *own_measures)]
-    answers = [*(ANSWER_COLUMNS[name] for name in measures), *keep_filled(summary, FURTHER_ANSWER_COLUMNS), *brought]
+    own_columns = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *own_measures)]
+    answers = [
+        *(ANSWER_COLUMNS[name] for name in measures),
+        *keep_filled(summary, FURTHER_ANSWER_COLUMNS),
+        *own_columns,
+    ]
     wordy = describe_wordy_answers(summary)
     more = keep_filled(summary, [ANALYSIS_COLUMNS[name] for name in analysis_measures])
     return [
@@ -112,7 +116,7 @@ def keep_filled(summary: Summary, columns: Iterable[Column]) -> list[Column]:
 
 
 def make_measure_table(summary: Summary, columns: Sequence[Column], *, counts: bool = False) -> Table:
-    """One row per method; with `counts` also the number of questions and, if there are any, of errors and the like."""
+    """One row per method; with `counts` also the numbers of questions and of failures, if there are any."""
     failures = [name for name in FAILURE_COUNTS if counts and any(row.get(name) for row in summary.values())]
     titles = [name.replace("_", " ") for name in failures]
     table = make_plain_table(

@@ -17,7 +17,7 @@ def check_langsmith(name: str | None) -> None:
 
 @contextmanager
 def upload_after(name: str | None, folder: Path) -> Iterator[None]:
-    """Upload the results after they are printed, also if questions failed; the exit code for these stays."""
+    """Upload the results after the block has printed them. If questions failed, upload first, then exit with code 1."""
     failed: typer.Exit | None = None
     try:
         yield
@@ -36,7 +36,7 @@ def upload_results(name: str, folder: Path) -> None:
 
     with progress_bar() as progress:
         done = upload(folder, name, progress)
-    sent = f"{format_count(done.runs, 'run')} sent now" if done.runs else "all of it was there"
+    sent = f"{format_count(done.runs, 'run')} sent now" if done.runs else "all sent before"
     where = f": {done.url}" if done.url else ""
     typer.echo(
         f"quorum: LangSmith's dataset {name} has {format_count(len(done.experiments), 'experiment')} of these results "

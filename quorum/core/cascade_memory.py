@@ -14,8 +14,10 @@ MOST_RUNS = 256  # runs of cascades that this process remembers
 
 @dataclass
 class CascadeMemory:
-    """stage: the number of the running stage; searches: the passages found, by retriever and query; replies: by call,
-    (the stage that made it, the reply).
+    """The searches and replies of one run.
+
+    stage: the number of the running stage. searches: the passages found, by retriever and query. replies: for each
+    call, the number of the stage that made the call, and the reply.
     """
 
     stage: int = 0
@@ -23,7 +25,7 @@ class CascadeMemory:
     replies: dict[Any, tuple[int, Any]] = field(default_factory=dict)
 
     def find_earlier_reply(self, call: Any) -> Any | None:
-        """The reply to the same call of an earlier stage; None if no stage made it."""
+        """The reply that an earlier stage got to the same call; None if no earlier stage made this call."""
         stage, reply = self.replies.get(call, (self.stage, None))
         return reply if stage < self.stage else None
 
@@ -32,12 +34,12 @@ class CascadeMemory:
         self.replies.setdefault(call, (self.stage, reply))
 
 
-CASCADE_MEMORY: ContextVar[CascadeMemory | None] = ContextVar("REMEMBERED", default=None)
+CASCADE_MEMORY: ContextVar[CascadeMemory | None] = ContextVar("CASCADE_MEMORY", default=None)
 CASCADE_MEMORIES: "OrderedDict[str, CascadeMemory]" = OrderedDict()
 
 
 def get_memory(run: str, stage: int) -> CascadeMemory:
-    """The memory of a run, by its id, for its next stage. The oldest runs are forgotten."""
+    """The memory of the run with this id, prepared for this stage. The least recently used runs are forgotten."""
     memory = CASCADE_MEMORIES.setdefault(run, CascadeMemory())
     CASCADE_MEMORIES.move_to_end(run)
     while len(CASCADE_MEMORIES) > MOST_RUNS:

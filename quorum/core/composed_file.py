@@ -30,9 +30,11 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class ComposedStage:
-    """One stage. name: its column in the results; method: the graph; accept: None for the last, whose answer is final;
-    settings: those it was measured with, as config.json describes them; prompts: the versions of the prompts it sent;
-    system: the hash of the spec, if the stage is a user's own system.
+    """One stage of a cascade.
+
+    name: the stage's column in the results. method: the graph. accept: None for the last stage, whose answer is final.
+    settings: the settings with which the stage was measured, as config.json describes them. prompts: the versions of
+    the prompts that the stage sent. system: the hash of the spec, if the stage is a user's own system.
     """
 
     name: str
@@ -45,8 +47,10 @@ class ComposedStage:
 
 @dataclass(frozen=True)
 class ComposedCascade:
-    """The content of a file. hash: of its bytes; collection: name and revision of the searched collection, null if the
-    questions brought their passages.
+    """The content of a file.
+
+    hash: the SHA-256 hash of the file. collection: the name and revision of the searched collection, or None if the
+    questions had their own passages.
     """
 
     file: str
@@ -62,7 +66,7 @@ class ComposedCascade:
 
 
 def is_composed_name(name: str) -> bool:
-    """Whether a method's name is that of a file."""
+    """Whether a method's name is the path of a composed.json file."""
     return name.strip().endswith(".json")
 
 

@@ -1,6 +1,7 @@
 """Every setting of every method. An argument wins over the environment (QUORUM_*), and the environment over a default.
 
-`Context` holds the settings; `make_context` reads them from texts as in --set; `get_context` gives a node its own.
+`Context` holds the settings; `make_context` reads them from texts as in --set; `get_context` gives a node the settings
+of its run.
 """
 
 # ruff: noqa: RUF009  `define` makes a dataclass field
@@ -21,7 +22,8 @@ from pydantic.json_schema import SkipJsonSchema
 from quorum.core.errors import SetupError
 
 MOST_PASSAGES, MOST_STEPS, MOST_ROUNDS = 1000, 20, 10  # what k, max_steps and iterations may be
-MOST_SUPERSTEPS = MOST_PASSAGES + 10  # in a graph with a loop, and in each graph inside it: a listwise reranker, too
+# The limit of supersteps for a graph with a loop and for each of its subgraphs, such as the listwise reranker.
+MOST_SUPERSTEPS = MOST_PASSAGES + 10
 
 
 def define(name: str, default: Any) -> Any:
@@ -71,10 +73,12 @@ class Context:
         describe("Embeddings: embedded, huggingface:MODEL or provider:NAME", "embedded"),
     ] = define("embeddings", "embedded")
     k: Annotated[int, describe("Passages per query", 5, ge=1, le=MOST_PASSAGES)] = define("k", 5)
-    retrieve: Annotated[bool, describe("direct, cot: with passages, or from memory", True)] = define("retrieve", True)
+    retrieve: Annotated[
+        bool, describe("direct, cot: answer from passages (true) or from the model's memory (false)", True)
+    ] = define("retrieve", True)
     reranker: Annotated[
         Literal["rationale", "question", "listwise", "summary"] | None,
-        describe("Order the passages anew: by SuRe's rationale, the question's embedding, the model's list, a summary"),
+        describe("Sort the passages again: by SuRe's rationale, the question's embedding, the model's list, a summary"),
     ] = define("reranker", None)
     context_filter: Annotated[
         str | None,
@@ -96,8 +100,8 @@ class Context:
         str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None,
         describe("sure: chat model for validity and ranking; empty: the model"),
     ] = define("verifier", None)
-    candidates: Annotated[int, describe("sure and relatives: candidate answers", 2, ge=2, le=26)] = define(
-        "candidates", 2
+    candidates: Annotated[int, describe("sure and similar methods: number of candidate answers", 2, ge=2, le=26)] = (
+        define("candidates", 2)
     )
     ranking: Annotated[
         Literal["eager", "lazy"],
@@ -130,7 +134,7 @@ class Context:
         describe("File of demonstrations (question, answer, rationale, passages, steps); empty: built in"),
     ] = define("examples", None)
     answer_type: Annotated[
-        Literal["short", "yes_no", "label", "dialogue", "long"], describe("What is asked for", "short")
+        Literal["short", "yes_no", "label", "dialogue", "long"], describe("Kind of answer that is wanted", "short")
     ] = define("answer_type", "short")
     speculative: Annotated[bool, describe("concat_pf: both rounds at once (faster, more tokens)", False)] = define(
         "speculative", False
@@ -141,7 +145,7 @@ class Context:
     ] = define("vote", "all")
     shorten: Annotated[
         Literal["auto", "off"],
-        describe("Ask once more for the short answer in a wordy one (auto), or count it as verbose and go on", "auto"),
+        describe("If a short answer is too long: ask once more (auto), or only count it as verbose (off)", "auto"),
     ] = define("shorten", "auto")
     structured: Annotated[
         Literal["auto", "off"],

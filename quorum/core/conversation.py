@@ -21,7 +21,7 @@ class Turn(TypedDict):
 
 
 class ConversationInput(TypedDict, total=False):
-    """messages: the conversation, its last user message being the question; on a thread, the new message alone."""
+    """messages: the conversation, whose last user message is the question. On a thread, send only the new message."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     given: list[Passage] | None
@@ -29,7 +29,10 @@ class ConversationInput(TypedDict, total=False):
 
 
 class ConversationResult(Result, total=False):
-    """A method's result. question: the stand-alone question that was answered; messages: with the answer added."""
+    """A method's result.
+
+    question: the stand-alone question that was answered. messages: the conversation, which now ends with the answer.
+    """
 
     question: str
     messages: Annotated[list[AnyMessage], add_messages]

@@ -26,5 +26,5 @@ class CallError(QuorumError):
         self.status = status
 
 
-class TooLong(CallError):  # noqa: N818  it reads as what it says
+class TooLong(CallError):  # noqa: N818  the name describes the error without "Error"
     """The server refused the prompt because it does not fit the model's window."""

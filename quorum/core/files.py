@@ -69,7 +69,7 @@ def open_unpacked(path: str | Path) -> BinaryIO:
 
 
 def check_regular(mode: int, path: str | Path) -> None:
-    """OSError unless the mode of `os.stat` is that of a regular file."""
+    """Raise an OSError unless the mode, which `os.stat` returned, is that of a regular file."""
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "a folder, not a file", str(path))
     if not stat.S_ISREG(mode):
@@ -95,7 +95,7 @@ def read_bounded_lines(file: IO[Line], limit: int = LONGEST_LINE) -> Iterator[Li
 
 
 def format_megabytes(count: int) -> str:
-    """'200 MB'."""
+    """A number of bytes in megabytes: '200 MB'."""
     return f"{count / 1_000_000:,.0f} MB"
 
 

@@ -40,9 +40,9 @@ def get_file_name(place: Place) -> str:
 
 
 def make_file_link(passage: Passage) -> str:
-    """A file:// link that opens the passage's file, a PDF at the page; empty if the file no longer exists.
+    """A file:// link that opens the passage's file; empty if none of its files exists any more.
 
-    The first place whose file exists counts.
+    A link to a PDF opens the page. If the passage has several places, the first one whose file exists counts.
     """
     for place in passage.get("places") or []:
         path = Path(place["file"])

@@ -97,7 +97,7 @@ def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[st
 
 
 def warn_about_plugin(group: str, point: "EntryPoint", reason: str) -> None:
-    """One warning, which names the package."""
+    """Log one warning, which names the package."""
     what = f"The {get_kind(group)} {point.name!r} of the package {get_package_name(point)!r}"
     LOG.warning("%s cannot be used (%s = %s): %s", what, point.name, point.value, " ".join(reason.split()))
 
@@ -108,5 +108,5 @@ def get_package_name(point: "EntryPoint") -> str:
 
 
 def get_kind(group: str) -> str:
-    """ "method" of "quorum.methods"."""
+    """What a group contains: "method" for the group "quorum.methods"."""
     return group.rpartition(".")[2].removesuffix("s")

@@ -1,6 +1,6 @@
-"""Creates files and folders for questions, answers and documents, which only their owner may read.
+"""Creates files and folders that only their owner may read, because they hold questions, answers and documents.
 
-An existing file or folder keeps its permissions. On Windows the modes say nothing.
+An existing file or folder keeps its permissions. On Windows the modes have no effect.
 """
 
 import os

@@ -42,7 +42,7 @@ def check_engine(engine: str) -> None:
 
 @contextmanager
 def connect_cluster(*needed: str) -> Iterator[None]:
-    """Join the cluster that RAY_ADDRESS names, or start a Ray on this machine that ends with the block.
+    """Join the cluster that RAY_ADDRESS names, or start Ray on this machine; stop Ray at the end of the block.
 
     needed: files and folders that every machine of the cluster must see. A machine that lacks one of them, or has
     another version of Quorum, is a `SetupError`.
@@ -70,7 +70,7 @@ def connect_cluster(*needed: str) -> Iterator[None]:
 
 
 def connect(address: str) -> None:
-    """Join the cluster at the address; without an address start Ray here, in a few attempts."""
+    """Join the cluster at the address. Without an address, start Ray on this machine, with a few attempts."""
     import ray
 
     new = {"include_dashboard": False} if address in ("", "local") else {}
@@ -116,7 +116,7 @@ def check_address(address: str) -> None:
 
 
 def check_machines(needed: list[str]) -> None:
-    """Raise a `SetupError` that names the first machine without this Quorum or without the needed files."""
+    """Raise a `SetupError` that names the first machine without this version of Quorum or without a needed file."""
     import ray
     from ray.exceptions import GetTimeoutError, RayError
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -128,12 +128,12 @@ def check_machines(needed: list[str]) -> None:
         import socket
         from importlib import metadata
 
-        lacking = [name for name in packages if importlib.util.find_spec(name) is None]
+        missing_packages = [name for name in packages if importlib.util.find_spec(name) is None]
         try:
             version = metadata.version("quorum-rag")
         except metadata.PackageNotFoundError:
             version = "unknown"
-        return socket.gethostname(), lacking, version, [path for path in paths if not os.path.exists(path)]
+        return socket.gethostname(), missing_packages, version, [path for path in paths if not os.path.exists(path)]
 
     replies = [
         ray.remote(inspect_machine)
@@ -143,8 +143,8 @@ def check_machines(needed: list[str]) -> None:
         if node["Alive"]
     ]
     try:
-        for host, lacking, version, missing in ray.get(replies, timeout=INSPECT_TIMEOUT_S):
-            check_machine(host, lacking, version, missing)
+        for host, missing_packages, version, missing_files in ray.get(replies, timeout=INSPECT_TIMEOUT_S):
+            check_machine(host, missing_packages, version, missing_files)
     except GetTimeoutError:
         raise SetupError(
             f"A machine of the Ray cluster did not answer within {INSPECT_TIMEOUT_S:.0f} seconds; run: ray status."
@@ -155,12 +155,12 @@ def check_machines(needed: list[str]) -> None:
         ) from error
 
 
-def check_machine(host: str, lacking: list[str], version: str, missing_files: list[str]) -> None:
+def check_machine(host: str, missing_packages: list[str], version: str, missing_files: list[str]) -> None:
     """Raise a `SetupError` if the machine cannot import Quorum, has another version or does not see a file."""
     here = find_version("quorum-rag") or "unknown"
-    if lacking:
+    if missing_packages:
         raise SetupError(
-            f"The Ray machine {host} cannot import Quorum (no package {lacking[0]!r}); install it in the "
+            f"The Ray machine {host} cannot import Quorum (no package {missing_packages[0]!r}); install it in the "
             "Python that Ray runs there: pip install 'quorum-rag[ray]'"
         )
     if version != here:

@@ -25,8 +25,8 @@ Item = tuple[Literal["item", "error"], Any]
 class WorkerPool:
     """The number of worker processes, and how many items each works on at the same time.
 
-    tries: how often Ray tries an item whose worker exits. complete: results come in the order of the items, and a lost
-    item is an error; otherwise results come as they are ready, and an item that no worker survives is left out.
+    tries: how often Ray tries an item whose worker exits. keeps_order: results come in the order of the items, and an
+    item that makes every worker exit is an error; otherwise results come as they are ready, without such an item.
     """
 
     workers: int
@@ -36,9 +36,9 @@ class WorkerPool:
 
 
 def map_items(
-    items: Callable[[], Iterator[Any]], make: Callable[..., Any], arguments: tuple[Any, ...], pool: WorkerPool
+    items: Callable[[], Iterator[Any]], make_work: Callable[..., Any], arguments: tuple[Any, ...], pool: WorkerPool
 ) -> Any:
-    """Yield the result of each item. Every worker calls `make(*arguments)` once and applies what that returns.
+    """Yield the result of each item. Every worker calls `make_work(*arguments)` once and applies what that returns.
 
     `items()` runs in a process of its own on this machine. An exception in a worker or in `items` is raised here; a
     failure of Ray is a `SetupError`.
@@ -46,7 +46,7 @@ def map_items(
     from ray.exceptions import RayError
 
     configure_ray_data(pool)
-    data = make_result_stream(items, make, arguments, pool)
+    data = make_result_stream(items, make_work, arguments, pool)
     try:
         for batch in data.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
             for packed in batch["item"].to_pylist():
@@ -59,16 +59,16 @@ def map_items(
 
 
 def make_result_stream(
-    items: Callable[[], Iterator[Any]], make: Callable[..., Any], arguments: tuple[Any, ...], pool: WorkerPool
+    items: Callable[[], Iterator[Any]], make_work: Callable[..., Any], arguments: tuple[Any, ...], pool: WorkerPool
 ) -> Any:
     """The Ray Data set of packed results; reading it starts the work."""
     import ray.data
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Ray 2.64 removes this way to give retries, and older versions have no other
+        warnings.simplefilter("ignore")  # Ray 2.64 removes this argument for retries, but older versions need it
         return ray.data.read_datasource(make_source(items), override_num_blocks=1, num_cpus=0).map_batches(
             ItemWorker,
-            fn_constructor_args=(make, arguments),
+            fn_constructor_args=(make_work, arguments),
             batch_size=1,
             batch_format="pyarrow",
             compute=ray.data.ActorPoolStrategy(
@@ -95,7 +95,7 @@ def configure_ray_data(pool: WorkerPool) -> None:
     context.execution_no_progress_timeout_s = -1
     context.execution_options.preserve_order = pool.keeps_order
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-    warnings.filterwarnings("ignore", module=r"ray\.")  # for instance that there are fewer questions than workers
+    warnings.filterwarnings("ignore", module=r"ray\.")  # such as the warning that there are fewer items than workers
 
 
 def make_source(items: Callable[[], Iterator[Any]]) -> Any:
@@ -126,11 +126,11 @@ def make_source(items: Callable[[], Iterator[Any]]) -> Any:
 class ItemWorker:
     """Runs in a worker process: makes the work function once, then applies it to one item at a time per thread."""
 
-    def __init__(self, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def __init__(self, make_work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.work: Callable[[Any], Any] | None = None
         self.failure: Exception | None = None
         try:
-            self.work = make(*arguments)
+            self.work = make_work(*arguments)
         except Exception as error:  # noqa: BLE001  returned for the first item
             self.failure = make_portable(error)
 
@@ -159,7 +159,7 @@ def pack_item(item: Item) -> Any:
 def make_portable(error: Exception) -> Exception:
     """The exception in a form that another process can unpickle, with its traceback as a note.
 
-    Ray wraps an actor's exception in a type that cannot be pickled: then the wrapped exception is taken.
+    Ray wraps an actor's exception in a type that cannot be pickled. In that case, return the exception inside.
     """
     text = "".join(traceback.format_exception(error))
     cause = getattr(error, "cause", None)

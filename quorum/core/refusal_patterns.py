@@ -39,8 +39,8 @@ ATTRIBUTE = (
 )
 ADVERBS = r"(?:(?:\w+ly|yet|even|be) )*"
 INABILITY = r"(?:can not|could not|unable to|not able to|(?:not |im)possible to)"
-# Verbs that only a refusal uses. The participles of find, state and give below are used of facts, too: "the wreck was
-# not found".
+# Verbs that only a refusal uses. The participles of find, state and give below also occur in statements of
+# facts: "the wreck was not found".
 ANSWER_VERB = r"(?:answer|determine|infer|ascertain|deduce|conclude)"
 ANSWER_PARTICIPLE = r"(?:answered|determined|inferred|ascertained|deduced|concluded)"
 FIND_PARTICIPLE = r"(?:found|known|located|identified|established|confirmed|verified|derived|extracted|said|told)"
@@ -260,7 +260,7 @@ SILENCE_OF_PASSAGES = [
 REFUSAL = re.compile("|".join(MISSING_INFORMATION + INABILITY_OF_SPEAKER + SILENCE_OF_PASSAGES))
 
 
-# After a refusal: words that announce an answer, and words after them that are no answer.
+# After a refusal, a contrast word such as "however" announces an answer, unless NO_ANSWER matches the words after it.
 CONTRAST_WORDS = re.compile(
     r"(?:\b(?:however|but|nevertheless|nonetheless|that (?:being )?said|i can (?:tell you|say) that)\b)[, ]*"
     r"(?:(?:i can (?:tell you|say)|i know|i believe|i think)(?: that)? )?"

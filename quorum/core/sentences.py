@@ -31,7 +31,7 @@ SENTENCE_STARTERS = make_word_set(
 
 
 def find_sentences(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each sentence, in order. Every character but the white space between sentences is in one.
+    """(start, end) of each sentence, in order. Only white space is outside the sentences.
 
     A sentence ends at . ! ? … if white space and a word that can begin a sentence follow; at the full stops of scripts
     without spaces; and at the end of a paragraph, heading, list item or table row. Abbreviations, initials, decimals
@@ -61,9 +61,9 @@ def find_sentence_ends(text: str) -> set[int]:
 
 
 def ends_sentence(text: str, begin: int, mark: re.Match[str]) -> bool:
-    """Whether a full stop, question mark or the like ends the sentence that starts at `begin`.
+    """Whether a full stop, question mark or other end mark ends the sentence that starts at `begin`.
 
-    The words before and after the mark decide.
+    This depends on the words before and after the mark.
     """
     following = text[mark.end() : mark.end() + 60].split(maxsplit=1)
     if mark.group()[0] in UNSPACED_END or not following:

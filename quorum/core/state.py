@@ -76,9 +76,10 @@ class Preference(TypedDict):
 
 
 class Evidence(TypedDict):
-    """A passage that supports the answer: it contains it, or, for a verdict or a long answer, it voted for it.
+    """A passage that supports the answer.
 
-    start, end: the characters of its text that hold the answer word for word, or null if none do.
+    Such a passage contains the answer or, for a verdict or a long answer, voted for the answer. start, end: the
+    position of the answer in the passage's text; null if the text does not contain the answer word for word.
     """
 
     passage: str
@@ -184,7 +185,7 @@ def merge_malformed(left: dict[str, Malformed] | None, right: dict[str, Malforme
 
 
 class SuppressedAnswer(TypedDict):
-    """An answer withheld for low confidence: its confidence, and the lowest at which an answer is given."""
+    """An answer that was withheld because its confidence was below `answer_from`."""
 
     answer: str
     confidence: float | None
@@ -194,9 +195,9 @@ class SuppressedAnswer(TypedDict):
 class Counters(TypedDict, total=False):
     """The counters of a run or a part of it: calls and tokens, malformed replies, passages dropped to fit the window.
 
-    All but not_greedy and dropped are by prompt name. verbose: short answers of too many words. not_greedy: whether a
-    model refused temperature 0, so that the same question may get another answer. A subgraph returns counters but never
-    reads them, or they would count twice.
+    usage, malformed and verbose have one entry per prompt name. verbose: short answers with too many words. not_greedy:
+    whether a model refused temperature 0, so that the same question may get another answer. A subgraph returns counters
+    but does not take them as input; otherwise they would be added twice.
     """
 
     usage: Annotated[dict[str, Usage], merge_usage]
@@ -228,7 +229,7 @@ class Answer(TypedDict, total=False):
     rationale: str | None
     evidence: list[Evidence]
     unsupported: list[str] | None  # ids of passages that voted for the answer and do not contain it; null without votes
-    votes: Annotated[list[Vote], append_items]  # null in a method without votes: `begin` sets it so
+    votes: Annotated[list[Vote], append_items]  # null in a method without votes
     candidates: list[str] | None
     summaries: list[str] | None
     validity: list[bool] | None  # one per candidate: whether its summary supports it
@@ -245,14 +246,15 @@ class Result(Answer, Counters, total=False):
 class State(Question, Result, total=False):
     """Everything that a node may read or write.
 
-    rank, pair: the number of one passage, query or candidate in a fan-out, and of two candidates.
-    provided: the question's own passages, null when passages are retrieved. `begin` moves them here from `given`, which
-    would otherwise still be set when a second question on the same thread leaves it out.
+    rank: in a fan-out, the number of one passage, query or candidate. pair: the numbers of two candidates.
+    provided: the question's own passages, null when passages are retrieved. The node `begin` moves them from `given` to
+    `provided` and clears `given`, so that the next question on the same thread does not get these passages, too.
     oracle: the gold answers, which `begin` moves from `gold_answers` for the same reason.
     query: what to search for, null for the question itself. turn: finished rounds of a loop.
     reasoning: a chain of thought as the model wrote it. notes: what selection_inference has learned so far.
-    external, internal: the beginnings of blendfilter's queries, an answer from passages and a passage from memory.
-    knowledge: the passages that each of those queries found. topic, judgement: inputs of its filter.
+    external, internal: what blendfilter adds to the question in two of its queries: an answer from passages, and a
+    passage that the model wrote from memory. knowledge: the passages that each of blendfilter's queries found.
+    topic, judgement: inputs of blendfilter's filter.
     rationales: the reasoning behind each candidate. masked: the statement whose hidden words are to be recovered.
     """
 

@@ -6,7 +6,7 @@ WRAPPED_LINE_LENGTH = 60  # characters: a longer line of prose may continue on t
 
 
 def find_statements(text: str, *, may_wrap: bool = True) -> list[tuple[int, int]]:
-    """(start, end) of each statement, in order. No statement runs over a line end, unless prose was wrapped there.
+    """(start, end) of each statement, in order. A statement ends with its line, unless the line was wrapped there.
 
     may_wrap: False for passages of files, whose prose was unwrapped when they were read.
 
@@ -33,7 +33,7 @@ def find_blocks(text: str, may_wrap: bool) -> list[tuple[int, int]]:
 
 
 def is_wrapped(line: str, following: str) -> bool:
-    """Whether a sentence continues after the line: it is long, ends no sentence, and the next is in lower case."""
+    """Whether a sentence continues after a line: a long line that ends no sentence, before a lower-case letter."""
     words = line.rstrip()
     return len(words) >= WRAPPED_LINE_LENGTH and words[-1] not in ".!?:;" and following[:1].islower()
 

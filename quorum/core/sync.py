@@ -30,7 +30,7 @@ class LoopThread:
         self.thread.start()
 
     def serve(self) -> None:
-        """Run the loop until `close`. A task that raises SystemExit stops a loop; this one is started again."""
+        """Run the loop until `close`. A task that raises SystemExit stops the loop, which is then started again."""
         asyncio.set_event_loop(self.loop)
         closing = False
         while not closing:
@@ -51,7 +51,10 @@ class LoopThread:
         await self.loop.shutdown_asyncgens()
 
     def run(self, work: Coroutine[Any, Any, T], context: Context) -> T:
-        """Wait for the work. An interrupt of the waiting (Ctrl-C) cancels it, lets it clean up, and is raised again."""
+        """Wait for the work and return its result.
+
+        Ctrl-C cancels the work, waits for its cleanup, and is raised again.
+        """
         outcome: Future[T] = Future()
         tasks: list[asyncio.Task[T]] = []
 
@@ -69,7 +72,7 @@ class LoopThread:
         def cancel() -> None:
             if tasks:
                 tasks[0].cancel()
-            else:  # interrupted before the loop was asked to start it
+            else:  # interrupted before the loop started the task
                 work.close()
                 outcome.set_exception(asyncio.CancelledError())
 
@@ -140,7 +143,10 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
 
 
 def iterate_sync(items: AsyncIterator[T]) -> Generator[T, None, None]:
-    """The items of an asynchronous generator, each computed on request. Closing this one closes that one."""
+    """The items of an asynchronous generator, each computed on request.
+
+    Closing the returned generator closes `items`.
+    """
     return iterate(items, *find_loop())
 
 
@@ -162,7 +168,9 @@ def iterate(items: AsyncIterator[T], thread: LoopThread, context: Context) -> Ge
                 return
             yield item
     finally:
-        if threading.current_thread() is thread.thread:  # the garbage collector closes us there: waiting would block it
+        if (
+            threading.current_thread() is thread.thread
+        ):  # the garbage collector closes this generator on the loop's thread, where waiting would block the loop
             thread.loop.create_task(close(), context=context)
         elif not thread.loop.is_closed():
             thread.run(close(), context)

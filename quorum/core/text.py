@@ -1,4 +1,4 @@
-"""Compares texts: SQuAD's normalisation, exact match, token F1. Re-exports sentences and unknown."""
+"""Compares texts: SQuAD's normalisation, exact match, token F1. Re-exports functions of `sentences` and `unknown`."""
 
 import re
 import string
@@ -11,7 +11,7 @@ from quorum.core.unknown import UNKNOWN as UNKNOWN
 from quorum.core.unknown import is_unknown as is_unknown
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
-LONGEST_REMEMBERED = 20_000  # characters
+LONGEST_CACHED_TEXT = 20_000  # characters
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -33,7 +33,9 @@ def exact_match(prediction: str, golds: Sequence[str]) -> float:
 
 
 def f1(prediction: str, golds: Sequence[str]) -> float:
-    """F1 over the tokens of prediction and gold answer, in 0..1, the best of all gold answers. Two empty texts give 1.
+    """F1 over the tokens of prediction and gold answer, in 0..1, the highest over the gold answers.
+
+    Two empty texts give 1.
 
     >>> f1("tower in Paris", ["Paris tower"])
     0.8
@@ -51,7 +53,7 @@ def token_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """Whether the text contains an answer as whole words, after normalisation ('US' is not in 'must')."""
-    hay = f" {normalize(text) if len(text) > LONGEST_REMEMBERED else normalize_recent(text)} "
+    hay = f" {normalize(text) if len(text) > LONGEST_CACHED_TEXT else normalize_recent(text)} "
     return any(f" {needle} " in hay for needle in map(normalize, answers) if needle)
 
 

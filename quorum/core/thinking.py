@@ -8,7 +8,7 @@ THINKING_TAG = re.compile(
 
 
 def remove_thinking(text: str) -> str:
-    """The reply without `<think>...</think>`, stripped, in one pass.
+    """The reply without `<think>...</think>` and without white space around it.
 
     Without a closing tag everything after the opening tag is removed. Without an opening tag everything before the
     closing tag is removed: some chat templates open the tag, so that the server sends only its end. A tag inside a

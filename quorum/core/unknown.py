@@ -58,7 +58,7 @@ def remove_lead_ins(text: str) -> str:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text, spelled out, begins with a refusal, or is nothing."""
+    """Whether a text is empty or begins with a refusal. Its contractions must be written out."""
     text = remove_lead_ins(text)
     return is_empty(text) or bool(UNKNOWN_STATEMENT.match(text) or REFUSAL.match(text))
 
@@ -77,11 +77,11 @@ def has_late_answer(text: str) -> bool:
     if refusal is None or text.startswith(UNKNOWN):
         return False
     same_sentence, *following = SENTENCE_BREAK.split(text[refusal.end() :], maxsplit=2)
-    for sentence, place in (
+    for sentence, find_contrast in (
         (same_sentence, CONTRAST_WORDS.search),
         *((next_sentence, CONTRAST_WORDS.match) for next_sentence in following[:1]),
     ):
-        if contrast := place(sentence):
+        if contrast := find_contrast(sentence):
             late_text = sentence[contrast.end() :]
             if (
                 len(late_text.split()) > 2

@@ -1,4 +1,7 @@
-"""Finds the visible part of a reply that is still being written: the text outside `<think>`, even if a tag is split."""
+"""Finds the visible part of a reply that is still being written: the text outside `<think>`.
+
+A piece may end within a tag.
+"""
 
 import re
 from dataclasses import dataclass, field
@@ -13,7 +16,7 @@ THOUGHT_BEGINNINGS = (
     *("we need to ", "we are asked ", "the user asks ", "the user is ", "the user wants ", "so the user ", "so, the "),
 )
 LONGEST_BEGINNING = max(map(len, THOUGHT_BEGINNINGS))
-SILENT_MODELS: set[str] = set()  # models of this process that have sent a closing tag alone
+SILENT_MODELS: set[str] = set()  # models that have sent a closing tag without an opening tag to this process
 
 
 def find_visible(text: str, *, is_whole: bool) -> str:
@@ -39,8 +42,9 @@ def find_visible(text: str, *, is_whole: bool) -> str:
 
 
 def may_open_silently(model: str) -> bool:
-    """Whether a model's chat template may open its thought, so that the server sends the closing tag alone: the model's
-    name suggests it, or an earlier reply did so.
+    """Whether a model's chat template may open the thought, so that the server sends only the closing tag.
+
+    The model's name suggests this, or an earlier reply had only a closing tag.
 
     >>> may_open_silently("deepseek-r1:8b"), may_open_silently("gpt-4o-mini")
     (True, False)
@@ -55,7 +59,7 @@ def remember_silent_opening(model: str) -> None:
 
 
 def may_begin_thought(text: str) -> bool:
-    """Whether a reply begins, or may still begin, as thoughts do.
+    """Whether a reply begins like a thought, or is still too short to decide.
 
     >>> may_begin_thought("Okay, the tower"), may_begin_thought("Ok"), may_begin_thought("Oklahoma")
     (True, True, False)
@@ -69,7 +73,7 @@ class VisibleText:
     """Takes the pieces of a reply as they arrive, and returns the visible text of each.
 
     may_think: the reply may begin inside a thought whose opening tag the server does not send, so nothing is shown
-    before the first tag. Other replies are held back only while they begin as thoughts do. shows_thought: the last
+    before the first tag. Other replies are held back only while they begin like a thought. shows_thought: the last
     piece ended a thought that was shown as if it were an answer; the visible text starts again after it.
 
     >>> reply = VisibleText()

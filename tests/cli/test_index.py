@@ -69,7 +69,7 @@ def test_ctrl_c_reports_the_stored_part_and_the_same_command_continues(
     run = quorum(*command)
     assert (run.code, run.err) == (
         130,
-        "quorum: Stopped: 128 passages kept in notes; the same command goes on there.\n",
+        "quorum: Stopped: 128 passages kept in notes; the same command continues from there.\n",
     )
     monkeypatch.setitem(READERS, ".later", "plain_text")
     assert quorum(*command).out == "notes: 1 added, 1 replaced; 141 passages in all.\n"

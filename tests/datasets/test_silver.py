@@ -270,7 +270,7 @@ def test_the_command_writes_silver_lines_and_prints_their_statistics(
     assert code == 0
     assert output.splitlines() == [
         "5 questions, silver for 3 (60%), nothing for 2.",
-        "Words a question: 7.8 in the passages, 2.6 in the silver.",
+        "Words per question: 7.8 in the passages, 2.6 in the silver.",
         "Unigram precision: 5.6% of the passages, 13.3% of the silver (0 where it is empty).",
     ]
     assert errors == f"quorum: silver lines in {out}\n"

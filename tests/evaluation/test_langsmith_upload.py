@@ -130,7 +130,7 @@ def test_a_repeated_upload_asks_and_sends_nothing(
     workspace.requests.clear()
     again = quorum("eval", data, *METHODS, "--out", "out")
     assert again.code == 0, again.err
-    assert "has 2 experiments of these results (all of it was there)" in again.err
+    assert "has 2 experiments of these results (all sent before)" in again.err
     assert len(openai_server.requests) == request_count
     assert {method for method, _ in workspace.requests} == {"GET"}
     Path("elsewhere").mkdir()

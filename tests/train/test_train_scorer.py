@@ -83,7 +83,7 @@ def test_from_questions_to_a_filter_by_commands(models: dict[str, Path], capsys:
     common = ["silver.jsonl", "--base", str(models["t5"]), "--epochs", "1", "--batch", "2", "--length", "600"]
     assert run_command("filter", "train", *common, "--out", "filter") == 0
     output = capsys.readouterr()
-    assert "4 examples; training loss by epoch, nats a token:" in output.out
+    assert "4 examples; training loss by epoch, nats per token:" in output.out
     assert "use it with --method filco --set context_filter=transformers:filter" in output.err
     assert run_command("filter", "train", *common, "--out", "filter") == 0
     assert run_command("filter", "train", *common, "--out", "filter", "--seed", "1") == 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from quorum.algorithms.cascade_certificates import Certificate, certify_cascades, compute_losses
-from quorum.algorithms.cascade_design import DESIGN_SHARE, design_cascades, split_questions
+from quorum.algorithms.cascade_design import DESIGN_DIVISOR, design_cascades, split_questions
 from quorum.algorithms.cascades import Cascade, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 from quorum.algorithms.paired import count_fewest_questions, estimate_questions_to_certify
 from quorum.core.composed_file import FILE_KIND
@@ -80,7 +80,7 @@ def check_guarantee(terms: Guarantee) -> None:
 def count_questions_to_compose(terms: Guarantee) -> int:
     """The smallest number of questions that can certify anything under these terms."""
     certifying = count_fewest_questions(terms.lose_at_most / (1 + terms.wrong_cost), terms.error)
-    return -(-certifying * DESIGN_SHARE // (DESIGN_SHARE - 1))
+    return -(-certifying * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1))
 
 
 def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = None) -> ComposeResult:
@@ -152,8 +152,8 @@ def estimate_questions_needed(
     if len(known_estimates) < len(estimates) or not known_estimates:
         return None
     return max(
-        -(-max(known_estimates) * DESIGN_SHARE // (DESIGN_SHARE - 1)),
-        certifying_answers.questions * DESIGN_SHARE // (DESIGN_SHARE - 1) + 1,
+        -(-max(known_estimates) * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1)),
+        certifying_answers.questions * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1) + 1,
     )
 
 

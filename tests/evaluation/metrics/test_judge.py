@@ -280,10 +280,10 @@ def test_eval_prints_the_judges_figures(
     assert head.split() == ["method", "n", "EM", "F1", "judged", "contains", "%Unk", "unscored", "judge", "errors"]
     assert (line.split()[0], line.split()[-2:]) == ("concat", ["1", "1"])
     assert "made 5 calls now" in err
-    assert "the judge's calls, apart: 1 now (" in err
+    assert "the judge made 1 further call now (" in err
     assert (code, "the judge failed on 1 answer; the same command again asks it only about those" in err) == (1, True)
     openai_server.reply(reply_by_model)
     code, _, err = quorum(*command, "--judge", "openai:judge")
-    assert (code, "the judge's calls, apart: 1 now (" in err, "made 0 calls now" in err) == (0, True, True)
+    assert (code, "the judge made 1 further call now (" in err, "made 0 calls now" in err) == (0, True, True)
     code, out, err = quorum(*command, "--judge", "embedded")
     assert (code, out, "cannot judge answers" in err) == (2, "", True)
