@@ -75,7 +75,9 @@ def test_windows_hold_all_tokens_in_order(
     room = size - windows[0].first - 1 if windows else 0
     for current, following in pairwise([{t.passage for t in window.tokens if t} for window in windows]):
         assert following - current or len(current) <= 1  # a window says something new, or goes on in a long passage
-        if len(current) > 1 and following - current and sizes[max(current)] + sizes[min(following - current)] <= room:
+        if len(current) < 2 or not following - current or 0 in sizes:  # an empty passage may be the one read again
+            continue
+        if sizes[max(current)] + sizes[min(following - current)] <= room:
             assert max(current) in following  # the last passage is read again beside the next one
 
 
