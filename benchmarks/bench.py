@@ -1,7 +1,7 @@
 """Compares the ratios of all short benchmarks with the recorded ones: python -m benchmarks.bench [NAME ...] [--record]
 
-A benchmark is a module of this folder with a function `measure_ratios() -> dict[str, float]`: names, and ratios of two
-measurements of one run; more is better. An absolute time says more about the machine and its load than about
+A benchmark is a module of this folder with a function `measure_ratios() -> dict[str, float]`: by name, ratios of two
+measurements of one run. A higher ratio is better. An absolute time says more about the machine and its load than about
 Quorum, so none is compared. Each benchmark runs in a process of its own. A ratio below 90% of the recorded one is
 called slower, and the exit code is then 1. --record writes the ratios to recorded.json; those of benchmarks that did
 not run stay.
@@ -58,13 +58,15 @@ def compare_ratios(ratios: Ratios, recorded: Ratios) -> list[tuple[str, str, str
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"benchmarks, of: {', '.join(BENCHMARKS)}; default: all"
+    )
     parser.add_argument("--record", action="store_true", help="write the ratios to recorded.json")
     parser.add_argument("--ratios", action="store_true", help="measure here, and print the ratios alone as JSON")
     options = parser.parse_args(arguments)
     names = options.names or list(BENCHMARKS)
     if unknown := [name for name in names if name not in BENCHMARKS]:
-        parser.error(f"there is no benchmark {unknown[0]!r}; choose of: {', '.join(BENCHMARKS)}")
+        parser.error(f"there is no benchmark {unknown[0]!r}; choose one of: {', '.join(BENCHMARKS)}")
     if options.ratios:
         for name in names:
             print(json.dumps(importlib.import_module(f"benchmarks.{name}").measure_ratios()))

@@ -21,7 +21,7 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "concat_pf": ("concat_pf", {}),
     "blendfilter": ("blendfilter", {}),
 }
-COMPARED = "sure, the paper's order"
+PAPER_ORDER = "sure, the paper's order"
 
 
 def measure_cache(server: Control, method: str, settings: dict[str, Any], questions: int) -> dict[str, Any]:
@@ -48,7 +48,9 @@ def measure_ratios() -> dict[str, float]:
     """The cached share of each run, of the most that its texts allow."""
     with run_server() as server:
         return {
-            name: float(measure_cache(server, *run, 20)["of_ceiling"]) for name, run in RUNS.items() if name != COMPARED
+            name: float(measure_cache(server, *run, 20)["of_ceiling"])
+            for name, run in RUNS.items()
+            if name != PAPER_ORDER
         }
 
 
@@ -69,7 +71,7 @@ def main() -> None:
         ]
         for name, item in measured.items()
     ]
-    target = judge_targets({name: item["of_ceiling"] >= 0.95 for name, item in measured.items() if name != COMPARED})
+    target = judge_targets({name: item["of_ceiling"] >= 0.95 for name, item in measured.items() if name != PAPER_ORDER})
     report(
         "cached",
         ("run", "calls", "prompt tokens", "cached", "ceiling", "of the ceiling"),

@@ -51,7 +51,10 @@ MOST_CALLS_AT_ONCE = 16  # calls under way at most: the concurrency of a model
 def kill_evaluations(
     server: Control, forks: Forks, folder: Path, questions: int, times: int, cut: bool = False
 ) -> Findings:
-    """Kill each evaluation repeatedly until one attempt completes; start new ones until there were `times` kills."""
+    """Kill each evaluation repeatedly until one attempt completes; start new ones until there were `times` kills.
+
+    cut: whether to cut off the end of the written files after each kill.
+    """
     data, draw = write_question_file(folder, questions, 5), random.Random(0)
 
     def start(name: str) -> ForkedRun:
@@ -87,7 +90,10 @@ def kill_evaluations(
 
 
 def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, cut: bool = False) -> Findings:
-    """Kill each indexing again and again until one attempt completes; start new ones until there were `times` kills."""
+    """Kill each indexing repeatedly until one attempt completes; start new ones until there were `times` kills.
+
+    cut: whether to cut off the end of a file of the vector index after each kill.
+    """
     draw, data = random.Random(1), folder / "passages.jsonl"
     lines = (
         {"id": f"p{n}", "title": f"P{n}", "text": f"Passage {n} on {n % 97} and {n % 89}."} for n in range(passages)

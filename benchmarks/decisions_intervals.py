@@ -17,7 +17,7 @@ SLACK = 1e-9
 
 
 def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
-    """The share of 95% intervals of two random methods' difference that contain it as in the full matrix."""
+    """The share of 95% intervals of two random methods' difference that contain the difference in the full matrix."""
     table, draw = matrix.right, np.random.default_rng(seed)
     covered: dict[str, list[bool]] = {"Tango (ours below 100)": [], "betting, anytime": [], "percentile bootstrap": []}
     for _ in range(draws):
@@ -66,11 +66,11 @@ def judge_calibrations(
     """
     draw, judged = np.random.default_rng(seed), {}
     arrays = {name: matrix.arrays[name].astype(np.float64) for name in ("right", "unknown", "confidence")}
-    stating = np.flatnonzero(np.isfinite(arrays["confidence"]).any(axis=1))
+    methods_with_confidence = np.flatnonzero(np.isfinite(arrays["confidence"]).any(axis=1))
     for limit in limits:
         promises: list[tuple[bool, float]] = []  # for each threshold: whether its promise holds, share answered
         for _ in range(draws):
-            method = draw.choice(stating)
+            method = draw.choice(methods_with_confidence)
             right, unknown, confidence = (table[method] for table in arrays.values())
             drawn = draw.integers(len(right), size=QUESTIONS)
             known = (unknown == 0) & np.isfinite(confidence)
@@ -79,10 +79,10 @@ def judge_calibrations(
             if isinstance(threshold, Threshold):
                 answered = known & (confidence >= threshold.value - SLACK)
                 promises.append((bool((right[answered] == 0).mean() <= limit), float(answered.mean())))
-        kept_shares, answered_share = np.array(promises).T if promises else np.array([[1.0], [0.0]])
+        is_kept, answered_share = np.array(promises).T if promises else np.array([[1.0], [0.0]])
         judged[limit] = {
             "given": len(promises) / draws,
-            "kept": 1 - float((kept_shares == 0).sum()) / draws,
+            "kept": 1 - float((is_kept == 0).sum()) / draws,
             "answered": float(answered_share.mean()),
         }
     return judged

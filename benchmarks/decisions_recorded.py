@@ -28,7 +28,7 @@ Cost = Literal["calls", "tokens"]
 
 @dataclass(frozen=True)
 class Matrix:
-    """One set. name: of the file; about: see above; arrays: by name."""
+    """One set of questions. name: the name of the file; about, arrays: as in the file (see the top of this module)."""
 
     name: str
     about: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Replays rules on recorded answers: how much they save, and how often they err. No model, no network."""
+"""Replays rules on recorded answers: how much they save, and how often they err. Needs no model and no network."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -8,23 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.decisions_recorded import Matrix
-from benchmarks.decisions_rules import RULES, Dropped
+from benchmarks.decisions_rules import RULES, DropTimes
 from quorum.algorithms.cascade_certificates import certify_cascades
 from quorum.algorithms.cascade_design import design_cascades, split_questions
 from quorum.algorithms.cascades import Cascade, RecordedAnswers, replay_cascade
 from quorum.algorithms.race import run_race
 
 Floats = NDArray[np.float64]
-Rule = Callable[[Floats], Dropped]
+Rule = Callable[[Floats], DropTimes]
 
-OURS: dict[str, Rule] = {
+RACE_RULES: dict[str, Rule] = {
     "race exact": lambda table: run_race(table, "exact").dropped,
     "race questions": lambda table: run_race(table, "questions").dropped,
     "race future": lambda table: run_race(table, "future").dropped,
 }
-CLAIM = {"race exact": 0.0}  # every other rule claims quorum.algorithms.race.ERROR
+CLAIM = {"race exact": 0.0}  # every other race claims quorum.algorithms.race.RACE_ERROR
 CASCADE_ERROR = 0.1
-QUESTIONS = 400  # of a draw
+QUESTIONS = 400  # in one draw
 TIE = 1e-9
 
 
@@ -36,7 +36,7 @@ class Outcomes:
     calls: list[float] = field(default_factory=list)
     lost: list[bool] = field(default_factory=list)
 
-    def add(self, dropped: Dropped, calls: Floats, best: NDArray[np.int64], questions: int) -> None:
+    def add(self, dropped: DropTimes, calls: Floats, best: NDArray[np.int64], questions: int) -> None:
         """calls: the mean number of calls for a question, by method; best: the methods that are truly best."""
         saved_shares = np.zeros(len(calls))
         for method, after in dropped.items():
@@ -45,7 +45,7 @@ class Outcomes:
         self.calls.append(float((saved_shares * calls).sum() / calls.sum()))
         self.lost.append(all(int(item) in dropped for item in best))
 
-    def row(self) -> dict[str, float]:
+    def compute_means(self) -> dict[str, float]:
         return {name: float(np.mean(getattr(self, name))) for name in ("runs", "calls", "lost")}
 
 
@@ -66,7 +66,7 @@ def replay_orders(
     questions: how many to draw for each order, with replacement; None: the recorded questions themselves.
     """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
-    draw, rules = np.random.default_rng(seed), OURS | dict(RULES)
+    draw, rules = np.random.default_rng(seed), RACE_RULES | dict(RULES)
     outcomes_of_rules = {name: Outcomes() for name in rules if name != "race future"}
     for _ in range(orders):
         chosen = draw.integers(len(table), size=questions) if questions else draw.permutation(len(table))
@@ -74,7 +74,7 @@ def replay_orders(
         best = find_best(at_hand.mean(axis=0))
         for name, outcomes in outcomes_of_rules.items():
             outcomes.add(rules[name](at_hand), calls, best, len(at_hand))
-    return {name: item.row() for name, item in outcomes_of_rules.items()}
+    return {name: item.compute_means() for name, item in outcomes_of_rules.items()}
 
 
 def replay_draws(matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None) -> dict[str, dict[str, float]]:
@@ -83,13 +83,13 @@ def replay_draws(matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None
     """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
     best = find_best((truth or matrix).right.mean(axis=0))
-    draw, rules = np.random.default_rng(seed), {"race future": OURS["race future"], **RULES}
+    draw, rules = np.random.default_rng(seed), {"race future": RACE_RULES["race future"], **RULES}
     outcomes_of_rules = {name: Outcomes() for name in rules}
     for _ in range(draws):
         drawn = table[draw.integers(len(table), size=QUESTIONS)]
         for name, outcomes in outcomes_of_rules.items():
             outcomes.add(rules[name](drawn), calls, best, QUESTIONS)
-    return {name: item.row() for name, item in outcomes_of_rules.items()}
+    return {name: item.compute_means() for name, item in outcomes_of_rules.items()}
 
 
 def replay_cascades(
@@ -111,12 +111,17 @@ def replay_cascades(
             np.arange(QUESTIONS),
         )
         designs, certifies = split_questions(group, number)
-        front, on = design_cascades(drawn.select_questions(designs)), drawn.select_questions(certifies)
+        candidates, certifying_answers = (
+            design_cascades(drawn.select_questions(designs)),
+            drawn.select_questions(certifies),
+        )
         singles = drawn.worst.mean(axis=1)
         best = max(range(len(recorded.methods)), key=lambda item: (singles[item], -cost[item]))
         for margin in margins:
             passed = [
-                item.candidate.cascade for item in certify_cascades(on, front, margin, CASCADE_ERROR) if item.passed
+                item.candidate.cascade
+                for item in certify_cascades(certifying_answers, candidates, margin, CASCADE_ERROR)
+                if item.passed
             ]
             promise_kept, costs = check_promise(real, passed, float(score.max()) - margin)
             cheaper = [
@@ -142,13 +147,13 @@ def check_promise(real: Any, cascades: Sequence[Cascade], least: float) -> tuple
     return all(item.worst.mean() >= least - TIE for item in replayed), [float(item.cost.mean()) for item in replayed]
 
 
-def make_scripted_table(shares: Sequence[float], questions: int, alike: float, seed: int) -> Matrix:
-    """Methods that are right with known chances. alike: the share of questions on which all methods use one draw, so
-    that they find the same questions hard.
+def make_scripted_table(shares: Sequence[float], questions: int, shared_share: float, seed: int) -> Matrix:
+    """Methods that are right with known chances. shared_share: the share of questions on which all methods use one
+    draw, so that they find the same questions hard.
     """
     draw = np.random.default_rng(seed)
     shared_draws, own_draws = draw.random((1, questions)), draw.random((len(shares), questions))
-    right = np.where(draw.random(own_draws.shape) < alike, shared_draws, own_draws) < np.asarray(shares)[:, None]
+    right = np.where(draw.random(own_draws.shape) < shared_share, shared_draws, own_draws) < np.asarray(shares)[:, None]
     names = [f"method {number}" for number in range(len(shares))]
     return Matrix("scripted", {"methods": names}, {"right": right.astype("u1"), "calls": np.ones(right.shape)})
 
@@ -163,12 +168,12 @@ SCRIPTED: dict[str, tuple[list[float], float]] = {
 
 def replay_scripted(repetitions: int, questions: int = QUESTIONS) -> dict[str, dict[str, dict[str, float]]]:
     """Replay the rules for questions to come on new tables with known chances."""
-    rules = {"race future": OURS["race future"], **RULES}
+    rules = {"race future": RACE_RULES["race future"], **RULES}
     outcomes: dict[str, dict[str, Outcomes]] = {case: {rule: Outcomes() for rule in rules} for case in SCRIPTED}
-    for case, (shares, alike) in SCRIPTED.items():
+    for case, (shares, shared_share) in SCRIPTED.items():
         best, calls = find_best(np.asarray(shares)), np.ones(len(shares))
         for seed in range(repetitions):
-            table = make_scripted_table(shares, questions, alike, seed).right
+            table = make_scripted_table(shares, questions, shared_share, seed).right
             for name, rule in rules.items():
                 outcomes[case][name].add(rule(table), calls, best, questions)
-    return {case: {rule: item.row() for rule, item in rules_.items()} for case, rules_ in outcomes.items()}
+    return {case: {rule: item.compute_means() for rule, item in rules_.items()} for case, rules_ in outcomes.items()}

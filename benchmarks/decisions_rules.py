@@ -1,7 +1,7 @@
-"""Rules for stopping to ask methods that others use, on one table of right (1) and wrong (0) answers.
+"""Common rules that decide when to stop asking a method, on one table of right (1) and wrong (0) answers.
 
 A table holds questions, in the order in which they are asked, by methods. Each rule returns {method: the number of
-questions after which it is dropped}. None of them controls its error over the looks.
+questions after which it is dropped}. None of the rules corrects its error for repeated looks.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Dropped = dict[int, int]
+DropTimes = dict[int, int]
 
-EVERY = 5  # questions between two looks
+QUESTIONS_BETWEEN_LOOKS = 5
 WALD_Z, ALPHA = 1.645, 0.05
-FEWEST = 10  # questions before the median rule looks first
+FIRST_MEDIAN_LOOK = 10  # questions
 
 
-def drop_by_wald(table: Floats) -> Dropped:
+def drop_by_wald(table: Floats) -> DropTimes:
     """Every five questions: drop methods whose unpaired 90% Wald interval lies below the leader's."""
     means = compute_running_means(table)
     half = WALD_Z * np.sqrt(means * (1 - means) / count_questions(table))
@@ -28,10 +28,10 @@ def drop_by_wald(table: Floats) -> Dropped:
         worse: NDArray[np.bool_] = means[row, live] + half[row, live] < means[row, leader] - half[row, leader]
         return worse
 
-    return drop_at_looks(table, is_worse, EVERY)
+    return drop_at_looks(table, is_worse, QUESTIONS_BETWEEN_LOOKS)
 
 
-def drop_by_mcnemar(table: Floats) -> Dropped:
+def drop_by_mcnemar(table: Floats) -> DropTimes:
     """After every question: drop methods that McNemar's exact test at 5% finds worse than the leader."""
     right = table > 0.5
     p_values = make_mcnemar_table(len(table))
@@ -45,7 +45,7 @@ def drop_by_mcnemar(table: Floats) -> Dropped:
     return drop_at_looks(table, is_worse, 1)
 
 
-def drop_by_posterior(table: Floats) -> Dropped:
+def drop_by_posterior(table: Floats) -> DropTimes:
     """Every five questions: drop methods that are worse than the leader with a posterior probability above 0.95.
 
     Uniform priors, independent methods; the normal approximation of two Beta distributions.
@@ -61,22 +61,22 @@ def drop_by_posterior(table: Floats) -> Dropped:
         worse: NDArray[np.bool_] = gap > z * np.sqrt(variance[row, leader] + variance[row, live])
         return worse
 
-    return drop_at_looks(table, is_worse, EVERY)
+    return drop_at_looks(table, is_worse, QUESTIONS_BETWEEN_LOOKS)
 
 
-def drop_by_median(table: Floats) -> Dropped:
+def drop_by_median(table: Floats) -> DropTimes:
     """Every five questions, from ten on: drop methods whose mean lies below the median of those still asked."""
     means = compute_running_means(table)
 
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
         row = means[after - 1, live]
-        worse: NDArray[np.bool_] = (row < np.median(row)) & (after >= FEWEST)
+        worse: NDArray[np.bool_] = (row < np.median(row)) & (after >= FIRST_MEDIAN_LOOK)
         return worse
 
-    return drop_at_looks(table, is_worse, EVERY)
+    return drop_at_looks(table, is_worse, QUESTIONS_BETWEEN_LOOKS)
 
 
-RULES: Mapping[str, Callable[[Floats], Dropped]] = {
+RULES: Mapping[str, Callable[[Floats], DropTimes]] = {
     "Wald interval, every 5": drop_by_wald,
     "McNemar .05, every 1": drop_by_mcnemar,
     "median rule, every 5": drop_by_median,
@@ -86,9 +86,9 @@ RULES: Mapping[str, Callable[[Floats], Dropped]] = {
 
 def drop_at_looks(
     table: Floats, is_worse: Callable[[int, NDArray[np.int64], int], NDArray[np.bool_]], every: int
-) -> Dropped:
+) -> DropTimes:
     """Look every so many questions and drop what is worse than the leader among the methods still asked."""
-    totals, live, dropped = np.cumsum(table, axis=0), np.arange(table.shape[1]), Dropped()
+    totals, live, dropped = np.cumsum(table, axis=0), np.arange(table.shape[1]), DropTimes()
     for after in range(every, len(table) + 1, every):
         leader = int(live[totals[after - 1, live].argmax()])
         worse = is_worse(after, live, leader) & (live != leader)

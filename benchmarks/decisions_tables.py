@@ -25,8 +25,8 @@ from quorum.algorithms.race import RACE_ERROR
 MARGINS = (0.05, 0.08)
 WRONG_AT_MOST = (0.5, 0.7)
 RULES_CAPTION = "runs saved / calls saved / all best lost, %"
-CASCADES_SHOWN = "certified / calls saved / promise kept, %"
-CALIBRATIONS_SHOWN = "given / promise kept / questions answered, %"
+CASCADES_CAPTION = "certified / calls saved / promise kept, %"
+CALIBRATIONS_CAPTION = "given / promise kept / questions answered, %"
 FEW_QUESTIONS = 50  # questions, for intervals and scores
 SHIFTED_DRAWS = 10  # a shifted case is replayed this many times less often
 FigureTable = Mapping[str, Mapping[str, Mapping[str, float]]]  # set -> rule -> figure
@@ -61,12 +61,12 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
                 print_rules,
             ),
             ("future", f"Questions to come, {orders:,} draws of {QUESTIONS}: {RULES_CAPTION}", print_rules),
-            ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS}: {CASCADES_SHOWN}", print_cascades),
+            ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS}: {CASCADES_CAPTION}", print_cascades),
             ("intervals", f"95% intervals of a difference on {FEW_QUESTIONS} questions: coverage, %", print_shares),
             ("gates", f"Gates of two random methods on {QUESTIONS} questions, margin {MARGIN:g}, %", print_shares),
             (
                 "calibrations",
-                f"Calibrated on {QUESTIONS} questions, {orders:,} draws: {CALIBRATIONS_SHOWN}",
+                f"Calibrated on {QUESTIONS} questions, {orders:,} draws: {CALIBRATIONS_CAPTION}",
                 print_limits,
             ),
             ("scores", f"The winner of {FEW_QUESTIONS} questions: its score less its true score, points", print_points),

@@ -45,7 +45,7 @@ def write_all(folder: Path) -> None:
     plain_text = "\n\n".join(texts)
     html = "".join(f"<h2>Part {n}</h2><p>{escape(text)}</p>" for n, text in enumerate(texts))
     rows = [(str(number), text) for number, text in enumerate(texts)]
-    write = {
+    text_of_file = {
         "a.txt": plain_text,
         "a.md": "\n\n".join(f"## Part {n}\n\n{text}" for n, text in enumerate(texts)),
         "a.rst": "\n\n".join(f"Part {n}\n{'-' * 12}\n\n{text}" for n, text in enumerate(texts)),
@@ -56,7 +56,7 @@ def write_all(folder: Path) -> None:
         "a.eml": f"From: a@b.example\nSubject: Gates\n\n{plain_text}",
         "a.py": "\n\n".join(f"def part_{n}():\n    '''{text}'''" for n, text in enumerate(texts)),
     }
-    for name, text in write.items():
+    for name, text in text_of_file.items():
         (folder / name).write_text(text, encoding="utf-8")
     write_office(folder, rows)
     write_pdf(folder / "a.pdf", texts)

@@ -45,8 +45,8 @@ def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
 
 
 def measure_ratios() -> dict[str, float]:
-    """Processor time of one float32 product in numpy, as a measure of the machine, to that of an embedded passage, and
-    of five passages that are read.
+    """The processor time of one float32 product in numpy, which measures the machine, divided by the processor time of
+    embedding a passage, and of reading five passages.
     """
     passages, model = read_sample()[:64], get_encoder()
     texts = [make_indexed_text(passage) for passage in passages]

@@ -2,12 +2,12 @@
 
 Against the loopback server, given passages, the same questions and methods each time:
 
-transport   20% of the calls fail on the way (429, 500, 502, dropped, hanging, slow, cut): no question lost or twice,
+transport   20% of the calls fail on the way (429, 500, 502, dropped, hanging, slow, cut): no question lost or doubled,
             every answer equal to that of a run without faults
 content     10% of the replies are empty, refusals or garbage: each that breaks its prompt's contract is counted as
             malformed and no other, and no question fails
 outage      the server is down for a while in the middle: the run waits and continues
-key         a key that the server does not take: the run stops at once with what the server said
+key         a key that the server refuses: the run stops at once with the server's message
 """
 
 import argparse
@@ -32,14 +32,15 @@ from benchmarks.runs import METHODS, count_differences, count_rows, read_rows, t
 from quorum.core.errors import SetupError
 
 CHOICES = {"candidates", "validity", "ranking", "topic", "choose"}
-# The prompts of these methods whose contract a fault breaks. A refusal is a valid answer; any text is a valid summary,
-# judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
+# For each kind of fault, the prompts whose contract it breaks. A refusal is a valid answer; any text is a valid
+# summary, judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
 BREACHES = {
     "empty": {"answer", "extract_answer", "conditional_summary", "internal", "reason", "judge", *CHOICES} - {"choose"},
     "refusal": CHOICES,
     "malformed": {"answer", "extract_answer", *CHOICES},
 }
-SHARING = "blendfilter"  # two of its queries may find the same passages in the same order: then it sends equal prompts
+# Two queries of this method may find the same passages in the same order: then it sends equal prompts.
+METHOD_WITH_EQUAL_PROMPTS = "blendfilter"
 MOST_DENIED = 64  # calls that may be in flight at the first refusal: those of all concurrent questions
 Findings = dict[str, Any]
 
@@ -94,19 +95,19 @@ def restart_server(server: Control, folder: Path, questions: int, down: float) -
     settings = {"concat_unknown": 0.3, "latency": 0.05}
     server.behave(**settings)
     time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="post_fusion")
-    back: list[Control] = []
+    restarted: list[Control] = []
 
     def interrupt() -> None:
         time.sleep(1.0)
         stop_server(server)
         time.sleep(down)
-        back.append(start_server(server.port, **settings))
+        restarted.append(start_server(server.port, **settings))
 
     thread = threading.Thread(target=interrupt)
     thread.start()
     seconds = time_evaluation(data, folder / "outage", folder / "outage.sqlite", methods="post_fusion")
     thread.join()
-    server.process = back[0].process
+    server.process = restarted[0].process
     different = count_differences(count_rows(folder / "plain"), count_rows(folder / "outage"))
     return {"questions": questions, "down": down, "seconds": round(seconds, 1), "different": different}
 
@@ -127,7 +128,9 @@ def is_target_met(name: str, findings: Findings) -> bool:
     if name == "transport":
         return not any(findings[key] for key in ("failed", "lost", "twice", "different"))
     if name == "content":
-        exact = all(item["due"] == item["malformed"] for method, item in findings.items() if method != SHARING)
+        exact = all(
+            item["due"] == item["malformed"] for method, item in findings.items() if method != METHOD_WITH_EQUAL_PROMPTS
+        )
         ones = findings.values()
         return exact and all(
             method_findings["due"] <= method_findings["malformed"]

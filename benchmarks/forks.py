@@ -18,8 +18,8 @@ from benchmarks.harness import ROOT
 
 
 class ForkedRun:
-    """One run. `returncode` is None until the run has ended; if a signal ended it, minus that signal. A file takes its
-    output.
+    """One run. `returncode` is None until the run has ended; if a signal ended it, minus that signal. Its output
+    goes to a file.
     """
 
     def __init__(self, forks: "Forks", errors: Path) -> None:
@@ -49,8 +49,8 @@ class Forks:
 
     def __init__(self) -> None:
         command = [sys.executable, "-m", "benchmarks.forks"]
-        alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # a process with threads cannot be forked safely
-        self.process = subprocess.Popen(command, cwd=ROOT, env=alone, stdin=-1, stdout=-1, bufsize=0)
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # a process with threads cannot be forked safely
+        self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=-1, stdout=-1, bufsize=0)
 
     def start(self, *arguments: str, folder: Path) -> ForkedRun:
         """Run a command line in a folder."""

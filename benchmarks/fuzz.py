@@ -72,7 +72,7 @@ REAL_TIMER = signal.ITIMER_REAL
 FILE_SUFFIXES = (".txt", ".md", ".html", ".pdf", ".docx", ".jsonl", ".jsonl.gz")
 
 
-class TooSlow(Exception):  # noqa: N818  a plain sentence: raise TooSlow
+class TooSlow(Exception):  # noqa: N818  an internal signal, not an error that a user sees
     """One input took too long."""
 
 
@@ -80,14 +80,14 @@ class TooSlow(Exception):  # noqa: N818  a plain sentence: raise TooSlow
 def limit_time(limit: float) -> Iterator[None]:
     """Raise TooSlow if this block computes longer than `limit` seconds, or takes twenty times as long by the clock."""
 
-    def late(number: int, frame: Any) -> None:
+    def raise_too_slow(number: int, frame: Any) -> None:
         raise TooSlow
 
     for timer, number, seconds in (
         (signal.ITIMER_PROF, signal.SIGPROF, limit),
         (REAL_TIMER, signal.SIGALRM, 20 * limit),
     ):
-        signal.signal(number, late)
+        signal.signal(number, raise_too_slow)
         signal.setitimer(timer, seconds)
     try:
         yield
@@ -104,7 +104,7 @@ class FuzzFindings:
         self.places: set[str] = set()
 
     def check(self, reader: str, value: Any, work: Callable[[], object], limit: float) -> None:
-        """Run `work`; anything but a SetupError is a failure."""
+        """Run `work`; any exception except a SetupError is a failure."""
         self.tried += 1
         begin = time.process_time()
         try:
@@ -122,7 +122,7 @@ class FuzzFindings:
 
 
 def fuzz_replies(count: int, limit: float, number: int) -> FuzzFindings:
-    """Each generated reply through every parser, and through the measures on text."""
+    """Give each generated reply to every parser, and to the measures on text."""
     findings = FuzzFindings()
 
     @seed(number)
@@ -134,13 +134,13 @@ def fuzz_replies(count: int, limit: float, number: int) -> FuzzFindings:
         suppress_health_check=list(HealthCheck),
     )
     @given(REPLIES)
-    def through_all(reply: str) -> None:
+    def check_reply(reply: str) -> None:
         findings.tried -= len(PARSERS)
         for name, parse in PARSERS.items():
             findings.check(name, reply, lambda: check_parsed(parse(reply)), limit)  # noqa: B023  it is called at once
         findings.check("text", reply, lambda: (normalize(reply), is_unknown(reply), find_sentences(reply)), limit)
 
-    through_all()
+    check_reply()
     return findings
 
 
@@ -203,7 +203,7 @@ def fuzz_files(count: int, limit: float, number: int) -> FuzzFindings:
             path.write_bytes(gzip.compress(data) if kind.endswith(".gz") else data)
             ways: dict[str, Callable[[], object]] = {
                 "read_questions": lambda: list(read_questions(path)),  # noqa: B023  it is called at once
-                "read_questions, bad kept": lambda: list(read_questions(path, bad=[])),  # noqa: B023
+                "read_questions, bad records collected": lambda: list(read_questions(path, bad=[])),  # noqa: B023
                 "read_passages": lambda: read_passages(path),  # noqa: B023
                 "read_examples": lambda: read_examples(str(path)),  # noqa: B023
             }
@@ -226,13 +226,13 @@ def main() -> None:
     parser.add_argument("--patience", type=float, default=2.0, help="seconds for one input")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    works = {
+    parts = {
         "replies": (fuzz_replies, options.replies),
         "files": (fuzz_files, options.files),
         "documents": (fuzz_documents, options.documents),
     }
     findings, seconds = {}, {}
-    for name, (work, count) in works.items():
+    for name, (work, count) in parts.items():
         begin, spent = time.perf_counter(), time.process_time()
         findings[name] = work(count, options.patience, options.seed)
         seconds[name] = round(time.perf_counter() - begin), round(time.process_time() - spent)

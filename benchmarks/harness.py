@@ -1,4 +1,4 @@
-"""Shared by the benchmarks: the server's process, the questions, the report as a table and a JSON line."""
+"""What the benchmarks share: the server's process, the questions, the report as a table and a JSON line."""
 
 import json
 import os
@@ -97,7 +97,7 @@ def make_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
 
 
 def write_question_file(folder: Path, count: int, k: int) -> Path:
-    """Write such questions as a data set."""
+    """Write the questions of `make_questions` as a data set."""
     path = folder / "questions.jsonl"
     write_questions(path, make_questions(count, k))  # type: ignore[arg-type]
     return path
@@ -124,16 +124,16 @@ def print_findings(name: str, findings: Mapping[str, Any]) -> None:
 
 
 def report_parts(
-    name: str, findings: Mapping[str, dict[str, Any]], judged: Callable[[str, dict[str, Any]], bool]
+    name: str, findings: Mapping[str, dict[str, Any]], is_target_met: Callable[[str, dict[str, Any]], bool]
 ) -> None:
     """Report a benchmark that has parts, each with a verdict on its findings."""
-    verdicts = {part: judged(part, item) for part, item in findings.items()}
+    verdicts = {part: is_target_met(part, item) for part, item in findings.items()}
     rows = [
         (part if not number else "", ("yes" if verdicts[part] else "no") if not number else "", key, value)
         for part, item in findings.items()
         for number, (key, value) in enumerate(item.items())
     ]
-    report(name, ("part", "as it should", "what", ""), rows, parts=findings, **judge_targets(verdicts))
+    report(name, ("part", "target met", "what", ""), rows, parts=findings, **judge_targets(verdicts))
 
 
 def judge_targets(conditions: Mapping[str, bool]) -> dict[str, Any]:

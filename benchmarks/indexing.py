@@ -1,7 +1,7 @@
-"""How long indexing takes beside embedding alone: python -m benchmarks.indexing [--files 300] [--rounds 3]
+"""How long indexing takes compared with embedding alone: python -m benchmarks.indexing [--files 300] [--rounds 3]
 
 Writes files of 2,000 words drawn from the sample, indexes them into a new store with the embedded model, and then
-embeds the texts of the passages that were stored, and does nothing else. Reading, splitting and storing cost nothing
+embeds the texts of the passages that were stored. Reading, splitting and storing cost no time
 where they overlap the embedding. Target: indexing takes at most 1.15 times as long as embedding alone.
 """
 

@@ -17,8 +17,8 @@ from benchmarks.harness import (
 )
 
 Findings = dict[str, Any]
-LONGEST_S = 4.0  # from the first work to the kill
-PATIENCE_S = 3600.0  # for a command to end, on a busy machine too
+LONGEST_WAIT_S = 4.0  # from the first work to the kill
+PATIENCE_S = 3600.0  # how long a command may take, even on a busy machine
 
 
 def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Popen[str]":
@@ -33,14 +33,14 @@ def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subproce
     return process
 
 
-def kill_at_random(process: ForkedRun, begun: Callable[[], bool], draw: random.Random) -> bool:
+def kill_at_random(process: ForkedRun, has_begun: Callable[[], bool], draw: random.Random) -> bool:
     """Kill the process at a random moment: one time in five during its start, otherwise within seconds of its
     first work. Returns False if the process had ended before.
     """
-    wait = begun if draw.random() < 0.8 else (lambda: True)
+    wait = has_begun if draw.random() < 0.8 else (lambda: True)
     while process.poll(0.01) is None and not wait():
         pass
-    process.poll(draw.uniform(0, LONGEST_S))
+    process.poll(draw.uniform(0, LONGEST_WAIT_S))
     process.kill()
     output = process.finish()
     if process.returncode not in (0, -signal.SIGKILL):
@@ -88,7 +88,7 @@ def read_collection(store: Path, collection: str = "killed") -> set[tuple[str, s
         vectors = np.asarray(content["embeddings"], np.float32)
         sought: Any = stored.query(query_embeddings=vectors[:50], n_results=10, include=["distances"])
         if max(row[0] for row in sought["distances"]) > 1e-3 or any(len(set(ids)) < 10 for ids in sought["ids"]):
-            raise RuntimeError(f"The search in {store} does not find what is there.")
+            raise RuntimeError(f"The search in {store} does not find the stored passages.")
         rows = zip(content["ids"], content["documents"], vectors, strict=True)
         return {(id_, text, vector.tobytes()) for id_, text, vector in rows}
     finally:

@@ -1,10 +1,10 @@
 """How long one question takes when every call takes 200 ms: python -m benchmarks.latency
 
 Passages are given, k = 5, the journal is on, one question runs at a time, and all its calls may run at once
-(self_verification has 30). Target for each method: at most
-1.05 x (depth x latency) + 15 ms + 4 ms for every call beyond the depth, because such calls run beside others. The depth
-is that of the path that the server's replies lead to; the server counts the calls. Figures are medians of several new
-questions; "computing" is this process's processor time for one question, which does not depend on other load.
+(self_verification has 30). Target for each method: at most 1.05 x (depth x latency) + 15 ms + 4 ms for every call
+beyond the depth, because such calls run at the same time as others. The depth is that of the path that the server's
+replies lead to; the server counts the calls. Figures are medians of several new questions; "computing" is this
+process's processor time for one question, which does not depend on other load.
 """
 
 import argparse

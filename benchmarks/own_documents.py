@@ -109,8 +109,11 @@ def main() -> None:
     parts["all"] = outcomes
     print(f"{'':<16}" + "".join(f"{name:>22}" for name in parts))
     tables = {name: summarize(measures) for name, measures in parts.items()}
-    for measure_ in tables["all"]:
-        print(f"{measure_:<16}" + "".join(f"{format_share(*measures[measure_]):>22}" for measures in tables.values()))
+    for measure_name in tables["all"]:
+        print(
+            f"{measure_name:<16}"
+            + "".join(f"{format_share(*measures[measure_name]):>22}" for measures in tables.values())
+        )
     print(json.dumps({"method": options.method, **tables}))
 
 

@@ -71,8 +71,10 @@ def make_poison(kind: str, question: str, wrong: str, number: int) -> Passage:
 def poison_case(case: Case, kind: str, count: int) -> list[Passage]:
     """The passages, `count` of them replaced at random; the first that contains the answer stays."""
     draw, passages = random.Random(f"{case.record['id']} {kind} {count}"), list(case.passages)
-    holds = next((i for i, p in enumerate(passages) if contains_answer(p["text"], case.record["answers"])), None)
-    places = draw.sample([rank for rank in range(len(passages)) if rank != holds], count)
+    answering_rank = next(
+        (i for i, p in enumerate(passages) if contains_answer(p["text"], case.record["answers"])), None
+    )
+    places = draw.sample([rank for rank in range(len(passages)) if rank != answering_rank], count)
     for number, rank in enumerate(places):
         passages[rank] = make_poison(kind, case.record["question"], case.wrong, number)
     return passages
@@ -101,13 +103,13 @@ class GullibleReader(EmbeddedReader):
     ) -> ChatResult:
         name, slots = recognise_prompt(str(messages[-1].content))
         lie = next(LIE.finditer(slots.get("passages", "") + slots.get("summary", "")), None)
-        if lie is None or name not in BELIEVED:
+        if lie is None or name not in REPLY_TO_LIE:
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
-        message = AIMessage(BELIEVED[name].format(wrong=(lie["answer"] or lie["shown"]).strip()))
+        message = AIMessage(REPLY_TO_LIE[name].format(wrong=(lie["answer"] or lie["shown"]).strip()))
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-BELIEVED = {
+REPLY_TO_LIE = {
     **dict.fromkeys(("answer", "answer_candidates", "answer_base", "direct", "self_ask_answer"), "{wrong}"),
     **dict.fromkeys(("pruning", "summary", "zero_shot_cot"), "A passage says so.\nAnswer: {wrong}"),
     "reason": "A passage says so. So the answer is {wrong}.",
@@ -167,8 +169,8 @@ async def measure_all(options: argparse.Namespace, chosen: Sequence[Case]) -> li
                     sum(measure_right(results, chosen) for results in attacks.values()) / len(attacks), 4
                 )
                 if clean[0].get("certified") is not None:
-                    stand = sum((result.get("certified") or 0) >= count for result in clean)
-                    row[f"certified_{count}"] = round(stand / len(clean), 4)
+                    certified_count = sum((result.get("certified") or 0) >= count for result in clean)
+                    row[f"certified_{count}"] = round(certified_count / len(clean), 4)
                     row[f"broken_{count}"] = sum(count_broken(clean, results, count) for results in attacks.values())
             figures.append(row)
     return figures
@@ -176,9 +178,9 @@ async def measure_all(options: argparse.Namespace, chosen: Sequence[Case]) -> li
 
 async def choose_cases(count: int, data: Path | None) -> list[Case]:
     """The first questions that have an answer and five passages."""
-    context, every, records, passages = Context(journal="off", k=5), read_sample_passages(), [], []
+    context, sample_passages, records, passages = Context(journal="off", k=5), read_sample_passages(), [], []
     for record in read_questions(data or SAMPLE / "questions.jsonl"):
-        case_passages = record["passages"][:5] if data else await search(record["question"], context, every)
+        case_passages = record["passages"][:5] if data else await search(record["question"], context, sample_passages)
         if len(records) < count and record["answers"] and len(case_passages) == 5:
             records.append(record)
             passages.append(case_passages)

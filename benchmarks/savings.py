@@ -38,7 +38,8 @@ PAIRS = {
     "staged fallback, {samples} samples": (f"concat_pf[{SAMPLED}]", f"concat_pf[{SAMPLED};vote=staged]"),
     "both rounds at once": ("concat_pf", "concat_pf[speculative=true]"),
 }
-SHARING = ("post_fusion", "concat", "concat_pf", "pf_concat", "sure")  # plain methods whose calls are partly the same
+# Plain methods whose calls are partly the same.
+METHODS_WITH_EQUAL_CALLS = ("post_fusion", "concat", "concat_pf", "pf_concat", "sure")
 
 
 class RoundCounter(AsyncCallbackHandler):
@@ -78,7 +79,7 @@ class Cost:
 
 async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Cost]:
     """Ask every question by every run: one run after the other, `at_once` questions at the same time."""
-    took: dict[str, Cost] = {run.name: Cost() for run in runs}
+    cost_of_run: dict[str, Cost] = {run.name: Cost() for run in runs}
     waiting = dataset.read_records()
 
     async def work() -> None:
@@ -86,10 +87,10 @@ async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent:
             for run in runs:
                 rounds = RoundCounter()
                 result = await ask_question(record, run, dataset, [rounds, spent])
-                took[run.name].add(record["id"], result, len(rounds.steps))
+                cost_of_run[run.name].add(record["id"], result, len(rounds.steps))
 
     await asyncio.gather(*(work() for _ in range(at_once)))
-    return took
+    return cost_of_run
 
 
 async def ask_question(record: Record, run: Column, dataset: DataSet, watching: list[AsyncCallbackHandler]) -> Result:
@@ -110,19 +111,19 @@ def make_pair_row(full: Cost, saved: Cost) -> dict[str, Any]:
 
 
 def make_sharing_row(
-    ways: Sequence[str], spent: Spending, apart: dict[str, Cost], took: dict[str, Cost]
+    ways: Sequence[str], spent: Spending, cost_without_journal: dict[str, Cost], cost_of_run: dict[str, Cost]
 ) -> dict[str, Any]:
-    """The cost of these ways alone against the calls really made; `apart`: the same without a journal."""
-    alone = [took[name] for name in ways]
-    compared_pairs = [(name, question) for name in ways for question in apart[name].answers]
+    """The cost of these runs alone, and of the calls really made. Answers are compared with those without a journal."""
+    alone_costs = [cost_of_run[name] for name in ways]
+    compared_pairs = [(name, question) for name in ways for question in cost_without_journal[name].answers]
     return {
         "same_answers": sum(
-            apart[name].answers[asked_question] == took[name].answers[asked_question]
+            cost_without_journal[name].answers[asked_question] == cost_of_run[name].answers[asked_question]
             for name, asked_question in compared_pairs
         ),
         "questions": len(compared_pairs),
-        "calls": [sum(item.calls for item in alone), spent.calls],
-        "tokens": [sum(item.tokens for item in alone), spent.input_tokens + spent.output_tokens],
+        "calls": [sum(item.calls for item in alone_costs), spent.calls],
+        "tokens": [sum(item.tokens for item in alone_costs), spent.input_tokens + spent.output_tokens],
         "rounds": None,
     }
 
@@ -133,17 +134,25 @@ async def measure_savings(dataset: DataSet, context: Context, samples: int, at_o
     def runs(names: Iterable[str], context: Context) -> list[Column]:
         return parse_methods(",".join(dict.fromkeys(name.format(samples=samples) for name in names)), context)
 
-    alone, shared = Spending(), Spending()
-    took = await ask_all(dataset, runs(SHARING[:1], context), at_once, alone)
-    took |= await ask_all(dataset, runs(SHARING[1:], context), at_once, shared)
-    apart = await ask_all(dataset, runs(SHARING, replace(context, journal="off")), at_once, Spending())
-    took |= await ask_all(dataset, runs([way for pair in PAIRS.values() for way in pair], context), at_once, Spending())
+    spent_alone, spent_shared = Spending(), Spending()
+    cost_of_run = await ask_all(dataset, runs(METHODS_WITH_EQUAL_CALLS[:1], context), at_once, spent_alone)
+    cost_of_run |= await ask_all(dataset, runs(METHODS_WITH_EQUAL_CALLS[1:], context), at_once, spent_shared)
+    cost_without_journal = await ask_all(
+        dataset, runs(METHODS_WITH_EQUAL_CALLS, replace(context, journal="off")), at_once, Spending()
+    )
+    cost_of_run |= await ask_all(
+        dataset, runs([way for pair in PAIRS.values() for way in pair], context), at_once, Spending()
+    )
     figures = {
-        name.format(samples=samples): make_pair_row(*(took[way.format(samples=samples)] for way in pair))
+        name.format(samples=samples): make_pair_row(*(cost_of_run[way.format(samples=samples)] for way in pair))
         for name, pair in PAIRS.items()
     }
-    figures["equal passages asked once"] = make_sharing_row(SHARING[:1], alone, apart, took)
-    figures["equal calls asked once"] = make_sharing_row(SHARING, add_spending(alone, shared), apart, took)
+    figures["equal passages asked once"] = make_sharing_row(
+        METHODS_WITH_EQUAL_CALLS[:1], spent_alone, cost_without_journal, cost_of_run
+    )
+    figures["equal calls asked once"] = make_sharing_row(
+        METHODS_WITH_EQUAL_CALLS, add_spending(spent_alone, spent_shared), cost_without_journal, cost_of_run
+    )
     return figures
 
 

@@ -1,6 +1,6 @@
 """How fast a corpus is indexed and searched: python -m benchmarks.searching [--passages FILE] [--store FOLDER]
 
-Uses the passages of a file of JSON lines, or as many generated ones, and 100,000 made from them. Measures passages per
+Uses the passages of a file of JSON lines, or generated ones, and 100,000 that are made from them. Measures passages per
 second of the BM25 index, and milliseconds per query by chroma, bm25 and hybrid (the median of 100 after a first one).
 Targets: 20,000 passages per second; 10, 10 and 20 ms. A query's time includes embedding the question with the embedded
 model. The stored vectors are random, because that does not change the time of a search; with --embed the embedded model
@@ -33,9 +33,9 @@ from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
 
-GENERATED, LARGER = 45_527, 100_000
+GENERATED_COUNT, LARGER_COUNT = 45_527, 100_000
 TARGETS = {"chroma": 10.0, "bm25": 10.0, "hybrid": 20.0}
-RATE = 20_000
+TARGET_RATE = 20_000
 DIMENSION = 384
 
 
@@ -111,7 +111,7 @@ def measure_size(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--passages", type=Path, help='JSON lines of {"id", "title", "text"}')
-    parser.add_argument("--sizes", default="", help="other sizes, with a comma between")
+    parser.add_argument("--sizes", default="", help="other sizes, separated by commas")
     parser.add_argument("--queries", type=int, default=101)
     parser.add_argument("--store", help="a folder that keeps the collections for another run")
     parser.add_argument("--embed", action="store_true", help="embed the passages instead of storing random vectors")
@@ -119,9 +119,9 @@ def main() -> None:
     first_passages = (
         read_passages(options.passages)
         if options.passages
-        else list(generate_passages(GENERATED, read_sample_passages()))
+        else list(generate_passages(GENERATED_COUNT, read_sample_passages()))
     )
-    sizes = [int(size) for size in options.sizes.split(",") if size] or [len(first_passages), LARGER]
+    sizes = [int(size) for size in options.sizes.split(",") if size] or [len(first_passages), LARGER_COUNT]
     chosen_embeddings: str | Embeddings = "embedded" if options.embed else RandomEmbeddings()
     figures = []
     with nullcontext(options.store) if options.store else tempfile.TemporaryDirectory() as store:
@@ -131,13 +131,13 @@ def main() -> None:
                 measure_size(passages, make_queries(first_passages, options.queries), store, chosen_embeddings)
             )
     rows = [list(item.values()) for item in figures]
-    misses = {
+    conditions = {
         f"{kind} at {item['passages']}": item[f"{kind}_ms"] <= most
         for item in figures
         for kind, most in TARGETS.items()
     }
-    misses |= {f"bm25 index of {item['passages']}": item["bm25_per_second"] >= RATE for item in figures}
-    report("searching", list(figures[0]), rows, runs=figures, **judge_targets(misses))
+    conditions |= {f"bm25 index of {item['passages']}": item["bm25_per_second"] >= TARGET_RATE for item in figures}
+    report("searching", list(figures[0]), rows, runs=figures, **judge_targets(conditions))
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ class Server:
         writer.close()
 
     async def answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Whether the connection stays."""
+        """Answer one request. Returns whether the connection stays open."""
         if request.path == "/control":
             self.set_behaviour(Behaviour(**(request.body or {})))
             return send_response(writer, 200, {})
@@ -161,7 +161,7 @@ class Server:
         return write_reply(name, slots, int(key[:12], 16), shares)
 
     def usage(self, text: str, reply: str, name: str, slots: dict[str, str]) -> dict[str, Any]:
-        """Token counts; cached ones by the model of a prefix cache, if it is on."""
+        """The token counts. If the model of a prefix cache is on, it gives the cached tokens."""
         if not self.behaviour.prefix:
             prompt_tokens, cached = len(text) // 4, 0
         else:
@@ -198,7 +198,7 @@ class Server:
 
 
 def recognise_foreign(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """As `recognise_prompt`, for another tool's prompt; its whole text takes the place of the passages."""
+    """Like `recognise_prompt`, for a prompt of another tool. The whole text of the prompt replaces the passages."""
     name = next((ours for words, ours in foreign.items() if words in text), "")
     return name, {"": "", "passages": text, "prediction": "It"} if name else {}
 
@@ -221,7 +221,7 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
 
 
 def send_response(writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str, str] | None = None) -> bool:
-    """Write one response; the connection stays."""
+    """Write one response. The connection stays open."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     kind = "text/html" if data.startswith(b"<") else "application/json"
     more_headers = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
@@ -243,7 +243,7 @@ async def send_slowly(writer: asyncio.StreamWriter, data: bytes, seconds: float)
 
 
 def send_stream(writer: asyncio.StreamWriter, body: dict[str, Any], reply: str, usage: dict[str, Any]) -> bool:
-    """The reply as server-sent events, a word each."""
+    """Write the reply as server-sent events, one for each word."""
     head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     writer.write(head.encode())
     for event in make_events(body, reply, usage):

@@ -181,7 +181,7 @@ def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]
 
 
 def measure_ratios() -> dict[str, float]:
-    """Questions a second, computing and the time to a first piece: in process to served, or the other way round."""
+    """Questions a second, computing and the time to a first piece: the ratio of the two ways, higher is better."""
     medians = find_medians(measure_rounds(3, 30))
     in_process, served = (medians[way] for way in WAYS)
     return {

@@ -29,7 +29,7 @@ from quorum.retrievers.index import index_passages
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import open_store
 
-EMBEDDED = 256
+PASSAGES_TO_EMBED = 256
 Figures = dict[str, Any]
 
 
@@ -104,7 +104,7 @@ def measure_all(passages: list[Passage]) -> Figures:
 
 def measure_embedding(passages: list[Passage]) -> Figures:
     """Processor milliseconds to embed a passage, and its length."""
-    model, texts = embeddings("embedded"), [make_indexed_text(passage) for passage in passages[:EMBEDDED]]
+    model, texts = embeddings("embedded"), [make_indexed_text(passage) for passage in passages[:PASSAGES_TO_EMBED]]
     model.embed_documents(texts[:8])
     seconds = time_work(lambda: model.embed_documents(texts))
     words = statistics.mean(len(text.split()) for text in texts)
@@ -114,7 +114,7 @@ def measure_embedding(passages: list[Passage]) -> Figures:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--passages", type=Path, help='JSON lines of {"id", "title", "text"}')
-    parser.add_argument("--sizes", default="5000,20000", help="with a comma between")
+    parser.add_argument("--sizes", default="5000,20000", help="numbers of passages, separated by commas")
     options = parser.parse_args()
     first_passages = read_passages(options.passages) if options.passages else read_sample_passages()
     once = run_alone(measure_embedding, first_passages)

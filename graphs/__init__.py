@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
 
     Graph = CompiledStateGraph[
         Any, Any, Any, Any
-    ]  # a method's graph, or a compiled graph of the user's that begins with quorum.nodes.begin
+    ]  # the graph of a method, or a compiled graph that a user wrote, whose first node is quorum.nodes.begin
 
 __all__ = ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "find_method", "list_methods"]
 
@@ -34,11 +34,12 @@ async def answer(
     history: Sequence[Mapping[str, str]] = (),
     config: "RunnableConfig | None" = None,
 ) -> "Result":
-    """Answer one question by one method: its name, or a compiled graph of your own.
+    """Answer one question. The method is given by its name, or as a compiled graph of your own.
 
     given: passages to answer from instead of retrieval, best first; gold_answers: read by oracle settings only, never
-    shown to a model; history: what was said before, {"role": "user" or "assistant", "content": text}: one call makes
-    the question stand alone, and the result holds it as `question`; config: LangGraph's (callbacks, tags, thread).
+    shown to a model; history: the earlier messages, {"role": "user" or "assistant", "content": text}; config:
+    LangGraph's (callbacks, tags, thread). With a history, one model call rewrites the question so that it stands alone;
+    the result holds the rewritten question as `question`.
     Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
 
     >>> import asyncio, quorum

@@ -1,6 +1,6 @@
 """The catalogue: every method, its paper and what it costs.
 
-langgraph.json is written from it by `make readme`.
+`make readme` writes langgraph.json from the catalogue.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Method:
 
     calls: the number of model calls; depth: how many of them follow one another. In both, k is the number of passages,
     n of samples, K of candidates, s of searches (at most max_steps) and T of rounds (iterations); both are empty where
-    nothing is known. module: where the compiled `graph` is, without it the file of that name in graphs/.
+    nothing is known. module: the module of the compiled `graph`; if empty, quorum.graphs.NAME.
     """
 
     name: str
@@ -75,7 +75,9 @@ METHODS = {
         Method("concat", POST_FUSION, "One prompt over all passages.", "n", "1"),
         Method("post_fusion", POST_FUSION, "Every passage answers alone, then a majority vote.", "k*n", "1"),
         Method("pruning", POST_FUSION, "Rule out passages step by step, answer from the rest.", "1", "1"),
-        Method("summary", POST_FUSION, "Sum up what bears on the question, answer from that.", "1", "1"),
+        Method(
+            "summary", POST_FUSION, "Summarize what is relevant to the question, answer from the summary.", "1", "1"
+        ),
         Method(
             "concat_pf",
             POST_FUSION,
@@ -92,8 +94,10 @@ METHODS = {
         ),
         Method("no_retrieval", SURE, "The question alone, from what the model knows.", "n", "1"),
         Method("base", SURE, "One prompt over all passages, at most three words.", "n", "1"),
-        Method("rerank", RERANK, "Every passage answers alone; votes weigh by TF-IDF with the question.", "k*n", "1"),
-        Method("replug", REPLUG, "Every passage answers alone; votes weigh by embedding likeness.", "k*n", "1"),
+        Method("rerank", RERANK, "Every passage answers alone; votes are weighted by TF-IDF similarity.", "k*n", "1"),
+        Method(
+            "replug", REPLUG, "Every passage answers alone; votes are weighted by embedding similarity.", "k*n", "1"
+        ),
         Method("zero_shot_cot", ZERO_SHOT_COT, "Step by step over all passages, without an example.", "1", "1"),
         Method(
             "selection_inference",
@@ -119,7 +123,7 @@ METHODS = {
         Method(
             "blendfilter",
             BLENDFILTER,
-            "Three queries, with and without what the model knows and concludes; it keeps the passages that help.",
+            "Three queries, with and without generated knowledge; the model keeps the passages that help.",
             "11",
             "5",
         ),
@@ -128,7 +132,7 @@ METHODS = {
         Method(
             "react",
             REACT,
-            "Thoughts and searches by turns, s searches at most, until a thought ends in the answer.",
+            "Thoughts and searches in turn, s searches at most, until a thought ends in the answer.",
             "1..2s+2",
             "1..2s+2",
         ),

@@ -81,13 +81,13 @@ def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
 
 
 def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Mapping[str, str]) -> Any:
-    """The graph of a stage: a method's, or that of a system whose spec is given."""
+    """The graph of a stage: the graph of a method, or of a system whose spec is in `systems`."""
     if stage.method in list_methods() or (stage.system is None and stage.method not in systems):
         return find_method(stage.method).graph
     if stage.method not in systems:
         raise SetupError(
-            f"{cascade.file} asks the system {stage.method!r}, and no file may say where that is; give it: --system "
-            f"{stage.method}=SPEC, or {stage.method}=SPEC in --methods, as when it was measured."
+            f"{cascade.file} asks the system {stage.method!r}, and no file may say where that is; give its "
+            f"spec: --system {stage.method}=SPEC, or {stage.method}=SPEC in --methods, as when it was measured."
         )
     from quorum.graphs.own_system import own_system_graph
 
@@ -113,7 +113,7 @@ def name_stage(cascade: ComposedCascade, number: int) -> str:
 
 
 def use_measured_model(graph: Any, context: Context) -> Context:
-    """The context with the model of the first stage's measurement, unless the user chose a model."""
+    """The context with the model with which the first stage was measured, unless the user chose a model."""
     spec = find_model_spec(graph.composed.stages[0].settings.get("model"))
     chosen = context.model != Context().model or not isinstance(spec, str)
     return context if chosen else replace(context, model=spec)

@@ -19,7 +19,7 @@ from quorum.nodes.stand_alone import stand_alone
 
 
 def draw_conversation(name: str, node: str, method: Any, settings: type[Context]) -> Any:
-    """The compiled graph around a method: the node `node`, which is its graph or asks one."""
+    """The compiled graph around a method. The node `node` is the method's graph, or runs a method."""
     drawn: Any = MethodGraph(
         ConversationState, input_schema=ConversationInput, output_schema=ConversationResult, context_schema=settings
     )
@@ -42,7 +42,7 @@ def draw_conversation(name: str, node: str, method: Any, settings: type[Context]
 def conversation_graph(method: Any) -> Any:
     """The graph that answers the last of several messages by a method: its name, or a compiled graph.
 
-    It takes {"messages": [...]} and keeps them on a thread. It bears the method's name, as its calibration demands.
+    It takes {"messages": [...]} and keeps them on a thread. It has the method's name, which a calibration requires.
 
     graph = conversation_graph("sure")
     """
@@ -52,7 +52,7 @@ def conversation_graph(method: Any) -> Any:
 
 
 def continue_conversation(graph: Any, state: Question, history: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
-    """(the graph, its input) that answer a question after a history, from the method's graph and its input."""
+    """(graph, input) that answer a question after a history. They wrap the method's graph and its input `state`."""
     turns = [(turn["role"], turn["content"]) for turn in read_history(history)]
     messages = [*turns, ("user", state["question"])]
     rest = {"given": state.get("given"), "gold_answers": state.get("gold_answers")}

@@ -10,8 +10,13 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config as surrounding_config
-from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
-from langgraph.checkpoint.base import CheckpointTuple as Saved
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
@@ -25,7 +30,7 @@ RUNTIME_KEY = "__pregel_runtime"  # LangGraph's key in the config of a graph ins
 
 
 class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
-    """A StateGraph of asynchronous nodes. Compiled, it has `invoke`, `stream` and `batch` beside their `a...` forms.
+    """A StateGraph of asynchronous nodes. Compiled, it has `invoke`, `stream` and `batch`, too.
 
     Use it for a graph of your own as you would use StateGraph:
 
@@ -35,7 +40,7 @@ class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
     def compile(self, *args: Any, **settings: Any) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
         """As `StateGraph.compile`, whose parameters it takes."""
         compiled: Any = super().compile(*args, **settings)
-        compiled.__class__ = CompiledMethodGraph  # `StateGraph.compile` names the class that it makes
+        compiled.__class__ = CompiledMethodGraph  # `StateGraph.compile` always makes a CompiledStateGraph
         return cast("CompiledMethodGraph[StateT, ContextT, InputT, OutputT]", compiled)
 
 
@@ -43,27 +48,27 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
     """A compiled graph whose synchronous calls run its asynchronous side, on the process's own event loop.
 
     They work from a script, a thread, a notebook and a server's handler, and block their caller. Ctrl-C cancels the
-    run, and so does closing a stream before its end. The parameters are those of the `a...` form.
+    run, and so does closing a stream before its end. The parameters are those of the asynchronous methods.
     """
 
     async def ainvoke(
         self, input: Any, config: RunnableConfig | None = None, *, context: Any = None, **settings: Any
     ) -> Any:
-        """As LangGraph's; with `Context.calibration`, an answer that is not sure enough becomes unknown."""
-        calibration, context = take_calibration(context, config)
-        if calibration is None:
+        """Run the graph. With `Context.calibration`, an answer whose confidence is too low becomes unknown."""
+        calibration_file, context = take_calibration(context, config)
+        if calibration_file is None:
             return await super().ainvoke(input, config, context=context, **settings)
-        promise = await asyncio.to_thread(read_calibration, calibration)
-        await asyncio.to_thread(check_calibration, promise, self.get_name(), make_context(context))
+        calibration = await asyncio.to_thread(read_calibration, calibration_file)
+        await asyncio.to_thread(check_calibration, calibration, self.get_name(), make_context(context))
         state = await super().ainvoke(input, config, context=context, **settings)
-        return suppress_unsure(state, promise)
+        return suppress_unsure(state, calibration)
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, *, context: Any = None, **settings: Any
     ) -> AsyncIterator[Any]:
-        """As LangGraph's, without the thoughts of models in messages.
+        """Stream as LangGraph does, but leave the thoughts of models out of the messages.
 
-        A stream shows answers before they are sure enough: a calibration is a `SetupError`.
+        A calibration is a `SetupError`, because a stream shows an answer before its confidence is known.
         """
         calibration, context = take_calibration(context, config)
         if calibration is not None:
@@ -79,28 +84,28 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Any:
         """As `ainvoke`."""
-        with lend_surrounding_saver():
-            return run_sync(self.with_saver_in_threads().ainvoke(input, lend_saver(config), **settings))
+        with wrap_surrounding_saver():
+            return run_sync(self.with_saver_in_threads().ainvoke(input, wrap_config_saver(config), **settings))
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Iterator[Any]:
         """As `astream`: each item is computed when the caller asks for it."""
-        with lend_surrounding_saver():
-            return iterate_sync(self.with_saver_in_threads().astream(input, lend_saver(config), **settings))
+        with wrap_surrounding_saver():
+            return iterate_sync(self.with_saver_in_threads().astream(input, wrap_config_saver(config), **settings))
 
     def batch(
         self, inputs: list[Any], config: RunnableConfig | list[RunnableConfig] | None = None, **settings: Any
     ) -> list[Any]:
         """As `abatch`: all inputs at once, or as many as `max_concurrency` of the config allows."""
-        with lend_surrounding_saver():
-            return run_sync(self.with_saver_in_threads().abatch(inputs, lend_saver(config), **settings))
+        with wrap_surrounding_saver():
+            return run_sync(self.with_saver_in_threads().abatch(inputs, wrap_config_saver(config), **settings))
 
     def batch_as_completed(
         self, inputs: Sequence[Any], config: RunnableConfig | Sequence[RunnableConfig] | None = None, **settings: Any
     ) -> Iterator[tuple[int, Any]]:
         """As `abatch_as_completed`."""
-        with lend_surrounding_saver():
+        with wrap_surrounding_saver():
             graph = self.with_saver_in_threads()
-            return iterate_sync(graph.abatch_as_completed(inputs, lend_saver(config), **settings))
+            return iterate_sync(graph.abatch_as_completed(inputs, wrap_config_saver(config), **settings))
 
     def with_saver_in_threads(self) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
         """This graph with its checkpointer, if it has one, as `SaverInThreads`."""
@@ -129,13 +134,13 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
     def with_allowlist(self, extra_allowlist: Any) -> "SaverInThreads":
         return SaverInThreads(self.saver.with_allowlist(extra_allowlist))
 
-    async def aget_tuple(self, config: RunnableConfig) -> Saved | None:
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return await asyncio.to_thread(self.saver.get_tuple, config)
 
     async def aget_delta_channel_history(self, **arguments: Any) -> Mapping[str, Any]:
         return await asyncio.to_thread(self.saver.get_delta_channel_history, **arguments)
 
-    async def alist(self, config: RunnableConfig | None, **arguments: Any) -> AsyncIterator[Saved]:
+    async def alist(self, config: RunnableConfig | None, **arguments: Any) -> AsyncIterator[CheckpointTuple]:
         for saved in await asyncio.to_thread(lambda: list(self.saver.list(config, **arguments))):
             yield saved
 
@@ -150,14 +155,14 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
         await asyncio.to_thread(self.saver.put_writes, config, writes, task_id, task_path)
 
 
-def lend_saver(config: Any) -> Any:
+def wrap_config_saver(config: Any) -> Any:
     """The config, or a list of them, with the checkpointer of a surrounding run wrapped in `SaverInThreads`."""
     if isinstance(config, Sequence):
-        return [lend_saver(part) for part in config]
-    lent = (config or {}).get("configurable") or {}
-    if not any(isinstance(value, BaseCheckpointSaver) for value in lent.values()):
+        return [wrap_config_saver(part) for part in config]
+    configurable = (config or {}).get("configurable") or {}
+    if not any(isinstance(value, BaseCheckpointSaver) for value in configurable.values()):
         return config
-    return config | {"configurable": {name: wrap_saver(value) for name, value in lent.items()}}
+    return config | {"configurable": {name: wrap_saver(value) for name, value in configurable.items()}}
 
 
 def wrap_saver(value: Any) -> Any:
@@ -166,9 +171,9 @@ def wrap_saver(value: Any) -> Any:
 
 
 @contextmanager
-def lend_surrounding_saver() -> Iterator[None]:
-    """Lend the checkpointer of a surrounding run, whose config LangChain keeps in a context variable."""
-    token = surrounding_config.set(lend_saver(surrounding_config.get()))
+def wrap_surrounding_saver() -> Iterator[None]:
+    """Wrap the checkpointer of a surrounding run. LangChain keeps the config of that run in a context variable."""
+    token = surrounding_config.set(wrap_config_saver(surrounding_config.get()))
     try:
         yield
     finally:
@@ -176,7 +181,7 @@ def lend_surrounding_saver() -> Iterator[None]:
 
 
 def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str | None, Any]:
-    """The calibration that a context names, and the context without it.
+    """(the calibration file that a context names, the context without it).
 
     A graph inside another one has no context of its own and withholds nothing.
     """

@@ -1,4 +1,4 @@
-"""A user's own system as a graph, so that it becomes a column beside the methods.
+"""A user's own system as a graph, so that a comparison can show the system beside the methods.
 
 begin -> the system
 """

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from quorum.core.thinking import remove_thinking
 from quorum.core.visible_text import VisibleText, may_open_silently, remember_silent_opening
 
-BEGINS_ANEW = "begins_anew"  # in the metadata of a piece: discard the earlier pieces, which were a thought
+BEGINS_ANEW = "begins_anew"  # a key in a piece's metadata: discard the message's earlier pieces, which were a thought
 
 
 class VisibleMessages:
@@ -26,22 +26,22 @@ class VisibleMessages:
             return self.clean_message(item[0], item[1])
         return (*item[:-1], self.clean(item[-1]))
 
-    def clean_message(self, message: AIMessage, about: dict[str, Any]) -> tuple[AIMessage, dict[str, Any]]:
-        """A copy of the message with its visible text, or the message itself if it has no other; its metadata."""
+    def clean_message(self, message: AIMessage, metadata: dict[str, Any]) -> tuple[AIMessage, dict[str, Any]]:
+        """(the message with only its visible text, its metadata). A message without thoughts is returned as it is."""
         if not isinstance(message.content, str):
-            return message, about
+            return message, metadata
         if not isinstance(message, AIMessageChunk):
             visible = remove_thinking(message.content)
             is_changed = visible != message.content.strip()
-            return message.model_copy(update={"content": visible}) if is_changed else message, about
-        model = str(about.get("ls_model_name") or "")
+            return message.model_copy(update={"content": visible}) if is_changed else message, metadata
+        model = str(metadata.get("ls_model_name") or "")
         reply = self.replies.setdefault(str(message.id), VisibleText(may_open_silently(model)))
         is_last = message.chunk_position == "last"
         visible = reply.add(message.content, is_last=is_last)
         if reply.opens_silently:
             remember_silent_opening(model)
         if reply.shows_thought:
-            about = {**about, BEGINS_ANEW: True}
+            metadata = {**metadata, BEGINS_ANEW: True}
         if is_last:
             del self.replies[str(message.id)]
-        return message if visible == message.content else message.model_copy(update={"content": visible}), about
+        return message if visible == message.content else message.model_copy(update={"content": visible}), metadata

@@ -52,7 +52,7 @@ def check_calibration(calibration: Calibration, method: str, context: Context) -
         if name in now and name not in UNCOMPARED_SETTINGS and now[name] != recorded:
             raise SetupError(
                 f"{calibration.file} was made with {name}={format_setting(recorded)}, and it is "
-                f"{format_setting(now[name])} now; give what it was made with, or calibrate again."
+                f"{format_setting(now[name])} now; set it as it was, or calibrate again."
             )
 
 

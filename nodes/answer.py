@@ -92,7 +92,7 @@ async def answer_from_all(
 
 async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Context]) -> State:
     """Ask for a chain of thought that ends in a short fact, yes or no. Other answer types are a SetupError."""
-    question, fact = state["question"], get_fact_reader(prompt, runtime)
+    question, read_fact = state["question"], get_fact_reader(prompt, runtime)
     replies = await ask(
         prompt,
         runtime,
@@ -101,7 +101,7 @@ async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Cont
         passages=state["passages"],
     )
     parsed = replies.values[0]
-    answer = fact(parsed.answer)
+    answer = read_fact(parsed.answer)
     return {
         **make_answer(answer),
         "rationale": parsed.rationale,

@@ -17,7 +17,7 @@ from quorum.parsing.choices import parse_choice
 
 async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, summaries -> answer. The prompt shows the summaries after the passages."""
-    question, fact = state["question"], get_fact_reader("answer_summaries", runtime)
+    question, read_fact = state["question"], get_fact_reader("answer_summaries", runtime)
     replies = await ask(
         "answer_summaries",
         runtime,
@@ -25,14 +25,14 @@ async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> Stat
         inputs={"question": question, "summaries": state["summaries"] or []},
         passages=state["passages"],
     )
-    answer = fact(replies.values[0])
+    answer = read_fact(replies.values[0])
     evidence = find_evidence(answer, replies.shown)
     return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.update}
 
 
 async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, candidates -> answer. The prompt offers the candidates as choices."""
-    candidates, fact = state["candidates"] or [], get_fact_reader("answer_choices", runtime)
+    candidates, read_fact = state["candidates"] or [], get_fact_reader("answer_choices", runtime)
     replies = await ask(
         "answer_choices",
         runtime,
@@ -40,14 +40,18 @@ async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
         inputs={"question": state["question"], "choices": format_lettered_list(candidates)},
         passages=state["passages"],
     )
-    answer = fact(replies.values[0])
+    answer = read_fact(replies.values[0])
     evidence = find_evidence(answer, replies.shown)
     return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.update}
 
 
 async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, summaries (one) -> answer, rationale. The prompt shows the summary, not the passages."""
-    question, (summary,), fact = state["question"], state["summaries"] or [], get_fact_reader("answer_summary", runtime)
+    question, (summary,), read_fact = (
+        state["question"],
+        state["summaries"] or [],
+        get_fact_reader("answer_summary", runtime),
+    )
     replies = await ask(
         "answer_summary",
         runtime,
@@ -55,6 +59,6 @@ async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
         inputs={"question": question, "summary": summary},
         passages=None,
     )
-    answer = fact(replies.values[0])
+    answer = read_fact(replies.values[0])
     evidence = find_evidence(answer, state["passages"])
     return {**make_answer(answer), "rationale": summary, "evidence": evidence, **replies.update}

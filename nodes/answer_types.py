@@ -20,7 +20,7 @@ def choose_prompt(prompt: str, question: str, runtime: Runtime[Context]) -> tupl
 
 
 def get_fact_reader(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
-    """A function that puts answers into the form of the answer type, for a prompt that serves facts, yes and no.
+    """A function that normalizes an answer for the answer type. The prompt serves short facts, yes and no.
 
     Other answer types are a SetupError.
     """

@@ -54,7 +54,7 @@ async def ask(
     of the context.
 
     Drops the lowest-ranked passages until the prompt fits the window, by our estimate and by the server's reply.
-    Counts a short answer of too many words, and cuts it (`quorum.nodes.shorten`). Raises TooLong if not even one
+    A short answer of too many words is counted, and cut (`quorum.nodes.shorten`). Raises TooLong if not even one
     passage fits.
     """
     context = get_context(runtime)
@@ -137,7 +137,7 @@ def format_list(items: Sequence[str]) -> str:
 
 
 def explain_too_long(rendered: RenderedPrompt, shown: Sequence[Passage], error: TooLong) -> TooLong:
-    """The error for a prompt that does not fit with a single passage, or without any; it says what to do."""
+    """The error for a prompt that is too long even with one passage, or without any. It says what to do."""
     what = f"with passage {shown[0]['id']!r} alone" if shown else "without any passage"
     message = (
         f"Prompt {rendered.name!r} does not fit the model's window even {what} ({error}); split the documents into "
@@ -161,7 +161,7 @@ def count_replies(prompt: str, replies: Sequence[Reply], parsed: Sequence[Parsed
 
 
 def add_counters(update: State, more: State) -> State:
-    """The counters with those of further calls about the same replies."""
+    """Add the counters of the calls that shortened these replies."""
     if not more:
         return update
     return State(

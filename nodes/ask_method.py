@@ -1,4 +1,4 @@
-"""The node that asks a whole method, which the settings name: the graph of a conversation in LangGraph Studio."""
+"""The node that runs the method that the settings name. LangGraph Studio's graph of a conversation uses it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, fields
@@ -25,7 +25,7 @@ class ChatContext(Context):
 
 
 def ask_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatContext]], Awaitable[State]]:
-    """The node that asks the method of the context. find_graph: the compiled graph of a method's name."""
+    """The node that asks the method of the context. find_graph: returns the compiled graph for a method's name."""
 
     async def ask_method(state: State, runtime: Runtime[ChatContext]) -> State:
         """question, given -> the method's whole result."""
@@ -35,7 +35,10 @@ def ask_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatConte
             question=state["question"], given=state.get("given"), gold_answers=state.get("gold_answers")
         )
         result: Any = await find_graph(chosen.method).ainvoke(question_state, context=context)
-        update = {**result, "votes": Overwrite(result.get("votes"))}  # a reducer would make a list of no votes
+        update = {
+            **result,
+            "votes": Overwrite(result.get("votes")),
+        }  # without Overwrite, the reducer turns None into a list
         return cast(State, update)
 
     return ask_method

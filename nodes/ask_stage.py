@@ -151,7 +151,7 @@ def make_changed_error(
     """The error for a setting that differs from the one that the stage was measured with."""
     return SetupError(
         f"{cascade.file} was made for {stage.name} with {name}={format_setting(recorded)}, and it is "
-        f"{format_setting(present)} now; give what it was made with, or compare and compose again."
+        f"{format_setting(present)} now; set it as it was, or compare and compose again."
     )
 
 

@@ -33,7 +33,7 @@ async def stepwise_answer(state: State, runtime: Runtime[Context]) -> State:
 
 async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], passages: list[Passage] | None) -> State:
     """Ask for an answer of at most three words; the most frequent of the samples wins."""
-    question, samples, fact = state["question"], get_context(runtime).samples, get_fact_reader(prompt, runtime)
+    question, samples, read_fact = state["question"], get_context(runtime).samples, get_fact_reader(prompt, runtime)
     replies = await ask(
         prompt,
         runtime,
@@ -42,7 +42,7 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
         passages=passages,
         n=samples,
     )
-    answers = [fact(answer) for answer in replies.values]
+    answers = [read_fact(answer) for answer in replies.values]
     chosen, share = find_most_frequent(answers, [is_unknown(answer) for answer in answers])
     return {
         **make_answer(answers[chosen]),

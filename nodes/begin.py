@@ -38,7 +38,7 @@ def check_question(question: object) -> None:
 
 
 def make_empty_state() -> dict[str, Any]:
-    """Every key of a question, empty. Overwrite replaces a value that a reducer would add to."""
+    """Every key of the state with an empty value. Overwrite replaces a value that a reducer would add to."""
     return {
         "given": None,
         "provided": None,

@@ -48,7 +48,7 @@ async def blend_queries(state: State, runtime: Runtime[Context]) -> State:
 def blend_query(generated: str | None, question: str) -> str:
     """The generated text, then the question (Wang et al. 2024, section 3.2).
 
-    If all of the text says that the answer is unknown, it adds nothing to search for: the query is the question.
+    If all of the text says that the answer is unknown, it is left out: the query is the question alone.
     """
     text = generated or ""
     silent = all(is_unknown(text[start:end]) for start, end in find_sentences(text))

@@ -34,8 +34,8 @@ def choose_variant(prompt: str, runtime: Runtime[Context]) -> str:
 async def format_demonstrations(runtime: Runtime[Context], *, reasoned: bool, passages: bool) -> str:
     """The demonstrations as a prompt shows them, with or without reasoning and passages.
 
-    They come from the file of the setting examples. Without that setting they are three of our own: yes/no questions
-    for that answer type, else questions of several steps if the reasoning is shown, else single facts.
+    They come from the file that the setting `examples` names. Without that setting they are three of our own: yes/no
+    questions for that answer type, else questions of several steps if the reasoning is shown, else single facts.
     """
     context = get_context(runtime)
     if context.examples:

@@ -72,7 +72,7 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
 
 
 def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:
-    """The measure that is set, else the best for the answers. LEXICAL takes the place of CXMI without a scorer."""
+    """The measure that is set, else the best for the answers. Without a scorer, LEXICAL replaces CXMI."""
     if context.silver_measure is not None:
         return context.silver_measure
     best = choose_measure(answers, context.answer_type)
@@ -80,7 +80,7 @@ def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:
 
 
 def get_search_text(state: State) -> str:
-    """The text that the passages were searched for. A follow-up question needs other sentences than the question."""
+    """The text that the passages were searched for. A follow-up query needs other sentences than the question does."""
     return state.get("query") or state["question"]
 
 

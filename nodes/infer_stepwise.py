@@ -17,7 +17,7 @@ from quorum.parsing.statements import parse_noted_answer
 async def infer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, turn, notes -> notes and answer after one more passage, turn (Creswell et al. 2022)."""
     question, passages, turn, notes = state["question"], state["passages"], state["turn"], state["notes"]
-    fact = get_fact_reader("inference", runtime)
+    read_fact = get_fact_reader("inference", runtime)
     try:
         replies = await ask(
             "inference",
@@ -30,7 +30,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     except TooLong:  # skip this passage; the others may fit
         return {**make_answer(state["answer"]), "turn": turn + 1, "dropped": 1}
     inference = replies.values[0]
-    answer, notes = fact(inference.answer), inference.rationale or notes
+    answer, notes = read_fact(inference.answer), inference.rationale or notes
     return {
         **make_answer(answer),
         "notes": notes,

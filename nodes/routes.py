@@ -23,8 +23,7 @@ def rewrite_follow_up(state: ConversationState) -> Literal["follow-up", "first"]
 
 
 def refine_or(next_step: str | Router) -> Router:
-    """Make the router behind `retrieve`: to `refine` if a reranker or filter is set and has work to do, else to
-    `next_step`.
+    """Make the router that follows `retrieve`: to `refine` if a reranker or filter has work to do, else to `next_step`.
 
     `next_step` is a node's name or another router. A graph draws the edge from `refine` to the same place.
     """
@@ -66,12 +65,12 @@ def ask_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Litera
 
 
 def continue_vote(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["__end__"]:
-    """Ask the next passages while a staged vote is open. Decided, or all passages asked: end."""
+    """Ask the next passages while a staged vote is undecided; end if it is decided or all passages were asked."""
     return send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime))) or "__end__"
 
 
 def start_one_or_both_rounds(state: State, runtime: Runtime[Context]) -> list[Send | Literal["concat_answer"]]:
-    """Start the first round; if speculative is set, start the fallback's questions at the same time."""
+    """Start the first round; if speculative is set, start the fallback round at the same time."""
     context = get_context(runtime)
     ahead = list_ranks_to_ask(state, context) if context.speculative else []
     return ["concat_answer", *send_passages("passage_answer_ahead", state, ahead)]
@@ -152,7 +151,7 @@ def rerank_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["rerank
 
 
 def rerank_first(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context"]:
-    """The reranker, if it has work to do; else at once the method's own filter."""
+    """The reranker, if it has work to do; else go directly to the method's own filter."""
     return "filter_context" if rerank_if_chosen(state, runtime) == "__end__" else "rerank"
 
 
@@ -213,7 +212,7 @@ def judge_summaries(state: State, runtime: Runtime[Context]) -> list[Send] | Lit
 
 
 def continue_comparisons(state: State) -> list[Send] | Literal["__end__"]:
-    """Ask the comparisons that lazy ranking put off, if they can still change the choice; else end."""
+    """Ask the comparisons that lazy ranking postponed, if they can still change the choice; else end."""
     return send_comparisons(state, lazy=True) or "__end__"
 
 
@@ -284,7 +283,7 @@ def search_unless_found(state: State, runtime: Runtime[Context]) -> Literal["ret
 
 
 def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filter", "collect"]:
-    """Filter each query's passages by themselves, unless all are merged first or there are none."""
+    """Filter the passages of each query separately. If all are merged first, or there are none, do not filter."""
     return "filter" if state.get("passages") and not get_context(runtime).filter_union else "collect"
 
 
@@ -308,7 +307,7 @@ def reason_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Liter
 
 
 def accept_or_go_on(accept: Acceptance) -> Router:
-    """Make a router behind a stage of a cascade: the answer passes the stage's test, or the next stage is asked."""
+    """Make the router after a cascade's stage: end if the answer passes the stage's test, else ask the next stage."""
 
     def route(state: State, runtime: Runtime[Context]) -> Hashable:
         return accept.description if is_accepted(state, accept) else "else"

@@ -21,7 +21,7 @@ RECOVERY_CALLS, RECOVERY_TEMPERATURE = 10, 0.2  # for each candidate
 
 async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> candidates (distinct, without unknown), rationales, confidence (if all samples agree)."""
-    question, fact = state["question"], get_fact_reader("zero_shot_cot", runtime)
+    question, read_fact = state["question"], get_fact_reader("zero_shot_cot", runtime)
     replies = await ask(
         "zero_shot_cot",
         runtime,
@@ -31,7 +31,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
         n=CHAINS,
         temperature=CHAIN_TEMPERATURE,
     )
-    answers = [(fact(sample.answer), sample.rationale) for sample in replies.values]
+    answers = [(read_fact(sample.answer), sample.rationale) for sample in replies.values]
     known = [(answer, rationale) for answer, rationale in answers if not is_unknown(answer)]
     distinct: dict[str, tuple[str, str | None]] = {}
     for answer, rationale in known:

@@ -1,6 +1,6 @@
-"""Counts short answers of too many words, and asks the model once more to cut each to the answer in it.
+"""Counts short answers of too many words, and asks the model to cut each of them down to the answer it contains.
 
-A cut adds no word to its reply. It depends on that reply alone, so that a vote stays certified.
+A shortened answer has only words of its reply, and depends on that reply alone, so that a vote stays certified.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ async def shorten(
         return values, {}
     raw = [replies[place].raw for place in wordy]
     update = State(verbose={prompt: Malformed(count=len(raw), replies=raw)})
-    if context.shorten == "off" or not isinstance(question, str) or not await can_be_asked(context, model):
+    if context.shorten == "off" or not isinstance(question, str) or not await follows_shorten_prompt(context, model):
         return values, update
     texts = {place: choose_text_to_cut(replies[place], values[place]) for place in wordy}
     distinct = list(dict.fromkeys(texts.values()))
@@ -86,8 +86,8 @@ async def shorten(
     return values, cast(State, {**update, **count_cuts([cuts[text] for text in texts.values()])})
 
 
-async def can_be_asked(context: Context, model: str | BaseChatModel | None) -> bool:
-    """Whether a model follows the prompt `shorten`. The embedded reader and models trained on one prompt do not."""
+async def follows_shorten_prompt(context: Context, model: str | BaseChatModel | None) -> bool:
+    """Whether the model follows the prompt `shorten`. The embedded reader and models trained on one prompt do not."""
     client = await chat_model_async(context.model if model is None else model, context)
     return not getattr(client, "wants_inputs", False) and not getattr(client, "is_trained_by_quorum", False)
 
@@ -140,7 +140,7 @@ def replace_answer(value: T, answer: str, parse: Callable[[str], Parsed[T]]) -> 
 
 
 def count_cuts(cuts: Sequence[ShortenedAnswer | None]) -> Mapping[str, Any]:
-    """The counters of these calls. A reply that is not a cut counts as malformed."""
+    """The counters of the calls that ask for a cut. A reply that is no excerpt of its text counts as malformed."""
     made_cuts = [cut for cut in cuts if cut is not None]
     usage: dict[str, Usage] = {}
     for cut in made_cuts:

@@ -23,7 +23,7 @@ ParsedStep = TypeVar("ParsedStep", Action, FollowUp)
 
 
 def describe_answer(prompt: str, runtime: Runtime[Context]) -> str:
-    """A description of the wanted answer, for the prompt. An answer type that it does not serve is a SetupError."""
+    """Describe the wanted answer to the prompt. An answer type that the prompt does not serve is a SetupError."""
     return ANSWER_FORMS["short" if choose_variant(prompt, runtime) == prompt else "yes_no"]
 
 

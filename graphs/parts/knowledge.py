@@ -1,4 +1,4 @@
-"""The passages that one of several queries finds, filtered; a subgraph, so that no query waits for another.
+"""Finds and filters the passages of one of several queries. A subgraph, so that no query waits for another.
 
 [no passages yet] retrieve -> filter -> collect
 """
@@ -16,7 +16,7 @@ from quorum.nodes.routes import filter_or_collect, refine_or, search_unless_foun
 
 
 class KnowledgeInput(RefinementInput, KnowledgeFilterInput, total=False):
-    """provided: the question's own passages, which the query ranks; null when it searches the collection."""
+    """provided: the question's own passages, which the query ranks; null if the query searches the collection."""
 
     provided: list[Passage] | None
 

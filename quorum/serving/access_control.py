@@ -1,6 +1,6 @@
 """Access control over HTTP: an ASGI wrapper around the API.
 
-It requires a key, bounds the body, and gives every request an id.
+It requires a key, limits the size of the body, and gives every request an id.
 """
 
 import hmac
@@ -23,7 +23,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN_PATH = "/health"  # public: monitoring needs no key
-GUARDED_PATHS = ("/v1", OPEN_PATH, "/metrics", "/openapi.json")
+API_PATHS = ("/v1", OPEN_PATH, "/metrics", "/openapi.json")
 
 LARGEST_BODY = 2_000_000  # bytes
 REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
@@ -31,8 +31,8 @@ KEY_HEADER = {"www-authenticate": "Bearer"}
 
 
 class AccessControl:
-    """Access control of an application. tokens: the valid keys; without any, only clients on this machine have
-    access, but not the pages of websites.
+    """Access control of an application. tokens: the valid keys. Without any, only clients on this machine have
+    access, and pages of other websites do not.
     """
 
     def __init__(self, app: App, tokens: Sequence[str]) -> None:
@@ -79,7 +79,7 @@ class AccessControl:
         return sha256(b"quorum key " + right[0].encode()).hexdigest()[:16]
 
     def check_local(self, headers: Headers) -> None:
-        """Refuse requests from a foreign site's page, even if its host name points to this machine (DNS rebinding)."""
+        """Refuse requests from another site's page, even if that site's name points to this machine (DNS rebinding)."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             name, site = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
@@ -104,26 +104,26 @@ def make_too_large() -> Refusal:
 
 
 def bound_body(receive: Receive) -> Receive:
-    """Bound a body without a stated length: beyond the limit it ends as if the client had left."""
-    taken = 0
+    """Limit a body whose length is not stated. Beyond the limit, the body ends as if the client had disconnected."""
+    received_bytes = 0
 
     async def receive_bounded() -> Message:
-        nonlocal taken
-        if taken > LARGEST_BODY:
+        nonlocal received_bytes
+        if received_bytes > LARGEST_BODY:
             return {"type": "http.disconnect"}
         message = await receive()
-        taken += len(message.get("body", b""))
+        received_bytes += len(message.get("body", b""))
         return message
 
     return receive_bounded
 
 
 def split_paths(api: App, page: App | None) -> App:
-    """One application of two: the API's paths go to the API, all others to the page, if there is one."""
+    """Combine two applications: the API's paths go to the API, all others to the page, if there is one."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
-        is_api = scope["type"] == "http" and any(path == item or path.startswith(f"{item}/") for item in GUARDED_PATHS)
+        is_api = scope["type"] == "http" and any(path == item or path.startswith(f"{item}/") for item in API_PATHS)
         await (api if page is None or is_api else page)(scope, receive, send)
 
     return app

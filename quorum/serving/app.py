@@ -1,4 +1,4 @@
-"""The API as an ASGI application: OpenAI's chat protocol, health, figures and an OpenAPI document."""
+"""The API as an ASGI application: OpenAI's chat protocol, health, metrics and an OpenAPI document."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ from quorum.serving.replies import (
 )
 from quorum.serving.service import Job, Service, end_task
 
-SECONDS_BETWEEN_SIGNS = 10  # a silent stream sends a sign of life so often, because proxies close silent streams
+KEEPALIVE_SECONDS = 10  # a stream without output sends a comment this often, because proxies close idle streams
 CLIENT_LEFT = 499  # the status that nginx logs when a client has left
 STREAM_HEADERS = {"x-accel-buffering": "no"}
 Handler = Callable[[Request], Awaitable[Response]]
@@ -52,8 +52,8 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         chat = read_chat(await read_body(request))
         job = await service.accept(chat, request.state.key)
         if chat.is_streamed:
-            news = News()
-            events = stream(service.start(job, news.add), news, job, request.state.request_id)
+            event_queue = EventQueue()
+            events = stream(service.start(job, event_queue.add), event_queue, job, request.state.request_id)
             return StreamingResponse(events, media_type="text/event-stream", headers=STREAM_HEADERS)
         return await wait_for_reply(request, service.start(job), job)
 
@@ -91,16 +91,17 @@ def respond_to_refusals(handler: Handler) -> Handler:
 
 async def refuse_request(request: Request, error: Exception) -> Response:
     """The response to an unknown path or HTTP method."""
-    assert isinstance(error, HTTPException)  # it is registered for this type
+    assert isinstance(error, HTTPException)  # Starlette calls this handler for this type only
     message = f"{request.method} {request.url.path[:100]} is not served; see /openapi.json."
     return Refusal(error.status_code, message, "not_found", headers=error.headers or {}).respond()
 
 
 async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job) -> Response:
-    """The whole completion. If the client leaves, the work ends."""
-    gone = asyncio.ensure_future(request.receive())  # after the body, the only message is that the client has left
+    """The whole completion. If the client leaves, the run is cancelled."""
+    # After the body, the only message is that the client has left.
+    disconnect = asyncio.ensure_future(request.receive())
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, disconnect}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             return Response(status_code=CLIENT_LEFT)
         return JSONResponse(make_completion(job.served_model.id, task.result()))
@@ -109,12 +110,12 @@ async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job
     except Exception as error:  # noqa: BLE001  every failure is reported in OpenAI's format
         raise explain_failure(error, job.context, request.state.request_id) from None
     finally:
-        gone.cancel()
+        disconnect.cancel()
         await end_task(task)
 
 
-class News:
-    """A queue from a run to its stream: pieces of the answer and votes. answer: the pieces so far."""
+class EventQueue:
+    """Carries pieces of the answer and votes from a run to its stream. answer: the pieces so far."""
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[tuple[dict[str, Any], dict[str, Any]] | None] = asyncio.Queue()
@@ -136,10 +137,10 @@ class News:
         self.queue.put_nowait(None)
 
     async def read(self) -> AsyncIterator[tuple[dict[str, Any] | None, dict[str, Any]]]:
-        """The deltas with Quorum's own fields, until the run ends; None if there was none for some seconds."""
+        """Yield deltas with Quorum's own fields until the run ends. After KEEPALIVE_SECONDS without one, yield None."""
         while True:
             try:
-                async with asyncio.timeout(SECONDS_BETWEEN_SIGNS):
+                async with asyncio.timeout(KEEPALIVE_SECONDS):
                     item = await self.queue.get()
             except TimeoutError:
                 yield None, {}
@@ -149,17 +150,17 @@ class News:
             yield item
 
 
-async def stream(task: "asyncio.Task[Reply]", news: News, job: Job, request_id: str) -> AsyncIterator[str]:
-    """The completion as events, then [DONE]. An error is an event, too. If the client leaves, the work ends."""
+async def stream(task: "asyncio.Task[Reply]", event_queue: EventQueue, job: Job, request_id: str) -> AsyncIterator[str]:
+    """The completion as events, then [DONE]. An error is an event, too. If the client leaves, the run is cancelled."""
     head = make_head(job.served_model.id, "chat.completion.chunk")
     has_usage = job.chat.has_usage
     try:
         yield format_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if has_usage else {}))
         null: dict[str, Any] = {"usage": None} if has_usage else {}
-        task.add_done_callback(lambda _: news.end())
-        async for delta, own in news.read():
+        task.add_done_callback(lambda _: event_queue.end())
+        async for delta, own in event_queue.read():
             yield ": still at work\n\n" if delta is None else format_chunk(head, delta, **own, **null)
-        for event in format_remaining_events(head, task.result(), news.answer, has_usage=has_usage):
+        for event in format_remaining_events(head, task.result(), event_queue.answer, has_usage=has_usage):
             yield event
     except Refusal as refusal:
         yield format_event(refusal.body)

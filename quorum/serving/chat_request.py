@@ -1,4 +1,4 @@
-"""Reads and checks the body of POST /v1/chat/completions. OpenAI's fields without a meaning here are ignored."""
+"""Reads and checks the body of POST /v1/chat/completions. OpenAI's fields that Quorum does not use are ignored."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from quorum.serving.conversation import Message
 from quorum.serving.errors import Refusal
 
 MOST_MESSAGES = 1000
-QUORUM_FLAGS = ("sources", "history")  # of the field `quorum`, besides settings
+QUORUM_FLAGS = ("sources", "history")  # keys of the field `quorum` that are not settings
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def read_chat(body: Any) -> ChatRequest:
 
 def read_message(value: Any) -> Message:
     """A message whose content is a text, a list of parts, or empty (for example if an assistant called a tool)."""
-    one = value if isinstance(value, dict) else {}
-    role, content = one.get("role"), one.get("content")
+    fields = value if isinstance(value, dict) else {}
+    role, content = fields.get("role"), fields.get("content")
     if not isinstance(role, str):
         raise refuse_field("messages", "messages with a role and a content")
     if isinstance(content, list):
@@ -83,11 +83,11 @@ def read_message(value: Any) -> Message:
 
 def read_part(value: Any, role: str) -> str:
     """The text of one part of a message. Raises `Refusal` for a picture or a file in a user's message."""
-    one = value if isinstance(value, dict) else {}
-    if isinstance(one.get("text"), str):
-        return str(one["text"])
+    fields = value if isinstance(value, dict) else {}
+    if isinstance(fields.get("text"), str):
+        return str(fields["text"])
     if role == "user":
-        raise Refusal(400, "Only text can be asked; a message holds a part without text.", param="messages")
+        raise Refusal(400, "Only text is supported; a message holds a part without text.", param="messages")
     return ""
 
 

@@ -6,14 +6,14 @@ FIRST_PASSAGES, MOST_TITLES = 300, 12  # passages that are read; titles that are
 
 
 def describe_collection(store: str, name: str) -> str:
-    """'5 passages, such as from: Ada Korn, Vell.' Blocks."""
+    """A sentence such as '5 passages, among them from: Ada Korn; Vell.' Blocks."""
     from quorum.retrievers.store import open_store
 
-    where = open_store(store)
+    opened_store = open_store(store)
     try:
-        count = where.count(name)
-        with where.open_client():
-            stored = where.fetch_undamaged_collection(name).get(limit=FIRST_PASSAGES, include=["metadatas"])
+        count = opened_store.count(name)
+        with opened_store.open_client():
+            stored = opened_store.fetch_undamaged_collection(name).get(limit=FIRST_PASSAGES, include=["metadatas"])
     except QuorumError:
         return "cannot be read now."
     titles = dict.fromkeys(" ".join(str((item or {}).get("title") or "").split()) for item in stored["metadatas"] or [])

@@ -15,12 +15,14 @@ from quorum.models.tracing import clean_value
 
 FILE_PATH = re.compile(r"(?<![\w.:/])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
 URL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
-MISSING_COLLECTION = re.compile(r"(There is no collection '[^']*').*")  # the rest lists the others
-NO_RETRY = {"x-should-retry": "false"}  # tells OpenAI's clients not to retry, because Quorum has done so
+MISSING_COLLECTION = re.compile(
+    r"(There is no collection '[^']*').*"
+)  # the rest of the message lists the other collections
+NO_RETRY = {"x-should-retry": "false"}  # tells OpenAI's clients not to retry, because Quorum has already retried
 
 
 @dataclass
-class Refusal(Exception):  # noqa: N818  it reads as what it says
+class Refusal(Exception):  # noqa: N818  a refusal is raised, but is no failure of the server
     """Why a request is refused. `message` is one sentence that the client may read; `param`: the field at fault."""
 
     status: int
@@ -42,7 +44,7 @@ class Refusal(Exception):  # noqa: N818  it reads as what it says
 
 
 def explain_failure(error: BaseException, context: Context, request_id: str) -> Refusal:
-    """The refusal for a failure in a run. The server's terminal gets the full error, with the request's id."""
+    """The refusal for a failure in a run. The full error is printed on the server's terminal, with the request's id."""
     print(f"quorum: request {request_id}: {' '.join(str(clean_value(str(error), False)).split())}", file=sys.stderr)
     if isinstance(error, TooLong):
         return Refusal(400, hide_places(str(error), context), "context_length_exceeded")

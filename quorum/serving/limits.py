@@ -1,4 +1,4 @@
-"""Limits each token: questions a minute and dollars a day."""
+"""Limits the questions per minute and the dollars per day of each token."""
 
 import time
 from collections import deque
@@ -13,7 +13,7 @@ SIDE_TASKS = 4  # for each question: title, tags, follow-ups and a search
 
 @dataclass
 class Account:
-    """The usage of one token. day: days since 1970, for `dollars`; highest_cost: of its most expensive answer."""
+    """The usage of one token. day: the day of `dollars`, from 1970; highest_cost: of the most expensive answer."""
 
     questions: deque[float] = field(default_factory=deque)
     tasks: deque[float] = field(default_factory=deque)

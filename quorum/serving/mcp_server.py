@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from mcp.server.mcpserver import Context as Call
+from mcp.server.mcpserver import Context as ToolCall
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
@@ -56,8 +56,8 @@ def make_mcp(service: Service) -> Any:
 
 def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
     """The server over streamable HTTP at /mcp, behind the same access control as the API."""
-    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # AccessControl checks it
-    app: App = make_mcp(service).streamable_http_app(transport_security=checked)
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # AccessControl already protects
+    app: App = make_mcp(service).streamable_http_app(transport_security=security)
     return AccessControl(app, tokens)
 
 
@@ -74,12 +74,12 @@ class Tools:
     async def ask(
         self,
         question: Question,
-        call: Call,
+        call: ToolCall,
         method: MethodName = DEFAULT,
         collection: CollectionName = None,
         settings: Settings = None,
     ) -> CallToolResult:
-        """The answer with its sources as text, the whole result as structure."""
+        """The answer with its sources as text, and the whole result as structured content."""
         name = f"{method}@{collection or self.permissions.base.collection}"
         chat = ChatRequest(name, (Message("user", question),), settings or {})
         context, done = self.permissions.base, 0
@@ -108,7 +108,9 @@ class Tools:
         text = "\n".join([reply.answer + reply.sources, *(f"[{item}]" for item in dict.fromkeys(sources))])
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
 
-    async def search(self, query: Query, call: Call, collection: CollectionName = None, k: Count = 5) -> CallToolResult:
+    async def search(
+        self, query: Query, call: ToolCall, collection: CollectionName = None, k: Count = 5
+    ) -> CallToolResult:
         """The passages, best first."""
         key, context = find_key(call), self.permissions.base
         try:
@@ -170,7 +172,7 @@ def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:
 
 
 def find_key(call: Any) -> str:
-    """The name under which the caller's limits are counted: over HTTP, its key's."""
+    """The name under which the caller's limits are counted: over HTTP, the name of its key; else "local"."""
     request = call.request_context.request
     return str(getattr(getattr(request, "state", None), "key", "local"))
 

@@ -6,7 +6,7 @@ from quorum.serving.permissions import ALLOWED_CHOICES, ALLOWED_SETTINGS, LARGES
 
 TEXT_TYPE, OBJECT_TYPE = {"type": "string"}, {"type": "object"}
 COMPLETION_DESCRIPTION = (
-    "OpenAI's chat completion, with the method's whole result in the field quorum; streamed, its chunks."
+    "OpenAI's chat completion, with the method's whole result in the field quorum; if streamed, its chunks."
 )
 REFUSAL_STATUSES = ("400", "401", "403", "404", "413", "429", "502", "503")
 
@@ -17,7 +17,11 @@ def describe_api() -> dict[str, Any]:
 
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Quorum", "version": __version__, "description": "Answers over documents, by many methods."},
+        "info": {
+            "title": "Quorum",
+            "version": __version__,
+            "description": "Question answering over documents, by many methods.",
+        },
         "paths": {
             "/v1/models": {
                 "get": describe_operation("The methods, as METHOD and METHOD@COLLECTION", "OpenAI's list of models")
@@ -32,7 +36,7 @@ def describe_api() -> dict[str, Any]:
                 )
                 | {"requestBody": {"required": True, "content": {"application/json": {"schema": describe_request()}}}}
             },
-            "/health": {"get": describe_operation("Whether the server runs", "It does") | {"security": []}},
+            "/health": {"get": describe_operation("Whether the server runs", "The server runs") | {"security": []}},
             "/metrics": {"get": describe_operation("Figures for Prometheus", "Text of Prometheus's format")},
         },
         "components": {
@@ -76,7 +80,7 @@ def describe_request() -> dict[str, Any]:
 
 
 def describe_settings() -> dict[str, Any]:
-    """The settings that a client may choose, whether sources follow the answer, and whether earlier messages count."""
+    """The settings that a client may choose, and the flags `sources` and `history`."""
     from pydantic import TypeAdapter
 
     from quorum.core.context import Context

@@ -18,7 +18,7 @@ PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients
 
 @dataclass(frozen=True)
 class Reply:
-    """The content of a reply. sources: a text of its own after the answer, or empty; result: None for a side task."""
+    """The content of a reply. sources: the text that follows the answer, or empty; result: None for a side task."""
 
     answer: str
     sources: str = ""
@@ -94,7 +94,7 @@ def format_source(passage: Passage, start: int | None, end: int | None) -> str:
 
 
 def find_word_edges(text: str, first: int, last: int) -> tuple[int, int]:
-    """The range without the words that it cuts at its ends."""
+    """The range, shortened at both ends so that it cuts no word."""
     before, after = re.compile(r"\S*\s").match(text, first), text.rfind(" ", first, last)
     return (before.end() if first and before else first), (after if last < len(text) and after > first else last)
 

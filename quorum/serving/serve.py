@@ -22,7 +22,7 @@ MakePage = Callable[[Service, Sequence[str], int], App]
 
 @dataclass(frozen=True)
 class Options:
-    """What clients may do. collections: None for all; models: specs; tokens: the first one opens the page, too.
+    """What clients may do. collections: None for all; models: specs; tokens: the first one is also the page's.
 
     composed: files of cascades that become methods, as FILE or NAME=FILE; systems: specs of the systems that they ask.
     """
@@ -40,9 +40,9 @@ class Options:
 def serve(
     base: Context, host: str, port: int, options: Options, on_ready: Callable[[str], None], page: MakePage | None = None
 ) -> None:
-    """Serve until it is stopped. Calls `on_ready` with the address; `page` creates the application for all other paths.
-    Blocks.
+    """Serve until the process is stopped. Blocks. Calls `on_ready` with the address.
 
+    page: creates the application for all paths that are not the API's.
     Raises `SetupError` for an address that is unavailable or that others reach without a token, for a missing
     collection, and for a limit in dollars on a model without a price.
     """
@@ -85,7 +85,7 @@ def make_service(base: Context, options: Options, prices: Prices) -> Service:
 
 
 def check_options(base: Context, options: Options) -> Prices:
-    """Check the options and return the prices. Raises `SetupError` for options that do not fit."""
+    """Check the options and return the prices. Raises `SetupError` for a wrong collection, model or price."""
     prices = Prices(options.prices)
     check_collections(base, options.collections)
     check_models(base, options.models)
@@ -100,12 +100,12 @@ def check_collections(base: Context, allowed: Sequence[str] | None) -> None:
         return
     from quorum.retrievers.collections import list_collections
 
-    there = {base.collection, *list_collections(base.store)}
-    missing = next((name for name in allowed if name not in there), None)
+    existing = {base.collection, *list_collections(base.store)}
+    missing = next((name for name in allowed if name not in existing), None)
     if missing:
         raise SetupError(
             f"--collections names {missing!r}, which the store {base.store} does not hold; it has: "
-            f"{', '.join(sorted(there))}."
+            f"{', '.join(sorted(existing))}."
         )
 
 

@@ -43,10 +43,10 @@ class ServedCascade:
 
 
 def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Context) -> dict[str, ServedCascade]:
-    """The cascades of FILE or NAME=FILE texts, by name, by default that of the file.
+    """{name: cascade} for texts FILE or NAME=FILE. The default name is that of the file.
 
-    Raises `SetupError` for a name that does not fit or is taken, a file that holds none, and one that was measured with
-    other settings than the server has.
+    Raises `SetupError` for an invalid name or one in use, a file without a cascade, and a cascade that was measured
+    with other settings than the server's.
     """
     cascades: dict[str, ServedCascade] = {}
     for text in files:
@@ -57,14 +57,16 @@ def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Contex
         if not is_composed_name(file):
             raise SetupError(f"--composed {text!r} names no .json file; give one that quorum compose wrote.")
         if not NAME.fullmatch(name) or name in list_methods() or name in cascades:
-            raise SetupError(f"--composed {text!r} has no free name of its own; write --composed NAME={file}.")
+            raise SetupError(
+                f"--composed {text!r} needs a valid name that is not in use; write --composed NAME={file}."
+            )
         cascades[name] = make_cascade(name, file, systems)
         check_settings(cascades[name], base)
     return cascades
 
 
 def make_cascade(name: str, file: str, systems: Mapping[str, str]) -> ServedCascade:
-    """The cascade in a file. Its messages call it by its name: clients do not learn where the file lies."""
+    """The cascade in a file. Error messages call it by its name, so that clients do not learn where the file lies."""
     from quorum.graphs.composed import build_graph, make_composed_method
 
     composed = replace(read_composed(file), file=name)

@@ -34,7 +34,7 @@ OnEvent = Callable[[Event], None]
 class Job:
     """An accepted request: the question, the settings, the client.
 
-    history: what was said before the question; task: the kind of a side task.
+    history: the turns before the question; task: the kind of a side task, None for a question.
     """
 
     chat: ChatRequest
@@ -71,7 +71,7 @@ class Service:
         return Job(chat, served_model, context, question, key, task, history)
 
     def start(self, job: Job, on_event: OnEvent | None = None) -> "asyncio.Task[Reply]":
-        """Begin the work. Raises `Refusal` beyond the limits. Its cost is counted however it ends.
+        """Begin the work. Raises `Refusal` beyond the limits. The cost is counted even if the job fails or is stopped.
 
         on_event: called with every event of the run: nodes that finish, pieces of the answer.
         """
@@ -89,7 +89,7 @@ class Service:
             return await self.answer(job, spending, on_event)
 
     def record_end(self, job: Job, finished_task: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
-        """Record the end of a job. An answer counts what its method costs alone; a failure counts its actual calls."""
+        """Record the end of a job. An answer costs all its calls, also stored ones; a failure only actual calls."""
         usage: Mapping[str, Usage] = spending.usage
         if finished_task.cancelled():
             outcome = "stopped"
@@ -120,7 +120,7 @@ class Service:
             self.metrics.under_way -= 1
 
     async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
-        """A question's answer by the method."""
+        """Answer the question by the method of the job."""
         config: Any = {"callbacks": [spending]}
         question, method = job.question, self.permissions.find_graph(job.served_model.method)
         if on_event is None:
@@ -137,7 +137,7 @@ class Service:
         return make_reply(shown, has_sources=job.chat.has_sources)
 
     async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> Reply:
-        """Answer a side task by the chat model; by a fallback if it is the embedded one, which only reads passages."""
+        """Answer a side task by the chat model. The embedded model only reads passages; with it, return a fallback."""
         if job.context.model == "embedded":
             return Reply(make_fallback_reply(kind, job.question))
         [reply] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})

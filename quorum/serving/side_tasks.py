@@ -1,7 +1,8 @@
 """Side tasks that chat clients send besides questions: titles, tags, follow-ups, searches.
 
 Open WebUI begins such a prompt with "### Task:" and puts the chat in <chat_history>; LibreChat asks for a title in a
-sentence. The chat model answers them, without retrieval; the embedded model cannot, so it gets a short fallback.
+sentence. The chat model answers side tasks without retrieval. The embedded model cannot; its answer is a
+short fallback.
 """
 
 import json
@@ -35,8 +36,8 @@ def find_task_kind(messages: Sequence[Message]) -> str | None:
     head = text[:400].lower()
     if text.startswith("### Task:") and CHAT_HISTORY.search(text):
         task = head.partition("### guidelines")[0]
-        return next((kind for kind, sign in TASK_PATTERNS.items() if re.search(sign, task)), "text")
-    if any(re.search(sign, head, re.DOTALL) for sign in TITLE_PATTERNS) and re.search(
+        return next((kind for kind, pattern in TASK_PATTERNS.items() if re.search(pattern, task)), "text")
+    if any(re.search(pattern, head, re.DOTALL) for pattern in TITLE_PATTERNS) and re.search(
         r"(?m)^(?:User|Human|AI): ", text
     ):
         return "title"
@@ -67,5 +68,5 @@ def get_first_question(text: str) -> str:
 
 
 def shorten(text: str) -> str:
-    """The first words, without the mark at their end."""
+    """The first words, without the punctuation at their end."""
     return " ".join(text.split()[:LONGEST_TITLE]).rstrip("?!.,;:") or "Chat"

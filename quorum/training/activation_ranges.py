@@ -19,7 +19,7 @@ Batch = tuple[Tensor, Tensor, Tensor]  # ids, segment types, mask
 
 @dataclass
 class Ranges:
-    """The running range of the activations at one point, as low and high quantiles averaged over batches."""
+    """The range of the activations at one point: the lowest and the highest quantile over all batches."""
 
     low: float = 0.0
     high: float = 0.0
@@ -27,8 +27,11 @@ class Ranges:
     def add_values(self, values: Tensor, tail: float) -> None:
         flat = values.flatten()
         if tail:
-            keep = max(1, int(flat.numel() * tail))
-            low, high = flat.kthvalue(keep).values.item(), flat.kthvalue(flat.numel() - keep + 1).values.item()
+            quantile_rank = max(1, int(flat.numel() * tail))
+            low, high = (
+                flat.kthvalue(quantile_rank).values.item(),
+                flat.kthvalue(flat.numel() - quantile_rank + 1).values.item(),
+            )
         else:
             low, high = flat.min().item(), flat.max().item()
         self.low, self.high = min(self.low, low), max(self.high, high)
@@ -40,14 +43,16 @@ class Ranges:
 
 
 def observe_layer(layer: Layer, x: Tensor, mask: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """The inputs of a layer's products and, as 'out', its output (as `Layer.forward` computes them)."""
+    """Yield the inputs of a layer's products and, as 'out', the layer's output, as `Layer.forward` computes them."""
     batch, length, hidden = x.shape
     yield "hidden", x
     query, key, value = (
         part(x).view(batch, length, layer.heads, -1).transpose(1, 2) for part in (layer.query, layer.key, layer.value)
     )
-    seen = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
-    attended = seen.transpose(1, 2).reshape(batch, length, hidden)
+    attention_output = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask[:, None, None, :]
+    )
+    attended = attention_output.transpose(1, 2).reshape(batch, length, hidden)
     yield "attended", attended
     x = layer.attended_norm(x + layer.attended(attended))
     yield "normed", x

@@ -1,8 +1,8 @@
 """Write the sentence encoder of an exported reader as a folder: python -m quorum.training.base_folder --help.
 
-Training goes on from the shipped file alone: the folder holds what `quorum.training.reader --base` needs (config.json,
-model.safetensors, tokenizer.json). Its weights are those of the file, which int8 has rounded; exported again they are
-the same integers.
+Training can continue from the shipped file alone: the folder holds what `quorum.training.reader --base` needs
+(config.json, model.safetensors, tokenizer.json). Its weights are those of the file, rounded to int8. Another export
+gives the same integers.
 """
 
 import argparse

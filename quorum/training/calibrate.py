@@ -1,8 +1,8 @@
 """Calibrate the reader's confidence: python -m quorum.training.calibrate --help.
 
 Runs the exported reader (no torch) on questions held out of training, with and without their gold passage among wrong
-passages of the same search. Writes reader.json: the weights' hash and quorum.models.embedded.reading.Calibration; with
-the installed file's sentence encoder, also the name of its vectors.
+passages of the same search. Writes reader.json: the weights' hash and quorum.models.embedded.reading.Calibration; if
+the sentence encoder is that of the installed file, also the name of its vectors.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from quorum.training.shared_encoder import hash_encoder
 UNCALIBRATED = Calibration(
     margin=1, answerable=0, bias=0, threshold_one=0, threshold_many=0, window=320, candidate_bonus=0
 )
-WRONG_PASSAGES = 4  # wrong passages beside the gold one
+WRONG_PASSAGES = 4  # wrong passages in addition to the gold one
 BONUSES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 WINDOWS = (256, 320, 384)
 
@@ -180,15 +180,15 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
             own = [done.reading for done in singles[at : at + len(case.passages)]]
             at += len(case.passages)
             names = {normalize(r.spans[0].text) for r in own if r.spans and r.probability >= fit.threshold_one}
-            raised = add_bonus(reading, names, bonus)
-            known = raised.spans and raised.probability >= fit.threshold_many
-            total += score_answer(case, raised.spans[0].text if known else None)
+            reading_with_bonus = add_bonus(reading, names, bonus)
+            known = reading_with_bonus.spans and reading_with_bonus.probability >= fit.threshold_many
+            total += score_answer(case, reading_with_bonus.spans[0].text if known else None)
         shares.append((total / len(many), bonus))
-        say(f"candidates count {bonus} more: credit {total / len(many):.3f}")
+        say(f"candidate bonus {bonus}: credit {total / len(many):.3f}")
     return replace(fit, candidate_bonus=max(shares, key=lambda item: (item[0], -item[1]))[1])
 
 
-def read_wrong(path: Path) -> dict[str, list[Passage]]:
+def read_wrong_passages(path: Path) -> dict[str, list[Passage]]:
     return {r["question"]: [make_passage(p["text"], p["title"]) for p in r["negatives"]] for r in read_records(path)}
 
 
@@ -196,13 +196,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.calibrate", description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where reader.onnx and vocab.txt are")
     parser.add_argument("--data", type=Path, nargs="+", required=True, help="the files of the training")
-    parser.add_argument("--negatives", type=Path, required=True, help="at least 5 wrong passages a question, mined")
+    parser.add_argument(
+        "--negatives", type=Path, required=True, help="mined wrong passages, at least 5 for each question"
+    )
     parser.add_argument("--limit", type=int, default=600, help="cases over several passages")
     options = parser.parse_args(arguments)
     examples = [example for path in options.data for example in read_examples(path)]
     random.Random(0).shuffle(examples)
     examples.sort(key=lambda example: not example.group.startswith("nq"))
-    one, many = make_cases(examples, read_wrong(options.negatives))
+    one, many = make_cases(examples, read_wrong_passages(options.negatives))
     model = Encoder(options.folder)
     random.Random(1).shuffle(one)
     fit = calibrate(model, one[: 3 * options.limit], many[: options.limit])

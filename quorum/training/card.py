@@ -62,8 +62,8 @@ def head_rows(figures: dict[str, Any]) -> str:
 
 def card(trained: dict[str, Any], figures: dict[str, Any], size: int, head: int) -> str:
     """The card's text. `trained`: {"start", "low", "selection", "runs": [text, ...], "heads": [text, ...],
-    "calibration_contexts", "held_out_percent"}; selection: choices that were made with the reported sets in view; size,
-    head: bytes of the reader's and the sentence head's files.
+    "calibration_contexts", "held_out_percent"}; selection: choices that were made after the reported sets were seen;
+    size, head: bytes of the reader's and the sentence head's files.
     """
     runs = "\n".join(f"* {run}" for run in [f"Start: {trained['start']}", *trained["runs"]])
     return CARD_TEMPLATE.substitute(

@@ -1,4 +1,4 @@
-"""A BERT encoder in plain torch with two towers: the frozen sentence encoder and the reader grown from it.
+"""A BERT encoder in plain torch with two towers: the frozen sentence encoder and the reader, which starts as its copy.
 
 The reader shares the word vectors with the sentence encoder. Its lowest `low` layers are the encoder's plus
 low-rank updates, which need little room in the file; the other layers are its own. One file holds both towers as two
@@ -44,7 +44,7 @@ def round_activations(x: Tensor) -> Tensor:
 class Layer(nn.Module):
     """One post-norm transformer layer: (batch, length, hidden) -> the same shape.
 
-    `levels` computes its products as the exported file does: quantisation-aware training (Jacob et al. 2018).
+    `levels` rounds the products as the exported file does: quantisation-aware training (Jacob et al. 2018).
     """
 
     def __init__(self, hidden: int, inner: int, heads: int) -> None:
@@ -63,18 +63,18 @@ class Layer(nn.Module):
         def product(linear: nn.Linear, x: Tensor) -> Tensor:
             return F.linear(x, round_weights(linear.weight, levels) if levels else linear.weight, linear.bias)
 
-        def kept(x: Tensor) -> Tensor:
+        def round_if_quantised(x: Tensor) -> Tensor:
             return round_activations(x) if levels else x
 
-        seen = kept(x)
+        rounded_input = round_if_quantised(x)
         query, key, value = (
-            product(part, seen).view(batch, length, self.heads, -1).transpose(1, 2)
+            product(part, rounded_input).view(batch, length, self.heads, -1).transpose(1, 2)
             for part in (self.query, self.key, self.value)
         )
         attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
         attended = attended.transpose(1, 2).reshape(batch, length, hidden)
-        x = self.attended_norm(x + product(self.attended, kept(attended)))
-        inner = kept(F.gelu(product(self.inner, kept(x))))
+        x = self.attended_norm(x + product(self.attended, round_if_quantised(attended)))
+        inner = round_if_quantised(F.gelu(product(self.inner, round_if_quantised(x))))
         normed: Tensor = self.outer_norm(x + product(self.outer, inner))
         return normed
 
@@ -164,38 +164,40 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
     model = TwoTowers(config or json.loads((folder / "config.json").read_text(encoding="utf-8")), low)
     weights = load_file(folder / "model.safetensors")
     weights = {name.removeprefix("bert."): value for name, value in weights.items()}
-    take: dict[str, Tensor] = {}
+    own_weights: dict[str, Tensor] = {}
     for ours, theirs in {
         "words": "word_embeddings",
         "positions": "position_embeddings",
         "types": "token_type_embeddings",
     }.items():
-        take[f"{ours}.weight"] = weights[f"embeddings.{theirs}.weight"]
+        own_weights[f"{ours}.weight"] = weights[f"embeddings.{theirs}.weight"]
     norms = {"attended_norm": "attention.output.LayerNorm", "outer_norm": "output.LayerNorm"}
     for kind in ("weight", "bias"):
-        take[f"embedded_norm.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
+        own_weights[f"embedded_norm.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
         for number in range(len(model.base)):
-            there = f"encoder.layer.{number}"
+            prefix = f"encoder.layer.{number}"
             for theirs, ours in LINEAR_NAMES.items():
-                take[f"base.{number}.{ours}.{kind}"] = weights[f"{there}.{theirs}.{kind}"]
+                own_weights[f"base.{number}.{ours}.{kind}"] = weights[f"{prefix}.{theirs}.{kind}"]
             for ours, theirs in norms.items():
-                take[f"base.{number}.{ours}.{kind}"] = weights[f"{there}.{theirs}.{kind}"]
-    for name, value in list(take.items()):
+                own_weights[f"base.{number}.{ours}.{kind}"] = weights[f"{prefix}.{theirs}.{kind}"]
+    for name, value in list(own_weights.items()):
         if name.startswith("base."):
             at, rest = name.removeprefix("base.").split(".", 1)
             if int(at) >= model.low:
-                take[f"tower.{int(at) - model.low}.{rest}"] = value.clone()
-    missing, unexpected = model.load_state_dict(take, strict=False)
-    left = [name for name in missing if not name.startswith(("updates.", "span.", "answerable."))]
-    if left or unexpected:
-        raise ValueError(f"{folder} does not hold the expected encoder: missing {left}, unexpected {unexpected}")
+                own_weights[f"tower.{int(at) - model.low}.{rest}"] = value.clone()
+    missing, unexpected = model.load_state_dict(own_weights, strict=False)
+    missing_base_weights = [name for name in missing if not name.startswith(("updates.", "span.", "answerable."))]
+    if missing_base_weights or unexpected:
+        raise ValueError(
+            f"{folder} does not hold the expected encoder: missing {missing_base_weights}, unexpected {unexpected}"
+        )
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name.startswith(OWN_WEIGHTS))
     return model
 
 
 def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
-    """The reader's own weights, read back from an exported file: low-rank updates as stored, the rest up to int8."""
+    """The reader's own weights, read from an exported file: low-rank updates as stored, the rest in int8 precision."""
     stored = {item.name: numpy_helper.to_array(item) for item in onnx.load(file).graph.initializer}
 
     def tensor(name: str) -> Tensor:
@@ -239,12 +241,12 @@ def start_from(model: TwoTowers, file: Path) -> TwoTowers:
             for number in range(model.low):
                 for theirs, ours in LINEAR_NAMES.items():
                     for side in ("A", "B"):
-                        kept_layers = model.updates[number].get_submodule(ours).get_parameter(side)
-                        kept_layers.copy_(weights[f"enc.encoder.layer.{number}.{theirs}.{side}.weight"])
+                        low_rank_matrix = model.updates[number].get_submodule(ours).get_parameter(side)
+                        low_rank_matrix.copy_(weights[f"enc.encoder.layer.{number}.{theirs}.{side}.weight"])
             for number, layer in enumerate(model.tower, start=model.low):
                 for theirs, ours in LINEAR_NAMES.items():
-                    there = f"enc.encoder.layer.{number}.{theirs}"
-                    update = weights[f"{there}.B.weight"] @ weights[f"{there}.A.weight"]
+                    prefix = f"enc.encoder.layer.{number}.{theirs}"
+                    update = weights[f"{prefix}.B.weight"] @ weights[f"{prefix}.A.weight"]
                     layer.get_submodule(ours).weight.add_(ADAPTER_SCALE * update)
             model.span.weight.copy_(weights["span.weight"])
             model.span.bias.copy_(weights["span.bias"])

@@ -1,4 +1,4 @@
-"""The figures of the embedded reader: python -m quorum.training.evaluate --help. Prints one JSON object; needs no
+"""Measures the embedded reader: python -m quorum.training.evaluate --help. Prints one JSON object; needs no
 torch.
 
 Spans are the best ones, without a threshold. AUROC uses the calibrated score.
@@ -108,8 +108,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--corpus", type=Path, help="passages to embed")
     parser.add_argument("--questions", type=Path, help="questions over the corpus")
     options = parser.parse_args(arguments)
-    manifest_ = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
-    model, fit = Encoder(options.folder), Calibration.of(manifest_)
+    manifest = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
+    model, fit = Encoder(options.folder), Calibration.of(manifest)
     out: dict[str, Any] = {}
     if options.reading:
         out["reading"] = evaluate_reading(model, fit, options.reading)

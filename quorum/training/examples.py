@@ -12,13 +12,13 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-CALIBRATION_PERCENT = 4  # of all questions; never used for training, but to fit the reader's confidence
-SEPARATOR = ": "  # between a passage's title and its text, here and when the reader reads
+CALIBRATION_PERCENT = 4  # percent of all questions: they fit the reader's confidence and are never used for training
+SEPARATOR = ": "  # between a passage's title and its text, in training and at run time
 
 
 @dataclass(frozen=True)
 class Example:
-    """One question beside one or more passages.
+    """One question with the text of one or more passages.
 
     `spans` are the character ranges of all gold answers in `context` (none: the context does not answer). `group` names
     the source; examples are drawn by its weight.
@@ -65,7 +65,8 @@ def add_title(title: str, text: str) -> str:
 
 def read_examples(path: Path) -> list[Example]:
     """Reading data ({question, context, answers: [{text, start}]}) or question answering data ({question, answers,
-    passages, gold}), by the fields. In question answering data every gold passage with an answer is an example.
+    passages, gold}), told apart by their fields. In question answering data every gold passage with an answer is an
+    example.
     """
     examples: list[Example] = []
     for record in read_records(path):

@@ -2,7 +2,7 @@
 
 Inputs `ids`, `types`, `mask` (batch, length) int64; outputs `embedding` (batch, hidden), `span` (batch, length, 2),
 `answerable` (batch), and `hidden` (batch, length, hidden), the input of further heads. The input `embeds` (bool)
-chooses the tower: True computes `embedding` alone, False the others (see `quorum.training.reader_graph`).
+chooses the tower: True computes `embedding` alone, False the other outputs (see `quorum.training.reader_graph`).
 
 Weights are int8 per output channel, word vectors int8 per row. Activations are uint8 with *fixed* ranges, found on
 calibration texts. A dynamic range would cover the whole batch, and a text's result would depend on its neighbours.
@@ -72,7 +72,7 @@ class Exporter:
     def product(
         self, x: str, name: str, point: str, weight: Tensor, bias: Tensor, updates: Sequence[Update] = ()
     ) -> str:
-        """x W + b with int8 operands and a float result; all in float where `levels` is 0."""
+        """x W + b with int8 operands and a float result; all in float if `levels` is 0."""
         graph = self.graph
         if not self.levels:
             if updates:
@@ -83,16 +83,16 @@ class Exporter:
         if (x, point) not in self.quantised_inputs:
             scale_name = graph.constant(f"{point}.scale", np.array(scale, np.float32))
             zero_name = graph.constant(f"{point}.zero", np.array(zero, np.uint8))
-            small = graph.node("QuantizeLinear", x, scale_name, zero_name)
-            self.quantised_inputs[x, point] = (small, scale_name, zero_name)
-        small, scale_name, zero_name = self.quantised_inputs[x, point]
+            quantised = graph.node("QuantizeLinear", x, scale_name, zero_name)
+            self.quantised_inputs[x, point] = (quantised, scale_name, zero_name)
+        quantised, scale_name, zero_name = self.quantised_inputs[x, point]
         values, scales = quantise(to_array(weight).T, self.levels)
         stored, stored_scales = graph.constant(f"{name}.weight", values), graph.constant(f"{name}.scales", scales)
         if updates:
             stored, stored_scales = self.add_updates(stored, stored_scales, name, weight, updates)
         zeros = graph.constant(f"zeros.{values.shape[1]}", np.zeros(values.shape[1], np.int8))
         inputs = (
-            small,
+            quantised,
             stored,
             scale_name,
             stored_scales,
@@ -105,7 +105,7 @@ class Exporter:
     def add_updates(
         self, stored: str, scales: str, name: str, weight: Tensor, updates: Sequence[Update]
     ) -> tuple[str, str]:
-        """The stored int8 weight plus low-rank updates, as int8. The runtime folds it once, at loading."""
+        """The stored int8 weight plus low-rank updates, as int8. ONNX Runtime computes the sum once, at loading."""
         graph = self.graph
         low = []
         for number, update in enumerate(updates):
@@ -114,11 +114,11 @@ class Exporter:
                 graph.constant(f"{name}.{number}.{side}", part.T.astype(np.float16)) for side, part in halves.items()
             ]
             low.append(graph.node("MatMul", *(graph.node("Cast", side, to=TensorProto.FLOAT) for side in names)))
-        change = graph.node("Concat", *low, axis=1) if len(low) > 1 else low[0]
+        update_product = graph.node("Concat", *low, axis=1) if len(low) > 1 else low[0]
         plain = graph.node("Mul", graph.node("Cast", stored, to=TensorProto.FLOAT), scales)
         full = to_array(weight + torch.cat([update() for update in updates])).T
         new = graph.constant(f"{name}.updated.scales", quantise(full, self.levels)[1])
-        steps = graph.node("Round", graph.node("Div", graph.node("Add", plain, change), new))
+        steps = graph.node("Round", graph.node("Div", graph.node("Add", plain, update_product), new))
         limits = [graph.constant(f"limit.{sign}", np.array(sign * self.levels, np.float32)) for sign in (-1, 1)]
         return graph.node("Cast", graph.node("Clip", steps, *limits), to=TensorProto.INT8), new
 
@@ -132,31 +132,35 @@ class Exporter:
         """One layer; with `updates` a low layer of the reader, stored as the base layer's weights and their updates."""
         graph, point = self.graph, name if updates is None else name.replace("base", "low")
 
-        def change(*names: str) -> list[Update]:
+        def select_updates(*names: str) -> list[Update]:
             return [] if updates is None else [updates[part] for part in names]
 
         weight = torch.cat([layer.query.weight, layer.key.weight, layer.value.weight])
         bias = torch.cat([layer.query.bias, layer.key.bias, layer.value.bias])
-        joined = self.product(x, f"{name}.qkv", f"{point}.hidden", weight, bias, change("query", "key", "value"))
+        joined = self.product(
+            x, f"{name}.qkv", f"{point}.hidden", weight, bias, select_updates("query", "key", "value")
+        )
         query, key, value = graph.node("Split", joined, outputs=3, axis=-1, num_outputs=3).split()
         attended = graph.node(
             "MultiHeadAttention", query, key, value, "", "mask32", domain=MICROSOFT_DOMAIN, num_heads=layer.heads
         )
         part = layer.attended
-        out = self.product(attended, f"{name}.o", f"{point}.attended", part.weight, part.bias, change("attended"))
+        out = self.product(
+            attended, f"{name}.o", f"{point}.attended", part.weight, part.bias, select_updates("attended")
+        )
         x = self.norm(out, x, f"{name}.norm1", layer.attended_norm)
         part = layer.inner
-        inner = self.product(x, f"{name}.inner", f"{point}.normed", part.weight, part.bias, change("inner"))
+        inner = self.product(x, f"{name}.inner", f"{point}.normed", part.weight, part.bias, select_updates("inner"))
         inner, part = graph.node("Gelu", inner, domain=MICROSOFT_DOMAIN), layer.outer
-        out = self.product(inner, f"{name}.outer", f"{point}.inner", part.weight, part.bias, change("outer"))
+        out = self.product(inner, f"{name}.outer", f"{point}.inner", part.weight, part.bias, select_updates("outer"))
         return self.norm(out, x, f"{name}.norm2", layer.outer_norm)
 
     def embed_tokens(self, model: TwoTowers) -> str:
         graph = self.graph
         words, scales = quantise(to_array(model.words.weight).T, 127)
-        small = graph.node("Gather", graph.constant("words", words.T), "ids")
+        quantised = graph.node("Gather", graph.constant("words", words.T), "ids")
         scale = graph.node("Gather", graph.constant("words.scales", scales[:, None]), "ids")
-        summed = graph.node("Mul", graph.node("Cast", small, to=TensorProto.FLOAT), scale)
+        summed = graph.node("Mul", graph.node("Cast", quantised, to=TensorProto.FLOAT), scale)
         length = graph.node("Shape", "ids", start=1, end=2)
         zero, one = graph.constant("zero", np.array([0], np.int64)), graph.constant("one", np.array([1], np.int64))
         table = graph.constant("positions", to_array(model.positions.weight).astype(np.float16))

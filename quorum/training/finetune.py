@@ -1,6 +1,6 @@
 """Fine-tuning of FILCO's filter and generator on silver data (extra `train`): what `quorum filter train` does.
 
-It works in OUT.training, from which a killed run continues; the complete OUT appears at the end.
+The state of a run is in OUT.training, from which an interrupted run continues; OUT appears when it is complete.
 """
 
 import json
@@ -39,7 +39,8 @@ OUTPUT_TOKENS = {"filter": 512, "generator": 128}  # tokens of a reply (section 
 @dataclass(frozen=True)
 class Settings:
     """The paper's settings (section 3.3). length, output: tokens of a prompt and of a reply; at_once: examples in one
-    pass, which changes only the memory; lora: by default for causal models; save_every: seconds between checkpoints.
+    pass, which changes only the memory; lora: train low-rank adapters (None: for causal models only); save_every:
+    seconds between checkpoints.
     """
 
     rate: float = 5e-5
@@ -64,7 +65,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Report:
-    """examples: trained on; left_out: too long; shortened: lost passages; losses: per epoch, in nats per token."""
+    """How many examples were trained on, left out (too long), shortened. losses: nats per token, for each epoch."""
 
     examples: int
     left_out: int
@@ -153,7 +154,8 @@ def prepare_training(
 
 def check_window(model: Any, base: str, length: int, output: int) -> None:
     limit = getattr(model.config, "max_position_embeddings", None) or getattr(model.config, "n_positions", None)
-    relative = model.config.model_type in ("t5", "mt5", "umt5", "longt5")  # they name a length, and have no limit
+    # The config of these models names a length, but they have no limit.
+    relative = model.config.model_type in ("t5", "mt5", "umt5", "longt5")
     needed = max(length, output) if model.config.is_encoder_decoder else length + output
     if limit and not relative and needed > limit:
         raise SetupError(
@@ -177,11 +179,11 @@ def read_finished_report(out: Path, run: dict[str, Any]) -> Report | None:
     if not out.exists():
         return None
     record = out / "quorum.training.json"
-    held = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
-    if held.get("run") != run:
-        what = describe_difference(held["run"], run) if "run" in held else "it is not from this command"
+    stored = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    if stored.get("run") != run:
+        what = describe_difference(stored["run"], run) if "run" in stored else "it is not from this command"
         raise SetupError(f"{out} is there already ({what}); name another folder with --out, or remove it.")
-    return Report(**held["report"])
+    return Report(**stored["report"])
 
 
 def open_working_folder(out: Path, run: dict[str, Any]) -> Path:
@@ -189,11 +191,11 @@ def open_working_folder(out: Path, run: dict[str, Any]) -> Path:
     work = out.with_name(out.name + ".training")
     record = work / "run.json"
     if record.is_file():
-        held = json.loads(record.read_text(encoding="utf-8"))
-        if held != run:
+        stored = json.loads(record.read_text(encoding="utf-8"))
+        if stored != run:
             raise SetupError(
-                f"{work} holds an interrupted run of another kind ({describe_difference(held, run)}); run that one to "
-                "its end, or remove the folder."
+                f"{work} holds an interrupted run of another kind ({describe_difference(stored, run)}); finish that "
+                "run, or remove the folder."
             )
         return work
     work.mkdir(parents=True, exist_ok=True)
@@ -203,11 +205,11 @@ def open_working_folder(out: Path, run: dict[str, Any]) -> Path:
     return work
 
 
-def describe_difference(held: dict[str, Any], run: dict[str, Any]) -> str:
-    """The first thing in which two runs differ, in words."""
+def describe_difference(stored: dict[str, Any], run: dict[str, Any]) -> str:
+    """The first difference between two runs, in words."""
     for part, values in run.items():
         for name, value in values.items():
-            before = held.get(part, {}).get(name)
+            before = stored.get(part, {}).get(name)
             if before != value:
                 return f"its {name} ({part}) is {before!r}, not {value!r}"
     return "of an older version"
@@ -225,7 +227,7 @@ def hash_files(*files: Path) -> str:
 def write_model_folder(
     out: Path, model: Any, tokenizer: Any, card: ModelCard, run: dict[str, Any], report: Report
 ) -> None:
-    """Weights, tokenizer, `quorum.json`, the prompts and the model card; the folder appears whole."""
+    """Write weights, tokenizer, `quorum.json`, prompts and model card. The folder appears when it is complete."""
     part = out.with_name(out.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     with silence_transformers():

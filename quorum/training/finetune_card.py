@@ -22,7 +22,7 @@ LEARNED_TASKS = {
 
 
 def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str:
-    """The card's text, from the model's description (`quorum.json`) and the run's (`quorum.training.json`)."""
+    """The card's text, from the descriptions of the model (`quorum.json`) and the run (`quorum.training.json`)."""
     run, report = record["run"], record["report"]
     first = next(iter(card.prompts))
     context = "the sentences that the measure chose" if run["task"]["context"] == "silver" else "whole passages"
@@ -31,7 +31,7 @@ def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str
         does=LEARNED_TASKS.get(first, f"answers a question from {context}"),
         prompts=", ".join(f"`{name}` (version {version})" for name, version in card.prompts.items()),
         base=run["base"]["name"],
-        how="low-rank adapters; the base is needed beside them" if card.adapter else "all weights",
+        how="low-rank adapters; the base is needed as well" if card.adapter else "all weights",
         measure=card.measure,
         data=run["data"]["file"],
         sha256=run["data"]["sha256"],

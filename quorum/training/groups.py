@@ -1,4 +1,4 @@
-"""Groups for the embedded reader: a question with a passage that answers it and wrong passages beside it.
+"""Groups for the embedded reader: a question with a passage that answers it and several that do not.
 
 Spans of all passages of a group compete for one probability, as they do when the reader answers from several passages
 (shared normalisation: Clark and Gardner 2018, "Simple and Effective Multi-Paragraph Reading Comprehension", 4.1).
@@ -14,13 +14,13 @@ from tokenizers import Tokenizer
 from quorum.training.examples import EncodedExample, Example, encode, get_weight
 
 GROUP_SIZE = 4  # passages of a group, at most: one that answers and wrong ones
-QUESTION_MARK_DROPPED = 0.15  # of the questions: people leave it out
+QUESTION_MARK_DROPPED = 0.15  # share of the questions; people often leave the mark out
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Examples that one step reads together. `sizes`: of consecutive groups, which add up to the rows; 1 for an
-    example without a group.
+    """Examples that one step reads together. `sizes`: the sizes of consecutive groups, which add up to the rows; 1 for
+    an example without a group.
     """
 
     rows: list[EncodedExample]

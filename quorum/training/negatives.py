@@ -1,7 +1,7 @@
 """Mine hard negatives for the reader: wrong passages of the same search. python -m quorum.training.negatives --help
 
 Searches every question with Quorum's own BM25. Results without a gold answer, except the question's own context, become
-examples without an answer, because a real search returns such passages beside the right one.
+examples without an answer, because a real search returns such passages along with the right one.
 """
 
 import argparse
@@ -23,9 +23,9 @@ from quorum.datasets.records import parse_passage, read_json_lines
 from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.passages import make_indexed_text
 
-SEARCH_DEPTH = 12  # search results looked at
+SEARCH_DEPTH = 12  # search results that are examined
 SHORTEST_PASSAGE = 150  # characters that a passage must exceed
-QA_NEGATIVES, READING_NEGATIVES = 3, 1
+QA_NEGATIVES, READING_NEGATIVES = 3, 1  # per question
 READING_QUESTIONS = 14_000
 
 
@@ -65,9 +65,9 @@ def collect_evaluation_names(paths: Iterable[Path]) -> set[str]:
     return names
 
 
-def collect_documents(paths: Iterable[Path], barred: set[str], sources: Sequence[str] = ()) -> list[Passage]:
-    """The passages to search in: longer than SHORTEST_PASSAGE, each id and text once, without the barred ones."""
-    seen = set(barred)
+def collect_documents(paths: Iterable[Path], excluded: set[str], sources: Sequence[str] = ()) -> list[Passage]:
+    """The passages to search in: longer than SHORTEST_PASSAGE, each id and text once, without the excluded ones."""
+    seen = set(excluded)
     documents = []
     for path in paths:
         for passage in read_passages(path, sources):
@@ -103,7 +103,7 @@ def draw_questions(questions: Iterable[SearchedQuestion], limit: int, seed: int)
     numbered = (
         (hash_text(f"{seed}\n{question.id}\n{question.question}"), n, question) for n, question in enumerate(questions)
     )
-    return [asked for _, _, asked in sorted(heapq.nsmallest(limit, numbered), key=lambda item: item[1])]
+    return [question for _, _, question in sorted(heapq.nsmallest(limit, numbered), key=lambda item: item[1])]
 
 
 def find_negatives(question: SearchedQuestion, ranking: Ranking) -> list[Passage]:
@@ -174,7 +174,7 @@ def hash_text(text: str) -> str:
 
 
 def parse_count(text: str) -> int:
-    """An option that counts something."""
+    """A whole number from 1, from the text of an option."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
     return int(text)
@@ -194,7 +194,10 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--questions", type=Path, nargs="+", required=True, help="question answering or reading data")
     parser.add_argument(
-        "--sources", nargs="*", default=[], help="of reading data, take records whose source begins so (default: all)"
+        "--sources",
+        nargs="*",
+        default=[],
+        help="take only reading data whose source begins with one of these (default: all)",
     )
     parser.add_argument(
         "--per-question",
@@ -214,25 +217,25 @@ def mine_negatives(options: argparse.Namespace) -> tuple[int, int]:
     if not options.out.parent.is_dir():
         raise SetupError(f"There is no folder {options.out.parent}; make it, or give another --out.")
     questions = [
-        asked
+        question
         for path in options.questions
-        for asked in draw_questions(
+        for question in draw_questions(
             read_questions(path, options.per_question, options.sources), options.limit, options.seed
         )
     ]
     if not questions:
         given = ", ".join(map(str, options.questions))
         raise SetupError(f"There is no question with an answer in {given}; give question answering or reading data.")
-    negatives = collect_documents(
+    documents = collect_documents(
         options.corpus, collect_evaluation_names(options.exclude_passages_of), options.sources
     )
-    if not negatives:
+    if not documents:
         given = ", ".join(map(str, options.corpus))
         raise SetupError(
             f"There is no passage of more than {SHORTEST_PASSAGE} characters to search in {given}; add a --corpus."
         )
-    print(f"{len(negatives)} passages, {len(questions)} questions", file=sys.stderr, flush=True)
-    return write_negatives(questions, Ranking(negatives), options.out)
+    print(f"{len(documents)} passages, {len(questions)} questions", file=sys.stderr, flush=True)
+    return write_negatives(questions, Ranking(documents), options.out)
 
 
 def main(arguments: list[str] | None = None) -> None:

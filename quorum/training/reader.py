@@ -1,8 +1,8 @@
 """Train the embedded reader: python -m quorum.training.reader --help (extra `train`).
 
-The model is a small frozen encoder, all-MiniLM-L6-v2, with a reader tower grown from it. The tower gives span logits,
-where position 0 ([CLS]) stands for "no answer", and an answerability logit. Training writes a checkpoint every few
-minutes and can continue from it. `quorum.training.export` makes the file that Quorum runs.
+The model is a small frozen encoder, all-MiniLM-L6-v2, with a reader tower that starts as its copy. The tower gives span
+logits, where position 0 ([CLS]) stands for "no answer", and an answerability logit. Training writes a checkpoint every
+few minutes and can continue from it. `quorum.training.export` makes the file that Quorum runs.
 """
 
 import argparse
@@ -60,8 +60,8 @@ def compute_loss(
     levels: int = 0,
     bf16: bool = False,
 ) -> Tensor:
-    """Marginal likelihood of all gold spans (of [CLS] where there is none), and of answerability; with `sizes`, the
-    sizes of consecutive groups, also of the gold spans among the spans of all passages of their group.
+    """The negative log likelihood of all gold spans ([CLS] if there is none) and of answerability. With `sizes`, the
+    sizes of consecutive groups, also that of the gold spans among the spans of all passages of their group.
 
     `levels`: compute like a file that is exported with this many weight steps (0: in float). `bf16`: multiply in
     bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
@@ -76,8 +76,8 @@ def compute_loss(
         gold = torch.tensor(item.spans or [(0, 0)], device=ids.device)
         losses.append(-torch.logsumexp(starts[row, gold[:, 0]] + ends[row, gold[:, 1]], dim=0))
     has_answer = torch.tensor([float(bool(item.spans)) for item in batch], device=ids.device)
-    verdict = F.binary_cross_entropy_with_logits(answerable.float(), has_answer)
-    loss = torch.stack(losses).mean() / 2 + answerable_weight * verdict
+    answerable_loss = F.binary_cross_entropy_with_logits(answerable.float(), has_answer)
+    loss = torch.stack(losses).mean() / 2 + answerable_weight * answerable_loss
     shared = compute_group_losses(span, batch, sizes)
     return loss + torch.stack(shared).mean() / 2 if shared else loss
 
@@ -87,15 +87,15 @@ def compute_group_losses(span: Tensor, batch: list[EncodedExample], sizes: Seque
     and "none". A span counts by the score that the reader ranks with: its logits less those of [CLS].
     """
     null = span[:, 0].sum(-1)
-    reach = torch.logsumexp(span[:, 1:], 1).sum(-1) - null  # of all pairs of a start and an end
+    all_spans = torch.logsumexp(span[:, 1:], 1).sum(-1) - null  # of all pairs of a start and an end
     losses, begin = [], 0
     for size in sizes:
         rows = range(begin, begin + size)
         begin += size
         gold = [span[row, a, 0] + span[row, b, 1] - null[row] for row in rows for a, b in batch[row].spans]
         if size > 1:
-            everything = torch.logsumexp(torch.cat([reach[rows.start : rows.stop], reach.new_zeros(1)]), 0)
-            losses.append(everything - torch.logsumexp(torch.stack(gold), 0) if gold else everything)
+            all_scores = torch.logsumexp(torch.cat([all_spans[rows.start : rows.stop], all_spans.new_zeros(1)]), 0)
+            losses.append(all_scores - torch.logsumexp(torch.stack(gold), 0) if gold else all_scores)
     return losses
 
 
@@ -113,13 +113,13 @@ class Mixture:
     def chunk(self, batch: int, count: int) -> list[list[EncodedExample]]:
         """Draw `count` batches together; examples are sorted by length and then split."""
         drawn = self.rng.choices(self.examples, self.weights, k=batch * count)
-        items = [self.encoded(example) for example in drawn]
+        items = [self.encode_example(example) for example in drawn]
         items.sort(key=lambda item: len(item.ids))
         batches = [items[i : i + batch] for i in range(0, len(items), batch)]
         self.rng.shuffle(batches)
         return batches
 
-    def encoded(self, example: Example) -> EncodedExample:
+    def encode_example(self, example: Example) -> EncodedExample:
         length = self.length
         if self.others and self.rng.random() < MULTI_PASSAGE_SHARE:
             example, length = join_contexts(example, self.rng.choice(self.others), self.rng), int(self.length * 1.4)
@@ -145,7 +145,7 @@ def train(
 ) -> dict[str, float]:
     """AdamW, warm-up, linear decay over `minutes` (or `steps`); writes the running average of the weights to `out`.
 
-    `levels_from`: the share of the training after which `levels` counts. `group_share`: the share of the batches that
+    `levels_from`: the share of the training after which `levels` applies. `group_share`: the share of the batches that
     come from `groups`, the others from the mixture. Returns the number of examples, steps and minutes.
     """
     trained_weights = {name: value for name, value in model.named_parameters() if value.requires_grad}
@@ -171,10 +171,10 @@ def train(
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
             step, examples = step + 1, examples + len(drawn.rows)
-            keep = min(average, step / (step + 10))
+            decay = min(average, step / (step + 10))
             with torch.no_grad():
                 for name, value in trained_weights.items():
-                    mean[name].lerp_(value, 1 - keep)
+                    mean[name].lerp_(value, 1 - decay)
             running += (loss.item() - running) * max(0.01, 1 / step)
             if step % 50 == 0:
                 print(f"{elapsed:.1f} min, {examples} examples, loss {running:.3f}", file=sys.stderr, flush=True)
@@ -190,10 +190,10 @@ def train(
 
 def draw_batches(mixture: Mixture, groups: Groups | None, batch: int, count: int, group_share: float) -> list[Batch]:
     """About `count` batches, in random order."""
-    of_groups = round(count * group_share) if groups else 0
-    batches = [Batch(rows, [1] * len(rows)) for rows in mixture.chunk(batch, count - of_groups)]
-    if groups and of_groups:
-        batches += groups.chunk(batch, of_groups)
+    group_batches = round(count * group_share) if groups else 0
+    batches = [Batch(rows, [1] * len(rows)) for rows in mixture.chunk(batch, count - group_batches)]
+    if groups and group_batches:
+        batches += groups.chunk(batch, group_batches)
         mixture.rng.shuffle(batches)
     return batches
 
@@ -217,7 +217,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--train", type=Path, nargs="+", required=True, help="reading or question answering data")
     parser.add_argument("--negatives", type=Path, nargs="*", default=[], help="mined by quorum.training.negatives")
     parser.add_argument("--out", type=Path, required=True, help="checkpoint (.safetensors), outside the repository")
-    parser.add_argument("--init", type=Path, help="go on from a checkpoint or from low-rank adapters")
+    parser.add_argument("--init", type=Path, help="continue from a checkpoint or from low-rank adapters")
     parser.add_argument("--minutes", type=float, default=90)
     parser.add_argument("--steps", type=int, help="instead of --minutes")
     parser.add_argument("--rate", type=float, default=1.5e-4)
@@ -233,9 +233,11 @@ def main(arguments: list[str] | None = None) -> None:
         "--levels", type=int, default=0, help="quantisation-aware: train for an export with --levels (0: in float)"
     )
     parser.add_argument(
-        "--levels-from", type=float, default=0.0, help="share of the training after which --levels counts"
+        "--levels-from", type=float, default=0.0, help="share of the training after which --levels applies"
     )
-    parser.add_argument("--bf16", action="store_true", help="multiply in bfloat16: twice as fast where the CPU can")
+    parser.add_argument(
+        "--bf16", action="store_true", help="multiply in bfloat16: twice as fast if the CPU supports it"
+    )
     parser.add_argument(
         "--group-share",
         type=float,

@@ -5,8 +5,8 @@ one `If`, and the input `embeds` (bool) chooses: a run computes only its own tow
 weights, so the file does not grow. And `SkipLayerNormalization` becomes `Add` and `LayerNormalization`, because the
 runtime's kernel for the fused operator takes ten times as long as the other two together (ONNX Runtime 1.31).
 
-`quorum.training.export` calls `rewrite_graph`. The command rewrites the file of an older export. The weights stay, and
-so does the name under which collections and heads know them (`weights` in reader.json).
+`quorum.training.export` calls `rewrite_graph`. The command rewrites the file of an older export. The weights stay the
+same, and so does their name, which collections and heads store (`weights` in reader.json).
 """
 
 import argparse
@@ -26,7 +26,7 @@ TOWER_INPUT = "embeds"  # the input: True for the embedding, False for reading
 
 
 def rewrite_graph(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same model with plain layer norms and one branch for each tower. A graph that has them stays as it is."""
+    """The same model with plain layer norms and one branch for each tower. A graph that has them is returned."""
     graph = model.graph
     if any(given.name == TOWER_INPUT for given in graph.input):
         return model
@@ -96,9 +96,9 @@ def make_branch(
 
 
 def rewrite_folder(folder: Path) -> None:
-    """Rewrite `reader.onnx` in the folder, and its sha256 in `reader.json`; both are replaced whole.
+    """Rewrite `reader.onnx` in the folder, and its sha256 in `reader.json`; both are replaced atomically.
 
-    Raises SetupError if the manifest is not that of the file.
+    Raises SetupError if the manifest belongs to another file.
     """
     file, manifest = folder / "reader.onnx", json.loads((folder / "reader.json").read_text(encoding="utf-8"))
     content = file.read_bytes()

@@ -97,7 +97,7 @@ def fit_head(
 
 @torch.no_grad()
 def export_head(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
-    """The head as one graph: `states`, `mask`, `find_sentences` -> `helps`, int8 with ranges found on the sample."""
+    """The head as one graph: `states`, `mask`, `sentences` -> `helps`, int8 with ranges found on the sample."""
     ranges: dict[str, Ranges] = {}
     for begin in range(0, len(sample), 16):
         states, mask, _, _ = collate(sample[begin : begin + 16])
@@ -182,16 +182,20 @@ def train(
     """
     model, window = Encoder(folder), read_manifest(folder)["calibration"]["window"]
     everything = list(read_cases(silver))
-    apart = [case for case in everything if is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
-    rest = [case for case in everything if not is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
-    random.Random(seed).shuffle(rest)
-    rest = rest[:limit]
-    if not rest or len(apart) < 2:
+    held_out = [case for case in everything if is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
+    training_cases = [case for case in everything if not is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
+    random.Random(seed).shuffle(training_cases)
+    training_cases = training_cases[:limit]
+    if not training_cases or len(held_out) < 2:
         raise SetupError(
-            f"{len(everything)} questions are too few to train on and to hold some apart; give more silver data."
+            f"{len(everything)} questions are too few to train on and to hold some out; give more silver data."
         )
-    say(f"{len(rest)} questions to train on, {len(apart)} held apart; reading them")
-    data = [item for begin in range(0, len(rest), 32) for item in make_items(model, rest[begin : begin + 32], window)]
+    say(f"{len(training_cases)} questions to train on, {len(held_out)} held out; reading them")
+    data = [
+        item
+        for begin in range(0, len(training_cases), 32)
+        for item in make_items(model, training_cases[begin : begin + 32], window)
+    ]
     say(f"{len(data)} windows")
     torch.manual_seed(seed)
     hidden = data[0].states.shape[1]
@@ -206,9 +210,9 @@ def train(
     reader = name_weights(read_manifest(folder))
     write_manifest(out, reader, 0.5)
     trained = SentenceHead(out, reader)
-    chosen = score_sentences(apart[::2], model, trained)
+    chosen = score_sentences(held_out[::2], model, trained)
     write_manifest(out, reader, chosen["threshold"])
-    return score_sentences(apart[1::2], model, trained, [chosen["threshold"]])
+    return score_sentences(held_out[1::2], model, trained, [chosen["threshold"]])
 
 
 def write_manifest(out: Path, reader: str, threshold: float) -> None:
@@ -227,11 +231,11 @@ def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequenc
     """
     wrong = {record["question"]: record["negatives"] for record in read_records(negatives)}
     for number, example in enumerate(read_examples(reading)):
-        answer_spans = wrong.get(example.question)
-        if not answer_spans or not example.spans or not example.group.startswith(tuple(sources)):
+        wrong_passages = wrong.get(example.question)
+        if not wrong_passages or not example.spans or not example.group.startswith(tuple(sources)):
             continue
         passages = [{"id": f"r{number}", "title": "", "text": example.context}]
-        passages += [{"id": f"r{number}-{place}", **passage} for place, passage in enumerate(answer_spans)]
+        passages += [{"id": f"r{number}-{place}", **passage} for place, passage in enumerate(wrong_passages)]
         answers = list(dict.fromkeys(example.context[start:end] for start, end in example.spans))
         yield {"id": f"r{number}", "question": example.question, "answers": answers, "passages": passages}
 
@@ -243,7 +247,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--reading", type=Path, required=True)
     parser.add_argument("--negatives", type=Path, required=True, help="mined by quorum.training.negatives")
-    parser.add_argument("--sources", nargs="*", default=[""], help="take records whose source begins so")
+    parser.add_argument(
+        "--sources", nargs="*", default=[""], help="take only records whose source begins with one of these"
+    )
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
     with options.out.open("w", encoding="utf-8") as file:

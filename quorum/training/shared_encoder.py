@@ -1,4 +1,4 @@
-"""Keeps the sentence encoder of an exported file in a new one, so that vectors and collections stay as they are."""
+"""Copies the sentence encoder of an exported file into a new file, so that vectors and collections stay valid."""
 
 import re
 from hashlib import sha256
@@ -25,8 +25,8 @@ def keep_encoder(graph: onnx.ModelProto, source: onnx.ModelProto) -> None:
     for item in graph.graph.initializer:
         if item.name not in theirs:
             continue
-        values, kept_values = numpy_helper.to_array(item), numpy_helper.to_array(theirs[item.name])
-        if values.shape != kept_values.shape or (item.name.endswith(".weight") and (values != kept_values).any()):
+        values, source_values = numpy_helper.to_array(item), numpy_helper.to_array(theirs[item.name])
+        if values.shape != source_values.shape or (item.name.endswith(".weight") and (values != source_values).any()):
             raise ValueError(f"{item.name} differs; train from the base that quorum.training.base_folder writes")
         item.CopyFrom(theirs[item.name])
 

@@ -35,9 +35,9 @@ Progress = Callable[[int], None]
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """The settings of silver data. top: one piece over all passages (the paper) or one of each (the released code);
-    k: passages a question; scorer: the name of the model that CXMI asks; limit: only the first questions. measure:
-    "auto" takes the paper's choice for each question (section 5.1). tokens: what LEXICAL counts; threshold: in place of
-    the measure's own; answer_type: what every question asks for, in place of what the data say.
+    k: passages per question; scorer: the name of the model that CXMI asks; limit: only the first questions. measure:
+    "auto" takes the paper's choice for each question (section 5.1). tokens: what LEXICAL counts; threshold: replaces
+    the measure's own; answer_type: replaces the answer types of the data.
     """
 
     measure: Measure | Literal["auto"]
@@ -76,7 +76,7 @@ async def make_silver(
     context: Context | None = None,
     progress: Progress = lambda done: None,
 ) -> Statistics:
-    """Write the silver lines of a data set to `out` once all are there; a stopped run continues where it stopped.
+    """Write the silver lines of a data set. `out` appears when all are complete; a stopped run continues.
 
     A question without passages of its own gets them from the context's collection, where the recipe names one. One
     without gold answers gets an empty silver. Raises SetupError for data without passages or without any gold answer.
@@ -103,7 +103,7 @@ async def make_silver(
     if statistics is None:
         part.unlink()
         raise SetupError(
-            f"No question in {data} has gold answers, which silver data are made by; give a set with some."
+            f"No question in {data} has gold answers, from which silver data are made; give a data set with them."
         )
     part.replace(out)
     return statistics
@@ -191,8 +191,8 @@ async def find_passages(record: Record, recipe: Recipe, context: Context | None)
         return record["passages"][: recipe.k]
     if recipe.collection is None or context is None:
         raise SetupError(
-            f"Question {record['id']!r} brings no passages; give a set that has them, or name a collection to retrieve "
-            "them from: --collection NAME."
+            f"Question {record['id']!r} has no passages; give a data set with passages, or name a collection to "
+            "retrieve them from: --collection NAME."
         )
     from quorum.retrievers import search
 
@@ -202,22 +202,22 @@ async def find_passages(record: Record, recipe: Recipe, context: Context | None)
 
 def compute_statistics(path: Path) -> Statistics | None:
     """The statistics of a silver file; None if no question has gold answers."""
-    questions = found_count = read = 0
+    questions = found_count = measured_count = 0
     words, precision = [0, 0], [0.0, 0.0]
-    answered = False
+    has_gold_answers = False
     for line in read_silver(path):
         texts = [" ".join(part["text"] for part in side) for side in (line["passages"], line["silver"])]
         words = [total + len(text.split()) for total, text in zip(words, texts, strict=True)]
-        questions, found_count, answered = (
+        questions, found_count, has_gold_answers = (
             questions + 1,
             found_count + bool(line["silver"]),
-            answered or bool(line["answers"]),
+            has_gold_answers or bool(line["answers"]),
         )
         if line["answers"] and not are_verdicts(line["answers"]):
-            read += 1
-            here = [compute_unigram_precision(text, line["answers"]) for text in texts]
-            precision = [total + value for total, value in zip(precision, here, strict=True)]
-    before, after = (total / read for total in precision) if read else (None, None)
+            measured_count += 1
+            line_precision = [compute_unigram_precision(text, line["answers"]) for text in texts]
+            precision = [total + value for total, value in zip(precision, line_precision, strict=True)]
+    before, after = (total / measured_count for total in precision) if measured_count else (None, None)
     return (
         Statistics(
             questions=questions,
@@ -227,6 +227,6 @@ def compute_statistics(path: Path) -> Statistics | None:
             precision_before=before,
             precision_after=after,
         )
-        if answered
+        if has_gold_answers
         else None
     )

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-IGNORED = -100  # a label without a loss
+IGNORED = -100  # a label that adds no loss
 
 
 class ReportStep(Protocol):
@@ -68,12 +68,12 @@ class Training:
 
     def __init__(self, model: Any, pad: int, seq2seq: bool, items: Sequence[Item], plan: Plan, file: Path) -> None:
         self.model, self.pad, self.seq2seq, self.items, self.plan, self.file = model, pad, seq2seq, items, plan, file
-        self.own = {name: value for name, value in model.named_parameters() if value.requires_grad}
-        self.optimiser = torch.optim.AdamW(list(self.own.values()), lr=plan.rate, weight_decay=0.0)
-        self.per_epoch = -(-len(items) // plan.batch)
-        self.total = self.per_epoch * plan.epochs
+        self.trainable = {name: value for name, value in model.named_parameters() if value.requires_grad}
+        self.optimiser = torch.optim.AdamW(list(self.trainable.values()), lr=plan.rate, weight_decay=0.0)
+        self.steps_per_epoch = -(-len(items) // plan.batch)
+        self.total = self.steps_per_epoch * plan.epochs
         self.step = 0
-        self.losses = [0.0] * plan.epochs  # of each epoch, per step
+        self.losses = [0.0] * plan.epochs  # the mean loss of a step, for each epoch
 
     def run(self, report: ReportStep) -> list[float]:
         """Train to the end, from the checkpoint if there is one; the mean loss of each epoch (nats per token)."""
@@ -83,11 +83,11 @@ class Training:
         self.model.train()
         saved = time.monotonic()
         while self.step < self.total:
-            epoch, number = divmod(self.step, self.per_epoch)
+            epoch, number = divmod(self.step, self.steps_per_epoch)
             for group in make_batches(len(self.items), self.plan, epoch)[number:]:
-                self.losses[epoch] += self.optimise([self.items[index] for index in group]) / self.per_epoch
+                self.losses[epoch] += self.optimise([self.items[index] for index in group]) / self.steps_per_epoch
                 self.step += 1
-                if time.monotonic() - saved >= self.plan.save_every or self.step % self.per_epoch == 0:
+                if time.monotonic() - saved >= self.plan.save_every or self.step % self.steps_per_epoch == 0:
                     self.save()
                     saved = time.monotonic()
                 report("train", self.step, self.total)
@@ -106,7 +106,7 @@ class Training:
             share = loss.float() * (sum(len(item.target) for item in part) / tokens)
             share.backward()
             loss_of_all += share.item()
-        torch.nn.utils.clip_grad_norm_(list(self.own.values()), 1.0)
+        torch.nn.utils.clip_grad_norm_(list(self.trainable.values()), 1.0)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         return loss_of_all
@@ -114,7 +114,7 @@ class Training:
     def save(self) -> None:
         """Save weights, optimiser, random state and position atomically."""
         state = {
-            "weights": {name: value.detach() for name, value in self.own.items()},
+            "weights": {name: value.detach() for name, value in self.trainable.items()},
             "optimiser": self.optimiser.state_dict(),
             "random": torch.get_rng_state(),
             "random_gpu": torch.cuda.get_rng_state() if torch.cuda.is_available() else None,
@@ -128,7 +128,7 @@ class Training:
     def resume(self) -> None:
         state = torch.load(self.file, map_location="cpu", weights_only=True)
         with torch.no_grad():
-            for name, value in self.own.items():
+            for name, value in self.trainable.items():
                 value.copy_(state["weights"][name])
         self.optimiser.load_state_dict(state["optimiser"])
         torch.set_rng_state(state["random"])
@@ -142,7 +142,7 @@ def encode_examples(
 ) -> tuple[list[Item], int]:
     """-> the examples that fit, how many of them lost passages.
 
-    Each maker returns (prompt, target) with the first n of its passages. As in use, the lowest-ranked passages are
+    Each maker returns (prompt, target) with the first n of its passages. As at run time, the lowest-ranked passages are
     dropped until the prompt has at most `length` tokens. An example is left out if it does not fit with one passage, or
     if its target is longer than `output`.
     """

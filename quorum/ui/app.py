@@ -65,7 +65,7 @@ class SharedState:
         return await asyncio.to_thread(load_run, id_, self.home / "runs")
 
     async def list_collections(self) -> list[str]:
-        """The store's collections; none if the store does not answer: a question then reports a better error."""
+        """The store's collections; only the sample if the store does not answer (a question then reports the error)."""
         try:
             collections = await asyncio.to_thread(list_collections, self.base.store)
         except QuorumError:
@@ -176,7 +176,7 @@ def is_from_another_site(request: Request) -> bool:
 
 def make_page_app(base: Context) -> FastAPI:
     """The application, without access control."""
-    shared, outer = SharedState(base), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    shared, fastapi_app = SharedState(base), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     nicegui_app.add_static_files("/assets", ASSETS_FOLDER)
     ui.add_head_html(PAGE_HEAD, shared=True)
 
@@ -190,7 +190,7 @@ def make_page_app(base: Context) -> FastAPI:
             return
         await page.draw(query, run=await find_followed(shared, query))
         if at_once and not is_from_another_site(request):
-            await ui.context.client.connected()  # or give up if the client is not a browser
+            await ui.context.client.connected()  # returns without a connection if the client is not a browser
             if ui.context.client.has_socket_connection:
                 page.form.submit()
 
@@ -204,7 +204,7 @@ def make_page_app(base: Context) -> FastAPI:
         await Page(shared).draw(restore_query(run.query, base), run=run)
 
     ui.run_with(
-        outer,
+        fastapi_app,
         title="Quorum",
         favicon=ASSETS_FOLDER / "icon.svg",
         dark=None,
@@ -213,4 +213,4 @@ def make_page_app(base: Context) -> FastAPI:
         reconnect_timeout=10,
         show_welcome_message=False,
     )
-    return outer
+    return fastapi_app

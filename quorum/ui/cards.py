@@ -17,7 +17,7 @@ from quorum.ui.run import Answer, Run, count_totals, list_node_states, list_visi
 from quorum.ui.texts import draw_table, draw_text
 
 REDRAW_SECONDS = 0.1  # seconds, while something runs
-LONG_ANSWER = 60  # characters: set smaller
+LONG_ANSWER = 60  # characters; a longer answer is shown in smaller type
 MERMAID_SETTINGS = {
     "startOnLoad": False,
     "securityLevel": "strict",
@@ -98,7 +98,7 @@ class Card:
         self.rationale.text = (answer.result or {}).get("rationale") or ""
 
     def draw_support(self) -> None:
-        """Draw the sentence that holds the answer, or the closest one, and where it stands."""
+        """Draw the sentence that holds the answer, or the closest one, and its place in the document."""
         self.support.clear()
         support = describe_support(self.answer.result)
         if support is None:
@@ -113,7 +113,7 @@ class Card:
             html.small(place)
 
     def draw_below(self) -> None:
-        """Tabs, each drawn when it is first opened."""
+        """Draw the tabs with the details. The content of a tab is drawn when the tab is first opened."""
         self.below.clear()
         parts = list_parts(self.answer)
         if not parts:
@@ -185,7 +185,7 @@ def list_facts(answer: Answer) -> list[str]:
         *([str(result["note"])] if result.get("note") else []),
         *(["no passage answers the question"] if result.get("unknown") else []),
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
-        *([f"stands with {format_count(certified, 'passage')} replaced"] if certified else []),
+        *([f"unchanged if any {format_count(certified, 'passage')} were replaced"] if certified else []),
         *([format_count(calls, "call"), f"{tokens_in + tokens_out:,} tokens"] if result else []),
         f"{answer.seconds:.2f} s",
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),

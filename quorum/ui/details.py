@@ -48,7 +48,7 @@ def draw_passages(result: Result) -> None:
         for rank, passage in enumerate(passages[:MOST_SHOWN], start=1):
             evidence = marked.get(passage["id"])
             draw_passage(rank, passage, evidence, badge if evidence else VOTE_BADGES.get(passage["id"] in unsupported))
-    draw_rest(len(passages), "passages")
+    draw_truncation_note(len(passages), "passages")
 
 
 def draw_passage(rank: int, passage: Passage, evidence: Evidence | None, badge: str | None) -> None:
@@ -92,7 +92,7 @@ def draw_votes(result: Result) -> None:
         for vote in votes[:MOST_SHOWN]
     ]
     draw_table(heads, lines)
-    draw_rest(len(votes), "votes")
+    draw_truncation_note(len(votes), "votes")
 
 
 def draw_candidates(result: Result) -> None:
@@ -119,7 +119,7 @@ def draw_steps(answer: Answer) -> None:
         for graph in answer.root.steps:
             for step in graph.steps[:MOST_SHOWN]:
                 draw_step(step)
-            draw_rest(len(graph.steps), "steps")
+            draw_truncation_note(len(graph.steps), "steps")
 
 
 def draw_step(step: Step) -> None:
@@ -142,7 +142,7 @@ def draw_step(step: Step) -> None:
             html.pre(step.reply).classes("reply")
         for inner in step.steps[:MOST_SHOWN]:
             draw_step(inner)
-        draw_rest(len(step.steps), "steps")
+        draw_truncation_note(len(step.steps), "steps")
 
 
 def draw_costs(answer: Answer) -> None:
@@ -169,6 +169,6 @@ def draw_costs(answer: Answer) -> None:
     )
 
 
-def draw_rest(count: int, noun: str) -> None:
+def draw_truncation_note(count: int, noun: str) -> None:
     if count > MOST_SHOWN:
         html.p(f"The first {MOST_SHOWN} of {count:,} {noun}.").classes("note")

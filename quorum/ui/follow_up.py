@@ -11,7 +11,7 @@ FindRun = Callable[[str], Awaitable[Run]]
 async def read_conversation(run_id: str, method: str, find: FindRun) -> list[dict[str, str]]:
     """The turns before a question that follows a run, oldest first; empty if it follows none.
 
-    method: the column's name; the turns have its own earlier answers or, if it has none, another method's.
+    method: the name of the column. The turns hold its earlier answers; where it has none, another method's answer.
     Raises `SetupError` for a run that is missing.
     """
     turns: list[dict[str, str]] = []

@@ -19,7 +19,7 @@ LONGEST_SHOWN = 80  # characters of the question that is followed
 
 
 class Form:
-    """The form's values. `settings` holds, as texts, those that differ from the server's."""
+    """The form. `settings` holds the settings that differ from the server's, as texts."""
 
     def __init__(self, base: Context, query: Query, collections: Sequence[str], ask: Callable[[Query], None]) -> None:
         self.base, self.ask = base, ask
@@ -28,7 +28,7 @@ class Form:
         self.follows = query.follows
         with html.form().classes("ask").props('aria-label="Question"') as self.root:
             self.draw_question(query.question)
-            self.draw_where(collections)
+            self.draw_main_settings(collections)
             self.draw_methods([column.name for column in parse_methods(query.methods, base)])
             self.draw_settings()
         for held in ("ctrl", "meta"):  # runs before the focused field's own handler of Enter
@@ -49,7 +49,7 @@ class Form:
             html.small("Ctrl + Enter")
         self.message = draw_text("p").classes("error").props("role=alert")
 
-    def draw_where(self, collections: Sequence[str]) -> None:
+    def draw_main_settings(self, collections: Sequence[str]) -> None:
         """Collection, model and k, each with a field of its own."""
         chosen = self.value("collection")
         names = sorted({*collections, chosen})
@@ -76,22 +76,22 @@ class Form:
                 for name in names:
                     self.draw_method(name, methods[name].summary, name in chosen)
         box.props("tabindex=-1")
-        self.count_methods()
+        self.show_method_count()
 
     def draw_method(self, name: str, summary: str, chosen: bool) -> None:
         with html.div().classes("method"):
-            self.methods[name] = ui.checkbox(name, value=chosen, on_change=self.count_methods).props("dense")
+            self.methods[name] = ui.checkbox(name, value=chosen, on_change=self.show_method_count).props("dense")
             self.methods[name].props["data-method"] = name
             html.small(summary)
 
-    def count_methods(self) -> None:
+    def show_method_count(self) -> None:
         self.legend.text = f"Methods · {format_count(len(self.list_chosen()), 'chosen', 'chosen')}"
 
     def draw_settings(self) -> None:
         """All other settings, drawn when they are first opened."""
         with ui.expansion().props("dense switch-toggle-side").classes("settings") as self.expansion:
             self.settings_panel = html.div().classes("setting-fields")
-        self.count_settings()
+        self.show_settings_count()
         self.expansion.on_value_change(lambda event: self.open_settings() if event.value else None)
 
     def open_settings(self) -> None:
@@ -131,9 +131,9 @@ class Form:
         self.settings.pop(name, None)
         if given != format_setting(getattr(self.base, name)):
             self.settings[name] = given
-        self.count_settings()
+        self.show_settings_count()
 
-    def count_settings(self) -> None:
+    def show_settings_count(self) -> None:
         count = len([name for name in self.settings if name not in ("collection", "model", "k")])
         self.expansion.text = "All settings" + (f" · {count} changed" if count else "")
 
@@ -163,7 +163,7 @@ class Form:
             self.set_followed(run)
 
     def set_followed(self, run: Run | None) -> None:
-        """Show above the question which run it follows; None for a stand-alone question."""
+        """Show above the question which run the question follows; None for a stand-alone question."""
         self.follows = "" if run is None else run.id
         self.followed.set_visibility(run is not None)
         if run is not None:

@@ -39,12 +39,12 @@ PAGE_TEMPLATE = (
     "<body>{body}</body></html>"
 )
 TOKEN_FORM = (
-    '<h1>Quorum</h1><p>{said}</p><form><label>Token <input name="token" type="password" autofocus></label> '
+    '<h1>Quorum</h1><p>{message}</p><form><label>Token <input name="token" type="password" autofocus></label> '
     "<button>Open</button></form>"
 )
 
 
-class TooLarge(Exception):  # noqa: N818  it reads as what it says
+class TooLarge(Exception):  # noqa: N818  an internal signal, not an error that a user sees
     """The body of a request is too large."""
 
 
@@ -96,11 +96,11 @@ class Guard:
         right = [hmac.compare_digest(token_given.encode(), token.encode()) for token_given in given]
         if scope["type"] != "http" or not any(right):
             message = "That is not the token." if given else "This page asks for its token."
-            await refuse(scope, receive, send, 401, TOKEN_FORM.format(said=message), markup=True)
+            await refuse(scope, receive, send, 401, TOKEN_FORM.format(message=message), markup=True)
             return
         rest = urlencode([pair for pair in pairs if pair[0] != "token"])
         path = "/" + quote(scope["path"].lstrip("/")) + ("?" + rest if rest else "")
-        # Not a redirect: after a link on another site, the browser would not send the new cookie with it.
+        # Not a redirect: after a link on another site, the browser would not send it the new cookie.
         head = f'<meta http-equiv="refresh" content="0;url={escape(path)}">'
         cookie = f"{self.cookie}={derive_cookie(token)}; HttpOnly; SameSite=Strict; Path=/"
         await send_reply(send, 200, PAGE_TEMPLATE.format(head=head, body=""), (b"set-cookie", cookie.encode()))

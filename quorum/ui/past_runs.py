@@ -86,11 +86,11 @@ def load_run(id_: str, folder: Path) -> Run:
         raise SetupError(f"There is no run {id_[:40]!r}; choose one from the list of past runs.")
     try:
         saved, steps = read_saved_run(read_regular(folder / f"{id_}.json"))
-        line = describe_run(id_, saved)
-        page, left = saved["page"], iter(steps)
+        past_run = describe_run(id_, saved)
+        page, remaining_steps = saved["page"], iter(steps)
         settings = {read_text(name): read_text(value) for name, value in page["settings"].items()}
-        query = Query(line.question, read_text(page["methods"]), settings, read_text(page.get("follows", "")))
-        return Run(id_, query, line.asked_at, [read_answer(answer, left) for answer in page["answers"]])
+        query = Query(past_run.question, read_text(page["methods"]), settings, read_text(page.get("follows", "")))
+        return Run(id_, query, past_run.asked_at, [read_answer(answer, remaining_steps) for answer in page["answers"]])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise SetupError(f"The run {id_} cannot be read ({type(error).__name__}); ask its question again.") from None
 
@@ -103,7 +103,7 @@ def read_answer(saved: dict[str, Any], steps: Iterator[Step]) -> Answer:
     return Answer(
         name=read_text(saved["name"]),
         method=read_text(saved["method"]),
-        phase="stopped" if saved["phase"] == "running" else saved["phase"],  # nothing from a file runs
+        phase="stopped" if saved["phase"] == "running" else saved["phase"],  # a run from a file is never in progress
         result=read_result(saved["result"]),
         error=None if saved["error"] is None else read_text(saved["error"]),
         seconds=read_number(saved["seconds"]),
@@ -115,7 +115,7 @@ def describe_run(id_: str, saved: dict[str, Any]) -> PastRun:
     """The list line of a run, from its file."""
     asked_at = float(saved["page"]["asked"])
     if not 0 <= asked_at <= LATEST_TIME:
-        raise ValueError("it was asked at no time that a calendar has")
+        raise ValueError("the time of the question is not in the calendar")
     return PastRun(id_, read_text(saved["question"]), read_text(saved["method"]), asked_at)
 
 
@@ -123,7 +123,7 @@ def read_text(value: Any) -> str:
     """Return the value if it is a text, else raise ValueError."""
     if isinstance(value, str):
         return value
-    raise ValueError("something else stands where a text belongs")
+    raise ValueError("expected a text")
 
 
 def list_past_runs(folder: Path, count: int = 30) -> list[PastRun]:

@@ -18,7 +18,7 @@ OWN_PARAMETERS = (
 )
 FIXED_SETTINGS = ("store", "journal")  # a link must not choose the server's files
 LONGEST_QUESTION = 20_000  # characters
-MOST_WORDS = 200  # of a link
+MOST_LINK_PARTS = 200
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Query:
 
 
 def make_query_context(settings: Mapping[str, str], base: Context) -> Context:
-    """The server's context with these settings over it."""
+    """The server's context, overridden by these settings."""
     check_changeable(settings)
     return replace(base, **{name: parse_setting(name, text) for name, text in settings.items()})
 
@@ -68,22 +68,22 @@ def check_changeable(settings: Mapping[str, str]) -> None:
 
 def parse_link(query: str, base: Context) -> tuple[Query, bool]:
     """Parse a link's query; also returns whether to ask at once (`run=1`). An invalid query is a `SetupError`."""
-    words, settings = {"q": "", "methods": DEFAULT, "run": "", "follows": ""}, dict[str, str]()
+    parameters, settings = {"q": "", "methods": DEFAULT, "run": "", "follows": ""}, dict[str, str]()
     try:
-        pairs = parse_qsl(query, max_num_fields=MOST_WORDS)
+        pairs = parse_qsl(query, max_num_fields=MOST_LINK_PARTS)
     except ValueError:
-        raise SetupError(f"The link has more than {MOST_WORDS} parts; name fewer settings.") from None
+        raise SetupError(f"The link has more than {MOST_LINK_PARTS} parts; name fewer settings.") from None
     for name, value in pairs:
         if name == "set":
             key, _, text = value.partition("=")
             settings[key.strip()] = text.strip()
         elif name in OWN_PARAMETERS:
             settings[name] = value
-        elif name in words:
-            words[name] = value
+        elif name in parameters:
+            parameters[name] = value
     known = select_changed(settings, base)
-    parse_methods(words["methods"], base, takes_files=False)  # a link must not make the server read a file
-    return Query(words["q"], words["methods"], known, words["follows"]), words["run"] == "1"
+    parse_methods(parameters["methods"], base, takes_files=False)  # a link must not make the server read a file
+    return Query(parameters["q"], parameters["methods"], known, parameters["follows"]), parameters["run"] == "1"
 
 
 def select_changed(settings: Mapping[str, str], base: Context) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Runs one question by several methods at the same time. The result is plain state; the page draws it elsewhere."""
+"""Runs one question by several methods at the same time. The result is plain data, which `cards` draws."""
 
 import asyncio
 import re
@@ -104,9 +104,9 @@ def make_id() -> str:
 def start_run(
     query: Query, methods: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None = None
 ) -> Run:
-    """Start the methods and return the run, which collects their answers. `save` is called at the end, always.
+    """Start the methods and return the run, which collects their answers. `save` is always called at the end.
 
-    read_history: what was said before the question, for the name of a method; None: nothing.
+    read_history: returns the turns before the question for the name of a method; None if there are none.
     """
     run = Run(make_id(), query, time.time(), [Answer(column.name, column.method) for column in methods])
     run.task = asyncio.create_task(run_methods(run, methods, save, read_history), name=f"run {run.id}")
@@ -118,7 +118,9 @@ async def run_methods(
 ) -> None:
     pairs = zip(methods, run.answers, strict=True)
     try:
-        await asyncio.gather(*(run_method(run.query.question, method, into, read_history) for method, into in pairs))
+        await asyncio.gather(
+            *(run_method(run.query.question, method, answer, read_history) for method, answer in pairs)
+        )
     except asyncio.CancelledError:
         for answer in run.answers:  # a task cancelled before its start does not run its own clean-up
             if answer.phase == "running":
@@ -129,34 +131,34 @@ async def run_methods(
         run.note = describe_error(error)
 
 
-async def run_method(question: str, method: Column, into: Answer, read_history: ReadHistory | None) -> None:
+async def run_method(question: str, method: Column, answer: Answer, read_history: ReadHistory | None) -> None:
     """Run one method. Its errors go into its answer and never affect another method."""
     started_at = time.perf_counter()
     phase: Phase = "failed"
     try:
-        config: Any = {"callbacks": [AnswerTracer(into)]}
+        config: Any = {"callbacks": [AnswerTracer(answer)]}
         history = [] if read_history is None else await read_history(method.name)
         graph, context = method.method_or_graph, method.context
 
         def show(event: Event) -> None:
             if isinstance(event, AnswerText):
-                into.partial_answer = event.text if event.replaces else into.partial_answer + event.text
-                into.change()
+                answer.partial_answer = event.text if event.replaces else answer.partial_answer + event.text
+                answer.change()
 
         result = await answer_and_report(question, graph, context, show, history=history, config=config)
-        into.result = await add_support(question, result, context)
+        answer.result = await add_support(question, result, context)
         phase = "done"
     except asyncio.CancelledError:
         phase = "stopped"
         raise
     except QuorumError as error:
-        into.error = describe_error(error)
+        answer.error = describe_error(error)
     except Exception as error:  # noqa: BLE001  the card shows the bug; the terminal shows the traceback
         traceback.print_exc(file=sys.stderr)
-        into.error = describe_bug(error)
+        answer.error = describe_bug(error)
     finally:
-        into.seconds = time.perf_counter() - started_at
-        end_answer(into, phase)
+        answer.seconds = time.perf_counter() - started_at
+        end_answer(answer, phase)
 
 
 def end_answer(answer: Answer, phase: Phase) -> None:
@@ -170,7 +172,7 @@ def describe_bug(error: Exception) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """An error on one line, without secrets and without the server's absolute paths, which its terminal gets."""
+    """An error on one line, without secrets and the server's absolute paths. The server's terminal gets the paths."""
     whole = " ".join(str(clean_value(str(error), False)).split())
     shown = PATH.sub("[a path on the server]", whole)
     if shown != whole:

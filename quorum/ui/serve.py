@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from quorum.serving.service import Service
 from quorum.ui.guard import App, Guard
 
-REQUEST_OVERHEAD = 10_000_000  # bytes of a request beside the files in it
+REQUEST_OVERHEAD = 10_000_000  # bytes of a request besides the files in it
 
 
 def make_page(service: Service, tokens: Sequence[str], port: int) -> App:

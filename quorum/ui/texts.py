@@ -8,7 +8,7 @@ from nicegui.elements.mixins.text_element import TextElement
 
 
 def draw_text(tag: str, value: str = "") -> Any:
-    """An element whose text can be changed through its `draw_text`."""
+    """An element whose text can be changed through its attribute `text`."""
     return TextElement(tag=tag, text=value)
 
 

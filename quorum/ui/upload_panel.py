@@ -20,10 +20,10 @@ REDRAW_SECONDS = 0.2  # seconds, while documents are indexed
 
 
 class UploadPanel:
-    """A collection's name, a place to drop files, and their outcomes. `added` is called with the collection."""
+    """A collection's name, a place to drop files, and their outcomes. `on_indexed` is called with the collection."""
 
-    def __init__(self, base: Context, collection: str, added: Callable[[str], Awaitable[None]]) -> None:
-        self.base, self.added = base, added
+    def __init__(self, base: Context, collection: str, on_indexed: Callable[[str], Awaitable[None]]) -> None:
+        self.base, self.on_indexed = base, on_indexed
         self.job: IndexingJob | None = None
         with ui.expansion("Add documents").props("dense switch-toggle-side").classes("documents"):
             self.name = ui.input(
@@ -91,4 +91,4 @@ class UploadPanel:
         with self.results:
             draw_table(["file", ""], job.files.items())
         if job.passages:
-            await self.added(job.collection)
+            await self.on_indexed(job.collection)

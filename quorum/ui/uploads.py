@@ -20,10 +20,10 @@ from quorum.ui.run import describe_bug, describe_error
 LARGEST_FILE = 100_000_000  # bytes
 LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
 LONGEST_NAME = 120  # characters
-MOST_BYTES = 180  # of a name; file systems allow 255, and a number may be added
+MOST_NAME_BYTES = 180  # file systems allow 255, and a number may be added
 BIDI_CONTROLS = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"
 UNSAFE_CHARACTERS = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{BIDI_CONTROLS}\ud800-\udfff]")
-LINE_OF_FILE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # as a report names a line of a file
+LINE_OF_FILE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # how a report names a line of a file
 INDEXING_LOCK = asyncio.Lock()
 
 Save = Callable[[Path], Awaitable[None]]
@@ -52,7 +52,7 @@ class IndexingJob:
 def clean_name(name: str) -> str:
     """The last part of a path of any system, without characters that a file name should not have."""
     bare = UNSAFE_CHARACTERS.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
-    if len(bare) > LONGEST_NAME or len(bare.encode()) > MOST_BYTES:
+    if len(bare) > LONGEST_NAME or len(bare.encode()) > MOST_NAME_BYTES:
         stem, dot, kind = bare.rpartition(".")
         bare = (
             shorten_name(stem, LONGEST_NAME - 12) + dot + shorten_name(kind, 11)
@@ -64,7 +64,7 @@ def clean_name(name: str) -> str:
 
 def shorten_name(name: str, longest: int) -> str:
     """The beginning of a name, limited in characters and in bytes."""
-    room = longest * MOST_BYTES // LONGEST_NAME
+    room = longest * MOST_NAME_BYTES // LONGEST_NAME
     return name[:longest].encode()[:room].decode(errors="ignore")
 
 
@@ -104,7 +104,7 @@ async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, Save]], b
     except QuorumError as error:
         job.error = describe_error(error)
     except OSError as error:
-        job.error = f"The documents cannot be kept in {folder} ({error.strerror}); look at the folder's rights."
+        job.error = f"The documents cannot be kept in {folder} ({error.strerror}); check the permissions of the folder."
     except Exception as error:  # noqa: BLE001  a bug is shown on the page, and in full on the terminal
         traceback.print_exc(file=sys.stderr)
         job.error = describe_bug(error)

@@ -9,7 +9,7 @@ from decision_results import write_results
 from benchmarks.decisions import RECORDED
 from benchmarks.decisions_recorded import read_matrix, write_matrix
 from benchmarks.decisions_replay import bound_errors, make_scripted_table, replay_cascades, replay_draws, replay_orders
-from benchmarks.decisions_rules import EVERY, RULES, make_mcnemar_table
+from benchmarks.decisions_rules import QUESTIONS_BETWEEN_LOOKS, RULES, make_mcnemar_table
 from quorum.evaluation.metrics.statistics import mcnemar
 
 MOST_BYTES = 2_000_000
@@ -27,7 +27,7 @@ def test_every_rule_drops_what_is_always_wrong_and_never_the_leader(rule: object
     table[:, 0], table[::2, 1] = 1.0, 1.0
     dropped = rule(table)  # type: ignore[operator]
     assert 0 not in dropped
-    assert EVERY <= dropped[2] <= 15
+    assert QUESTIONS_BETWEEN_LOOKS <= dropped[2] <= 15
 
 
 def test_recorded_answers_are_read_back(tmp_path: Path) -> None:

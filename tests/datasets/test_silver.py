@@ -200,7 +200,7 @@ def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
     [
         ([], "There are no questions in .*data.jsonl"),
         ([record(1, [], "A text.")], "No question in .*data.jsonl has gold answers"),
-        ([record(1, ["a"])], "'q1' brings no passages; .* --collection NAME"),
+        ([record(1, ["a"])], "'q1' has no passages; .* --collection NAME"),
         ([{"question": "Q?"}], "line 1"),
     ],
 )
