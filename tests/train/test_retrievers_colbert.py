@@ -51,9 +51,9 @@ class Counting(TokenEncoder):
         super().__init__(name)
         self.given: list[str] = []
 
-    def passages(self, texts: list[str]) -> list[np.ndarray]:  # type: ignore[type-arg]
+    def encode_passages(self, texts: list[str]) -> list[np.ndarray]:  # type: ignore[type-arg]
         self.given += texts
-        return super().passages(texts)
+        return super().encode_passages(texts)
 
 
 async def test_search_ranks_by_maxsim(store: Store, model: Path) -> None:
