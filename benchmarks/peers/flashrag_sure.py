@@ -2,8 +2,8 @@
 
 20 questions with the same ten passages each, K = 2, 200 ms a call, 16 slots at the server; FlashRAG may send 16 prompts
 at once, Quorum 32, so that a call waits for every slot. FlashRAG (flashrag-dev 0.1.2) is driven in an environment of
-its own, whose interpreter --python names; imports, an index and one question before are not timed for either. Target:
-at least ten times as fast.
+its own, whose interpreter --python names; imports, an index and a first question are not timed for either. Target:
+Quorum is at least ten times as fast.
 """
 
 import argparse
@@ -27,7 +27,7 @@ INSTALL = (
     "'transformers<5' datasets base58 nltk openai peft PyYAML rank-bm25 rouge tiktoken tqdm bm25s PyStemmer faiss-cpu) "
     "and run this again with --python /tmp/flashrag/bin/python."
 )
-# Words of FlashRAG's prompts -> our prompt of the same purpose; the server replies as to that prompt.
+# Words of FlashRAG's prompts -> our prompt of the same purpose; the server replies as it does to that prompt.
 PEERS_PROMPTS = {
     "provide two correct candidates": "candidates",
     "can support the given prediction": "conditional_summary",
@@ -37,10 +37,10 @@ PEERS_PROMPTS = {
 
 
 def is_installed(python: str) -> bool:
-    """Whether that interpreter finds the package. It does not import the package, because that is slow."""
-    look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('flashrag') is None)"
+    """Whether the interpreter `python` finds the package. It does not import the package, because that is slow."""
+    check_code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('flashrag') is None)"
     try:
-        return subprocess.run([python, "-c", look], capture_output=True).returncode == 0
+        return subprocess.run([python, "-c", check_code], capture_output=True).returncode == 0
     except OSError:
         return False
 

@@ -171,7 +171,10 @@ def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str
 
 
 def find_text(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """The text whose title shares the largest part of its words with the option; None if no title shares half."""
+    """The text whose title is most similar to the option; None if no title is similar enough.
+
+    A title counts as similar, too, if its text begins by naming the option.
+    """
     wanted = list_words(option)
     best, text = 0.0, None
     for title, body in passages:

@@ -62,8 +62,8 @@ def score_strinc(candidates: Sequence[Piece], answers: Sequence[str]) -> list[fl
 def score_lexical(candidates: Sequence[Piece], references: Sequence[str], tokens: Tokens = "words") -> list[float]:
     """LEXICAL: token F1 of the piece in 0..1, the best over the references.
 
-    tokens="words" is the published measure. tokens="characters" counts the characters of the
-    normalised texts, as the authors' code does; almost any two English texts are similar by this count.
+    tokens="words" is the published measure. tokens="characters" counts the characters of the normalised texts, as the
+    authors' code does; almost any two English texts are similar by this count.
     """
     if tokens == "words":
         return [f1(piece.text, references) for piece in candidates]

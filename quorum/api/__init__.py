@@ -1,1 +1,1 @@
-"""The public functions besides the methods themselves: streams, indexing, evaluations, for scripts and notebooks."""
+"""Public functions for scripts and notebooks: streams, indexing, evaluations and comparisons."""

@@ -1,4 +1,4 @@
-"""Comparisons from Python: for a script, and for a notebook, where an event loop runs already."""
+"""Comparisons from Python, in scripts and in notebooks. A notebook already runs an event loop."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

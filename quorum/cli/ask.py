@@ -43,7 +43,7 @@ def ask(
     calibration: Annotated[
         Path | None,
         typer.Option(
-            "--calibration", metavar="FILE", help="File of quorum calibrate: withhold answers that it does not trust."
+            "--calibration", metavar="FILE", help="File of quorum calibrate: withhold answers below its threshold."
         ),
     ] = None,
     settings: Settings = None,

@@ -50,12 +50,12 @@ Methods: TypeAlias = Annotated[
         "--methods", metavar="A,B|all", help="Methods; by default concat, post_fusion, concat_pf, pf_concat and sure."
     ),
 ]
-Models: TypeAlias = Annotated[str | None, typer.Option("--models", metavar="A,B", help="Chat models, each tried.")]
+Models: TypeAlias = Annotated[str | None, typer.Option("--models", metavar="A,B", help="Chat models to compare.")]
 Retrievers: TypeAlias = Annotated[
-    str | None, typer.Option("--retrievers", metavar="A,B", help="Retrievers, each tried: hybrid, chroma, bm25.")
+    str | None, typer.Option("--retrievers", metavar="A,B", help="Retrievers to compare: hybrid, chroma, bm25.")
 ]
 Sizes: TypeAlias = Annotated[
-    str | None, typer.Option("--k", metavar="N,M", help="Passages per query, each number tried.")
+    str | None, typer.Option("--k", metavar="N,M", help="Numbers of passages per query to compare.")
 ]
 Budget: TypeAlias = Annotated[
     str | None,

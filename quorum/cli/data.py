@@ -33,7 +33,8 @@ def convert(
         Path, typer.Option("--out", metavar="OUT.jsonl", help="File to write; .jsonl.gz packs it.", show_default=False)
     ],
     split: Annotated[
-        str | None, typer.Option("--split", metavar="NAME", help="Only this part, in files that hold several (ASQA).")
+        str | None,
+        typer.Option("--split", metavar="NAME", help="Convert only this part of a file with several parts (ASQA)."),
     ] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out broken records and count them.")] = False,
 ) -> None:

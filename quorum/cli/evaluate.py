@@ -68,7 +68,7 @@ def evaluate(
     engine: Engine = "local",
     settings: Settings = None,
 ) -> None:
-    """Ask a data set by several methods and print the tables. To continue a stopped run, run the command again."""
+    """Answer a data set by several methods and print the tables. To continue a stopped run, run the command again."""
     import asyncio
 
     from quorum.cli.progress import explain_resuming, progress_bar

@@ -1,4 +1,4 @@
-"""`quorum methods`: lists the methods, or draws one."""
+"""`quorum methods`: lists the methods, or draws the graph of one."""
 
 from typing import Annotated
 

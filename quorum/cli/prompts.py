@@ -137,7 +137,7 @@ def read_text(reply: str) -> str:
 
 
 def format_value(content: Any) -> str:
-    """A value on one line: yes or no, a list's items between bars, nothing as a dash."""
+    """A value on one line: a bool as yes or no, a list with bars between its items, an empty value as a dash."""
     if content is None or content == []:
         return "-"
     if isinstance(content, bool):

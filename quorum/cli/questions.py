@@ -40,7 +40,8 @@ def questions(
     ),
     model: Model = None,
     verifier: Annotated[
-        str | None, typer.Option("--verifier", metavar="SPEC", help="Model that checks; by default the same.")
+        str | None,
+        typer.Option("--verifier", metavar="SPEC", help="Model that checks the questions; by default --model."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the passages drawn.")] = None,
     min_words: Annotated[int, typer.Option("--min-words", metavar="N", help="Skip shorter passages.")] = 20,

@@ -16,7 +16,7 @@ from quorum.cli.progress import ProgressCallback, show_stages
 from quorum.cli.show import make_stderr_console
 
 if TYPE_CHECKING:
-    from quorum.evaluation.run.race import RunningRace, Watch
+    from quorum.evaluation.run.race import RaceWatcher, RunningRace
 
 MOST_REPORTS = 20  # with --json, lines per race; a dropped method adds one
 REDRAW_SECONDS = 0.5  # seconds
@@ -36,7 +36,7 @@ class RaceBars(Progress):
 @contextmanager
 def show_race(
     *, as_json: bool, clock: Callable[[], float] = time.monotonic
-) -> Iterator[tuple[ProgressCallback, "Watch"]]:
+) -> Iterator[tuple[ProgressCallback, "RaceWatcher"]]:
     """The callbacks that show how far a comparison and its race are."""
     console = make_stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -15,7 +15,7 @@ Host: TypeAlias = Annotated[
         "--host", metavar="HOST", help="Address to listen on; --token is needed if other machines can reach it."
     ),
 ]
-Port: TypeAlias = Annotated[int, typer.Option("--port", metavar="N", help="Port; 0: any that is free.")]
+Port: TypeAlias = Annotated[int, typer.Option("--port", metavar="N", help="Port; 0: any free port.")]
 Tokens: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -27,7 +27,7 @@ Tokens: TypeAlias = Annotated[
     ),
 ]
 FirstCollection: TypeAlias = Annotated[
-    str | None, typer.Option("--collection", metavar="NAME", help="Collection that is chosen at first.")
+    str | None, typer.Option("--collection", metavar="NAME", help="Collection that is selected at the start.")
 ]
 MoreCollections: TypeAlias = Annotated[
     str, typer.Option("--collections", metavar="NAMES", help="Further collections that clients may choose, or 'all'.")

@@ -49,5 +49,5 @@ def get_memory(run: str, stage: int) -> CascadeMemory:
 
 
 def forget_run(run: str) -> None:
-    """Drop the memory of a run that has ended."""
+    """Drop the memory of a run after its end."""
     CASCADE_MEMORIES.pop(run, None)

@@ -9,5 +9,5 @@
       -> report    report/write.py      html, md and csv
 
 `evaluate` (run/evaluate.py) ends with the scores, `compare` (compare/compare.py) with the report; `run_experiment`
-(experiments/) enters with columns of its own. Imports graphs and below.
+(experiments/) makes its own columns. This package imports quorum.graphs and the packages below it.
 """

@@ -19,9 +19,9 @@ COUNTED_KEYS = ("calls", "malformed", "verbose", "dropped")
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the rows of one method go. model: as in the settings ("openai:gpt-4o"); started: when the experiment was
-    created, used as the start of its runs.
+class ExperimentTarget:
+    """The experiment that receives the rows of one method. model: as in the settings ("openai:gpt-4o"); started: when
+    the experiment was created, used as the start of its runs.
     """
 
     dataset: UUID
@@ -37,58 +37,58 @@ def make_example_id(dataset: UUID, row: Row) -> UUID:
     return uuid5(dataset, json.dumps([row["id"], row["question"], row["gold"]]))
 
 
-def make_example(dataset: UUID, row: Row, hide: bool) -> dict[str, Any]:
+def make_example(dataset: UUID, row: Row, hides_texts: bool) -> dict[str, Any]:
     """A question with its accepted answers; its metadata contain our id."""
     return {
         "id": make_example_id(dataset, row),
-        "inputs": clean_value({"question": row["question"]}, hide),
-        "reference_outputs": {"answers": clean_value({"answer": row["gold"]}, hide)["answer"]},
+        "inputs": clean_value({"question": row["question"]}, hides_texts),
+        "reference_outputs": {"answers": clean_value({"answer": row["gold"]}, hides_texts)["answer"]},
         "metadata": {"id": row["id"], "task": row.get("task") or "short"},
     }
 
 
-def make_dated_id(when: datetime, *what: str) -> UUID:
-    """A UUID of version 7, as LangSmith requires for runs: a time, then bits derived from `what`."""
-    digest = int.from_bytes(sha256(json.dumps(what).encode()).digest()[:10])
+def make_dated_id(when: datetime, *content: str) -> UUID:
+    """A UUID of version 7, as LangSmith requires for runs: a time, then bits derived from `content`."""
+    digest = int.from_bytes(sha256(json.dumps(content).encode()).digest()[:10])
     value = int(when.timestamp() * 1000) << 80 | digest
     version, variant = 0xF << 76, 0x3 << 62
     return UUID(int=value & ~version & ~variant | 7 << 76 | 2 << 62)
 
 
-def make_run_id(place: Place, row: Row) -> UUID:
+def make_run_id(target: ExperimentTarget, row: Row) -> UUID:
     """The id of a run. A failed answer and its later replacement are two runs."""
-    return make_dated_id(place.started, str(place.experiment), row["id"], "failed" if row["error"] else "answered")
+    return make_dated_id(target.started, str(target.experiment), row["id"], "failed" if row["error"] else "answered")
 
 
-def make_runs(place: Place, row: Row) -> Iterator[dict[str, Any]]:
+def make_runs(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]]:
     """The run of an answer and a child run for its model calls, from which LangSmith counts and prices tokens."""
-    id_, started = make_run_id(place, row), place.started.astimezone(UTC)
+    id_, started = make_run_id(target, row), target.started.astimezone(UTC)
     ended = started + timedelta(seconds=row["seconds"])
     order = f"{started:%Y%m%dT%H%M%S%fZ}{id_}"
-    common = {"trace_id": id_, "project_name": place.project, "start_time": started, "end_time": ended}
+    common = {"trace_id": id_, "project_name": target.project, "start_time": started, "end_time": ended}
     counts = {name: row.get(name) for name in COUNTED_KEYS}
     yield common | {
         "id": id_,
         "dotted_order": order,
-        "name": place.method,
+        "name": target.method,
         "run_type": "chain",
         "inputs": {"question": row["question"]},
         "outputs": make_outputs(row) if row["error"] is None else None,
         "error": row["error"],
-        "reference_example_id": make_example_id(place.dataset, row),
-        "extra": {"metadata": {"id": row["id"], "task": row.get("task") or "short", "method": place.method, **counts}},
+        "reference_example_id": make_example_id(target.dataset, row),
+        "extra": {"metadata": {"id": row["id"], "task": row.get("task") or "short", "method": target.method, **counts}},
     }
     if row.get("calls"):
-        below = make_dated_id(place.started, str(id_), "calls")
+        child_id = make_dated_id(target.started, str(id_), "calls")
         yield common | {
-            "id": below,
+            "id": child_id,
             "parent_run_id": id_,
-            "dotted_order": f"{order}.{started:%Y%m%dT%H%M%S%fZ}{below}",
+            "dotted_order": f"{order}.{started:%Y%m%dT%H%M%S%fZ}{child_id}",
             "name": "1 call" if row["calls"] == 1 else f"{row['calls']} calls",
             "run_type": "llm",
             "inputs": {},
             "outputs": {},
-            "extra": {"metadata": describe_model(place.model) | {"usage_metadata": make_usage(row)}},
+            "extra": {"metadata": describe_model(target.model) | {"usage_metadata": make_usage(row)}},
         }
 
 
@@ -114,14 +114,14 @@ def make_usage(row: Row) -> dict[str, int]:
 
 
 def describe_model(model: str) -> dict[str, str]:
-    """The model as LangSmith's table of prices has it."""
+    """The model, named as in LangSmith's table of prices."""
     provider, colon, name = model.partition(":")
     return {"ls_model_type": "chat"} | ({"ls_provider": provider} if colon else {}) | {"ls_model_name": name or model}
 
 
-def make_feedback(place: Place, row: Row) -> Iterator[dict[str, Any]]:
+def make_feedback(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]]:
     """The measures of an answer, each as a score of its run."""
-    id_ = make_run_id(place, row)
+    id_ = make_run_id(target, row)
     for key in list_metrics():
         score: Any = row.get(key)
         if score is not None:
@@ -129,8 +129,8 @@ def make_feedback(place: Place, row: Row) -> Iterator[dict[str, Any]]:
                 "feedback_id": uuid5(id_, key),
                 "run_id": id_,
                 "trace_id": id_,
-                "session_id": place.experiment,
-                "start_time": place.started,
+                "session_id": target.experiment,
+                "start_time": target.started,
                 "key": key,
                 "score": score,
             }

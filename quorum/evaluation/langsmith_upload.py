@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from requests import RequestException
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.langsmith_rows import Place, make_example, make_example_id, make_feedback, make_runs
+from quorum.evaluation.langsmith_rows import ExperimentTarget, make_example, make_example_id, make_feedback, make_runs
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.config import compute_short_hash
 from quorum.evaluation.run.config_file import read_config
@@ -31,9 +31,9 @@ from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.models.tracing import TraceClient, clean_value, hides_passages
 
-ROWS_PER_REQUEST = 100  # rows, or examples that are looked up
+ROWS_PER_REQUEST = 100  # rows that one request sends, or examples that it looks up
 LONGEST_MESSAGE = 200  # characters of LangSmith's error message
-URL_QUERY = re.compile(r"\?[^\s'\"]+")  # of an address: it holds ids that say nothing
+URL_QUERY = re.compile(r"\?[^\s'\"]+")  # the query of a URL holds ids that tell the reader nothing
 PLAIN_TYPES = (str, int, float)
 T = TypeVar("T")
 UPLOAD_ERRORS = (LangSmithError, RequestException, ValidationError)
@@ -41,8 +41,8 @@ UPLOAD_ERRORS = (LangSmithError, RequestException, ValidationError)
 
 @dataclass(frozen=True)
 class UploadSummary:
-    """The result of an upload. url: of the dataset, if LangSmith reports it; experiments: their names; runs: how many
-    runs this upload sent.
+    """The result of an upload. url: the address of the dataset, if LangSmith reports it; experiments: their names;
+    runs: how many runs this upload sent.
     """
 
     url: str | None
@@ -77,9 +77,8 @@ def upload(folder: Path, name: str, progress: Progress = ignore_progress) -> Upl
             return send(client, read_config(folder / "config.json"), lines, name, progress)
     except UPLOAD_ERRORS as error:
         raise SetupError(
-            f"The results are in {folder}, but LangSmith did not take them ({describe_error(error)}); the same "
-            f"command again "
-            "sends what is missing and asks nothing anew."
+            f"The results are in {folder}, but LangSmith did not take them ({describe_error(error)}); run the same "
+            "command again: it sends what is missing and asks no question again."
         ) from None
 
 
@@ -129,9 +128,11 @@ def send(client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str,
         digest = compute_digest(lines, method, rows)
         titles.append(title)
         if experiment.metadata.get("results") != digest:
-            place = Place(dataset.id, experiment.id, title, method, str(about.get("model")), experiment.start_time)
+            target = ExperimentTarget(
+                dataset.id, experiment.id, title, method, str(about.get("model")), experiment.start_time
+            )
             for chunk in split_into_chunks(rows):
-                send_rows(client, place, [get_row(lines, method, id_) for id_ in chunk])
+                send_rows(client, target, [get_row(lines, method, id_) for id_ in chunk])
                 sent_count += len(chunk)
                 progress("upload", sent_count, total)
             client.update_project(experiment.id, metadata=about | {"results": digest})
@@ -156,25 +157,25 @@ def add_examples(client: langsmith.Client, dataset: UUID, lines: LineIndex) -> N
     method_of_id = {id_: method for method, id_ in lines.places}
     for chunk in split_into_chunks(method_of_id.items()):
         rows = {make_example_id(dataset, row): row for row in (get_row(lines, method, id_) for id_, method in chunk)}
-        there = {example.id for example in client.list_examples(dataset_id=dataset, example_ids=list(rows))}
-        missing = [make_example(dataset, row, hides_passages()) for id_, row in rows.items() if id_ not in there]
+        existing = {example.id for example in client.list_examples(dataset_id=dataset, example_ids=list(rows))}
+        missing = [make_example(dataset, row, hides_passages()) for id_, row in rows.items() if id_ not in existing]
         if missing:
             client.create_examples(dataset_id=dataset, examples=missing)
 
 
 def find_experiment(
-    client: langsmith.Client, title: str, dataset: UUID, about: dict[str, Any], rows: int
+    client: langsmith.Client, title: str, dataset: UUID, metadata: dict[str, Any], row_count: int
 ) -> TracerSession:
     """The experiment of that name, created if it is missing."""
     try:
         project: TracerSession = client.read_project(project_name=title)
     except LangSmithNotFoundError:
-        project = client.create_project(title, metadata=about, reference_dataset_id=dataset, num_examples=rows)
+        project = client.create_project(title, metadata=metadata, reference_dataset_id=dataset, num_examples=row_count)
     return project
 
 
 def make_metadata(config: Mapping[str, Any], method: str) -> dict[str, Any]:
-    """The metadata that identifies an experiment: the settings of its method that are set."""
+    """The metadata that identifies an experiment: the settings of its method that have a plain value."""
     settings = {name: format_model_identity(value) for name, value in config["methods"][method].items()}
     known = {name: value for name, value in settings.items() if isinstance(value, PLAIN_TYPES)}
     return dict(clean_value({"quorum": config["quorum"], "configuration": compute_short_hash(config), **known}, False))
@@ -206,13 +207,13 @@ def get_row(lines: LineIndex, method: str, id_: str) -> Row:
     return lines.get(method, id_)  # type: ignore[return-value]
 
 
-def send_rows(client: Sender, place: Place, rows: Sequence[Row]) -> None:
+def send_rows(client: Sender, target: ExperimentTarget, rows: Sequence[Row]) -> None:
     """Send runs with their feedback, and wait until LangSmith has them."""
     for row in rows:
-        for run in make_runs(place, row):
+        for run in make_runs(target, row):
             client.create_run(**run)
     client.wait_for_uploads()
     for row in rows:
-        for feedback in make_feedback(place, row):
+        for feedback in make_feedback(target, row):
             client.create_feedback(**feedback)
     client.wait_for_uploads()

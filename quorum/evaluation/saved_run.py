@@ -10,7 +10,7 @@ from quorum.evaluation.support import ShownResult
 from quorum.evaluation.trace import FORMAT_NAME, Step, read_step
 
 DEEPEST_NESTING = 60  # lists and objects inside each other; a graph in a graph takes about ten
-LARGEST_NUMBER = 10**15  # of any number
+LARGEST_NUMBER = 10**15  # no number in a saved run may be larger
 TEXT_KEYS = ("kind", "name", "prompt", "reply", "reasoning")
 LIST_KEYS = ("details", "changes")
 STEP_KEYS = {*TEXT_KEYS, *LIST_KEYS, "seconds", "error", "steps"}
@@ -30,7 +30,7 @@ def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
     if not isinstance(saved, dict) or "format" not in saved:
         raise ValueError("it is not an object with a format")
     if saved["format"] != FORMAT_NAME:
-        raise ValueError(f"it says {str(saved['format'])[:40]!r} where {FORMAT_NAME!r} is known")
+        raise ValueError(f"its format is {str(saved['format'])[:40]!r}, the only known format is {FORMAT_NAME!r}")
     steps = saved.get("steps")
     check_steps(steps)
     return saved, [read_step(step) for step in steps or []]
@@ -65,7 +65,7 @@ def check_steps(steps: Any) -> None:
         lists = [step.get(name, []) for name in LIST_KEYS]
         texts += [item for listed in lists if isinstance(listed, list) for item in listed]
         if not all(isinstance(text, str) for text in texts) or not all(isinstance(listed, list) for listed in lists):
-            raise ValueError("a step holds something else where a text belongs")
+            raise ValueError("a field of a step should be a text and is not")
         read_number(step.get("seconds"))
         check_steps(step.get("steps", []))
 
@@ -74,7 +74,7 @@ def read_number(value: Any) -> float | None:
     """A number, or None; a ValueError for anything else."""
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
-    raise ValueError("something else stands where a number belongs")
+    raise ValueError("a field should be a number and is not")
 
 
 def read_result(value: Any) -> ShownResult | None:
@@ -83,8 +83,8 @@ def read_result(value: Any) -> ShownResult | None:
         return None
     if not isinstance(value, Mapping) or not isinstance(value.get("answer"), str) or value.get("unknown") is None:
         raise ValueError("a result has no answer")
-    empty = {name: content for name, content in value.items() if content is not None}
-    TypeAdapter(ShownResult).validate_python(empty)  # pydantic's ValidationError is a ValueError
+    present = {name: content for name, content in value.items() if content is not None}
+    TypeAdapter(ShownResult).validate_python(present)  # pydantic's ValidationError is a ValueError
     support = value.get("support")
     if support and support.get("span") is not None and len(support["span"]) != 2:
         raise ValueError("a span has no beginning and end")

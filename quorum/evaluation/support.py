@@ -47,7 +47,7 @@ class ShownResult(Result, total=False):
 
 
 async def add_support(question: str, result: Result, context: Context) -> ShownResult:
-    """The result with the statement to show with it. A follow-up question counts in its rewritten form."""
+    """The result with the statement to show with it. For a follow-up question, its rewritten form is used."""
     question_asked = str(result.get("question") or question)
     return {
         **result,
@@ -130,7 +130,7 @@ def is_command(statement: str) -> bool:
 def make_support(
     passage: Passage, place: tuple[int, int], span: tuple[int, int] | None, certainty: float | None, sure: bool
 ) -> Support:
-    """The support, its span cut to the statement."""
+    """The support, with its span cut to the statement."""
     start, end = place
     cut_span = None if span is None else (max(start, span[0]), min(end, span[1]))
     return Support(

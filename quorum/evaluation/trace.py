@@ -22,7 +22,7 @@ Listener = Callable[["Step"], None]
 
 @dataclass
 class Step:
-    """A graph, a node, a model call or a search. `seconds` is None while it runs; `changes`: what a node changed."""
+    """A graph, a node, a model call or a search. seconds: None while the step runs; changes: what a node changed."""
 
     kind: str
     name: str

@@ -18,7 +18,7 @@ from quorum.evaluation.callbacks import get_node_name, is_stored, read_message, 
 
 SHOWN_DIGITS = 4
 SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS", default=None)
-"""Of the answer under way: the seconds of each query's search, which another method's answer may have made."""
+"""The seconds of each query's search, for the answer in progress. Another method's answer may have made the search."""
 
 
 class Step(TypedDict):
@@ -48,7 +48,7 @@ class Call(TypedDict):
 class Watch(AsyncCallbackHandler):
     """Records one run of one graph."""
 
-    run_inline = True  # in the task of the run, which is faster than one of its own
+    run_inline = True  # LangChain calls us in the run's own task, which is faster
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -56,7 +56,7 @@ class Watch(AsyncCallbackHandler):
         self.nodes: dict[UUID, int | None] = {}  # run -> the node that it belongs to
         self.start_times: dict[UUID, float] = {}
         self.open_calls: dict[UUID, Call] = {}
-        self.spans: list[tuple[int | None, float, float, float]] = []  # of calls: node, start, end, the model's seconds
+        self.spans: list[tuple[int | None, float, float, float]] = []  # calls and searches: node, start, end, seconds
         self.open_searches: dict[UUID, tuple[int | None, str, float]] = {}  # run -> node, query, start
         self.search_seconds: dict[str, float] = {}
         self.started_at = time.perf_counter()

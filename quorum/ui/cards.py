@@ -185,7 +185,7 @@ def list_facts(answer: Answer) -> list[str]:
         *([str(result["note"])] if result.get("note") else []),
         *(["no passage answers the question"] if result.get("unknown") else []),
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
-        *([f"unchanged if any {format_count(certified, 'passage')} were replaced"] if certified else []),
+        *([f"certified against {format_count(certified, 'replaced passage')}"] if certified else []),
         *([format_count(calls, "call"), f"{tokens_in + tokens_out:,} tokens"] if result else []),
         f"{answer.seconds:.2f} s",
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),

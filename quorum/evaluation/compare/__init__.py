@@ -1,4 +1,4 @@
 """From scores to a decision: estimates, prices, figures, the recommendation.
 
-Begin with `compare`. Imports graphs and below.
+Begin with `compare`. This package imports quorum.graphs and the packages below it.
 """

@@ -71,20 +71,22 @@ def compare(
         if not compared_names or not defined.any():
             continue
         base = values[baseline][defined]
-        comparison_of_others = compute_differences(
+        differences = compute_differences(
             [values[name][defined] for name in compared_names],
             base,
-            exact=is_binary(measure),
+            binary=is_binary(measure),
             untested=len(dropped),
             widest=1 + scores[baseline].wrong_cost if measure == WORTH_MEASURE else 1.0,
         )
-        for name, difference_of_other in zip(compared_names, comparison_of_others, strict=True):
-            compared[name][measure] = difference_of_other
+        for name, difference in zip(compared_names, differences, strict=True):
+            compared[name][measure] = difference
     return Comparison(baseline=baseline, n=len(common), left_out=len(set.union(*sets)) - len(common), methods=compared)
 
 
 def is_undecided(race: RaceResult, name: str, baseline: str) -> bool:
-    """Whether two methods of a race have no test of a fixed size: one was dropped, or both are still asked."""
+    """Whether two methods of a race cannot be tested on a fixed set of questions: one of them was dropped, or the race
+    has not ended.
+    """
     return name != baseline and (not race.finished or race.is_dropped(name) or race.is_dropped(baseline))
 
 
@@ -116,13 +118,14 @@ def compute_race_differences(
 
 
 def compute_differences(
-    methods: Sequence[Floats], base: Floats, *, exact: bool, untested: int = 0, widest: float = 1.0
+    methods: Sequence[Floats], base: Floats, *, binary: bool, untested: int = 0, widest: float = 1.0
 ) -> list[Difference]:
-    """The difference of each method from the baseline in one measure. The p-values are adjusted together with
-    `untested` further ones of 1. widest: the largest possible difference of two answers.
+    """The difference of each method from the baseline in one measure. binary: an answer is right or wrong. untested:
+    how many further methods the p-values are adjusted for, each with p = 1. widest: the largest possible difference of
+    two answers.
     """
-    p_values = [mcnemar(values, base) if exact else sign_flip(values - base) for values in methods]
-    test = "mcnemar" if exact else "sign flip"
+    p_values = [mcnemar(values, base) if binary else sign_flip(values - base) for values in methods]
+    test = "mcnemar" if binary else "sign flip"
     return [
         make_difference(values - base, test, p, adjusted, widest)
         for values, p, adjusted in zip(methods, p_values, holm([*p_values, *[1.0] * untested]), strict=False)
@@ -130,7 +133,7 @@ def compute_differences(
 
 
 def compute_interval(values: Floats, widest: float = 1.0) -> Interval:
-    """The mean difference and its interval. On few questions the bootstrap is too narrow: the interval is exact."""
+    """The mean difference and its interval. The bootstrap is too narrow for few questions; their interval is exact."""
     if len(values) >= FEW_QUESTIONS:
         return bootstrap(values)
     low, high = compute_paired_interval(values / widest)

@@ -10,7 +10,7 @@ from typing import Any
 from quorum.evaluation.run.columns import Column
 from quorum.graphs import find_method
 
-MOST_DISTINCT = 5  # answers of self_verification
+MOST_DISTINCT_ANSWERS = 5  # how many distinct answers self_verification verifies at most
 TERM = re.compile(r"(?:\[[^\]]*\] *)?(?P<sum>.+)")
 OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
     ast.Add: operator.add,
@@ -37,7 +37,7 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
         "K": context.candidates,
         "s": context.max_steps,
         "T": context.iterations,
-        "d": MOST_DISTINCT,
+        "d": MOST_DISTINCT_ANSWERS,
     }
     least = most = 0.0
     for term in shape.split(" + "):
@@ -49,12 +49,12 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
 
 
 def evaluate_formula(formula: str, values: Mapping[str, float]) -> float:
-    """A sum of products as the table of methods writes it: '2K', 'K(K-1)', 'k*n'."""
+    """The value of a sum of products, written as in the table of methods: '2K', 'K(K-1)', 'k*n'."""
     spelled = re.sub(r"(?<=[A-Za-z])(?=\()|(?<=\d)(?=[A-Za-z])", "*", formula)
 
-    def work(node: ast.expr) -> float:
+    def evaluate(node: ast.expr) -> float:
         if isinstance(node, ast.BinOp):
-            return OPERATORS[type(node.op)](work(node.left), work(node.right))
+            return OPERATORS[type(node.op)](evaluate(node.left), evaluate(node.right))
         return values[node.id] if isinstance(node, ast.Name) else float(ast.literal_eval(node))
 
-    return work(ast.parse(spelled.strip(), mode="eval").body)
+    return evaluate(ast.parse(spelled.strip(), mode="eval").body)

@@ -17,7 +17,7 @@ from quorum.evaluation.metrics.judge import Judge
 from quorum.evaluation.report.write import write_report
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import Plan, add_estimate, plan
-from quorum.evaluation.run.race import Watch
+from quorum.evaluation.run.race import RaceWatcher
 from quorum.evaluation.run.run_plan import lock_folder, run
 from quorum.evaluation.run.score import Scores, score
 from quorum.evaluation.run.source import Progress, ignore_progress
@@ -34,7 +34,7 @@ async def plan_comparison(options: Options, *, progress: Progress = ignore_progr
     return limit_challengers_by_estimate(planned)
 
 
-async def compare(planned: Plan, *, progress: Progress = ignore_progress, watch: Watch | None = None) -> Decision:
+async def compare(planned: Plan, *, progress: Progress = ignore_progress, watch: RaceWatcher | None = None) -> Decision:
     """Plan -> rows -> scores -> decision -> report. Questions that were answered before are not asked again.
 
     watch: called whenever a race has settled a question. Once the models have cost more than `max_cost`, raises
@@ -46,7 +46,7 @@ async def compare(planned: Plan, *, progress: Progress = ignore_progress, watch:
     return decision
 
 
-async def measure(planned: Plan, progress: Progress, watch: Watch | None = None) -> tuple[Scores, TotalSpent]:
+async def measure(planned: Plan, progress: Progress, watch: RaceWatcher | None = None) -> tuple[Scores, TotalSpent]:
     """Plan -> rows -> scores, within the limit on cost. spent.json records the spending, also if the run ends early."""
     before = read_spent(planned.folder)
     spending = LimitedSpending(Prices(planned.options.prices), planned.options.max_cost, before, planned.rehearsed)
@@ -70,7 +70,7 @@ async def measure(planned: Plan, progress: Progress, watch: Watch | None = None)
 
 
 def sum_spending(spending: LimitedSpending, judge: Judge | None, before: TotalSpent | None) -> TotalSpent:
-    """The total spending in the folder; the judge's, or an earlier judge's, is counted separately."""
+    """The total spending in the folder. The spending of the judge, or of an earlier judge, is counted separately."""
     spent, part = spending.total(), before and before.get("judge")
     if judge is not None and isinstance(judge.spent, LimitedSpending):
         part = judge.spent.total()

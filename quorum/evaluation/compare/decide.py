@@ -41,7 +41,7 @@ class Decision:
 
     @property
     def measure(self) -> str:
-        """The measure that says how right an answer is. With a cost of wrong answers, the worth decides."""
+        """The measure of how right an answer is. With a cost of wrong answers, the recommendation follows the worth."""
         return self.scores.measures[0]
 
     @property
@@ -71,15 +71,15 @@ def cross_fit(
     return round(compute_cross_fitted_score(values), 6) if len(values) >= FEWEST_QUESTIONS else None
 
 
-def describe_cross_fit(best: float, fair: float) -> str:
-    """The sentence that states the cross-fitted score beside the score that chose the column."""
+def describe_cross_fit(best: float, cross_fitted: float) -> str:
+    """The sentence that states the cross-fitted score, and its difference from the score that chose the column."""
     return (
-        f"Chosen on one half of the questions and scored on the other, the best method has {format_percent(fair)} "
-        f"({format_points(fair - best)}): the figure to expect on new questions."
+        "Chosen on one half of the questions and scored on the other, the best method has "
+        f"{format_percent(cross_fitted)} ({format_points(cross_fitted - best)}): the figure to expect on new questions."
     )
 
 
-def compose_words(scores: Scores) -> list[str]:
+def describe_cascade(scores: Scores) -> list[str]:
     """A sentence about what `quorum compose` would save; none if no cascade can be certified."""
     try:
         composed = compose(read_results(scores.folder), Guarantee(wrong_cost=scores.plan.options.wrong_cost))
@@ -128,16 +128,18 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         opening = [] if race.finished else [describe_open_race(race, options.max_cost)]
         place = 0 if opening else 1
         recommendation.sentences[place:place] = [*opening, *describe_race(race, recommendation.best)]
-    fair = None
+    cross_fitted = None
     if race is None or race.finished:
-        fair = cross_fit(by_column, measure, [figure.name for figure in compared], common)
+        cross_fitted = cross_fit(by_column, measure, [figure.name for figure in compared], common)
     best = max((figure.quality for figure in compared), default=0.0)
-    added = [] if fair is None else [describe_cross_fit(best, fair)]
-    added += [turns] if (turns := describe_choices(choices)) else []
+    added = [] if cross_fitted is None else [describe_cross_fit(best, cross_fitted)]
+    added += [sentence] if (sentence := describe_choices(choices)) else []
     place = len(recommendation.sentences) - any(figure.errors for figure in figures)  # failures come last
-    recommendation.sentences[place:place] = [*added, *compose_words(scores)]
-    raced = {} if race is None else {"race": race.to_json()}
-    write_json(scores.folder / "recommendation.json", {**to_json(recommendation), "cross_fitted": fair, **raced})
+    recommendation.sentences[place:place] = [*added, *describe_cascade(scores)]
+    race_json = {} if race is None else {"race": race.to_json()}
+    write_json(
+        scores.folder / "recommendation.json", {**to_json(recommendation), "cross_fitted": cross_fitted, **race_json}
+    )
     return Decision(scores, figures, recommendation, spent, write_calibrations(scores, right_measure))
 
 

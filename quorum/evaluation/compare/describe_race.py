@@ -28,7 +28,7 @@ def describe_promise(race: RaceResult, best: str | None) -> str:
         f"The chance that it dropped the method that is best {QUESTIONS_OF_MODE[race.mode]} is at most {race.error:.0%}"
     )
     if race.mode == "future" and best is not None and len(race.survivors) > 1:
-        return f"{promise}; which of the survivors is that one, it does not say."
+        return f"{promise}; this does not say which of the survivors is the best."
     return f"{promise}; {NOTHING_NEW}." if race.mode == "questions" else f"{promise}."
 
 

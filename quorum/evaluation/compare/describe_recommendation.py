@@ -81,21 +81,17 @@ def describe_equals(
     show a difference, and what the cheapest saves.
     """
     if not recommendation.equals:
-        return (
-            ["Every other method is worse by more than chance would make it (p < 0.05, corrected)."]
-            if differences
-            else []
-        )
+        return ["Every other method is significantly worse (p < 0.05, corrected)."] if differences else []
     best = by_name[str(recommendation.best)]
     parts = []
     for name in sorted(recommendation.equals, key=lambda name: -by_name[name].quality):
         needed = differences[name]["questions_needed"]
-        tell = f"; about {needed:,} questions would tell" if needed else ""
-        parts.append(f"{name} ({format_points(differences[name]['difference'])}{tell})")
-    high = f"The highest mean has {best.name}: {describe_quality(best)}, for {describe_costs(best)} a question"
+        enough = f"; about {needed:,} questions would be enough" if needed else ""
+        parts.append(f"{name} ({format_points(differences[name]['difference'])}{enough})")
+    high = f"{best.name} has the highest mean: {describe_quality(best)}, for {describe_costs(best)} a question"
     if recommendation.cheapest == best.name:
         high = "It also has the highest mean"
-    sentences = [f"{high}; these questions cannot tell it from {join_first_names(parts)}."]
+    sentences = [f"{high}; these questions do not distinguish it from {join_first_names(parts)}."]
     if recommendation.cheapest != best.name:
         cheap = by_name[str(recommendation.cheapest)]
         share = (
@@ -117,7 +113,7 @@ def describe_worse(best: Figures, differences: Mapping[str, Difference]) -> list
         f"{name} ({format_points(difference['difference'])}, {format_p(difference['p_holm'])})"
         for name, difference in nearest
     ]
-    return [f"Worse by more than chance: {join_first_names(parts)}."]
+    return [f"Significantly worse: {join_first_names(parts)}."]
 
 
 def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within: Sequence[Figures]) -> list[str]:
@@ -133,9 +129,10 @@ def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within: Se
     ]
 
 
-def describe_no_fit(
+def describe_none_within(
     answered: Sequence[Figures], figures: Sequence[Figures], recommendation: Recommendation
 ) -> list[str]:
+    """The recommendation as sentences, if no method is within the budget or none answered a question."""
     if not answered:
         return ["No method answered any question.", *describe_failures(figures)]
     sentences = [f"No method keeps within {describe_budget(recommendation.budget)}."]
@@ -155,4 +152,6 @@ def describe_failures(figures: Sequence[Figures]) -> list[str]:
     if not most:
         return []
     failed = join_first_names([f"{method.errors:,} of {method.name}" for method in most])
-    return [f"Answers that failed count neither as right nor as wrong: {failed}; the same command again asks them."]
+    return [
+        f"Answers that failed count neither as right nor as wrong: {failed}; run the same command again to ask them."
+    ]

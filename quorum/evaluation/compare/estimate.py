@@ -1,6 +1,6 @@
 """Estimates a comparison before anything is paid for: calls, tokens, dollars, time.
 
-The bounds of the calls come from each method's shape; everything else from a rehearsal over a few of the questions.
+The bounds of the calls come from each method's formula; everything else from a rehearsal over a few of the questions.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.source import Progress, ignore_progress
 
 REHEARSED_QUESTIONS = 8  # questions of a rehearsal
-SECONDS_A_CALL = 2.0  # assumed of a chat model that is not in this process
+SECONDS_A_CALL = 2.0  # assumed for a chat model that does not run in this process
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def find_anytime_interval(name: str, scores: ColumnScores, measure: str, race: R
     standing = race.standings[name]
     if measure != WORTH_MEASURE:
         return standing.low, standing.high
-    widest = 1 + scores.wrong_cost  # from -wrong_cost to 1
+    widest = 1 + scores.wrong_cost  # the worth is between -wrong_cost and 1
     worth = dict(zip(scores.ids, scores.values[WORTH_MEASURE], strict=True))
     known = {id_: 2 * (value - 1) / widest + 1 for id_, value in worth.items() if not np.isnan(value)}
     low, high = race.compute_anytime_interval(known, standing.asked)

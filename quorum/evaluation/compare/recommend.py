@@ -7,14 +7,14 @@ from typing import Any
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import compare
-from quorum.evaluation.compare.describe_recommendation import describe_no_fit, describe_recommendation
+from quorum.evaluation.compare.describe_recommendation import describe_none_within, describe_recommendation
 from quorum.evaluation.compare.recommendation import ALPHA, UNIT_OF_COST, Figures, Recommendation, get_cost_or_zero
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.race_result import RaceResult
 
 
 def read_budget(text: str | None) -> dict[str, float]:
-    """{unit: most} of 'calls=3,cost=0.01'."""
+    """The budget {unit: most} that a text such as 'calls=3,cost=0.01' states."""
     budget: dict[str, float] = {}
     for item in filter(str.strip, (text or "").split(",")):
         unit, equals, most = (part.strip() for part in item.partition("="))
@@ -25,7 +25,7 @@ def read_budget(text: str | None) -> dict[str, float]:
         if unit not in UNIT_OF_COST or not equals or not value >= 0 or math.isinf(value):
             raise SetupError(
                 f"The budget {item.strip()!r} cannot be read; write calls=3, tokens=2000, cost=0.01 (dollars) or "
-                "seconds=2, all of them for a question, several with a comma between."
+                "seconds=2, each of them for one question, several separated by commas."
             )
         budget[unit] = value
     return budget
@@ -41,7 +41,7 @@ def recommend(
 ) -> Recommendation:
     """The recommendation among the methods that answered at least one question, and that a race did not drop.
 
-    A race that did not ask its survivors everything has no best method, unless one is left.
+    A race that did not ask its survivors everything has no best method, unless only one method survives.
     """
     answered = [method for method in figures if method.n]
     unit = "cost" if answered and all(method.cost is not None for method in answered) else "tokens"
@@ -55,7 +55,7 @@ def recommend(
     if not within:
         front = find_pareto_front(answered, unit)
         recommendation = Recommendation(measure, dict(budget), None, [], None, front, unit, None, wrong_cost=wrong_cost)
-        recommendation.sentences.extend(describe_no_fit(answered, figures, recommendation))
+        recommendation.sentences.extend(describe_none_within(answered, figures, recommendation))
         return recommendation
     best = max(within, key=lambda method: (round(method.quality, 6), -get_cost_or_zero(method, unit)))
     comparison = compare(scores, [*(method.name for method in within), *dropped], best.name, race)
@@ -102,7 +102,7 @@ def find_pareto_front(figures: Sequence[Figures], unit: str) -> list[str]:
 
 
 def to_json(recommendation: Recommendation) -> dict[str, Any]:
-    """For recommendation.json."""
+    """The content of recommendation.json."""
     return {
         "measure": recommendation.measure,
         "wrong_cost": recommendation.wrong_cost,

@@ -23,7 +23,7 @@ from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.columns import Column
 from quorum.nodes.shorten import is_short
 
-SHORT_REPLY_TOKENS, LONG_REPLY_TOKENS = 12, 160  # tokens assumed of a chat model's reply: an answer, a text
+SHORT_REPLY_TOKENS, LONG_REPLY_TOKENS = 12, 160  # assumed for a chat model's reply: an answer, a longer text
 SHORT_REPLIES = (
     "answer",
     "direct",
@@ -54,7 +54,7 @@ class CallRecorder(AsyncCallbackHandler):
     def __init__(self, context: Context) -> None:
         self.context = context
         self.calls: list[RehearsedCall] = []
-        self.open: dict[UUID, RehearsedCall] = {}
+        self.open_calls: dict[UUID, RehearsedCall] = {}
 
     async def on_chat_model_start(
         self,
@@ -72,11 +72,11 @@ class CallRecorder(AsyncCallbackHandler):
         number = len(self.calls) if self.context.temperature else 0  # samples are not shared with one another
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
         may_be_wordy = self.context.shorten == "auto" and not is_local(self.context) and is_short(prompt, self.context)
-        self.open[run_id] = RehearsedCall(prompt, key, may_be_repeated=may_be_wordy)
-        self.calls.append(self.open[run_id])
+        self.open_calls[run_id] = RehearsedCall(prompt, key, may_be_repeated=may_be_wordy)
+        self.calls.append(self.open_calls[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        call, usage = self.open.pop(run_id), read_usage(response)
+        call, usage = self.open_calls.pop(run_id), read_usage(response)
         call.input_tokens = usage.get("input_tokens", 0)
         reply_tokens = float(usage.get("output_tokens", 0))
         call.output_tokens = (
@@ -121,11 +121,11 @@ async def rehearse(
                 config={"callbacks": listening},
             )
     except QuorumError:
-        return add_missing(listener.calls, compute_call_bounds(column)[0])
+        return add_missing_calls(listener.calls, compute_call_bounds(column)[0])
     return listener.calls
 
 
-def add_missing(calls: list[RehearsedCall], fewest_calls: float) -> list[RehearsedCall]:
+def add_missing_calls(calls: list[RehearsedCall], fewest_calls: float) -> list[RehearsedCall]:
     """The calls of a failed answer, with its last call repeated until the method's fewest calls are reached."""
     return calls + [
         replace(calls[-1], key=f"{calls[-1].key} {number}") for number in range(len(calls), int(fewest_calls)) if calls

@@ -32,7 +32,7 @@ class LimitedSpending(ModelSpending):
     """
 
     raise_error = True  # a refused call ends the run
-    run_inline = False  # LangChain would leave the other handlers' coroutines behind
+    run_inline = False  # else LangChain would not await the other handlers after a refused call
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
-"""Scores answers if a wrong one costs more than "unknown": the shares of right, wrong and unknown answers, and the
-costs at which the recommendation changes.
+"""Scores answers when a wrong answer costs more than "unknown": the shares of right, wrong and unknown answers, and
+the costs at which the recommendation changes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,27 +51,27 @@ def count_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shar
 
 
 def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> str:
-    """'exact match'; with a cost of wrong answers 'worth (right answers less 2 for a wrong one)'."""
+    """'exact match'; with a cost of wrong answers 'worth (1 for a right answer, -2 for a wrong one)'."""
     if measure == WORTH_MEASURE:
         return f"worth (1 for a right answer, -{wrong_cost:g} for a wrong one)"
     return names[measure]
 
 
 def choose_at_costs(
-    scores: Mapping[str, ColumnScores], measure: str, prices: Mapping[str, float], common: Sequence[str]
+    scores: Mapping[str, ColumnScores], measure: str, method_costs: Mapping[str, float], common: Sequence[str]
 ) -> list[Choice]:
     """The recommendation among these methods at each cost of a wrong answer, by the tests of a comparison.
 
-    prices: the cost of each method; common: the questions that all of them answered.
+    method_costs: the cost of each method per question; common: the questions that all of them answered.
     """
-    names = list(prices)
+    names = list(method_costs)
     right = np.array([scores[name].get_values(measure, common) for name in names])
     unknown = np.array([scores[name].get_values("unknown", common) == 1 for name in names])
     is_known = ~np.isnan(right).any(axis=0)
     right, wrong = right[:, is_known], np.where(unknown, 0.0, 1 - right)[:, is_known]
     if not right.size:
         return []
-    price = np.array([prices[name] for name in names])
+    price = np.array([method_costs[name] for name in names])
 
     def choose(cost: float) -> tuple[str, str]:
         worth = right - cost * wrong
@@ -105,16 +105,16 @@ def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[Choice]:
 
 def describe_choices(choices: Sequence[Choice]) -> str | None:
     """The costs at which the recommendation changes, in a sentence; None without choices."""
-    turns = [(cheapest, [*same]) for cheapest, same in groupby(choices, key=lambda choice: choice.cheapest)]
-    if not turns:
+    changes = [(cheapest, [*same]) for cheapest, same in groupby(choices, key=lambda choice: choice.cheapest)]
+    if not changes:
         return None
-    first, *others = [(name, same[0].least) for name, same in turns]
+    first, *others = [(name, same[0].least) for name, same in changes]
     if not others:
         return (
             f"The recommendation stays {first[0]} whatever a wrong answer costs, up to {SHOWN_COSTS[-1]:g} right ones."
         )
     parts = [f"{name} from {least:g} on" for name, least in others]
     return (
-        f"The recommendation turns with what a wrong answer costs, in right ones: {first[0]} at 0, "
-        f"{', '.join(parts)}; say yours with --wrong-cost."
+        f"The recommendation depends on what a wrong answer costs, in right ones: {first[0]} at 0, "
+        f"{', '.join(parts)}; give your cost with --wrong-cost."
     )

@@ -37,7 +37,7 @@ def make_answer_table(
     )
     failed = np.array([results.find_failed(name) for name in methods])
     unknown = np.array([results.get_numbers(name, "unknown") == 1 for name in methods])
-    calls, stands = read_calls(results, methods)
+    calls, certified = read_calls(results, methods)
     tables = [find_prices(results, name, unit, Prices(prices)) for name in methods]
     cost, shared = compute_costs(results, methods, calls, unit, tables)
     return RecordedAnswers(
@@ -48,7 +48,7 @@ def make_answer_table(
         failed=failed,
         key=number_answers(results, methods),
         confidence=np.array([results.get_numbers(name, "confidence") for name in methods]),
-        certified=np.array([[stands.get((name, id_), False) for id_ in ids] for name in methods]),
+        certified=np.array([[certified.get((name, id_), False) for id_ in ids] for name in methods]),
         cost=cost,
         shared=shared,
         group=results.group_numbers,
@@ -70,7 +70,7 @@ def read_calls(
     replaced.
     """
     calls: dict[tuple[str, str], Counter[Call]] = {}
-    stands: dict[tuple[str, str], bool] = {}
+    certified: dict[tuple[str, str], bool] = {}
     with LineIndex(results.folder / "details.jsonl") as details:
         for name in methods:
             graph = results.get_settings(name).get("method", name)
@@ -84,13 +84,13 @@ def read_calls(
                         for call in detail["calls"]
                     )
                     votes = detail.get("votes") or []
-                    stands[name, id_] = graph not in WEIGHTED_METHODS and (certify_votes(votes) or 0) >= 1
+                    certified[name, id_] = graph not in WEIGHTED_METHODS and (certify_votes(votes) or 0) >= 1
                 except (KeyError, TypeError, AttributeError):
                     raise SetupError(
                         f"{results.folder / 'details.jsonl'} has a line that no evaluation wrote, for {name!r} and the "
                         f"question {id_!r}; remove the line."
                     ) from None
-    return calls, stands
+    return calls, certified
 
 
 def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Prices) -> Mapping[str, Price]:
@@ -115,7 +115,7 @@ def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
 
 
 def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
-    """What one call costs."""
+    """The cost of one call."""
     name, read, written, _ = call
     if unit == "calls":
         return 1.0

@@ -20,7 +20,7 @@ class CalibratedMethod:
     """A threshold of one method, or why there is none.
 
     method: its name in the results. threshold: None if no promise is possible; then `needed` is about how many
-    questions would be enough, None if more would not help. answered: the answers that could be calibrated.
+    questions would be enough, None if more would not help. answered: how many answers could be calibrated.
     """
 
     method: str
@@ -47,7 +47,7 @@ def calibrate_methods(
     if not confident:
         subject = method or "any method here"
         raise SetupError(
-            f"The results state no confidence of {subject}; calibrate a method that votes, samples or ranks "
+            f"The results hold no confidence of {subject}; calibrate a method that votes, samples or ranks "
             "(post_fusion, sure, concat with samples=5)."
         )
     if len(results.ids) < count_least_answers(wrong_at_most, error / len(confident)):
@@ -132,5 +132,5 @@ def describe_no_threshold(calibrated: CalibratedMethod, wrong_at_most: float, qu
         )
     return (
         f"{calibrated.method} cannot promise {share} from {format_count(questions, 'question')}; about "
-        f"{calibrated.needed:,} would do, or promise less with --wrong-at-most."
+        f"{calibrated.needed:,} would be enough, or promise less with --wrong-at-most."
     )

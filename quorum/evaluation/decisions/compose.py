@@ -32,7 +32,8 @@ class ComposeResult:
     cascade: the certified cascade, or the best single method if none is certified; certificate: that of the cascade,
     None for a single method. certificates: the tests of all candidates, in order. best: the best single method;
     best_score, best_cost: its score and cost over all questions; score, cost: those of the cascade, computed from the
-    recorded answers; shares: the share of questions that reach each stage. needed: about how many questions would
+    recorded answers; shares: the share of questions that reach each stage. questions: how many there are; certifying:
+    how many of them the certificate is computed from. needed: about how many questions would
     certify the first cascade that failed, None if unknown.
     """
 
@@ -90,14 +91,14 @@ def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = No
     least, groups = count_questions_to_compose(terms), len(np.unique(recorded.group))
     if groups < least:
         raise SetupError(
-            f"{format_count(groups, 'question')} are too few to lose {terms.lose_at_most:g} at most: {least} are "
-            "the least that can; compare on more questions, or give a larger --lose-at-most."
+            f"{format_count(groups, 'question')} are too few to lose {terms.lose_at_most:g} at most: at least {least} "
+            "are needed; compare on more questions, or give a larger --lose-at-most."
         )
     return choose_cascade(recorded, terms)
 
 
 def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult:
-    """`compose`, from the tables of the answers."""
+    """Design and certify a cascade from the tables of the answers; see `compose`."""
     designs, certifies = split_questions(recorded.group, terms.seed)
     certifying_answers = recorded.select_questions(certifies)
     certificates = certify_cascades(
@@ -204,7 +205,7 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     """A stage with the settings that it was measured with, and the versions of the prompts that it sent."""
     settings = {name: value for name, value in results.get_settings(stage.method).items() if name != "graph"}
     if "top" in settings or "gold" in settings:
-        raise SetupError(f"{stage.method} was given chosen passages in this experiment, so that it cannot be composed.")
+        raise SetupError(f"{stage.method} read passages that the experiment chose, so it cannot be part of a cascade.")
     method = settings.pop("method", stage.method)
     accept = None if stage.accept is None else {"test": stage.accept.test, "at_least": stage.accept.at_least}
     system = settings.pop("system", None)
@@ -255,8 +256,7 @@ def describe_composed(composed: ComposeResult, terms: Guarantee) -> list[str]:
         "against it.",
         f"On questions like these it loses at most {100 * terms.lose_at_most:g} points to the best single method, with "
         f"confidence {1 - terms.error:g} (p = {composed.certificate.p:.3f} over {composed.certifying:,} questions "
-        f"that did not "
-        "design it).",
+        "that were not used to design it).",
     ]
 
 
@@ -266,7 +266,7 @@ def describe_single_method(composed: ComposeResult, terms: Guarantee) -> list[st
     if not composed.certificates or composed.certificates[0].passed:
         return [f"No cascade is cheaper than {composed.best}, the best single method: ask {composed.best}."]
     advice = (
-        f"about {composed.needed:,} questions would do"
+        f"about {composed.needed:,} questions would be enough"
         if composed.needed
         else "more questions would hardly help, a larger --lose-at-most might"
     )

@@ -62,8 +62,8 @@ def decide_gate(
 ) -> Gate:
     """Pass if the loss is significantly below the margin, fail if there is a significant loss, else "cannot tell".
 
-    No loss and a loss of the margin exclude each other, so the verdict is wrong with probability `error` at most. A
-    failed answer counts against the claim under test.
+    No loss and a loss of the margin exclude each other, so the verdict is wrong with probability `error` at most. Each
+    of the two tests counts a failed answer with the worth that makes its own claim harder to show.
     """
     if not 1e-6 <= margin < 1:
         raise SetupError(f"--margin {margin:g} does not fit; give the loss that would matter, such as 0.03.")
@@ -163,6 +163,10 @@ def describe_gate(gate: Gate) -> str:
         return f"Pass: {gate.new} loses less than {100 * gate.margin:g} points to {gate.baseline} ({change} {over})."
     if gate.verdict == "fail":
         return f"Fail: {gate.new} is worse than {gate.baseline} ({change} {over})."
-    tell = f"about {gate.needed:,} questions would tell" if gate.needed else "no number of questions can be named"
+    needed = (
+        f"about {gate.needed:,} questions would be enough"
+        if gate.needed
+        else "the number of questions that would be enough is unknown"
+    )
     lost = f"{100 * gate.margin:g} points to {gate.baseline}"
-    return f"Cannot tell whether {gate.new} loses {lost} ({change} {over}); {tell}."
+    return f"Cannot tell whether {gate.new} loses {lost} ({change} {over}); {needed}."

@@ -82,7 +82,7 @@ class RecordedResults:
 
     @cached_property
     def group_numbers(self) -> NDArray[np.int64]:
-        """A number for each question; questions of one document or conversation have the same."""
+        """A number for each question; questions of one document or conversation have the same number."""
         group_of_id: dict[str, str] = {}
         for (_, id_), row in self.rows.items():
             if row.get("group"):

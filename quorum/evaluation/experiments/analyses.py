@@ -108,9 +108,9 @@ def make_known_panel(asked_count: int, known_count: int, model: Any) -> Panel:
     return Panel(title=title, rows=rows)
 
 
-def make_gold_panel(results: Path, runs: Sequence[Column], left_out: int) -> Panel:
-    """How often a gold passage was found, and how often it was inserted; runs with the same passages share a row."""
-    placing = {run.name: run.context.k for run in runs if run.gold is not None}
+def make_gold_panel(results: Path, columns: Sequence[Column], left_out: int) -> Panel:
+    """How often a gold passage was found, and how often it was inserted; columns with the same passages share a row."""
+    placing = {column.name: column.context.k for column in columns if column.gold is not None}
     ranks: dict[str, list[bool]] = {name: [] for name in placing}
     with results.open(encoding="utf-8") as file:
         for row in map(json.loads, file):

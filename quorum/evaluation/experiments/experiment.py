@@ -35,7 +35,8 @@ class PaperFigures:
 
 @dataclass(frozen=True)
 class Experiment:
-    """The columns of a table or figure, and a way to look at their results. Each is a file NAME.toml in this folder.
+    """The columns of a table or figure, and the analyses of their results. Each experiment is a file NAME.toml in this
+    folder. paper, item: where it is from, such as "SuRe" and "table 4"; summary: what it shows.
 
     methods: the default methods, written as for `quorum eval`. settings: the paper's settings, used unless the user
     states their own. variants: settings; each variant runs every method. "{verifier}" is replaced by the user's
@@ -52,9 +53,9 @@ class Experiment:
     top: how many of the passages found are read. fits: if the questions bring their passages, leave out variants with a
     larger k than the first that fits all of them. shots: demonstrations drawn from the user's examples, `draws` times
     each, in place of variants; such columns are not compared one by one. drops_known: if the model answers a question
-    without a context, no other method is asked it. further: additional measures to show. keep: keys of the result to
-    keep in the rows. needs: options that must be given. analyses: the functions that analyse the results. quick: the
-    variants that `--quick` runs.
+    without a context, no other method is asked that question. further: additional measures to show. keep: keys of the
+    result to keep in the rows. needs: options that must be given. analyses: the functions that analyse the results.
+    quick: the variants that `--quick` runs.
     """
 
     name: str

@@ -43,7 +43,7 @@ def describe_changes(experiment: Experiment, context: Context) -> list[str]:
 
 
 def parse_variants(texts: Sequence[str]) -> dict[str, str]:
-    """{name: settings} of texts as 'psg[filter=transformers:PATH;model=transformers:PATH]'; `filter` is short for
+    """{name: settings} of texts such as 'psg[filter=transformers:PATH;model=transformers:PATH]'; `filter` is short for
     `context_filter`.
 
     >>> parse_variants(["psg[filter=llm;k=3]"])
@@ -87,10 +87,10 @@ def group_columns(
     demonstrations.
     """
     text = methods or ",".join(list_methods(experiment, verifier))
-    bases = [replace(run, top=experiment.top) for run in parse_methods(text, context)]
+    bases = [replace(column, top=experiment.top) for column in parse_methods(text, context)]
     if shots:
         drawn = [[add_shots(base, label, file, context) for label, file in shots] for base in bases]
-        return [[run] for base, runs in zip(bases, drawn, strict=True) for run in (base, *runs)]
+        return [[column] for base, columns in zip(bases, drawn, strict=True) for column in (base, *columns)]
     variants = list(list_variants(experiment, verifier, filters, variant_settings or {}, most_passages))
     if not variants or (experiment.searching and not searching):
         return [bases]
@@ -131,7 +131,9 @@ def split_settings(settings: str) -> dict[str, str]:
 
 
 def list_fitting_variants(experiment: Experiment, most_passages: int | None) -> tuple[str, ...]:
-    """The variants without those whose library is missing, up to the first whose k fits all passages."""
+    """The variants whose library is installed. If the experiment `fits`, they end with the first k that is enough for
+    all passages of any question.
+    """
     variants = tuple(variant for variant in experiment.variants if not is_missing(variant))
     if not experiment.fits or most_passages is None:
         return variants
@@ -176,19 +178,20 @@ def describe_passages(experiment: Experiment, context: Context, *, searching: bo
 
 
 def add_settings(base: Column, variant: str, context: Context) -> Column:
-    """The run with further settings, which override its own; the place of gold passages becomes part of its name."""
+    """The column with further settings, which override its own; the place of gold passages becomes part of its name."""
     settings = parse_settings(variant.split(";"))
     gold = settings.pop("gold", None)
-    run = make_column(base.method, {**base.settings, **settings}, context)
-    return replace(run, name=run.name if gold is None else add_label(run, f"gold={gold}"), top=base.top, gold=gold)
+    column = make_column(base.method, {**base.settings, **settings}, context)
+    name = column.name if gold is None else add_label(column, f"gold={gold}")
+    return replace(column, name=name, top=base.top, gold=gold)
 
 
 def add_shots(base: Column, label: str, file: str, context: Context) -> Column:
-    """The run with drawn demonstrations; its name contains their label, not the path of their file."""
-    run = make_column(base.method, {**base.settings, "examples": file}, context)
-    return replace(run, name=add_label(base, label), settings=base.settings)
+    """The column with drawn demonstrations; its name contains their label, not the path of their file."""
+    column = make_column(base.method, {**base.settings, "examples": file}, context)
+    return replace(column, name=add_label(base, label), settings=base.settings)
 
 
-def add_label(run: Column, label: str) -> str:
-    """The name of the run with one more item in its brackets."""
-    return f"{run.name.removesuffix(']')}{';' if run.settings else '['}{label}]"
+def add_label(column: Column, label: str) -> str:
+    """The name of the column with one more item in its brackets."""
+    return f"{column.name.removesuffix(']')}{';' if column.settings else '['}{label}]"

@@ -68,7 +68,9 @@ def read_choices(folder: Path) -> Iterator[int | None]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, ValueError, csv.Error) as error:
-        raise SetupError(f"{path} or its key cannot be read ({error}); delete both, and run the same again.") from None
+        raise SetupError(
+            f"{path} or its key cannot be read ({error}); delete both, and run the same command again."
+        ) from None
     for row in rows:
         yield from read_choice(row, key["pairs"], path)
 
@@ -101,7 +103,6 @@ def count_choices(folder: Path) -> Panel:
     ]
     title = (
         f"{len(choices)} of {len(key['pairs'])} pairs decided in {SHEET_FILE}: write 1, 2 or tie under 'choice', "
-        f"then run "
-        "the same again"
+        "then run the same command again"
     )
     return Panel(title=title, rows=rows)

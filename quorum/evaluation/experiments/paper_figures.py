@@ -1,4 +1,4 @@
-"""Our results beside the paper's own: a panel for each measure that the paper reports."""
+"""Our results next to the paper's own: a panel for each measure that the paper reports."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -68,8 +68,8 @@ def choose_figures(
     """The blocks of the paper's figures to show.
 
     With `wanted_words`: the blocks whose data set and model contain all of its words; raises `SetupError` if there are
-    none. Otherwise: the blocks of this data set, or of all if the paper has none of it; of these, the blocks of this
-    model, or of the paper's first model if the paper did not run this one.
+    none. Otherwise: the blocks of this data set, or all blocks if the paper does not use it; of these, the blocks of
+    this model, or of the paper's first model if the paper did not run this one.
     """
     blocks = list(experiment.figures)
     if wanted_words:
@@ -103,7 +103,7 @@ def make_paper_panels(
         blocks = [
             figure for figure in figures if any(figure.get_figure(name, measure) is not None for name in figure.values)
         ]
-        ours = {name: describe_ours(scores[name], measure, (column_measures or {}).get(name)) for name in names}
+        ours = {name: describe_our_value(scores[name], measure, (column_measures or {}).get(name)) for name in names}
         if not blocks and all(value is None for value in ours.values()):
             continue
         for start in range(0, max(1, len(blocks)), MOST_COLUMNS):
@@ -138,11 +138,11 @@ def describe_block(block: PaperFigures, blocks: Sequence[PaperFigures]) -> str:
 
 
 def format_figure(value: float | None) -> str | None:
-    """A figure of the paper, in the digits that it has."""
+    """A figure of the paper, with as many digits as the paper prints."""
     return None if value is None else f"{value:g}" if value >= 100 else f"{value:.1f}"
 
 
-def describe_ours(scores: ColumnScores, measure: str, column_measures: Mapping[str, Any] | None) -> Any:
+def describe_our_value(scores: ColumnScores, measure: str, column_measures: Mapping[str, Any] | None) -> Any:
     """Our mean with its interval; a plain mean if the measure is not a share; None without a value."""
     if measure not in scores.values:
         value = (column_measures or {}).get(measure)

@@ -35,8 +35,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judge's verdict on a pair. preferred: in each order 0 for the first method's, 1 for the other's, null for a
-    tie; unscored: a reply could not be read; failed: a call failed for good.
+    """The judge's verdict on a pair. preferred: for each order of the summaries, 0 for the first method's summary, 1
+    for the other's, null for a tie. Outcome "unscored": a reply could not be read; "failed": a call failed permanently.
     """
 
     outcome: Outcome
@@ -76,7 +76,7 @@ async def ask_judge(pair: Pair, context: Context) -> Verdict:
 
 
 async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -> Parsed[int | None]:
-    """One comparison. A reply that cannot be read is malformed: unscored, never a tie."""
+    """Ask for one comparison. A reply that cannot be read is malformed: unscored, never a tie."""
     replies = await ask(
         "preference",
         Runtime(context=context),
@@ -104,13 +104,15 @@ async def compare_summaries(
     config: RunnableConfig,
     report: Callable[[int, int], None],
 ) -> list[Panel]:
-    """Ask the judge about every pair, write preference.jsonl, and count. Replies in the journal are not asked again."""
+    """Ask the judge about every pair, write preference.jsonl, and count. Replies that are in the
+    journal need no call.
+    """
     pairs = list(read_pairs(folder / "results.jsonl", *names))
-    asking = replace(context, model=judge)
+    judge_context = replace(context, model=judge)
     verdicts: dict[str, Verdict] = {}
 
     async def judge_pair(pair: Pair) -> None:
-        verdicts[pair.id] = await ask_judge(pair, asking)
+        verdicts[pair.id] = await ask_judge(pair, judge_context)
         report(len(verdicts), len(pairs))
 
     await RunnableLambda(judge_pair).abatch(pairs, {**config, "max_concurrency": concurrency})
@@ -134,7 +136,6 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
         rows.append({"summaries of": name, "preferred": share, "characters": sum(lengths) // max(1, len(lengths))})
     rows.append({"summaries of": "neither", "preferred": bootstrap([o == "tie" for o in scored]) if scored else None})
     missing = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("unscored", "failed") if kind in outcomes)
-    title = f"{len(pairs)} question{'' if len(pairs) == 1 else 's'} that both have right" + (
-        f", {missing}" if missing else ""
-    )
+    count = f"{len(pairs)} question{'' if len(pairs) == 1 else 's'}"
+    title = f"{count} that both methods answered correctly" + (f", {missing}" if missing else "")
     return Panel(title=title, rows=rows)

@@ -6,11 +6,11 @@ from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.options import Options
 
 QUICK_QUESTIONS = 20
-KEPT_VARIANTS = 3  # of more variants, the first, the middle and the last one run
+KEPT_VARIANTS = 3  # if there are more, only the first, the middle and the last variant run
 
 
 def make_quick(experiment: Experiment, options: Options) -> tuple[Experiment, Options, list[str]]:
-    """The experiment and its options with less to ask, and a sentence for each change."""
+    """The experiment and its options with fewer questions and variants, and a sentence for each change."""
     changes: list[str] = []
     if options.limit is None or options.limit > QUICK_QUESTIONS:
         changes.append(f"only the first {QUICK_QUESTIONS} questions are asked")

@@ -1,4 +1,4 @@
-"""Run an experiment: evaluate its columns, then analyse their scores."""
+"""Runs an experiment: evaluates its columns, then analyses their scores."""
 
 import asyncio
 import tempfile
@@ -60,8 +60,9 @@ class Choices:
     """The options of an experiment beyond those of an evaluation. judge, verifier: models; examples: a file from which
     demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
     'psg[filter=SPEC;model=SPEC]'; drop_known: ask only the questions that the model does not answer correctly without a
-    context; quick: a smaller run; stated_settings: the settings that the user gave, which win over the paper's;
-    figures_to_show: words that select the paper's figures ("NQ gpt-4"), by default those of this data set and model.
+    context; quick: a smaller run; stated_settings: the settings that the user gave; they replace the
+    paper's. figures_to_show: words that select the paper's figures ("NQ gpt-4"), by default those of this data set and
+    model.
     """
 
     judge: str | None = None
@@ -110,10 +111,10 @@ async def run_experiment(
         scores = await evaluate(
             make_evaluation_options(experiment, options, chosen_options), columns, progress=progress
         )
-    closed = [column for column in columns if column.group is None]
+    closed_book = [column for column in columns if column.group is None]
     panels = [
         make_known_panel(len(scores.by_column[item.name].ids), scores.dropped_as_known, item.context.model)
-        for item in closed
+        for item in closed_book
     ]
     panels += await analyse(experiment, scores, compared, chosen_options, progress)
     if experiment.fits and not is_searching(options):
@@ -139,15 +140,15 @@ def apply_paper_settings(
     limit = experiment.limit if options.limit is None else options.limit
     options = replace(options, context=context, limit=limit, task=task)
     if choices.quick:
-        experiment, options, less = make_quick(experiment, options)
-        changes += less
+        experiment, options, quick_changes = make_quick(experiment, options)
+        changes += quick_changes
     return experiment, options, changes
 
 
 def compare_with_paper(
     experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices
 ) -> list[Panel]:
-    """The panels that show our results beside the paper's."""
+    """The panels that show our results next to the paper's."""
     shown = tuple(
         measure for measure in experiment.measures if measure not in TASK_MEASURES or measure in scores.measures
     )
@@ -183,7 +184,7 @@ def make_evaluation_options(experiment: Experiment, options: Options, choices: C
 
 
 def check_needs(experiment: Experiment, options: Options, choices: Choices) -> None:
-    """Raises `SetupError` if a choice is missing or fits nothing, or if gold passages are named but no column places
+    """Raises `SetupError` if a choice is missing or selects nothing, or if gold passages are named but no column places
     them.
     """
     if choices.figures_to_show:
@@ -235,11 +236,11 @@ def make_experiment_columns(
         most_passages=None if searching else dataset.most_passages,
         shots=shots,
     )
-    closed = parse_methods(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
-    names = {column.name for column in closed}
+    closed_book = parse_methods(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
+    names = {column.name for column in closed_book}
     rest = [[column for column in group if column.name not in names] for group in groups]
     compared = [replace(item, group=number) for number, group in enumerate(rest) for item in group]
-    return [*(replace(column, group=None) for column in closed), *compared]
+    return [*(replace(column, group=None) for column in closed_book), *compared]
 
 
 def drops_known(experiment: Experiment, choices: Choices) -> bool:
@@ -248,7 +249,7 @@ def drops_known(experiment: Experiment, choices: Choices) -> bool:
 
 
 def describe_choices(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
-    """For config.json; the rest is in the settings of the columns."""
+    """The choices that config.json records; the others are in the settings of the columns."""
     about: dict[str, Any] = {"name": experiment.name}
     if "preference" in experiment.analyses:
         about["judge"] = choices.judge

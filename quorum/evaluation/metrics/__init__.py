@@ -1,4 +1,4 @@
 """Measures answers and their passages: scorers, judges, statistics.
 
-Begin with `answers`. Imports graphs and below.
+Begin with `answers`. This package imports quorum.graphs and the packages below it.
 """

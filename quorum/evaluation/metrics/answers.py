@@ -46,7 +46,7 @@ def em(outputs: Result, reference_outputs: Reference) -> float:
 
 
 def f1(outputs: Result, reference_outputs: Reference) -> float:
-    """Token F1 in 0..1, the best over the gold answers. The words of a refusal earn nothing."""
+    """Token F1 in 0..1, the best over the gold answers. The words of an unknown answer do not count."""
     if unknown(outputs) or not reference_outputs["answers"]:
         return em(outputs, reference_outputs)
     return text.f1(outputs["answer"], reference_outputs["answers"])
@@ -56,8 +56,9 @@ def contains(outputs: Result, reference_outputs: Reference) -> float | None:
     """Whether the answer contains a gold answer, on normalised token boundaries; None for tasks that EM does not
     measure.
 
-    The accuracy of PopQA (Mallen et al. 2023, section 3) and Self-RAG (Asai et al. 2024, section 4.1), whose code also
-    finds "US" in "must". It counts right answers in sentences, and answers that name everything.
+    This is the accuracy of PopQA (Mallen et al. 2023, section 3) and Self-RAG (Asai et al. 2024, section 4.1), but
+    their code also finds "US" in "must". A right answer inside a sentence counts, and so does an answer that lists
+    many names.
 
     >>> contains({"answer": "It was Ada Korn.", "unknown": False}, {"answers": ["Ada Korn"]})
     1.0
@@ -149,7 +150,8 @@ def str_em(outputs: Result, reference_outputs: Reference) -> float | None:
     """STR-EM in 0..1: the share of the groups with a short answer that the answer contains (Stelmakh et al. 2022,
     section 5); None if the data have no groups.
 
-    On normalised token boundaries, as everywhere here; the published code also finds "US" in "must".
+    A short answer must stand on normalised token boundaries, as in all measures here; the published code also finds
+    "US" in "must".
     """
     groups = reference_outputs.get("groups")
     if not groups:

@@ -58,8 +58,8 @@ class Judge:
 
 
 class JudgedLine(TypedDict):
-    """One line of judged.jsonl. judged: 1 right, 0 wrong, null unscored; asked: whether the judge was asked; usage: of
-    its call, even if the reply came from the journal.
+    """One line of judged.jsonl. judged: 1 right, 0 wrong, null unscored; asked: whether the judge was asked; usage:
+    the tokens of its call, even if the reply came from the journal.
     """
 
     id: str
@@ -84,7 +84,7 @@ async def check_judge(judge: Judge) -> None:
 
 async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurrency: int, progress: Progress) -> None:
     """Ask the judge about every answer in `folder` that has no verdict yet, and add its verdicts to the scores. If
-    judge calls fail for good, call this again to retry them.
+    judge calls fail permanently, call this again to retry them.
     """
     path = folder / "judged.jsonl"
     write_judge(folder, judge)
@@ -162,7 +162,7 @@ def find_obvious_verdict(row: Row) -> JudgedLine | None:
 
 
 async def ask_judge(row: Row, judge: Judge) -> JudgedLine | None:
-    """The judge's verdict; None if its call failed for good."""
+    """The judge's verdict; None if its call failed permanently."""
     config: RunnableConfig = {"callbacks": [judge.spent]}
     try:
         line: JudgedLine = await RunnableLambda(partial(ask_verdict, context=judge.context)).ainvoke(row, config)

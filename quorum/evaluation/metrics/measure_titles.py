@@ -1,4 +1,4 @@
-"""What tables and sentences call the measures that judge an answer."""
+"""The names of the measures of an answer, for tables and for sentences."""
 
 MEASURE_TITLES = {  # in the head of a column
     "em": "EM",

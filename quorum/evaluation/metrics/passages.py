@@ -16,15 +16,15 @@ from quorum.models.token_estimate import estimate_tokens
 TASKS_WITHOUT_SPANS = ("yes_no", "label", "dialogue", "long")  # tasks whose answers are not spans of a passage
 
 
-def list_shown(outputs: Result, reference_outputs: Reference) -> list[str]:
+def list_final_ids(outputs: Result, reference_outputs: Reference) -> list[str]:
     """The ids of the passages that the answer was read from, best first, each once; a gold article's name for its
     passages.
     """
     return name_articles((passage["id"] for passage in outputs.get("passages") or []), outputs, reference_outputs)
 
 
-def list_before(outputs: Result, reference_outputs: Reference) -> list[str] | None:
-    """As `list_shown`, for the passages before a filter; None for a method without a filter."""
+def list_ids_before_filter(outputs: Result, reference_outputs: Reference) -> list[str] | None:
+    """The same ids for the passages before a filter; None for a method without a filter."""
     before = outputs.get("retrieved")
     return None if before is None else name_articles(before, outputs, reference_outputs)
 
@@ -51,32 +51,32 @@ def list_gold(reference_outputs: Reference) -> set[str]:
 
 def recall(outputs: Result, reference_outputs: Reference) -> float | None:
     """The share of the gold passages that are among the final ones."""
-    return compute_recall(list_shown(outputs, reference_outputs), reference_outputs)
+    return compute_recall(list_final_ids(outputs, reference_outputs), reference_outputs)
 
 
 def precision(outputs: Result, reference_outputs: Reference) -> float | None:
     """The share of the final passages that are gold; 0 if no passage is left."""
-    return compute_precision(list_shown(outputs, reference_outputs), reference_outputs)
+    return compute_precision(list_final_ids(outputs, reference_outputs), reference_outputs)
 
 
 def s_precision(outputs: Result, reference_outputs: Reference) -> float | None:
     """S-Precision: whether the final passages are exactly the gold ones (BlendFilter, section 4)."""
-    return compute_s_precision(list_shown(outputs, reference_outputs), reference_outputs)
+    return compute_s_precision(list_final_ids(outputs, reference_outputs), reference_outputs)
 
 
 def recall_before(outputs: Result, reference_outputs: Reference) -> float | None:
     """Recall before filtering; None for a method without a filter."""
-    return compute_recall(list_before(outputs, reference_outputs), reference_outputs)
+    return compute_recall(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 
 
 def precision_before(outputs: Result, reference_outputs: Reference) -> float | None:
     """Precision before filtering."""
-    return compute_precision(list_before(outputs, reference_outputs), reference_outputs)
+    return compute_precision(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 
 
 def s_precision_before(outputs: Result, reference_outputs: Reference) -> float | None:
     """S-Precision before filtering."""
-    return compute_s_precision(list_before(outputs, reference_outputs), reference_outputs)
+    return compute_s_precision(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 
 
 def compute_recall(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
@@ -104,8 +104,8 @@ def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
 
 def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | None:
     """One over the rank of the first gold passage found, 0 if there is none; the mean is MRR."""
-    gold, before = list_gold(reference_outputs), list_before(outputs, reference_outputs)
-    shown = list_shown(outputs, reference_outputs) if before is None else before
+    gold, before = list_gold(reference_outputs), list_ids_before_filter(outputs, reference_outputs)
+    shown = list_final_ids(outputs, reference_outputs) if before is None else before
     ranks = (1 / rank for rank, id_ in enumerate(shown, start=1) if id_ in gold)
     return next(ranks, 0.0) if gold else None
 
@@ -130,8 +130,8 @@ def supported(outputs: Result, reference_outputs: Reference) -> bool | None:
 def supports(outputs: Result, passages: Sequence[Passage], reference_outputs: Reference) -> bool | None:
     """Whether one of the passages supports the answer. None if that is not known.
 
-    A passage supports an answer that it contains. Labels, yes and no, dialogue turns and long answers stand in no
-    passage: for these a passage supports if it is a gold one, or is from a gold article.
+    A passage supports an answer that it contains. No passage contains a label, yes or no, a dialogue turn or a long
+    answer: for these tasks, a passage supports the answer if it is a gold passage, or is from a gold article.
     """
     answers = reference_outputs["answers"]
     if reference_outputs.get("task") in TASKS_WITHOUT_SPANS:

@@ -67,7 +67,7 @@ METRICS: dict[str, Metric] = {
 
 
 def list_metrics() -> dict[str, Metric]:
-    """Ours and, after them, those of installed packages."""
+    """Our metrics, then those of installed packages."""
     return plugins.add_plugins(plugins.METRIC_GROUP, METRICS, read_metric)
 
 

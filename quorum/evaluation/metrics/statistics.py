@@ -1,4 +1,4 @@
-"""Significance of a measured difference: intervals, tests, and the sample size that would settle it.
+"""Significance of a measured difference: intervals, tests, and the sample size that would make it significant.
 
 All functions take arrays of values, one per question. A resampled mean depends only on how often each value is drawn.
 So if values repeat, we draw counts of distinct values: just as exact, and far faster.

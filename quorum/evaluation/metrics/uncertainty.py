@@ -16,7 +16,7 @@ from quorum.core.text import UNKNOWN
 from quorum.evaluation.metrics.statistics import Floats
 
 BIN_COUNT = 10
-VOTING_METHODS = ("post_fusion", "concat_pf", "rerank", "replug")  # a share of the vote
+VOTING_METHODS = ("post_fusion", "concat_pf", "rerank", "replug")  # confidence: a share of the vote
 SAMPLED_METHODS = (
     "concat",
     "base",
@@ -24,8 +24,8 @@ SAMPLED_METHODS = (
     "pf_concat",
     "concat_pf",
     "filco",
-)  # agreement, if there is more than one sample
-WEIGHED_METHODS = ("sure", "self_verification")  # the lead over the second candidate
+)  # confidence: the agreement of the samples, if there are several
+WEIGHED_METHODS = ("sure", "self_verification")  # confidence: the lead over the second candidate
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ def compute_calibration(confidence: ArrayLike, right: ArrayLike, of: int | None 
     """The calibration from confidences in 0..1 (NaN: no confidence) and the score of each answer in 0..1. None if no
     answer has a confidence. of: the number of questions, by default of answers.
     """
-    sure, worth = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    has_both = ~np.isnan(sure) & ~np.isnan(worth)
-    sure, wrong = sure[has_both], 1 - worth[has_both]
+    sure, score = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    has_both = ~np.isnan(sure) & ~np.isnan(score)
+    sure, wrong = sure[has_both], 1 - score[has_both]
     n = len(sure)
     if n == 0:
         return None
@@ -87,7 +87,7 @@ def compute_calibration(confidence: ArrayLike, right: ArrayLike, of: int | None 
 
 
 def compute_selective_risks(sure: Floats, wrong: Floats) -> Floats:
-    """The mean risk among the i surest answers, i from 1. Answers with equal confidence each count their mean risk: the
+    """The mean risk among the i surest answers, i from 1. Answers of equal confidence count with their mean risk, the
     expectation over their orders.
     """
     order = np.argsort(-sure, kind="stable")
@@ -117,7 +117,7 @@ def check_confidence(method: str, context: Context) -> None:
     )
     voting = "set vote=all, or " if method in VOTING_METHODS else ""
     raise SetupError(
-        f"The method {method} states no confidence, so that --abstain-below has nothing to go by; {voting}{sampled}"
+        f"The method {method} states no confidence, which --abstain-below needs; {voting}{sampled}"
         f"choose one of: {', '.join((*VOTING_METHODS, *WEIGHED_METHODS))}."
     )
 

@@ -1,4 +1,4 @@
 """Questions with answers and gold passages, written by a model from documents.
 
-Begin with `write`. Imports graphs and below.
+Begin with `write`. This package imports quorum.graphs and the packages below it.
 """

@@ -16,7 +16,7 @@ from quorum.evaluation.run.tasks import guess_task
 from quorum.graphs import answer
 from quorum.retrievers.bm25 import tokenize_query
 
-MOST_WORDS = 10  # of an answer
+MOST_ANSWER_WORDS = 10
 SAME_QUESTION_SHARE = 0.8  # share of common words from which two questions count as the same
 
 FAULT_DESCRIPTIONS = {  # name -> its description after a number
@@ -26,7 +26,7 @@ FAULT_DESCRIPTIONS = {  # name -> its description after a number
     "speaks_of_passage": "that speak of the passage",
     "given_away": "that give the answer away",
     "yes_no": "answered by yes or no",
-    "long": f"with an answer of more than {MOST_WORDS} words",
+    "long": f"with an answer of more than {MOST_ANSWER_WORDS} words",
     "duplicate": "asked before",
     "unsupported": "not answered from their passage",
     "known": "answered without it",
@@ -102,7 +102,7 @@ def find_fault_of_answer(draft: Draft) -> str | None:
         return "unread"
     if guess_task(draft.answers) == "yes_no":
         return "yes_no"
-    if len(normalize(draft.answers[0]).split()) > MOST_WORDS:
+    if len(normalize(draft.answers[0]).split()) > MOST_ANSWER_WORDS:
         return "long"
     gives_answer_away = draft.draw.kind == "single" and contains_answer(draft.question, draft.answers[:1])
     return "given_away" if gives_answer_away else None
@@ -128,13 +128,13 @@ class Check:
         self.threshold = threshold
 
     async def find_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
-        """Why the draft is rejected; None if it is kept. Raises CallError when a call failed for good."""
-        ways = {
+        """Why the draft is rejected; None if it is kept. Raises CallError when a call failed permanently."""
+        checks = {
             "single": self.find_answerable_fault,
             "two": self.find_answerable_fault,
             "unanswerable": self.find_unanswerable_fault,
         }
-        return await ways[draft.draw.kind](draft, config)
+        return await checks[draft.draw.kind](draft, config)
 
     async def find_answerable_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """The question must be answered from its passages, but not from memory, nor from one of two passages."""

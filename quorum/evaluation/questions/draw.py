@@ -70,7 +70,7 @@ def select_long_passages(passages: Sequence[Passage], words: int) -> list[Passag
 
 
 def order_by_documents(passages: Sequence[Passage], seed: str) -> list[Passage]:
-    """All passages in random order, one from every document before a document's next one.
+    """All passages in random order: one passage from every document, then the next one from every document, and so on.
 
     Passages with the same title form a document; a passage without a title is a document by itself.
     """
@@ -120,7 +120,7 @@ class DrawQueue:
         self.end_reasons: dict[Kind, str] = {}
 
     def take_draws(self, missing_counts: Mapping[Kind, int]) -> list[Draw]:
-        """Up to this many draws of each kind, at most one round's. Blocks, because it searches for pairs."""
+        """Up to this many draws of each kind, at most DRAFTS_PER_SAVE in all. Blocks while it searches for pairs."""
         batch: list[Draw] = []
         for kind, count in missing_counts.items():
             if not self.remaining_draws[kind]:

@@ -13,7 +13,7 @@ from quorum.evaluation.questions.draw import Kind
 from quorum.models.token_estimate import estimate_tokens
 from quorum.prompts import BUILT_IN
 
-QUESTION_TOKENS = 60  # tokens assumed of a reply with a question and its answer
+QUESTION_TOKENS = 60  # tokens assumed for a reply with a question and its answer
 CHECK_CALLS = {
     "single": 2,
     "two": 4,

@@ -33,7 +33,7 @@ class QuestionFile:
         self.read_lines()
 
     def read_lines(self) -> None:
-        """The present lines of the file. Raises `SetupError` for a line that does not fit."""
+        """Read the lines that the file has now. Raises `SetupError` for a line that is not a question."""
         self.lines, self.wanted_ids = [], set()
         if self.path.exists():
             self.wanted_ids = {record["id"] for record in read_questions(self.path)}

@@ -17,6 +17,7 @@ from quorum.core.state import Passage
 from quorum.evaluation.compare.prices import Prices, check_limit
 from quorum.evaluation.compare.spending_limit import LimitedSpending
 from quorum.evaluation.questions.check import Draft, get_verifier
+from quorum.evaluation.questions.draft_writer import DraftWriter, get_prompt_name
 from quorum.evaluation.questions.draw import (
     QUESTION_KINDS,
     DrawQueue,
@@ -27,7 +28,6 @@ from quorum.evaluation.questions.draw import (
 )
 from quorum.evaluation.questions.estimate import Estimate, estimate
 from quorum.evaluation.questions.file import QuestionFile
-from quorum.evaluation.questions.work import DraftWriter, get_prompt_name
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.source import (
     Progress,
@@ -50,8 +50,8 @@ KIND_PERCENTAGES: Mapping[Kind, float] = {"single": 70, "two": 15, "unanswerable
 class Options:
     """The request: `n` questions in the file, of the kinds in `mix`.
 
-    words: the fewest words of a passage; threshold: token F1 from which an answer counts as right; every: also write
-    rejected questions, with keep: false; max_cost: dollars that this run may spend.
+    words: the fewest words of a passage; threshold: token F1 from which an answer counts as right; writes_rejected:
+    also write rejected questions, with keep: false; max_cost: dollars that this run may spend.
     """
 
     n: int = 100
@@ -123,7 +123,7 @@ async def plan(
     """
     await check_writer(context)
     file = await asyncio.to_thread(QuestionFile, out)
-    context = await search_corpus(corpus, collection, context, progress)
+    context = await prepare_collection(corpus, collection, context, progress)
     passages_of_collection = await asyncio.to_thread(read_collection, context)
     passages = select_long_passages(passages_of_collection, options.words)
     name = corpus or f"the collection {collection!r}"
@@ -159,8 +159,10 @@ async def check_writer(context: Context) -> None:
         )
 
 
-async def search_corpus(corpus: str | None, collection: str | None, context: Context, progress: Progress) -> Context:
-    """The context with the collection that holds the passages."""
+async def prepare_collection(
+    corpus: str | None, collection: str | None, context: Context, progress: Progress
+) -> Context:
+    """The context with the collection that holds the passages. Indexes a corpus that is not indexed yet."""
     if (corpus is None) == (collection is None):
         raise SetupError(
             "Name where the passages are: a folder of documents or a file of passages, or --collection NAME, one of "
@@ -176,14 +178,14 @@ async def search_corpus(corpus: str | None, collection: str | None, context: Con
 
 
 def describe_source(corpus: str) -> Source:
-    """The corpus as an evaluation's source, so that both share its collection. Blocks."""
+    """The corpus as an evaluation's source, so that both share its collection. Blocks while it reads the corpus."""
     if not Path(corpus).exists():
         raise SetupError(f"There is no corpus {corpus}; give a folder of documents, or a .jsonl or .jsonl.gz file.")
     return Source(corpus, None, hash_corpus(Path(corpus)))
 
 
 def read_collection(context: Context) -> list[Passage]:
-    """The passages of the collection. Blocks."""
+    """The passages of the collection. Blocks while it reads them."""
     from quorum.retrievers.collections import list_passages
 
     return list_passages(context)
@@ -199,9 +201,9 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
         count_before = sum(file.count_kept().values())
         most = {kind: MOST_DRAFTS * wanted_counts[kind] - tried for kind, tried in file.count_tried().items()}
         supply = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, most)
-        work = DraftWriter(context, options.threshold, file.list_texts(), {"callbacks": [spent]}, options.concurrency)
+        writer = DraftWriter(context, options.threshold, file.list_texts(), {"callbacks": [spent]}, options.concurrency)
         while batch := await asyncio.to_thread(supply.take_draws, count_missing(wanted_counts, file.count_kept())):
-            drafts = await work.write_drafts(batch)
+            drafts = await writer.write_drafts(batch)
             draft_count += len(drafts)
             faults.update(draft.fault for draft in drafts if draft.fault is not None)
             error = error or next((draft.error for draft in drafts if draft.error is not None), None)
@@ -224,7 +226,7 @@ def count_missing(wanted_counts: Mapping[Kind, int], kept_counts: Mapping[Kind, 
 
 
 def is_written(draft: Draft, options: Options) -> bool:
-    """Whether a draft gets a line: every kept draft, or with `every`, every question that was judged."""
+    """Whether a draft gets a line: every kept draft, and with `writes_rejected` every draft that was checked."""
     return draft.fault is None or (options.writes_rejected and bool(draft.question) and draft.fault != "failed")
 
 

@@ -17,13 +17,13 @@ HALF_POINT = 7.0  # half the side of the square that a point takes
 MOST_NAMED_POINTS = 8  # with at most so many points, every point has its name beside it
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
-Place = tuple[float, float]
+Place = tuple[float, float]  # x, y
 
 
 @dataclass(frozen=True)
 class Label:
-    """A text beside its point. anchor: whether the start, middle or end of the text is at x; far: a line connects it to
-    the point.
+    """A text beside its point. anchor: whether the start, middle or end of the text is at x; has_leader: a line
+    connects the text to the point.
     """
 
     text: str
@@ -54,8 +54,8 @@ def place_labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -
         texts = [(name, False)] if name in named_first or len(places) <= MOST_NAMED_POINTS else []
         candidates = (
             place
-            for text, number in [*texts, (numbers[name], True)]
-            for place in list_positions(text, number, places[name])
+            for text, is_number in [*texts, (numbers[name], True)]
+            for place in list_positions(text, is_number, places[name])
         )
         label = next((candidate for candidate in candidates if is_free(candidate.box, area, occupied)), None)
         if label is not None:
@@ -64,19 +64,19 @@ def place_labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -
     return labels
 
 
-def list_positions(text: str, number: bool, point: Place) -> Iterator[Label]:
+def list_positions(text: str, is_number: bool, point: Place) -> Iterator[Label]:
     """Possible positions of a label, the nearest first."""
     x, y = point
     for right, down, anchor in (
         *((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 20, "middle")),
         *((9, -8, "start"), (-9, -8, "end"), (9, 16, "start"), (-9, 16, "end")),
     ):
-        yield Label(text, number, point, x + right, y + down, anchor, has_leader=False)
+        yield Label(text, is_number, point, x + right, y + down, anchor, has_leader=False)
     for distance in (24, 36, 50, 66, 84, 104, 126):
         for step in range(12):
             across, along = (distance * turn(math.pi * step / 6) for turn in (math.cos, math.sin))
             anchor = "start" if across > 4 else "end" if across < -4 else "middle"
-            yield Label(text, number, point, x + across, y + along + 4, anchor, has_leader=True)
+            yield Label(text, is_number, point, x + across, y + along + 4, anchor, has_leader=True)
 
 
 def is_free(box: Box, area: Box, occupied: Sequence[Box]) -> bool:

@@ -117,7 +117,7 @@ def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[
     return wrap_svg(frame, "The share of wrong answers among the surest, by coverage", parts)
 
 
-def draw_marker(figure: Figures, number: int, place: tuple[float, float], y: Axis, best: bool) -> str:
+def draw_marker(figure: Figures, number: int, place: tuple[float, float], y: Axis, is_on_front: bool) -> str:
     """A point and its interval. On hover or focus, the plot shows its name and numbers above."""
     left, top = place
     low, high = y.find_position(figure.low), y.find_position(figure.high)
@@ -128,7 +128,7 @@ def draw_marker(figure: Figures, number: int, place: tuple[float, float], y: Axi
         f'<g class="here {get_colour_class(number)}" tabindex="0" role="img" '
         f'aria-label="{escape(f"{figure.name}: {description}")}">'
         f'<line class="interval" x1="{left:.1f}" x2="{left:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>'
-        f'<circle class="{"point best" if best else "point"}" cx="{left:.1f}" cy="{top:.1f}" r="6"/>'
+        f'<circle class="{"point best" if is_on_front else "point"}" cx="{left:.1f}" cy="{top:.1f}" r="6"/>'
         f'<text class="told" x="8" y="14"><tspan class="who">{escape(figure.name)}</tspan>'
         f'<tspan x="8" dy="16">{escape(description)}</tspan></text></g>'
     )

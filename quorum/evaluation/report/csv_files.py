@@ -45,6 +45,6 @@ def write_questions_csv(path: Path, ids: Sequence[str], methods: Sequence[str], 
 
 
 def format_cell(value: Any) -> Any:
-    """A value as a cell: the items of a list with bars between, texts escaped."""
+    """A value as a cell: bars separate the items of a list, and texts are escaped."""
     text = " | ".join(value) if isinstance(value, list) else value
     return escape_formula(text.encode("utf-8", "replace").decode()) if isinstance(text, str) else text

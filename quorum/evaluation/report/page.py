@@ -44,7 +44,7 @@ ASSETS = Path(__file__).with_name("assets")
 
 
 def render_body(decision: "Decision") -> str:
-    """All sections but the scripts."""
+    """All sections, without the scripts."""
     parts = [
         render_opening(decision),
         render_cost_section(decision),
@@ -266,9 +266,10 @@ def render_confidence_section(decision: "Decision") -> str:
         for name, calibration in calibrations.items()
     )
     return (
-        '<section><h2>Does it know when it is right?</h2><p class="note">The share of wrong answers if a method '
-        "answers only the questions of which it is most sure; from left to right it answers more of them. The lower "
-        "the curve, the more its confidence is worth. A curve ends where "
+        '<section><h2>Do the methods know when they are right?</h2><p class="note">'
+        "The share of wrong answers if a method answers only the questions of which it is most sure; "
+        "from left to right it answers more of them. "
+        "The lower the curve, the more its confidence is worth. A curve ends where "
         f"the method says unknown. {escape(CONFIDENCE_EXPLANATION)}</p>"
         f'<p class="key lines">{key}</p><div class="figure">{charts}</div>'
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'

@@ -60,7 +60,9 @@ def make_index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
 def collect_details(
     id_: str, results: LineIndex, details: LineIndex, methods: Sequence[str], verdicts: LineIndex | None = None
 ) -> dict[str, Any]:
-    """Everything about one question; a passage that several methods read appears once. verdicts: a judge's."""
+    """Everything about one question; a passage that several methods read appears once. verdicts: the lines of
+    judged.jsonl.
+    """
     passages: dict[tuple[str, str, str, str], int] = {}  # id, title, text, where it stands
     answers: list[dict[str, Any] | None] = []
     for method, row in results.list_by_method(id_, methods):

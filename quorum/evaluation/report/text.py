@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE_EXPLANATION = (
     "AURC is the share of wrong answers, averaged over all coverages, when the surest questions are answered first: "
-    "lower is better, and a confidence that says nothing has the value under chance. ECE is the mean gap between the "
+    "lower is better, and a random confidence has the value in the column chance. ECE is the mean gap between the "
     "stated confidence and the share that is right: 0 is perfect."
 )
 BAR_WIDTH = 30  # characters
@@ -87,7 +87,7 @@ def describe_seconds(decision: "Decision") -> str:
     if not shared:
         return ""
     none = [name for name in shared if rows[name]["seconds_p50"] is None]
-    left = f" There is no such answer of {join_first_names(none)}." if none else ""
+    left = f" No answer of {join_first_names(none)} counts." if none else ""
     return (
         f"Seconds are not comparable: {join_first_names(shared)} shared calls with other methods or had replies from "
         f"the journal. Their seconds count only answers whose calls were all made for them.{left}"
@@ -99,7 +99,9 @@ def describe_judging(decision: "Decision") -> list[str]:
     sentences = []
     for name, used in (decision.spent["judge"]["models"] if "judge" in decision.spent else {}).items():
         tokens = f"{used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
-        sentences.append(f"Beside the methods, {name} judged answers: {used['calls']:,} calls really made, {tokens}.")
+        sentences.append(
+            f"Separately from the methods, {name} judged answers: {used['calls']:,} calls really made, {tokens}."
+        )
     cost = decision.spent["judge"]["cost"] if "judge" in decision.spent else None
     if sentences and cost:
         sentences.append(f"Money really spent on judging: {format_dollars(cost)}.")
@@ -127,7 +129,7 @@ def describe_savings(decision: "Decision") -> str:
 
 
 def render_markdown(decision: "Decision") -> str:
-    """report.md."""
+    """The content of report.md."""
     first = decision.recommendation.sentences[0]
     lines = [
         "# Which method is worth its cost",

@@ -1,4 +1,4 @@
-"""Ask the questions of a data set by several methods, and write a row for each answer.
+"""Asks the questions of a data set by several methods, and writes a row for each answer.
 
-Begin with `evaluate`. Imports graphs and below.
+Begin with `evaluate`. This package imports quorum.graphs and the packages below it.
 """

@@ -46,12 +46,12 @@ class Questioner:
         return self.task or get_stated_task(record) or self.usual_task
 
     async def ask(self, record: Record, column: Column, spent: Spending, details: Details | list[Detail] | None) -> Row:
-        """The row of one question and one column. A call that failed for good makes a row with an error."""
+        """The row of one question and one column. A call that failed permanently makes a row with an error."""
         started, watch = time.perf_counter(), None if details is None else Watch()
         stored = StoredCalls()
         SEARCH_SECONDS.set(None if watch is None else watch.search_seconds)
         config: RunnableConfig = {"callbacks": [spent, stored] if watch is None else [spent, stored, watch]}
-        context = ask_for_labels(column.make_context(self.get_task(record)), list_labels(record) or self.labels)
+        context = use_label_prompts(column.make_context(self.get_task(record)), list_labels(record) or self.labels)
         try:
             result = await answer_question(
                 record, column, context, uses_given_passages=self.uses_given_passages, config=config
@@ -72,7 +72,7 @@ class Questioner:
         return await asyncio.to_thread(row, record, column.name, context.answer_type, result)
 
 
-def ask_for_labels(context: Context, labels: Sequence[str]) -> Context:
+def use_label_prompts(context: Context, labels: Sequence[str]) -> Context:
     """The context with prompts for two labels if the data have no NOT ENOUGH INFO (such as KILT's FEVER). The user's
     own prompts stay.
     """
@@ -88,7 +88,7 @@ async def answer_question(
     """The result of a column. It reads all retrieved passages; with `top`, only that many of the best; with `gold`,
     gold passages are added to these. `retrieved` then names all passages in the order in which they were found.
 
-    Raises CallError when a call failed for good.
+    Raises CallError when a call failed permanently.
     """
     passages = record["passages"] if uses_given_passages else None
     question, golds, method = record["question"], record["answers"], column.method_or_graph

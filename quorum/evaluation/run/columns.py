@@ -29,9 +29,9 @@ class Column:
     """One column of an evaluation: a method, or a graph of the user's own, with all its settings.
 
     name: the method with the settings given to it, the column's key in all results. context: its model, retriever,
-    collection and every other setting. prices: of its models.
+    collection and every other setting. prices: the prices of its models.
 
-    own_graph: the user's own graph, whose name `method` then is; None for our methods. chosen: the user named it, not
+    own_graph: the user's own graph; `method` is then its name. None for our methods. chosen: the user named it, not
     'all'. group: columns of one group are compared with its first column; None: no comparison. top: how many of the
     best passages found are read; None: all of them. gold: where gold passages are placed among those found (see
     `quorum.evaluation.run.gold_placement.place_gold`); None: no gold passages are placed.
@@ -72,7 +72,7 @@ class Column:
 
     def find_price(self, prompt: str) -> Price | None:
         """The price of the model that a prompt is sent to; None if it has none. If the stages of a cascade send it to
-        several models, the highest price.
+        several models, the highest of their prices.
         """
         prices = self.prices or Prices()
         prices_of_prompt = [
@@ -94,7 +94,9 @@ class Column:
         return sum(costs) if len(costs) == len(priced_counts) else None
 
     def list_sending_contexts(self, prompt: str) -> list[Context]:
-        """The column's context; of a cascade, one for each stage that sends the prompt, with the stage's models."""
+        """The contexts in which a prompt is sent: the column's. A cascade has one for each stage that sends the prompt,
+        with the models of that stage.
+        """
         from quorum.graphs.composed import get_composed
 
         composed = None if self.own_graph is None else get_composed(self.own_graph)
@@ -142,7 +144,7 @@ def list_columns(options: Options) -> list[Column]:
 
 
 def make_named_columns(options: Options, context: Context) -> Iterator[Column]:
-    """The columns that `options` names, one after the other; each kind of column has its line here."""
+    """The columns that `options` names, one after the other: methods, systems, graphs."""
     methods, systems = split_systems(options.methods)
     if methods or not (options.graphs or systems):
         yield from parse_methods(methods, context, systems)
@@ -203,7 +205,7 @@ def parse_methods(
         if item is None:
             raise SetupError(
                 f"Methods {text!r} cannot be read at {text[position:][:30]!r}; "
-                "write names with a comma between, settings in brackets: 'concat,post_fusion[vote=staged;k=10]'."
+                "write names separated by commas, settings in brackets: 'concat,post_fusion[vote=staged;k=10]'."
             )
         position = item.end()
         if not takes_files and is_composed_name(item["method"]):
@@ -250,19 +252,20 @@ def make_column(
 
         method = composed_graph(method, systems)
         context = use_measured_model(method, context)
-    if hasattr(method, "priced_as"):  # a system asks no model of the context's
+    if hasattr(method, "priced_as"):  # a system does not use the models of the context
         context = replace(context, model="embedded", verifier=None, context_filter=None, reranker=None)
-    own_graph, known = (None, method) if isinstance(method, str) else (method, get_graph_name(method))
+    own_graph, method_name = (None, method) if isinstance(method, str) else (method, get_graph_name(method))
     typed = {key: parse_setting(key, value) for key, value in settings.items()}
-    name = f"{known}[{';'.join(f'{key}={value}' for key, value in settings.items())}]" if settings else known
+    in_brackets = ";".join(f"{key}={value}" for key, value in settings.items())
+    name = f"{method_name}[{in_brackets}]" if settings else method_name
     return Column(
-        name=name, method=known, settings=dict(settings), context=replace(context, **typed), own_graph=own_graph
+        name=name, method=method_name, settings=dict(settings), context=replace(context, **typed), own_graph=own_graph
     )
 
 
 def get_graph_name(graph: "Graph") -> str:
     """The name of a user's own graph: the key of its results. Raises `SetupError` for LangGraph's default name and
-    ours.
+    for the names of our methods.
     """
     name = graph.get_name()
     if name == "LangGraph" or name in list_methods():

@@ -8,9 +8,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.run.result_files import write_json
 
 ABSENT_VALUE = object()
-
-
-MOST_NAMED = 4
+MOST_NAMED_DIFFERENCES = 4
 
 
 def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
@@ -24,9 +22,10 @@ def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
             write_json(path, config)
         elif before != config:
             lines = list_differences(before, config)
-            more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+            unnamed_count = len(lines) - MOST_NAMED_DIFFERENCES
+            more = f"; and {unnamed_count} more" if unnamed_count > 0 else ""
             raise SetupError(
-                f"{folder} holds results of another configuration ({'; '.join(lines[:MOST_NAMED])}{more}); "
+                f"{folder} holds results of another configuration ({'; '.join(lines[:MOST_NAMED_DIFFERENCES])}{more}); "
                 "give another folder with --out, or the same settings to continue."
             )
     elif results.exists():

@@ -86,7 +86,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     if limit is not None and limit < 1:
         raise SetupError(f"A limit of {limit} questions does not fit; give a number from 1 on, or none for all.")
     count = with_passages = most_passages = claims = 0
-    kinds: set[str] = set()
+    guessed_tasks: set[str] = set()
     left_out: list[str] = []
     bad: list[str] = []
     for record in islice(read_valid_records(path, bad=bad if skip_bad else None, left_out=left_out), limit):
@@ -96,7 +96,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         guessed = guess_task(record["answers"])
         claims += guessed == "label" and bool(record["answers"])
         if get_stated_task(record) is None and record["answers"]:
-            kinds.add(guessed)
+            guessed_tasks.add(guessed)
     if not count:
         but = f" but {len(left_out)} with keep: false" if left_out else ""
         but += f" but {len(bad)} that cannot be read (the first: {bad[0].rstrip('.')})" if bad else ""
@@ -113,7 +113,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         sha256,
         count,
         with_passages,
-        find_common_task(kinds),
+        find_common_task(guessed_tasks),
         most_passages,
         skip_bad,
         len(bad),
@@ -127,7 +127,9 @@ def find_labels(path: Path) -> tuple[str, ...]:
 
 
 def read_valid_records(path: Path, *, bad: list[str] | None, left_out: list[str] | None = None) -> Iterator[Record]:
-    """The valid questions. An invalid one raises `SetupError`, or, if `bad` is given, adds a sentence to it."""
+    """The valid questions. An invalid one raises `SetupError`. If the list `bad` is given, a sentence about the invalid
+    question is added to that list instead. left_out: receives the ids of questions marked keep: false.
+    """
     ids: set[str] = set()
     for record in read_questions(path, bad=bad, left_out=left_out):
         try:

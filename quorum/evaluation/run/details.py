@@ -1,6 +1,6 @@
 """Reads and writes details.jsonl: the origin of each answer, a line for each question and method.
 
-The report shows it, and results.jsonl leaves it out: the path through the graph, the passages with their texts, votes,
+The report shows what results.jsonl leaves out: the path through the graph, the passages with their texts, votes,
 candidates, summaries, and the replies of the model.
 """
 
@@ -87,7 +87,7 @@ class Details:
 class LineIndex:
     """Looks up the lines of a file of JSON lines by method and question. It holds only their offsets in memory.
 
-    If several lines have one key, the last counts: the question failed and was asked again.
+    If several lines have the same key, the last counts: the question failed and was asked again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -123,7 +123,7 @@ class LineIndex:
 
 
 def read_key(line: bytes) -> tuple[str, str] | None:
-    """(method, id) of a line; None for a line that is not ours."""
+    """(method, id) of a line; None for a line without these keys."""
     try:
         value = parse_json(line)
         key = value["method"], value["id"]

@@ -19,7 +19,7 @@ from quorum.evaluation.run.dataset import DataSet
 from quorum.graphs import answer
 
 FEWEST_PASSAGES = 2
-STAND_IN: Passage = {"id": "stand-in", "title": "", "text": "This stands for what would be found."}
+STAND_IN_PASSAGE: Passage = {"id": "stand-in", "title": "", "text": "This stands for what would be found."}
 
 
 class SilentModel(BaseChatModel):
@@ -44,8 +44,8 @@ async def drop_ineligible(
 ) -> tuple[list[Column], dict[str, str]]:
     """The columns without those of 'all' that do not support a task of the data, and the reasons, by name.
 
-    Columns that the user named stay. task: that of every question; None: the data's. Raises `SetupError` if no column
-    is left.
+    Columns that the user named stay. task: the task of every question; None: each question has its own. Raises
+    `SetupError` if no column is left.
     """
     if all(column.chosen for column in columns):
         return list(columns), {}
@@ -81,7 +81,7 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
     """The method's error message for a task that it does not support; None if it supports all tasks."""
     for task, record in records.items():
         context = replace_paid_models(column.make_context(task), column.method)
-        given = record["passages"][:FEWEST_PASSAGES] or [STAND_IN]
+        given = record["passages"][:FEWEST_PASSAGES] or [STAND_IN_PASSAGE]
         question, golds = record["question"], record["answers"]
         try:
             await answer(question, column.method_or_graph, context, given=given, gold_answers=golds)

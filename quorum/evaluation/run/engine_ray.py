@@ -21,8 +21,8 @@ from quorum.evaluation.run.rows import make_failed_row
 
 LOG = logging.getLogger("quorum")
 T = TypeVar("T")
-TRIES_TOGETHER, TRIES_ALONE = 2, 2
-MOST_SERVED = 100_000  # how many calls of the actor may wait at once
+TRIES_TOGETHER, TRIES_ALONE = 2, 2  # how often a question is tried beside other questions, then alone on its worker
+MOST_WAITING_CALLS = 100_000  # how many calls of the actor may wait at once
 
 
 @dataclass
@@ -31,7 +31,7 @@ class AnswerWriter:
     this run and are not asked again.
     """
 
-    asking: Round
+    asked_round: Round
     recorder: Recorder
     failed_pairs: set[tuple[str, str]] = field(default_factory=set)
 
@@ -54,42 +54,44 @@ class AnswerWriter:
 
     def find_remaining(self) -> RemainingQuestions:
         """The questions that have neither an answer nor an error from this run, by the methods that are still asked."""
-        names = [column.name for column in self.asking.columns if self.asking.is_asked(column.name)]
+        names = [column.name for column in self.asked_round.columns if self.asked_round.is_asked(column.name)]
         answered_by: dict[str, list[str]] = {}
         for name, id_ in self.recorder.results.answered | self.failed_pairs:
             answered_by.setdefault(id_, []).append(name)
         left = {id_: [name for name in names if name not in answered] for id_, answered in answered_by.items()}
         finished = frozenset(id_ for id_, missing in left.items() if not missing)
         started = {id_: missing for id_, missing in left.items() if missing}
-        return RemainingQuestions(self.asking.dataset.read_records, names, finished, started)
+        return RemainingQuestions(self.asked_round.dataset.read_records, names, finished, started)
 
     def find_dropped(self) -> frozenset[str]:
         """The methods that a race has dropped."""
-        return frozenset(column.name for column in self.asking.columns if not self.asking.is_asked(column.name))
+        return frozenset(
+            column.name for column in self.asked_round.columns if not self.asked_round.is_asked(column.name)
+        )
 
     def make_lost_rows(self, questioner: Questioner) -> Iterator[Row]:
-        """Error rows for the questions that no worker survived."""
-        columns = {column.name: column for column in self.asking.columns}
+        """Error rows for the questions at which every worker exited."""
+        columns = {column.name: column for column in self.asked_round.columns}
         tries = TRIES_TOGETHER + TRIES_ALONE
         for record, names in self.find_remaining()():
             for name in names:
                 task = columns[name].make_context(questioner.get_task(record)).answer_type
-                error = f"Its worker ended each of the {tries} times that it was asked (out of memory, or killed)."
+                error = f"The worker process exited each of the {tries} times it asked this (out of memory, or killed)."
                 yield make_failed_row(record, name, task, error, seconds=0.0)
 
 
-async def ask_on_ray(asking: Round, recorder: Recorder, questioner: Questioner, concurrency: int) -> None:
-    """One round, on Ray (see `quorum.evaluation.run.run_plan.ask_round`).
+async def ask_on_ray(asked_round: Round, recorder: Recorder, questioner: Questioner, concurrency: int) -> None:
+    """Ask one round on Ray (see `quorum.evaluation.run.run_plan.ask_round`).
 
     If a worker exits, its question is asked again elsewhere, then once more by a worker with no other question, so that
     no other question suffers. After that the question gets an error row.
     """
-    columns, dataset = asking.columns, asking.dataset
-    writer = AnswerWriter(replace(asking, dataset=replace(dataset, path=dataset.path.resolve())), recorder)
+    columns, dataset = asked_round.columns, asked_round.dataset
+    writer = AnswerWriter(replace(asked_round, dataset=replace(dataset, path=dataset.path.resolve())), recorder)
     with connect_cluster(*find_needed_files(columns)):
         pool = size_worker_pool(columns, concurrency, count_cores())
-        runs = [share_concurrency(column, pool.workers) for column in columns]
-        job = Job(runs, questioner, recorder.details is not None, is_race=asking.race is not None)
+        shares = [share_concurrency(column, pool.workers) for column in columns]
+        job = Job(shares, questioner, recorder.details is not None, is_race=asked_round.race is not None)
         check_picklable(job)
         with start_services(job.folder) as shared:
             dropped: frozenset[str] = frozenset()
@@ -105,13 +107,13 @@ async def ask_on_ray(asking: Round, recorder: Recorder, questioner: Questioner, 
         writer.write_row(row)
 
 
-def find_needed_files(runs: Sequence[Column]) -> list[str]:
+def find_needed_files(columns: Sequence[Column]) -> list[str]:
     """The files and folders that workers read."""
     from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever
 
     files: list[str] = []
-    for run in runs:
-        context = run.context
+    for column in columns:
+        context = column.context
         retriever = getattr(context.retriever, "inner", None)
         for part in (retriever, *(getattr(retriever, name, None) for name in ("dense", "lexical"))):
             if isinstance(part, BM25Retriever | ChromaRetriever) and "://" not in str(part.store):
@@ -120,17 +122,17 @@ def find_needed_files(runs: Sequence[Column]) -> list[str]:
     return list(dict.fromkeys(files))
 
 
-def size_worker_pool(runs: Sequence[Column], concurrency: int, cores: int) -> WorkerPool:
+def size_worker_pool(columns: Sequence[Column], concurrency: int, cores: int) -> WorkerPool:
     """The pool has a worker for each core, but no more workers than the concurrent questions and calls can occupy. All
     workers together ask at most `concurrency` questions at once, and make no more calls than the contexts allow.
     """
-    workers = min(concurrency, cores, *(run.context.concurrency for run in runs))
+    workers = min(concurrency, cores, *(column.context.concurrency for column in columns))
     return WorkerPool(workers=workers, at_once=concurrency // workers, tries=TRIES_TOGETHER)
 
 
-def share_concurrency(run: Column, workers: int) -> Column:
+def share_concurrency(column: Column, workers: int) -> Column:
     """The column with one worker's share of the concurrent calls."""
-    return replace(run, context=replace(run.context, concurrency=run.context.concurrency // workers))
+    return replace(column, context=replace(column.context, concurrency=column.context.concurrency // workers))
 
 
 def check_picklable(job: Job) -> None:
@@ -153,7 +155,7 @@ def start_services(folder: str) -> Iterator[Any]:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    actor = ray.remote(Services).options(num_cpus=0, max_concurrency=MOST_SERVED, scheduling_strategy=here)
+    actor = ray.remote(Services).options(num_cpus=0, max_concurrency=MOST_WAITING_CALLS, scheduling_strategy=here)
     shared = actor.remote(os.path.abspath(folder))
 
     async def log_warnings() -> None:

@@ -23,7 +23,7 @@ from quorum.models.journal import open_journal, resolve_path, share_journals
 from quorum.models.journal_database import Record as Reply
 from quorum.models.limits import CorrectableAmount, Minute, share_allowances
 
-Question = tuple[Record, list[str]]
+Question = tuple[Record, list[str]]  # a question, and the methods to ask
 FORWARDED_PREFIXES = ("QUORUM_", "OPENAI_", "AZURE_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "HF_")
 FORWARDED_SUFFIXES = ("_API_KEY", "_BASE_URL", "_API_BASE")
 
@@ -39,11 +39,12 @@ def select_environment() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Job:
-    """A worker's job. runs: their contexts have this worker's share of the concurrent calls. questioner: how questions
-    are asked; racing: methods may be dropped meanwhile; folder: the base of relative paths.
+    """A worker's job. columns: their contexts have this worker's share of the concurrent calls. questioner: how
+    questions are asked; has_details: whether to return details; is_race: whether methods may be dropped meanwhile;
+    folder: the base of relative paths.
     """
 
-    runs: Sequence[Column]
+    columns: Sequence[Column]
     questioner: Questioner
     has_details: bool
     is_race: bool = False
@@ -163,14 +164,14 @@ class Asker:
 
     def __init__(self, job: Job, services: Any) -> None:
         os.environ.update(job.environment)
-        with suppress(OSError):  # another machine may lack it; the driver has checked that nothing in it is needed
+        with suppress(OSError):  # another machine may lack the folder; the driver has checked that it is not needed
             os.chdir(job.folder)
         self.job, self.services = job, services
         logging.getLogger("quorum").addHandler(WarningHandler(services))
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
         self.run_on_loop(self.use_shared_services())
-        if any("embedded" in (run.context.model, run.context.verifier) for run in job.runs):
+        if any("embedded" in (column.context.model, column.context.verifier) for column in job.columns):
             with limit_to_one_core():
                 get_encoder()
 
@@ -189,10 +190,10 @@ class Asker:
     async def ask(self, record: Record, names: list[str]) -> Answers:
         """Ask one method after another: later methods find shared calls in the journal."""
         answers, spent = Answers(), ModelSpending()
-        for run in self.job.runs:
-            if run.name in names and not await self.is_dropped(run.name):
+        for column in self.job.columns:
+            if column.name in names and not await self.is_dropped(column.name):
                 details = answers.details if self.job.has_details else None
-                answers.rows.append(await self.job.questioner.ask(record, run, spent, details))
+                answers.rows.append(await self.job.questioner.ask(record, column, spent, details))
         answers.spent = spent.to_send()
         return answers
 
@@ -205,8 +206,8 @@ class Asker:
 class RemainingQuestions:
     """The unanswered questions, each with the methods that have not answered it.
 
-    names: all methods; finished: ids of the questions that all of them answered; started: by id, the methods that have
-    not answered it yet.
+    questions: reads all questions; names: all methods that are asked; finished: the questions that all of them have
+    answered; started: for a question that only some have answered, the other methods.
     """
 
     questions: Callable[[], Iterator[Record]]

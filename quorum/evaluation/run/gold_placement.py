@@ -19,10 +19,10 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 
-Place = Literal["inserted", "retrieved", "top", "bottom"]
+GoldPosition = Literal["inserted", "retrieved", "top", "bottom"]
 
 SEARCH_DEPTH = 100  # retrieved passages searched for an answer, if the data list no gold passages
-SEARCHES_AT_ONCE = 8  # searches
+SEARCHES_AT_ONCE = 8
 TASKS_WITHOUT_SPANS = ("yes_no", "label")  # tasks whose answers are not contained in a passage
 
 
@@ -74,7 +74,7 @@ async def add_gold(
     """The data set without the questions that have no known gold passage. If a gold passage is not among a question's
     own, it comes from the corpus, or from `extra`, a file of passages, and is added to the question.
 
-    The columns must have the collections that they search. task: that of every question; None: the data's.
+    The columns must have the collections that they search. task: the task of every question; None: each has its own.
     """
     tasks = {record["id"]: task or dataset.get_task(record) for record in dataset.read_records()}
     missing = [record for record in dataset.read_records() if not get_gold(record, tasks[record["id"]])]
@@ -88,14 +88,15 @@ async def add_gold(
     without = frozenset(golds.keys() - known.keys())
     if len(without) == dataset.count:
         raise SetupError(
-            f"None of the {dataset.count} questions in {dataset.path} has a gold passage at hand: list ids under "
-            "'gold' and name where their texts are with --corpus or --gold-from, or bring passages that hold an answer."
+            f"None of the {dataset.count} questions in {dataset.path} has a gold passage with a known text: list "
+            "ids under 'gold' and name where their texts are with --corpus or --gold-from, or bring passages that "
+            "contain an answer."
         )
     return replace(dataset, count=dataset.count - len(without), excluded_ids=without, gold_passages=known)
 
 
 def find_texts(wanted_ids: set[str], context: Context | None, extra: Path | None) -> Mapping[str, Passage]:
-    """The passages of these ids in the context's collection and in a file. Blocks."""
+    """The passages of these ids in the context's collection and in a file. Blocks while it reads them."""
     texts: dict[str, Passage] = {}
     if wanted_ids and context is not None:
         from quorum.retrievers.collections import list_passages
@@ -119,5 +120,5 @@ async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], colum
         async with slots:
             return select_gold(await search(record["question"], deep[0].context), record, tasks[record["id"]])[:1]
 
-    ranks = await asyncio.gather(*(find_first(record) for record in records))
-    return {record["id"]: passages for record, passages in zip(records, ranks, strict=True)}
+    first_passages = await asyncio.gather(*(find_first(record) for record in records))
+    return {record["id"]: passages for record, passages in zip(records, first_passages, strict=True)}

@@ -21,17 +21,19 @@ RACE_MODES = ("exact", "questions", "future")
 class Options:
     """The questions, the columns, the passages, how to ask, and where the results go.
 
-    data: the file of questions; limit: only the first of them; skip_bad: skip broken records instead of refusing the
-    data; task: the task of every question, in place of the one in the data.
+    data: the file of questions; limit: how many of them to ask, from the first on; skip_bad: skip broken records
+    instead of refusing the data; task: the task of every question, in place of the one in the data.
 
     methods: names, as `--methods` has them; graphs: compiled graphs of your own; models, retrievers, k: values to cross
     with the methods; context: the settings of all of them.
 
     corpus: a folder or file to retrieve from, "pool" for the passages of all questions, "given" for each question's
-    own; collection: an indexed collection. Without both, each question's own passages are read.
+    own; collection: an indexed collection. Without a corpus and a collection, each question's own
+    passages are read.
 
-    concurrency: questions at once; engine: "local", or "ray" for questions asked by many processes, with the same
-    results (docs/scale.md). out: the folder of the results; without it one under results/, named by the configuration.
+    concurrency: how many questions are asked at once; engine: "local", or "ray" for questions asked by many processes,
+    with the same results (docs/scale.md). out: the folder of the results; by default a folder under results/, named by
+    the configuration.
 
     baseline: the column to compare with, by default the first. measures: measures of all answers of a column at once.
     judge: a chat model that decides whether an answer is right; it may be added after the questions are answered.
@@ -107,7 +109,7 @@ class Options:
 
 
 def split_list(text: str | None) -> list[str]:
-    """The items of a list with commas between, each once.
+    """The items of a comma-separated list, each once.
 
     >>> split_list("5, 10,5")
     ['5', '10']

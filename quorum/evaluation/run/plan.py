@@ -39,9 +39,9 @@ class Plan:
     """Everything that the run needs. columns: each with its collection and prices; left_out: why columns of 'all' are
     not asked, by name; config: the content of config.json; folder: where results go.
 
-    estimate: of the run, None if not requested; rehearsed: the calls already made for the estimate, by model.
-    is_indexed: whether the collections of the columns are filled. challengers: the columns that may drop others from a
-    race; None: all may.
+    estimate: what the run will take, None if not requested; rehearsed: the calls already made for the estimate, by
+    model. is_indexed: whether the collections of the columns are filled. challengers: the columns that may drop others
+    from a race; None: all may.
     """
 
     options: Options
@@ -96,10 +96,10 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
 def describe_options(options: Options) -> dict[str, Any]:
     """The options that config.json records besides data, source and columns."""
     task = {"task": options.task} if options.task else {}
-    bets: dict[str, Any] = {"mode": options.race, "error": RACE_ERROR, "seed": SEED}
+    race_settings: dict[str, Any] = {"mode": options.race, "error": RACE_ERROR, "seed": SEED}
     if options.wrong_cost:
-        bets["wrong_cost"] = options.wrong_cost
-    race = {"race": bets} if options.race else {}
+        race_settings["wrong_cost"] = options.wrong_cost
+    race = {"race": race_settings} if options.race else {}
     return {**task, **race, **({"details": True} if options.details else {}), **options.about}
 
 
@@ -138,7 +138,7 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
     )
     priced = plan.judge is None or prices.find_price(options.judge) is not None
     cost = estimated.cost if priced else None
-    if options.race is not None and cost is not None:  # it costs less than the estimate, and ends at the limit
+    if options.race is not None and cost is not None:  # a race costs less than the estimate, and ends at the limit
         return replace(plan, estimate=estimated, rehearsed=spending.models, is_indexed=True)
     check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, fewer methods")
     return replace(plan, estimate=estimated, rehearsed=spending.models, is_indexed=True)

@@ -33,9 +33,7 @@ from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.tasks import list_measures
 
 MOST_AHEAD = 2  # at most this many times the concurrency of questions are asked ahead of the settled ones
-
-
-Watch = Callable[["RunningRace"], None]
+RaceWatcher = Callable[["RunningRace"], None]
 
 
 class RunningRace:
@@ -55,20 +53,20 @@ class RunningRace:
         measure: str,
         wrong_cost: float = 0.0,
         challengers: frozenset[str] | None = None,
-        watch: Watch | None = None,
+        watch: RaceWatcher | None = None,
     ) -> None:
         self.names, self.units, self.mode, self.measure = list(names), units, mode, measure
         self.wrong_cost = wrong_cost
         allowed = None if challengers is None else np.array([name in challengers for name in names], dtype=np.bool_)
         self.race = Race(len(names), population=len(units), mode=mode, error=RACE_ERROR, challengers=allowed)
-        self.live = set(names)
+        self.live_names = set(names)
         self.places = {id_: place for place, id_ in enumerate(chain.from_iterable(units))}
         self.settled = 0  # questions
         self.asked_when_dropped: dict[str, int] = {}  # by dropped method
         self.scores: dict[tuple[str, str], float | None] = {}
         self.values: dict[tuple[str, str], tuple[float, float] | None] = {}
         self.watch = watch
-        self.moved = asyncio.Event()
+        self.progressed = asyncio.Event()
 
     @property
     def questions(self) -> int:
@@ -82,7 +80,7 @@ class RunningRace:
 
     def is_live(self, name: str) -> bool:
         """Whether a method is still asked."""
-        return name in self.live
+        return name in self.live_names
 
     def is_counted(self, name: str, id_: str) -> bool:
         """Whether an answer counts: its question was settled while the method was in the race."""
@@ -98,7 +96,7 @@ class RunningRace:
         self.settle()
 
     def add(self, row: Row) -> None:
-        """Add an answer of this run. A failed one counts against the claim under test."""
+        """Add an answer of this run. The worth of a failed one is unknown: it has the widest bounds."""
         key: Any = row
         score = math.nan if key[self.measure] is None else float(key[self.measure])
         if row["error"] is not None:
@@ -110,6 +108,7 @@ class RunningRace:
             self.watch(self)
 
     def record(self, name: str, id_: str, score: float, unknown: bool) -> None:
+        """Keep the score and the worth of an answer."""
         if math.isnan(score):  # the question does not have the measure
             self.scores[name, id_] = self.values[name, id_] = None
             return
@@ -128,22 +127,22 @@ class RunningRace:
             self.settled += len(unit)
             losers = self.race.add_question(*self.compute_bounds(unit))
             for number in losers if not self.finished else ():  # after the last question, no method needs to be dropped
-                self.live.discard(self.names[number])
+                self.live_names.discard(self.names[number])
                 self.asked_when_dropped[self.names[number]] = self.settled
         if self.settled == before:
             return False
-        self.moved.set()
-        self.moved = asyncio.Event()
+        self.progressed.set()
+        self.progressed = asyncio.Event()
         return True
 
     def is_answered(self, unit: Sequence[str]) -> bool:
-        return all((name, id_) in self.values for id_ in unit for name in self.live)
+        return all((name, id_) in self.values for id_ in unit for name in self.live_names)
 
     def compute_bounds(self, unit: Sequence[str]) -> tuple[Floats, Floats]:
         """The least and the most that each method's answers to these questions are worth, on average."""
         bounds = np.zeros((2, len(self.names)))
         for id_ in unit:
-            values = {name: self.values[name, id_] for name in self.live}
+            values = {name: self.values[name, id_] for name in self.live_names}
             if all(value is not None for value in values.values()):
                 bounds += np.array([values.get(name) or (0.0, 0.0) for name in self.names]).T
         low, high = bounds / len(unit)
@@ -155,7 +154,7 @@ class RunningRace:
             turn = self.settled + len(self.units[self.race.asked])
             if self.places[id_] < turn + MOST_AHEAD * concurrency:
                 return
-            await self.moved.wait()
+            await self.progressed.wait()
 
     def make_standing(self, name: str) -> Standing:
         """The standing of a method."""
@@ -172,7 +171,7 @@ class RunningRace:
             low, high, count_population(self.mode, len(self.units) - len(asked_units) + len(low))
         )
         mean = round(math.fsum(scores) / len(scores), 6) if scores else None
-        return Standing(name, asked_count, mean, least, most, name not in self.live)
+        return Standing(name, asked_count, mean, least, most, name not in self.live_names)
 
     def list_standings(self) -> list[Standing]:
         """The standings of all methods, as `sort_standings` orders them."""
@@ -198,7 +197,7 @@ def start_race(
     task: str | None = None,
     wrong_cost: float = 0.0,
     challengers: frozenset[str] | None = None,
-    watch: Watch | None = None,
+    watch: RaceWatcher | None = None,
 ) -> RunningRace:
     """The race with the answers of earlier runs. Reads the questions, and blocks."""
     records: list[Record] = list(dataset.read_records())

@@ -10,14 +10,14 @@ from quorum.algorithms.betting import compute_interval, compute_lower_bound
 from quorum.algorithms.race import Mode
 
 SEED = 0
-Units = tuple[tuple[str, ...], ...]
+Units = tuple[tuple[str, ...], ...]  # the ids of all questions; one bet is on the questions of one unit together
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One method at one moment of a race. asked: how many questions count for it; mean: of the deciding measure, over
-    the questions that it answered (None: none); low, high: an interval that holds at every moment of the race, with a
-    confidence of 95%; dropped: whether it is no longer asked.
+    """One method at one moment of a race. asked: how many questions count for it; mean: the mean of the deciding
+    measure over the questions that it answered (None: none); low, high: an interval that holds at every moment of the
+    race, with a confidence of 95%; dropped: whether it is no longer asked.
     """
 
     method: str
@@ -89,7 +89,7 @@ class RaceResult:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """For race.json."""
+        """The content of race.json."""
         rows = [
             {"method": standing.method, "asked": standing.asked, "of": self.questions, "dropped": standing.dropped}
             | {"mean": standing.mean, "low": round(standing.low, 6), "high": round(standing.high, 6)}
@@ -101,7 +101,7 @@ class RaceResult:
 
 
 def sort_standings(standings: Iterable[Standing]) -> list[Standing]:
-    """The methods still in the race first, then the dropped ones, the last dropped first; equals by their mean."""
+    """The methods still in the race first, then the dropped ones, the last dropped first; ties by their mean."""
     return sorted(standings, key=lambda standing: (standing.dropped, -standing.asked, -(standing.mean or 0.0)))
 
 

@@ -15,7 +15,7 @@ REQUIRED_KEYS = ("method", "id")
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, row) of a results.jsonl. A last line that a kill has cut is skipped.
+    """(line number, row) of a results.jsonl. An incomplete last line, written by a killed run, is skipped.
 
     Raises `SetupError`, which names the line, for a line that is not a result and for a field of the wrong type.
     """
@@ -26,7 +26,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) of a file of JSON lines. A last line that a kill has cut is skipped."""
+    """(line number, object) of a file of JSON lines. An incomplete last line, written by a killed run, is skipped."""
     number = 0
     try:
         with open_regular(path) as file:

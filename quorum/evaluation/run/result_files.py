@@ -30,8 +30,8 @@ def explain_write_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise SetupError(
-            f"{path} cannot be written ({error.strerror or error}); make room, then run the same again, which goes on "
-            "where it stopped."
+            f"{path} cannot be written ({error.strerror or error}); make room, then run the same command again: it "
+            "goes on where it stopped."
         ) from None
 
 

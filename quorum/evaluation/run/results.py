@@ -16,7 +16,7 @@ Summary = Mapping[str, Mapping[str, float | int | None]]
 
 
 class Results:
-    """results.jsonl, open for appending whole lines. Earlier lines are counted, and their questions not asked again."""
+    """results.jsonl, open for appending whole lines. It counts earlier lines; their questions are not asked again."""
 
     def __init__(self, path: Path, methods: Iterable[str], screening_method: str | None = None) -> None:
         self.scores = {name: ColumnScores() for name in methods}
@@ -45,7 +45,9 @@ class Results:
                 ) from None
 
     def recount(self, is_counted: Callable[[str, str], bool]) -> None:
-        """Count the lines again, but only those for which `is_counted(method, question)`. Append nothing afterwards."""
+        """Count the lines again, but only those for which `is_counted(method, question)` is true. Append
+        nothing afterwards.
+        """
         self.scores = {name: ColumnScores() for name in self.scores}
         self.known_ids, self.answered, self.is_counted = set(), set(), is_counted
         self.resume()

@@ -20,7 +20,7 @@ from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.details import Details
 from quorum.evaluation.run.gold_placement import add_gold
 from quorum.evaluation.run.plan import Plan
-from quorum.evaluation.run.race import RunningRace, Watch, start_race
+from quorum.evaluation.run.race import RaceWatcher, RunningRace, start_race
 from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.rounds import Recorder, Round, split_into_rounds
@@ -47,12 +47,12 @@ class Rows:
 
 
 async def run(
-    plan: Plan, spending: Spending | None = None, progress: Progress = ignore_progress, watch: Watch | None = None
+    plan: Plan, spending: Spending | None = None, progress: Progress = ignore_progress, watch: RaceWatcher | None = None
 ) -> Rows:
     """Ask all columns the questions that they have not answered yet. spending: counts the calls, and may end the run;
     watch: called whenever a race has settled a question.
 
-    The caller holds the folder (see `lock_folder`).
+    The caller must have locked the folder (see `lock_folder`).
     """
     spent = spending or Spending()
     write_or_check_config(plan.folder, dict(plan.config))
@@ -73,7 +73,7 @@ async def run(
     return Rows(plan, results, len(results.answered) - count_before, spent, plan.dataset.count - dataset.count)
 
 
-async def start_planned_race(plan: Plan, results: Results, watch: Watch | None) -> RunningRace | None:
+async def start_planned_race(plan: Plan, results: Results, watch: RaceWatcher | None) -> RunningRace | None:
     """The race that the plan's options ask for, with the answers of earlier runs; None without a race."""
     if plan.options.race is None:
         return None
@@ -93,7 +93,7 @@ async def ask_all(
     plan: Plan, results: Results, spent: Spending, progress: Progress, race: RunningRace | None = None
 ) -> DataSet:
     """Ask the remaining questions, round by round. Returns the questions, which may be fewer than the plan's."""
-    columns, dataset = await prepare(plan, progress)
+    columns, dataset = await prepare_questions(plan, progress)
     if race is not None:
         columns = order_by_cost(plan, columns)
     options, uses_given_passages = plan.options, not plan.source.retrieves
@@ -122,7 +122,7 @@ def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
     return sorted(columns, key=estimate_cost)
 
 
-async def prepare(plan: Plan, progress: Progress) -> tuple[Sequence[Column], DataSet]:
+async def prepare_questions(plan: Plan, progress: Progress) -> tuple[Sequence[Column], DataSet]:
     """The columns, which share retrieval, and the questions, with gold passages if columns place any."""
     searching, dataset = plan.source.retrieves, plan.dataset
     if searching and not plan.is_indexed:
@@ -137,7 +137,7 @@ async def prepare(plan: Plan, progress: Progress) -> tuple[Sequence[Column], Dat
 
 
 async def ask_round(round_of_questions: Round, recorder: Recorder, questioner: Questioner, plan: Plan) -> None:
-    """One round, by the engine of the plan's options."""
+    """Ask one round, with the engine of the plan's options."""
     concurrency = plan.options.concurrency
     if plan.options.engine == "ray":
         from quorum.evaluation.run.engine_ray import ask_on_ray

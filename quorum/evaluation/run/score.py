@@ -46,7 +46,7 @@ class Scores:
 
     @property
     def folder(self) -> Path:
-        """Where the results lie."""
+        """The folder of the results."""
         return self.plan.folder
 
     @property
@@ -66,7 +66,9 @@ class Scores:
 
 
 async def score(rows: Rows, progress: Progress = ignore_progress) -> Scores:
-    """Ask the judge, if the plan has one; write summary.json and comparison.json. The caller holds the folder."""
+    """Ask the judge, if the plan has one; write summary.json and comparison.json. The caller must have locked the
+    folder.
+    """
     plan, results = rows.plan, rows.results
     if plan.judge is not None:
         await judge_answers(plan.folder, results, plan.judge, concurrency=plan.options.concurrency, progress=progress)
@@ -87,7 +89,7 @@ async def score(rows: Rows, progress: Progress = ignore_progress) -> Scores:
 
 def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_count: int) -> dict[str, float | None]:
     """The intervals of a dropped method. They hold although its answers decided when it was dropped. None for a measure
-    that can leave 0..1.
+    that may lie outside 0..1.
     """
     ends: dict[str, float | None] = {}
     for name in list_compared_measures():

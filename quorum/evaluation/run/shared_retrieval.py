@@ -1,4 +1,4 @@
-"""Retrieval once per query and run: every method that asks the same query of the same retriever shares one search."""
+"""Searches once per query and run: methods that send the same query to the same retriever share one search."""
 
 import asyncio
 import time
@@ -21,22 +21,22 @@ class CachingRetriever(BaseRetriever):
 
     inner: BaseRetriever
     size: int = 256
-    _kept: "OrderedDict[str, asyncio.Task[tuple[list[Document], float]]]" = PrivateAttr(default_factory=OrderedDict)
+    _searches: "OrderedDict[str, asyncio.Task[tuple[list[Document], float]]]" = PrivateAttr(default_factory=OrderedDict)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
-        if query not in self._kept:
-            self._kept[query] = asyncio.create_task(self.search(query))
-            if len(self._kept) > self.size:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(query)
-        task = self._kept[query]
+        if query not in self._searches:
+            self._searches[query] = asyncio.create_task(self.search(query))
+            if len(self._searches) > self.size:
+                self._searches.popitem(last=False)
+        self._searches.move_to_end(query)
+        task = self._searches[query]
         try:
             documents, seconds = await asyncio.shield(task)
         except BaseException:
-            if task.done() and self._kept.get(query) is task:
-                del self._kept[query]
+            if task.done() and self._searches.get(query) is task:
+                del self._searches[query]
             raise
         if (search_seconds := SEARCH_SECONDS.get()) is not None:
             search_seconds[query] = seconds
@@ -52,21 +52,21 @@ class CachingRetriever(BaseRetriever):
         return self.inner.invoke(query)
 
 
-def share_retrieval(runs: Sequence[Column]) -> list[Column]:
-    """The runs; those that ask the same retriever for the same number of passages share its results."""
+def share_retrieval(columns: Sequence[Column]) -> list[Column]:
+    """The columns; those that ask the same retriever for the same number of passages share its results."""
     from quorum.graphs.composed import get_composed
     from quorum.retrievers import retriever
 
     shared: dict[tuple[Any, ...], CachingRetriever] = {}
-    sharing = []
-    for run in runs:
-        context = run.context
-        if get_composed(run.own_graph) is not None:  # a cascade has a memory of searches of its own
-            sharing.append(run)
+    shared_columns = []
+    for column in columns:
+        context = column.context
+        if get_composed(column.own_graph) is not None:  # a cascade caches its own searches
+            shared_columns.append(column)
             continue
         parts = (context.retriever, context.collection, context.store, context.embeddings, context.k)
         key = tuple(part if isinstance(part, str | int) else id(part) for part in parts)
         if key not in shared:
             shared[key] = CachingRetriever(inner=retriever(context))
-        sharing.append(replace(run, context=replace(context, retriever=shared[key])))
-    return sharing
+        shared_columns.append(replace(column, context=replace(context, retriever=shared[key])))
+    return shared_columns

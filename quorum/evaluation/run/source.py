@@ -39,8 +39,8 @@ def ignore_progress(stage: str, done: int, total: int | None) -> None:
 class Source:
     """Where passages come from. Without a corpus and a collection, every question brings its own passages.
 
-    skip_bad: leave broken questions out of a pool. revision: of the collection; None for a corpus, which its sha256
-    identifies.
+    skip_bad: leave broken questions out of a pool. revision: the revision of the collection; None for a corpus, which
+    its sha256 identifies.
     """
 
     corpus: str | None
@@ -54,7 +54,7 @@ class Source:
         return self.corpus is not None or self.collection is not None
 
     def describe(self) -> dict[str, Any]:
-        """For config.json."""
+        """The source as config.json records it."""
         if self.collection is not None:
             revision = {} if self.revision is None else {"revision": self.revision}
             return {"passages": "collection", "collection": self.collection, **revision}
@@ -64,10 +64,10 @@ class Source:
 
 
 def find_passage_source(dataset: DataSet, options: Options) -> Source:
-    """The source that `options` names; data without passages need one. Reads the corpus: blocks."""
+    """The source that `options` names; data without passages need one. Blocks while it reads the corpus."""
     corpus, collection = options.corpus, options.collection
     if corpus == GIVEN_SOURCE:
-        check_given(dataset, options)
+        check_given_passages(dataset, options)
         corpus = None
     if corpus is not None and collection is not None:
         raise SetupError(f"Both a corpus ({corpus}) and a collection ({collection}) are named; give one of them.")
@@ -96,7 +96,7 @@ def find_revision(collection: str, context: Context) -> str | None:
     return None if info is None else info.revision
 
 
-def check_given(dataset: DataSet, options: Options) -> None:
+def check_given_passages(dataset: DataSet, options: Options) -> None:
     """Raises `SetupError` if a question has no passages of its own, or retrievers would search nothing."""
     if dataset.with_passages < dataset.count:
         pooled = ", or 'pool' for the passages of all questions" if dataset.with_passages else ""
@@ -136,7 +136,7 @@ def name_collections(source: Source, columns: Sequence[Column]) -> list[Column]:
 
 
 def make_collection_name(source: Source, context: Context) -> str:
-    """The collection of a source; that of a corpus follows from its files and the embeddings."""
+    """The collection of a source. The name for a corpus is derived from its files and the embeddings."""
     if source.collection is not None:
         return source.collection
     return f"corpus-{compute_short_hash([source.sha256, embedding_name(context.embeddings)])}"
@@ -173,7 +173,7 @@ async def run_on_thread(work: Callable[..., None], *args: Any, progress: Progres
 
 
 def index_corpus(source: Source, data: Path | None, context: Context, collection: str, progress: Progress) -> None:
-    """Index the corpus: the passages of a file whole and under their own ids, documents in passages of their own.
+    """Index the corpus. The passages of a file stay whole and keep their ids; documents are split into passages.
     Passages already indexed are left unchanged.
     """
     from quorum.documents.read import has_reader
@@ -193,7 +193,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
             made_from=path.name,
         )
         for skipped, reason in documents.skipped:
-            LOG.warning("The corpus goes without %s: %s", skipped, reason)
+            LOG.warning("%s of the corpus is left out: %s", skipped, reason)
         if not documents.passages:
             raise SetupError(f"The corpus {corpus} holds nothing that can be read; give a folder of documents.")
         return
@@ -210,7 +210,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
     if report.skipped:
         which, reason = report.skipped[0]
         raise SetupError(
-            f"The corpus {corpus} cannot be indexed whole: {which}: {reason}; mend it, then run this again."
+            f"The corpus {corpus} cannot be indexed completely: {which}: {reason}; correct it, then run this again."
         )
     if not report.passages:
         raise SetupError(f"The corpus {corpus} holds no passages; expected JSON lines of id, title and text.")

@@ -23,7 +23,9 @@ class LimitReachedError(SetupError):
 
 @dataclass(frozen=True)
 class SpentElsewhere:
-    """The spending of another process. models: the counts by model; searches: requested; searched: really made."""
+    """The spending of another process. models: the counts by model; searches: how many were requested; searched: how
+    many were made.
+    """
 
     calls: int = 0
     input_tokens: int = 0
@@ -75,13 +77,13 @@ class Spending(ModelHandler):
 
 
 class ModelSpending(Spending):
-    """Also counts by model, and the searches."""
+    """Counts calls and tokens also by model, and counts searches."""
 
     def __init__(self) -> None:
         super().__init__()
         self.models: dict[str, dict[str, int]] = {}
         self.searches = self.searched = 0
-        self.asking: dict[UUID, str] = {}
+        self.open_models: dict[UUID, str] = {}
         self.open_searches: set[UUID] = set()
 
     async def on_chat_model_start(
@@ -95,12 +97,12 @@ class ModelSpending(Spending):
     ) -> None:
         about = metadata or {}
         if not about.get("stored"):
-            self.asking[run_id] = read_model_name(about)
+            self.open_models[run_id] = read_model_name(about)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         before = self.calls
         await super().on_llm_end(response, run_id=run_id, **kwargs)
-        model = self.asking.pop(run_id, "")
+        model = self.open_models.pop(run_id, "")
         if self.calls == before or not model:
             return
         usage = read_usage(response)
@@ -109,7 +111,7 @@ class ModelSpending(Spending):
         self.add(model, dict(zip(COUNTS, used, strict=True)))
 
     def add(self, model: str, used: Mapping[str, int]) -> None:
-        """Add calls of a model made now."""
+        """Add the counts of new calls of a model."""
         counts_before = self.models.get(model, dict.fromkeys(COUNTS, 0))
         self.models[model] = {name: counts_before[name] + used[name] for name in COUNTS}
 
@@ -118,7 +120,7 @@ class ModelSpending(Spending):
     ) -> None:
         if kwargs.get("name") == CachingRetriever.__name__:
             self.searches += 1
-        elif parent_run_id not in self.open_searches:  # not a part of a search under way
+        elif parent_run_id not in self.open_searches:  # not a part of a search in progress
             self.searched += 1
             self.open_searches.add(run_id)
 

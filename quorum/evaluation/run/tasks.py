@@ -12,7 +12,7 @@ from quorum.datasets.records import Record
 TASKS: tuple[str, ...] = get_args(get_type_hints(Context)["answer_type"])
 YES_NO = {"yes", "no"}
 FEVER_LABELS = {"supports", "refutes", "not enough info"}
-CLAIMS = 20  # a file of fewer claims may lack a label by chance
+FEWEST_CLAIMS = 20  # a file of fewer claims may lack a label by chance
 
 MEASURES_OF_TASK = {
     "yes_no": ("accuracy",),
@@ -34,9 +34,9 @@ def guess_task(answers: Sequence[str]) -> str:
     return "yes_no" if normalized_answers <= YES_NO else "label" if normalized_answers <= FEVER_LABELS else "short"
 
 
-def find_common_task(kinds: Iterable[str]) -> str:
+def find_common_task(tasks_of_questions: Iterable[str]) -> str:
     """The task of a data set: the one that all of its questions share, else short."""
-    tasks = set(kinds)
+    tasks = set(tasks_of_questions)
     return tasks.pop() if len(tasks) == 1 else "short"
 
 
@@ -77,22 +77,22 @@ def list_labels(record: Record) -> list[str]:
 def infer_labels(answers: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """The labels that the claims of a file have, by their gold answers; questions that are no claims are skipped.
 
-    SUPPORTS and REFUTES, if both occur among at least `CLAIMS` claims and nothing else does; else all three.
+    SUPPORTS and REFUTES, if both occur among at least `FEWEST_CLAIMS` claims and nothing else does; else all three.
 
     >>> infer_labels([["SUPPORTS"], ["REFUTES"]] * 10)
     ('SUPPORTS', 'REFUTES')
     """
     labels_found: set[str] = set()
     count = 0
-    for one in answers:
-        normalized = {normalize(answer) for answer in one}
+    for accepted in answers:
+        normalized = {normalize(answer) for answer in accepted}
         if not normalized or not normalized <= FEVER_LABELS:
             continue
         if normalized & {normalize(NOT_ENOUGH_INFO)}:
             return LABELS
         labels_found |= normalized
         count += 1
-    return (SUPPORTS, REFUTES) if count >= CLAIMS and len(labels_found) == 2 else LABELS
+    return (SUPPORTS, REFUTES) if count >= FEWEST_CLAIMS and len(labels_found) == 2 else LABELS
 
 
 def list_articles(record: Record) -> list[list[str]]:

@@ -12,7 +12,7 @@ WARM_UP_QUERY = "a first question"
 
 
 async def warm_up(columns: Sequence[Column], *, searching: bool) -> None:
-    """Load what the columns use in this process. No model of a server is called, and nothing is counted.
+    """Load what the columns use in this process. No model on a server is called, and nothing is counted.
 
     Columns that share a retriever warm it up once. A failure is ignored, because the first question reports it.
     """

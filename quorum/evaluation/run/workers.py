@@ -12,8 +12,8 @@ START_INTERVAL = 0.005
 async def run_workers(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Start `count` workers. Each runs `work` until no work is left. The first error cancels all workers and is raised.
 
-    Many workers start one after the other: if all started at once, no call would be made before all had prepared
-    theirs.
+    Many workers start one after the other: if all started at once, none could make its first call before all had
+    prepared theirs.
     """
     has_ended = False
 

@@ -45,10 +45,7 @@ def test_the_best_is_named_first_with_what_it_takes() -> None:
     )
     assert recommendation.sentences[0].startswith("good is best: exact match 7")
     assert "over 400 questions, for 5.0 calls, 505 tokens, 2.50 s (p95) a question" in recommendation.sentences[0]
-    assert (
-        recommendation.sentences[1]
-        == "Every other method is worse by more than chance would make it (p < 0.05, corrected)."
-    )
+    assert recommendation.sentences[1] == "Every other method is significantly worse (p < 0.05, corrected)."
 
 
 def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -> None:
@@ -60,11 +57,11 @@ def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -
     assert (recommendation.best, recommendation.equals, recommendation.cheapest) == ("dear", ["cheap"], "cheap")
     first = "Too few questions to choose; the cheapest of the equals is cheap: exact match "
     assert recommendation.sentences[0].startswith(first)
-    assert recommendation.sentences[1].startswith("The highest mean has dear: ")
-    assert "cannot tell it from cheap (" in recommendation.sentences[1]
-    assert "questions would tell)" in recommendation.sentences[1]
+    assert recommendation.sentences[1].startswith("dear has the highest mean: ")
+    assert "do not distinguish it from cheap (" in recommendation.sentences[1]
+    assert "questions would be enough)" in recommendation.sentences[1]
     assert recommendation.sentences[2] == "cheap takes 20% of its tokens."
-    assert recommendation.sentences[3].startswith("Worse by more than chance: poor (-")
+    assert recommendation.sentences[3].startswith("Significantly worse: poor (-")
     assert recommendation.sentences[3].endswith("points, p < 0.001).")
 
 
@@ -72,7 +69,7 @@ def test_the_nearest_of_many_not_significantly_worse_methods_are_named() -> None
     shares = {f"m{number:02}": make_scores(0.5 + number / 400, 1, count=60) for number in range(12)}
     recommendation, figures = make_recommendation(**shares)
     assert len(recommendation.equals) == 11
-    words = recommendation.sentences[1].partition("tell it from")[2]
+    words = recommendation.sentences[1].partition("distinguish it from")[2]
     method_names = re.findall(r"m\d\d", words)
     quality = {figure.name: figure.quality for figure in figures}
     assert len(method_names) == 4

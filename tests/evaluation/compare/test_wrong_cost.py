@@ -100,7 +100,7 @@ def test_the_report_shows_shares_and_turning_costs(tmp_path: Path) -> None:
     assert content["wrong_cost"] == 0
     assert content["at_wrong_costs"][0]["least"] == 0.0
     assert content["at_wrong_costs"][-1]["most"] == 10.0
-    assert any("whatever a wrong answer costs" in word or "turns with" in word for word in content["words"])
+    assert any("what a wrong answer costs" in word or "stays" in word for word in content["words"])
     for figure in decision.figures:
         assert figure.right + figure.wrong + figure.unknown == pytest.approx(1.0)
         assert figure.right == pytest.approx(figure.quality)

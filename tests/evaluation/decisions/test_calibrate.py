@@ -65,7 +65,7 @@ def test_several_methods_share_the_error(results: Path) -> None:
         (["--wrong-at-most", "5%", "--confidence", "1"], "--confidence 1 does not fit"),
         (["--wrong-at-most", "1%"], "240 questions are too few for 1% wrong at most: that takes 368 answers"),
         (["--wrong-at-most", "5%", "--method", "nobody"], "has no method 'nobody'; it has: concat, post_fusion, sure."),
-        (["--wrong-at-most", "5%", "--method", "concat"], "state no confidence of concat"),
+        (["--wrong-at-most", "5%", "--method", "concat"], "hold no confidence of concat"),
         (["--wrong-at-most", "5%", "--measure", "f1"], "needs a measure that says right or wrong, and f1 does not"),
         (["--wrong-at-most", "5%", "--measure", "charm"], "have no measure 'charm'"),
     ],

@@ -139,7 +139,7 @@ TITLES = {
     "best": "The best of 3 attempts at each question",
     "split": "Context as a share of the whole",
     "spread": "Mean and standard deviation over the draws",
-    "preference": "{n} questions that both have right",
+    "preference": "{n} questions that both methods answered correctly",
     "people": "0 of {n} pairs decided in preference.csv",
     "gold": "Gold passages; 0 questions without one left out",
     "cost": "What the answers cost",

@@ -211,7 +211,7 @@ async def test_a_comparison_with_a_judge_reports_its_verdicts_and_spending(
     assert '<th scope="col">judged</th>' in (folder / "report.html").read_text()
     text = (folder / "report.md").read_text()
     assert "| method | exact match, % | judged, % |" in text
-    assert "Beside the methods, openai:judge judged answers: 2 calls really made" in text
+    assert "Separately from the methods, openai:judge judged answers: 2 calls really made" in text
     with (folder / "report.csv").open(newline="") as file:
         assert {row["judged"] for row in csv.DictReader(file)} == {"0.4"}
     again = await compare(await plan_comparison(options))

@@ -100,7 +100,7 @@ async def test_a_changed_corpus_is_another_collection(data: Path, corpus: Path, 
     [
         ("", "holds no passages"),
         ("{", "line 1"),
-        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n', "cannot be indexed whole"),
+        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n', "cannot be indexed completely"),
     ],
 )
 async def test_a_broken_corpus_stops_the_run(

@@ -205,7 +205,7 @@ async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server
     ]
     data = write(tmp_path / "towns.jsonl", lines)
     experiment, options = find_experiment("gold_insertion"), {"methods": "concat[k=2]"}
-    with pytest.raises(SetupError, match=r"None of the 1 questions in .* has a gold passage at hand"):
+    with pytest.raises(SetupError, match=r"None of the 1 questions in .* has a gold passage with a known text"):
         await run_experiment_over(experiment, data, CONTEXT, dict(**options), out=tmp_path / "bare")
     corpus = write(tmp_path / "gold.jsonl", [dict(item) for item in make_passages("c", "g")])
     report, _ = await run_experiment_over(

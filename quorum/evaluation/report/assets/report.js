@@ -1,6 +1,6 @@
 "use strict";
-// The questions: an index that is all there, and what a question opens to, packed 25 at a time. Everything that comes
-// from questions, passages and models is set as text, never as markup.
+// The table of questions. The page holds an index of all questions; their details are packed, 25 questions at a time.
+// Everything that comes from questions, passages and models is set as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("index").textContent);
   const { methods, rows, measure, chunk, page: size } = data;
@@ -18,11 +18,11 @@
     return node;
   };
   const add = (parent, ...nodes) => { parent.append(...nodes.filter((node) => node !== null)); return parent; };
-  const at = (id) => document.getElementById(id);
+  const byId = (id) => document.getElementById(id);
 
   async function unpack(number) {
     if (!unpacked.has(number)) {
-      const packed = Uint8Array.from(atob(at("c" + number).textContent), (sign) => sign.charCodeAt(0));
+      const packed = Uint8Array.from(atob(byId("c" + number).textContent), (sign) => sign.charCodeAt(0));
       const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
       unpacked.set(number, new Response(stream).json());
     }
@@ -35,14 +35,14 @@
     differ: (row) => new Set(cells(row).filter((cell) => cell[0] !== null).map((cell) => right(cell))).size > 1,
     none: (row) => !cells(row).some(right),
     all: (row) => cells(row).every(right),
-    right: (row) => chosen(row).some(right),
-    wrong: (row) => chosen(row).some((cell) => cell[1] === "w" || cell[1] === "p" || (cell[1] === "u" && !right(cell))),
-    unknown: (row) => chosen(row).some((cell) => cell[1] === "u"),
-    failed: (row) => chosen(row).some((cell) => cell[1] === "e"),
+    right: (row) => selectCells(row).some(right),
+    wrong: (row) => selectCells(row).some((cell) => cell[1] === "w" || cell[1] === "p" || (cell[1] === "u" && !right(cell))),
+    unknown: (row) => selectCells(row).some((cell) => cell[1] === "u"),
+    failed: (row) => selectCells(row).some((cell) => cell[1] === "e"),
   };
-  const chosen = (row) => (state.method < 0 ? cells(row) : [row[FIRST + state.method]]);
+  const selectCells = (row) => (state.method < 0 ? cells(row) : [row[FIRST + state.method]]);
 
-  function found() {
+  function findRows() {
     const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);
     const kept = [];
     rows.forEach((row, number) => {
@@ -72,21 +72,21 @@
   }
 
   function draw() {
-    const kept = found();
+    const kept = findRows();
     const pages = Math.max(1, Math.ceil(kept.length / size));
     state.page = Math.min(state.page, pages - 1);
-    const body = at("rows");
+    const body = byId("rows");
     body.replaceChildren();
     for (const number of kept.slice(state.page * size, (state.page + 1) * size)) {
       body.append(line(number));
-      if (state.open.has(number)) body.append(inside(number));
+      if (state.open.has(number)) body.append(renderDetails(number));
     }
-    at("found").textContent = kept.length === rows.length
+    byId("found").textContent = kept.length === rows.length
       ? rows.length.toLocaleString("en") + " questions"
       : kept.length.toLocaleString("en") + " of " + rows.length.toLocaleString("en") + " questions";
-    at("where").textContent = "page " + (state.page + 1) + " of " + pages;
-    at("before").disabled = state.page === 0;
-    at("after").disabled = state.page >= pages - 1;
+    byId("where").textContent = "page " + (state.page + 1) + " of " + pages;
+    byId("before").disabled = state.page === 0;
+    byId("after").disabled = state.page >= pages - 1;
     document.querySelectorAll("#head th").forEach((head, place) => {
       const here = place === state.sort + 1;
       head.setAttribute("aria-sort", here ? (state.down ? "descending" : "ascending") : "none");
@@ -100,7 +100,7 @@
     button.addEventListener("click", () => {
       state.open.has(number) ? state.open.delete(number) : state.open.add(number);
       draw();
-      const again = at("rows").querySelector('button[data-number="' + number + '"]');
+      const again = byId("rows").querySelector('button[data-number="' + number + '"]');
       if (again) again.focus({ preventScroll: true });
     });
     button.dataset.number = number;
@@ -114,7 +114,7 @@
     return node;
   }
 
-  function inside(number) {
+  function renderDetails(number) {
     const node = make("tr"), cell = make("td", "inside", "…");
     cell.colSpan = methods.length + 2;
     node.append(cell);
@@ -122,13 +122,13 @@
       .then((list) => {
         const one = list[number % chunk];
         cell.replaceChildren(add(make("p", "note"), "accepted: " + (rows[number][2].join(" · ") || "unknown"), " · id " + rows[number][0]));
-        one.answers.forEach((answer, place) => answer && cell.append(shown(answer, methods[place], one.passages, rows[number][FIRST + place])));
+        one.answers.forEach((answer, place) => answer && cell.append(renderAnswer(answer, methods[place], one.passages, rows[number][FIRST + place])));
       })
       .catch((error) => { cell.textContent = "This question cannot be unpacked: " + error.message; });
     return node;
   }
 
-  function shown(answer, method, passages, mark) {
+  function renderAnswer(answer, method, passages, mark) {
     const node = make("section", "answer"), head = make("header");
     const facts = [];
     for (const [name, value] of Object.entries(answer.marks)) facts.push(name === "judged" ? "judged " + (value ? "right" : "wrong") : (SCORES[name] || name) + " " + (100 * value).toFixed(0));
@@ -142,7 +142,7 @@
     add(node, head);
     if (answer.error) return add(node, make("p", "text", answer.error));
     add(node, path(answer.steps || []), candidates(answer), votes(answer));
-    if (answer.rationale && !(answer.summaries || []).includes(answer.rationale)) add(node, folded("Rationale", make("p", "text", answer.rationale)));
+    if (answer.rationale && !(answer.summaries || []).includes(answer.rationale)) add(node, makeFolded("Rationale", make("p", "text", answer.rationale)));
     return add(node, listing(answer, passages), replies(answer.replies || []));
   }
 
@@ -160,7 +160,7 @@
     return node;
   }
 
-  function folded(title, ...nodes) {
+  function makeFolded(title, ...nodes) {
     return add(make("details"), make("summary", "", title), ...nodes);
   }
 
@@ -196,12 +196,12 @@
     if (!answer.passages.length) return null;
     const marked = new Map((answer.evidence || []).map((one) => [one.passage, one]));
     const voters = new Set(answer.unsupported || []), claim = answer.claimed ? " that voted for it" : " with evidence";
-    const node = folded(answer.passages.length + " passages" + (marked.size ? ", " + marked.size + claim : ""));
+    const node = makeFolded(answer.passages.length + " passages" + (marked.size ? ", " + marked.size + claim : ""));
     answer.passages.forEach((place, rank) => {
       const [id, title, text, where] = passages[place], part = make("div", "passage"), found = marked.get(id), body = make("p");
       add(part, make("b", "", rank + 1 + ". " + (title || id)), make("small", "", (where || id) + (voters.has(id) ? " · voted for it, does not contain it" : "")), body);
       if (found && found.start !== null && found.end !== null) {
-        const signs = [...text]; // spans count characters, not halves of them
+        const signs = [...text]; // spans count Unicode characters, not UTF-16 units
         add(body, signs.slice(0, found.start).join(""), make("mark", "", signs.slice(found.start, found.end).join("")), signs.slice(found.end).join(""));
       } else body.textContent = text;
       if (found) part.classList.add("evidence");
@@ -212,7 +212,7 @@
 
   function replies(calls) {
     if (!calls.length) return null;
-    const node = folded(calls.length + (calls.length === 1 ? " reply" : " replies") + " of the model");
+    const node = makeFolded(calls.length + (calls.length === 1 ? " reply" : " replies") + " of the model");
     for (const call of calls) {
       const facts = call.input_tokens.toLocaleString("en") + " → " + call.output_tokens.toLocaleString("en") + " tokens, " + call.seconds.toFixed(2) + " s" + (call.stored ? ", shared or stored" : "");
       add(node, make("h4", "", call.name + " · " + facts), make("pre", "", call.reply));
@@ -230,13 +230,13 @@
         state.sort = sort; state.page = 0;
         draw();
       });
-      add(at("head"), add(head, button));
+      add(byId("head"), add(head, button));
     });
-    methods.forEach((name, place) => { const option = make("option", "", name); option.value = place; at("method").append(option); });
+    methods.forEach((name, place) => { const option = make("option", "", name); option.value = place; byId("method").append(option); });
   }
 
-  // The table of all methods: a click on a title sorts by it; what has no number comes last.
-  function sortable() {
+  // The table of all methods: a click on a title sorts by that column; rows without a number come last.
+  function makeSortable() {
     const table = document.querySelector("table.methods"), body = table.tBodies[0], lines = [...body.rows];
     const titles = [...table.tHead.rows[0].cells];
     const value = (line, place) => {
@@ -259,8 +259,8 @@
     });
   }
 
-  // The curves of confidence: the one whose name, or which itself, is under the pointer stands out.
-  function highlighted() {
+  // The curves of confidence: a curve is highlighted while the pointer is over the curve or over its name.
+  function highlightCurves() {
     const section = document.querySelector(".key.lines")?.parentElement;
     if (!section) return;
     section.addEventListener("pointerover", (event) => {
@@ -270,15 +270,15 @@
     });
   }
 
-  sortable();
-  highlighted();
+  makeSortable();
+  highlightCurves();
   heads();
   document.querySelector(".questions").classList.toggle("many", methods.length > 8);
-  at("text").addEventListener("input", (event) => { state.text = event.target.value; state.page = 0; draw(); });
-  at("kind").addEventListener("change", (event) => { state.kind = event.target.value; state.page = 0; draw(); });
-  at("method").addEventListener("change", (event) => { state.method = Number(event.target.value); state.page = 0; draw(); });
-  at("before").addEventListener("click", () => { state.page -= 1; draw(); });
-  at("after").addEventListener("click", () => { state.page += 1; draw(); });
-  at("explore").hidden = false;
+  byId("text").addEventListener("input", (event) => { state.text = event.target.value; state.page = 0; draw(); });
+  byId("kind").addEventListener("change", (event) => { state.kind = event.target.value; state.page = 0; draw(); });
+  byId("method").addEventListener("change", (event) => { state.method = Number(event.target.value); state.page = 0; draw(); });
+  byId("before").addEventListener("click", () => { state.page -= 1; draw(); });
+  byId("after").addEventListener("click", () => { state.page += 1; draw(); });
+  byId("explore").hidden = false;
   draw();
 })();

@@ -23,12 +23,12 @@ class DraftWriter:
     """Writes and checks drafts, many at once."""
 
     def __init__(
-        self, context: Context, threshold: float, before: Iterable[str], config: RunnableConfig, concurrency: int
+        self, context: Context, threshold: float, earlier: Iterable[str], config: RunnableConfig, concurrency: int
     ) -> None:
         self.context, self.config, self.concurrency = context, config, concurrency
         self.check = Check(context, threshold)
         self.earlier = EarlierQuestions()
-        for question in before:
+        for question in earlier:
             self.earlier.add(question)
 
     async def write_drafts(self, batch: Sequence[Draw]) -> list[Draft]:
@@ -53,7 +53,7 @@ class DraftWriter:
         return [results[place] for place in range(len(items))]
 
     async def write(self, draw: Draw) -> Draft:
-        """One question; one call."""
+        """Write one question, with one call."""
         draft = Draft(draw)
         try:
             replies = await ask(
