@@ -46,15 +46,15 @@ async def search(
     given: passages to rank by BM25; None searches the context's collection with its retriever.
     """
     check_question(query)
-    remembered = CASCADE_MEMORY.get()
-    place = None if remembered is None else make_search_key(query, context, given)
-    if remembered is not None and place in remembered.searches:
-        return list(remembered.searches[place])
+    memory = CASCADE_MEMORY.get()
+    key = None if memory is None else make_search_key(query, context, given)
+    if memory is not None and key in memory.searches:
+        return list(memory.searches[key])
     chosen = await asyncio.to_thread(choose_retriever, context, given)
     documents = await chosen.ainvoke(query, config=config)
     passages = [read_document(document) for document in documents[: context.k]]
-    if remembered is not None:
-        remembered.searches[place] = list(passages)
+    if memory is not None:
+        memory.searches[key] = list(passages)
     return passages
 
 

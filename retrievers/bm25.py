@@ -24,9 +24,10 @@ WORD_RUN = re.compile(
     rf"(?P<unspaced>[{UNSPACED_SCRIPTS}{HANGUL}]+)|(?:[^\W_{UNSPACED_SCRIPTS}{HANGUL}]|[{MARKED_SCRIPTS}])+"
 )
 SPECIAL_CHARACTER = re.compile(rf"[{UNSPACED_SCRIPTS}{HANGUL}{MARKED_SCRIPTS}]")
-WORD = re.compile(r"[^\W_]+")  # WORD_RUN, where nothing is special
+WORD = re.compile(r"[^\W_]+")  # the same as WORD_RUN in texts without special characters
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-SPACED_ASCII = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))  # the same for ASCII
+# A translation table that leaves words between spaces in ASCII texts.
+SPACED_ASCII = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))
 STOP_WORDS = make_word_set(
     """a an and are as at be but by did do does for from had has have how in into is it its of on or s such t that the
     their then there these they this to was were what when where which who whom whose why will with"""

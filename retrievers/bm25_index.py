@@ -38,13 +38,13 @@ class Index:
 
         numbers: the token numbers of all texts, one text after the other. lengths: the number of tokens of each text.
         """
-        tokens, places, often = count_tokens(numbers, lengths)
+        tokens, places, counts = count_tokens(numbers, lengths)
         found_in = np.bincount(tokens, minlength=len(vocabulary))
         rarity = np.log(1 + (len(lengths) - found_in + 0.5) / (found_in + 0.5)).astype(np.float32)
         share = k1 * ((1 - b) + b * lengths / lengths.mean())
         return cls(
             vocabulary,
-            (rarity[tokens] * (often / (share[places] + often))).astype(np.float32),
+            (rarity[tokens] * (counts / (share[places] + counts))).astype(np.float32),
             places.astype(np.int32),
             np.concatenate([[0], np.cumsum(found_in)]).astype(np.int64),
             len(lengths),
@@ -89,8 +89,8 @@ def count_tokens(numbers: Integers, lengths: Integers) -> tuple[Integers, Intege
         keys.append(key)
         counts.append(count)
         begin = end
-    all_keys, often = np.concatenate(keys), np.concatenate(counts)
+    all_keys, all_counts = np.concatenate(keys), np.concatenate(counts)
     if len(keys) > 1:
         order = np.argsort(all_keys, kind="stable")
-        all_keys, often = all_keys[order], often[order]
-    return all_keys // texts, all_keys % texts, often
+        all_keys, all_counts = all_keys[order], all_counts[order]
+    return all_keys // texts, all_keys % texts, all_counts

@@ -47,7 +47,7 @@ def parse_address(url: str) -> tuple[str, int, bool]:
 
 @contextmanager
 def explain_failures(store: str) -> Iterator[None]:
-    """Turn failures of the store into a `SetupError`. Errors of our own code pass."""
+    """Turn failures of the store into a `SetupError`. Errors of our own code pass unchanged."""
     import httpx
     from chromadb.errors import ChromaAuthError, ChromaError, InternalError
 
@@ -80,7 +80,7 @@ def make_damaged_index_error(store: str, detail: str) -> SetupError:
     if "://" in store:
         mend = "its files are the server's: restore them there, or index the documents into a new collection"
     else:
-        mend = "index any document into that collection again: that makes its vectors anew, from its passages"
+        mend = "index any document into that collection again: that computes its vectors again from its passages"
     return SetupError(f"A vector index in the store {store} is damaged ({detail}); {mend}.")
 
 

@@ -23,15 +23,15 @@ class Changes:
     removed: list[str] = field(default_factory=list)
 
     def apply(self, collection: "Collection") -> None:
-        for some in split_batches(self.passages):
+        for batch in split_batches(self.passages):
             collection.upsert(
-                ids=[passage["id"] for passage, _, _ in some],
-                documents=[passage["text"] for passage, _, _ in some],
-                metadatas=[entry.metadata() for _, entry, _ in some],
-                embeddings=[vector for _, _, vector in some],
+                ids=[passage["id"] for passage, _, _ in batch],
+                documents=[passage["text"] for passage, _, _ in batch],
+                metadatas=[entry.metadata() for _, entry, _ in batch],
+                embeddings=[vector for _, _, vector in batch],
             )
-        for few in split_batches(self.entries):
-            collection.update(ids=[id_ for id_, _ in few], metadatas=[entry.metadata() for _, entry in few])
+        for updates in split_batches(self.entries):
+            collection.update(ids=[id_ for id_, _ in updates], metadatas=[entry.metadata() for _, entry in updates])
         for ids in split_batches(self.removed):
             collection.delete(ids=ids)
 

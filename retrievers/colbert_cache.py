@@ -134,7 +134,7 @@ def write_memory_mapped_array(folder: Path, count: int, dimension: int) -> None:
 def compute_token_vectors(
     passages: list[Passage], encoder: TokenEncoder, older: TokenIndex | None
 ) -> Iterator[Vectors]:
-    """The token vectors of each passage in order: (tokens, dimension). Known texts take theirs from the old index."""
+    """The token vectors of each passage in order: (tokens, dimension). Texts of the older index keep their vectors."""
     known = {make_indexed_text(passage): row for row, passage in enumerate(older.passages)} if older else {}
     for first in range(0, len(passages), ENCODED_AT_ONCE):
         texts = [make_indexed_text(passage) for passage in passages[first : first + ENCODED_AT_ONCE]]

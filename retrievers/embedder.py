@@ -26,7 +26,8 @@ def get_indexing_embedder(spec: str | Embeddings, name: str, folder: Path) -> Em
         return get_embedder(spec)
     from quorum.retrievers.embedding_cache import CachedEmbeddings
 
-    key = name if read.base_url is None else f"{name}\0{read.base_url}"  # another server, another model
+    # Another server may serve another model under the same name.
+    key = name if read.base_url is None else f"{name}\0{read.base_url}"
     return CachedEmbeddings(partial(get_embedder, spec), key, folder)
 
 

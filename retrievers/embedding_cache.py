@@ -70,7 +70,7 @@ class CachedEmbeddings(Embeddings):
                     rows = database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({placeholders})", batch)
                     vectors |= {bytes(key): np.frombuffer(vector, dtype="<f4") for key, vector in rows}
         except (sqlite3.Error, ValueError) as error:
-            self.give_up(error)
+            self.disable_cache(error)
             return {}
         return vectors
 
@@ -87,7 +87,7 @@ class CachedEmbeddings(Embeddings):
                 rows = ((key, vector.astype("<f4").tobytes()) for key, vector in vectors.items())
                 database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
         except (sqlite3.Error, OSError) as error:
-            self.give_up(error)
+            self.disable_cache(error)
 
     def connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self.file, timeout=30)
@@ -98,7 +98,7 @@ class CachedEmbeddings(Embeddings):
             raise
         return database
 
-    def give_up(self, error: Exception) -> None:
+    def disable_cache(self, error: Exception) -> None:
         """Stop using the cache."""
         self.usable = False
         LOG.warning("The cache of vectors %s cannot be used (%s); if it is damaged, remove it.", self.file, error)

@@ -49,10 +49,10 @@ def index_documents(
     id#1, id#2, ... If two lines have the same id and different texts, the first stays.
 
     A passage that occurs in several documents, perhaps with small differences in writing, is stored once with all its
-    places (see `quorum.documents.duplicates`). It is removed when the last of these documents is.
+    places (see `quorum.documents.duplicates`). It is removed together with the last of these documents.
 
-    A file that cannot be read is skipped; passages that were indexed from it before stay. If this is killed and started
-    again, the collection ends up the same.
+    A file that cannot be read is skipped; passages that were indexed from it before stay. If indexing is killed
+    and started again, the collection ends up the same.
 
     choice: which files of folders are read. prune: remove documents below the given paths that no longer exist. engine:
     "ray" reads and embeds in many processes and gives the same collection (docs/scale.md). progress(done, total, path)
@@ -121,17 +121,17 @@ def add_documents(
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> IndexReport:
-    """`index_documents` for any collection."""
+    """Index files as `index_documents` does, into any collection, also the sample."""
     check_engine(options.engine)
     if options.words < 5:
         raise SetupError(f"words={options.words} is too few for a passage; give 5 or more (100 is usual).")
     report, opened, roots = IndexReport(), open_store(store), resolve_roots(paths)
     with opened.hold_writer_lock():
-        mark = None if options.sample is None else ""
+        unfinished_sample = None if options.sample is None else ""
         model = embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, model, opened.folder)
         with closing(
-            Ledger(opened, collection, model, lambda: embedder, mark, options.made_for, options.made_from)
+            Ledger(opened, collection, model, lambda: embedder, unfinished_sample, options.made_for, options.made_from)
         ) as ledger:
             present = check_roots(roots, ledger, options.prune)
             files = choose_files(present, opened.folder, options.choice)
@@ -143,7 +143,7 @@ def add_documents(
             sizes = {path: read_size(path) for path in files.files}
             lengths = {path: count_units(path) for path in files.files}
             counter = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
-            reader = get_reader(options.time_limit) if options.sample is None else None  # it cannot hang a parser
+            reader = get_reader(options.time_limit) if options.sample is None else None  # the sample hangs no parser
             read_all = read_files(
                 options.engine, files.files, options.words, report, counter, ledger, embeddings, reader
             )

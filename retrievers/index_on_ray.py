@@ -71,7 +71,9 @@ def split_files(files: Sequence[Path]) -> Iterator[Part]:
 
 
 class Reader:
-    """Reads, splits and embeds in a worker. known: a reference to the digests of the collection's passages."""
+    """Reads, splits and embeds in a worker. digests_reference: a list of one Ray reference, to
+    the sorted digests of the collection's passages.
+    """
 
     def __init__(self, embeddings: str | Embeddings, words: int, digests_reference: Any, folder: str) -> None:
         import ray
@@ -137,7 +139,7 @@ def read_on_ray(
     """(file, its passages), in the files' order. The ledger takes the vectors of the workers."""
     import ray
 
-    ahead = ledger.model = PrecomputedEmbeddings(ledger.model)
+    precomputed = ledger.model = PrecomputedEmbeddings(ledger.model)
     documents = [str(path) for path in files if not is_passage_file(path)]
     with connect_cluster(*documents[:1]):  # the workers open these; lines are read here
         known = ray.put(list_digests(ledger))
@@ -145,27 +147,27 @@ def read_on_ray(
         pool = WorkerPool(count_cores(), at_once=1, keeps_order=True)
         reads: Iterator[ReadPart] = map_items(partial(split_files, files), Reader, arguments, pool)
         for path, parts in groupby(reads, key=lambda read: read.path):
-            yield path, take_passages(parts, ledger, ahead, report, counter)
+            yield path, take_passages(parts, ledger, precomputed, report, counter)
 
 
 def take_passages(
     parts: Iterable[ReadPart],
     ledger: Ledger,
-    ahead: "PrecomputedEmbeddings",
+    precomputed: "PrecomputedEmbeddings",
     report: IndexReport,
     counter: ProgressCounter,
 ) -> Iterator[Passage]:
-    """The passages of one file; puts their vectors into `ahead`. Raises `Unreadable` if the file breaks off."""
+    """The passages of one file; puts their vectors into `precomputed`. Raises `Unreadable` if the file breaks off."""
     for read_part in parts:
         report.skipped += read_part.skipped
         report.notes += read_part.notes
         for passage, vector in read_part.passages:
             text = make_indexed_text(passage)
             if vector is not None:
-                ahead.vectors[text] = vector
+                precomputed.vectors[text] = vector
             yield passage
-            if passage["id"] not in ledger.new:
-                ahead.vectors.pop(text, None)  # stored by now, or not wanted
+            if passage["id"] not in ledger.new_passages:
+                precomputed.vectors.pop(text, None)  # the passage is stored by now, or needs no vector
         for _ in range(read_part.lines):
             counter.add(read_part.path)
         if read_part.broken:

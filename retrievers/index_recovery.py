@@ -22,7 +22,7 @@ HEADER = struct.Struct("<i4q64x")  # version, offset, capacity, elements, bytes 
 
 
 def is_index_damaged(collection: "Collection", folder: Path) -> bool:
-    """Whether a collection's vector index cannot be read or is shorter than its header says. folder: Chroma's."""
+    """Whether a collection's vector index cannot be read or is shorter than its header says."""
     from chromadb.errors import InternalError
 
     if has_incomplete_files(collection, folder) or any(

@@ -57,6 +57,7 @@ class ProgressCounter:
         self.units: int | None = None  # passages of the file that is being read, if their number is known
 
     def add(self, path: str | Path) -> None:
+        """Count one file, or one line of a file of JSON lines."""
         self.done = min(self.done + 1, self.total)
         if self.progress:
             self.progress(self.done, self.total, str(path))
@@ -79,7 +80,7 @@ class ProgressCounter:
         self.bytes_done += size
         self.report(path, 0)
 
-    def report(self, path: Path, inside: float) -> None:
+    def report(self, path: Path, bytes_read: float) -> None:
         if self.watch:
-            share = min(1.0, (self.bytes_done + inside) / self.bytes)
+            share = min(1.0, (self.bytes_done + bytes_read) / self.bytes)
             self.watch(IndexProgress(self.passages, self.files, self.all_files, share, str(path)))

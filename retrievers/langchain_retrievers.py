@@ -136,13 +136,13 @@ def keep_matching(passages: list[Passage]) -> list[Passage]:
 def fuse_rankings(rankings: list[list[Passage]]) -> list[Passage]:
     """Reciprocal rank fusion, best first. Passages with equal sums stay in the order of their first appearance."""
     sums: dict[str, float] = {}
-    named: dict[str, Passage] = {}
+    passage_of_id: dict[str, Passage] = {}
     for ranking in rankings:
         for rank, passage in enumerate(ranking, start=1):
             sums[passage["id"]] = sums.get(passage["id"], 0.0) + 1 / (RRF_K + rank)
-            named.setdefault(passage["id"], passage)
+            passage_of_id.setdefault(passage["id"], passage)
     order = sorted(sums, key=lambda id_: -sums[id_])
-    return [copy_with_score(named[id_], sums[id_]) for id_ in order]
+    return [copy_with_score(passage_of_id[id_], sums[id_]) for id_ in order]
 
 
 def refuse_empty(collection: str) -> NoReturn:

@@ -46,14 +46,14 @@ class Ledger:
         self.store, self.name, self.embedding, self.model, self.sample = store, name, embedding, model, sample
         self.made_for, self.made_from = made_for, made_from
         self.copies: CopyFinder | None = None
-        self.writing = WriteBehind()
+        self.writer = WriteBehind()
         self.info: Info | None = store.find_info(name)
         if self.info and self.info.embedding != embedding:
             raise SetupError(
                 f"The collection {name!r} was made with the embeddings {self.info.embedding!r}, but {embedding!r} is "
                 "set; set embeddings to the former, or give another collection."
             )
-        self.new: dict[str, Passage] = {}
+        self.new_passages: dict[str, Passage] = {}
         self.changed_entries: dict[str, None] = {}
         self.removed_ids: dict[str, None] = {}
         self.entries: dict[str, Entry] = {}
@@ -72,22 +72,22 @@ class Ledger:
                 self.places_by_source.setdefault(source, {})[id_] = place
 
     def rebuild_damaged_vectors(self, info: Info) -> None:
-        """Rebuild the vectors of a damaged index from the collection's passages. If it is killed, the next run starts
-        over.
+        """Rebuild the vectors of a damaged index from the collection's passages. If the process is
+        killed, the next run starts again.
         """
         if not self.store.has_damaged_vectors(self.name):
             return
         self.info = replace(info, torn=True).make_revision(writing=True)
         passages = self.store.drop_vectors(self.name, self.info)
-        message = "The vector index of %r was damaged by an abrupt end; its %d passages are embedded anew."
+        message = "The vector index of %r was damaged by a crash; its %d passages are embedded again."
         LOG.warning(message, self.name, len(passages))
         self.entries = self.store.fetch_entries(self.name)
         for begin in range(0, len(passages), EMBEDDED_AT_ONCE):
-            self.new = {passage["id"]: passage for passage in passages[begin : begin + EMBEDDED_AT_ONCE]}
+            self.new_passages = {passage["id"]: passage for passage in passages[begin : begin + EMBEDDED_AT_ONCE]}
             self.flush()
         self.info = replace(self.info, torn=None)
         self.write_info(writing=True)
-        self.writing.wait()
+        self.writer.wait()
 
     @property
     def sources(self) -> list[str]:
@@ -138,13 +138,13 @@ class Ledger:
         """Hash -> id of the stored passage, for passages of a document that were copies in the previous run."""
         copies = {}
         for id_ in before:
-            own_files = (
+            own_hash = (
                 self.entries[id_].read_spots().get(source, {}).get("own")
                 if '"own"' in self.entries[id_].where
                 else None
             )
-            if own_files and self.entries[id_].is_held_exactly(without=source):
-                copies[str(own_files)] = id_
+            if own_hash and self.entries[id_].is_held_exactly(without=source):
+                copies[str(own_hash)] = id_
         return copies
 
     def choose_id(self, source: str, passage: Passage, copied: dict[str, str]) -> str:
@@ -154,8 +154,8 @@ class Ledger:
         if id_of_copy := copied.get(hash_passage(passage)):
             return id_of_copy
         if self.copies is None:
-            self.copies = CopyFinder(self.entries, self.read_texts)
-        return self.copies.find_kept_passage(passage, source, self.new) or passage["id"]
+            self.copies = CopyFinder(self.entries, self.read_stored_passages)
+        return self.copies.find_kept_passage(passage, source, self.new_passages) or passage["id"]
 
     def record_passage(self, source: str, place: int, passage: Passage, id_: str) -> bool:
         """Record a passage of a document under `id_`. Returns whether anything except times changed."""
@@ -165,20 +165,20 @@ class Ledger:
         self.removed_ids.pop(id_, None)
         changed = True
         if entry is not None and (entry.hash == hash_ or id_ != passage["id"]):
-            held = entry.add_place(source, place, spot)
+            updated = entry.add_place(source, place, spot)
             changed = entry.places.get(source) != place
-            if (held.places, held.where) == (entry.places, entry.where):
+            if (updated.places, updated.where) == (entry.places, entry.where):
                 return False
-            self.entries[id_] = held
+            self.entries[id_] = updated
             self.changed_entries[id_] = None
         else:
             sketch = make_sketch(passage) if is_comparable(passage) else ()
             empty = Entry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
             self.entries[id_] = empty.add_place(source, place, spot)
-            self.new[id_] = passage
+            self.new_passages[id_] = passage
             if self.copies is not None:
                 self.copies.add(id_, self.entries[id_])
-        if len(self.new) >= EMBEDDED_AT_ONCE or len(self.changed_entries) >= WRITTEN_AT_ONCE:
+        if len(self.new_passages) >= EMBEDDED_AT_ONCE or len(self.changed_entries) >= WRITTEN_AT_ONCE:
             self.flush()
         return changed
 
@@ -195,28 +195,30 @@ class Ledger:
             self.changed_entries[id_] = None
         else:
             del self.entries[id_]
-            self.new.pop(id_, None)
+            self.new_passages.pop(id_, None)
             self.removed_ids[id_] = None
 
     def flush(self, removed: Iterable[str] = ()) -> None:
         """Embed and store the waiting passages."""
-        moved = [
-            (id_, self.entries[id_]) for id_ in self.changed_entries if id_ in self.entries and id_ not in self.new
+        updated_entries = [
+            (id_, self.entries[id_])
+            for id_ in self.changed_entries
+            if id_ in self.entries and id_ not in self.new_passages
         ]
-        changes = Changes(self.embed_waiting(), moved, list(removed))
+        changes = Changes(self.embed_waiting(), updated_entries, list(removed))
         if changes.passages or changes.entries or changes.removed:
             self.write_info(writing=True, changes=changes)
         if self.copies is not None:
-            self.copies.remember(self.new)
-        self.new.clear()
+            self.copies.remember(self.new_passages)
+        self.new_passages.clear()
         self.changed_entries.clear()
 
     def embed_waiting(self) -> list[tuple[Passage, Entry, Sequence[float]]]:
         """The waiting passages with their vectors."""
-        if not self.new:
+        if not self.new_passages:
             return []
         model = self.model()
-        vectors = model.embed_documents([make_indexed_text(passage) for passage in self.new.values()])
+        vectors = model.embed_documents([make_indexed_text(passage) for passage in self.new_passages.values()])
         sizes = {len(vector) for vector in vectors}
         if self.info is None:
             self.info = Info(
@@ -234,21 +236,21 @@ class Ledger:
                 f"The collection {self.name!r} holds vectors of {self.info.dimension} numbers, but the embeddings "
                 f"{self.embedding!r} give {min(sizes)}; give another collection."
             )
-        return [(p, self.entries[i], vector) for (i, p), vector in zip(self.new.items(), vectors, strict=True)]
+        return [(p, self.entries[i], vector) for (i, p), vector in zip(self.new_passages.items(), vectors, strict=True)]
 
     def write_info(self, writing: bool, changes: Changes | None = None) -> None:
         if self.info is not None:
             self.info = self.info.make_revision(writing)
-            self.writing.start(partial(self.store.write, self.name, self.info, changes))
+            self.writer.start(partial(self.store.write, self.name, self.info, changes))
 
-    def read_texts(self, ids: list[str]) -> list[Passage]:
+    def read_stored_passages(self, ids: list[str]) -> list[Passage]:
         """The stored passages of these ids."""
-        self.writing.wait()
-        return self.store.fetch_texts(self.name, ids)
+        self.writer.wait()
+        return self.store.fetch_passages_by_id(self.name, ids)
 
     def close(self) -> None:
         """Wait until the current batch is stored."""
-        self.writing.close()
+        self.writer.close()
 
     @property
     def copy_count(self) -> int:
@@ -260,13 +262,13 @@ class Ledger:
         self.flush(removed=self.removed_ids)
         if self.info is None:
             return 0
-        is_read = self.places_by_source.keys() <= self.read_sources
-        format_ = FORMAT_VERSION if is_read else self.info.format
-        settled = replace(self.info, sample=sample, files=len(self.places_by_source), format=format_)
+        is_all_read = self.places_by_source.keys() <= self.read_sources
+        format_ = FORMAT_VERSION if is_all_read else self.info.format
+        finished_info = replace(self.info, sample=sample, files=len(self.places_by_source), format=format_)
         if self.made_for is None:  # the collection is the user's own from now on
-            settled = replace(settled, made_for=None, made_from=None)
-        if self.info.writing or settled != self.info:
-            self.info = settled
+            finished_info = replace(finished_info, made_for=None, made_from=None)
+        if self.info.writing or finished_info != self.info:
+            self.info = finished_info
             self.write_info(writing=False)
-        self.writing.wait()
+        self.writer.wait()
         return self.store.count(self.name)

@@ -119,7 +119,7 @@ def rename(collection: str, new: str, store: str | Path) -> None:
         opened.rename(collection, new, replace(info, made_for=None, made_from=None))
 
 
-def clear(store: str | Path) -> list[str]:
+def delete_evaluation_collections(store: str | Path) -> list[str]:
     """Remove the collections that evaluations made for their own use; returns their names. Blocks."""
     opened, removed = open_store(store), []
     with opened.hold_writer_lock():
@@ -137,7 +137,7 @@ def export_lines(collection: str, store: str | Path) -> Iterator[str]:
 
 
 def write_export(collection: str, store: str | Path, file: Path) -> int:
-    """Write these lines to a file; a failed write leaves the old file. Returns their number."""
+    """Write the lines of `export_lines` to a file; a failed write leaves the old file. Returns their number."""
     count = 0
     draft = file.with_name(f".{file.name}.part")
     try:
@@ -156,8 +156,8 @@ def write_export(collection: str, store: str | Path, file: Path) -> int:
 def import_lines(file: Path, collection: str, store: str | Path, embeddings: str | Embeddings) -> IndexReport:
     """Index exported passages with their ids and places. Blocks.
 
-    They are embedded by `embeddings`, which need not be those of the exported collection. Earlier passages of the same
-    documents are removed.
+    The passages are embedded by `embeddings`, which need not be those of the exported collection. Earlier passages of
+    the same documents are removed.
     """
     if check_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name.")

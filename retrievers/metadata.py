@@ -25,7 +25,8 @@ class Info:
     revision: changes with every change of content. writing: a run of changes has not finished. sample: hash of the
     sample collection's files. torn: the vectors are damaged and being rebuilt. format: how its files were read
     (`FORMAT_VERSION`), None in old collections. files: number of documents. changed: time of the last change, ISO 8601.
-    made_for: the command that made it for its own use.
+    made_for: the command that made it for its own use. made_from: the name of the file or
+    folder that this command made it from.
     """
 
     embedding: str
@@ -52,8 +53,8 @@ class Info:
 class Entry:
     """The metadata of a passage: its title, a hash of its content, its place in each document that holds it.
 
-    headings: those above it. where: JSON {document: page, offsets, time ...}; under "own" the hash of a copy whose text
-    differs a little there. sketch: see `quorum.documents.duplicates`.
+    headings: the headings above the passage. where: JSON {document: {page, offsets, time ...}}; if the text in a
+    document differs a little, "own" is the hash of that document's text. sketch: see `quorum.documents.duplicates`.
     """
 
     title: str
@@ -91,7 +92,7 @@ class Entry:
         )
 
     def is_held_exactly(self, without: str) -> bool:
-        """Whether another document holds exactly this text of the passage."""
+        """Whether a document other than `without` holds the passage with exactly this text."""
         spots = self.read_spots()
         return any(other != without and "own" not in spots.get(other, {}) for other in self.places)
 
@@ -109,7 +110,7 @@ def get_spot(passage: Passage) -> dict[str, Any] | None:
 
 
 def read_info(collection: "Collection") -> Info:
-    """The metadata of a collection, if it is one of ours."""
+    """The metadata of a collection. Raises `SetupError` if Quorum did not make the collection."""
     metadata = collection.metadata or {}
     try:
         return Info(
@@ -133,7 +134,7 @@ def read_info(collection: "Collection") -> Info:
 
 
 def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
-    """A stored passage with its places. Those that hold exactly this text come first."""
+    """A stored passage with its places. The places with exactly this text come first."""
     passage = Passage(id=id_, title=str(metadata["title"]), text=text)
     if places := read_places(read_entry(metadata)):
         passage["places"] = places

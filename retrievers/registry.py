@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class RetrieverKind:
     """A kind of retriever. make: (context, argument) -> the retriever over the context's collection; it may block.
 
-    argument: the text after the name, as in "colbert:MODEL"; empty if there is none.
+    argument: what messages call the text after the colon, such as "MODEL" in "colbert:MODEL"; empty if the retriever
+    takes no such text.
     """
 
     make: "Callable[[Context, str], BaseRetriever]"
@@ -71,7 +72,7 @@ RETRIEVERS = {
 
 
 def list_retrievers() -> dict[str, RetrieverKind]:
-    """Ours and, after them, those of installed packages."""
+    """Our retrievers and, after them, those of installed packages."""
     return plugins.add_plugins(plugins.RETRIEVER_GROUP, RETRIEVERS, check_kind)
 
 
@@ -96,7 +97,7 @@ def find_retriever(text: str) -> tuple[RetrieverKind, str]:
     kinds = RETRIEVERS if name in RETRIEVERS else list_retrievers()
     kind = kinds.get(name)
     if kind is None or bool(kind.argument) != bool(argument) or (":" in text and not kind.argument):
-        hint = "; 'given' is used by itself where passages are given" if text == "given" else ""
+        hint = "; 'given' is chosen automatically for a question that comes with passages" if text == "given" else ""
         names = (f"{name}:{kind.argument}" if kind.argument else name for name, kind in list_retrievers().items())
         raise SetupError(f"There is no retriever {text!r}; choose one of: {', '.join(names)}{hint}.")
     return kind, argument

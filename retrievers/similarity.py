@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def compute_similarities(query: str, passages: Sequence[Passage], embeddings: "str | Embeddings") -> list[float]:
-    """The cosine in -1..1 of the query with each passage, title and text, as a collection would embed them.
+    """The cosine, from -1 to 1, of the query with each passage, which is embedded as in a collection.
 
     Raises SetupError for embeddings that cannot be used, CallError when their server failed.
     """

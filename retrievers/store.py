@@ -70,7 +70,7 @@ class Store:
 
     @contextmanager
     def open_client(self) -> Iterator["ClientAPI"]:
-        """The client, under the lock. Hold it only for one short operation."""
+        """The client, while the lock is held. Hold the lock only for one short operation."""
         with explain_failures(self.where):
             if self.remote:
                 yield self.get_client()
@@ -86,7 +86,7 @@ class Store:
             return self.client
 
     def fetch_current_collection(self, name: str) -> "Collection":
-        """The collection as it is now; inside `open_client` only."""
+        """The collection as it is now. Call this only inside `open_client`."""
         collection = self.fetch_undamaged_collection(name)
         info = read_info(collection)
         if not self.remote and self.read_revisions.setdefault(name, info.revision) != info.revision:
@@ -105,7 +105,7 @@ class Store:
             raise make_unknown_collection_error(name, self.where, list_names(self.get_client())) from None
 
     def fetch_undamaged_collection(self, name: str) -> "Collection":
-        """The collection, after a check for visible damage of its vector index; inside `open_client` only."""
+        """The collection, after a check for visible damage of its vector index. Call this only inside `open_client`."""
         collection = self.fetch_collection(name)
         if not self.remote and name not in self.undamaged_names:
             if has_incomplete_files(collection, self.folder / "chroma"):
@@ -171,7 +171,7 @@ class Store:
                 check_embedding_name(name, info, embedding)
             if info.torn:
                 raise SetupError(
-                    f"The vectors of the collection {name!r} are being made anew; wait until that is done, "
+                    f"The vectors of the collection {name!r} are being computed again; wait until that is done, "
                     "or index into the collection again."
                 )
             if len(vector) != dimension:
@@ -195,7 +195,7 @@ class Store:
         rows.sort(key=lambda row: (*min(json.loads(row["metadata"]["places"]).items(), default=("", 0)), row["id"]))
         return revision, [read_passage(row["id"], row["document"], row["metadata"]) for row in rows]
 
-    def fetch_texts(self, name: str, ids: list[str]) -> list[Passage]:
+    def fetch_passages_by_id(self, name: str, ids: list[str]) -> list[Passage]:
         """The stored passages of these ids."""
         with self.open_client():
             stored: Any = self.fetch_undamaged_collection(name).get(ids=ids, include=["metadatas", "documents"])

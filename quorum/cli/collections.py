@@ -137,9 +137,9 @@ def remove(name: Name, store: Store = None) -> None:
 def clear(store: Store = None) -> None:
     """Remove the collections that evaluations and comparisons made for their own use."""
     from quorum.core.text import format_count
-    from quorum.retrievers.manage_collections import clear as clear_own
+    from quorum.retrievers.manage_collections import delete_evaluation_collections
 
-    removed = clear_own(get_store(store))
+    removed = delete_evaluation_collections(get_store(store))
     typer.echo(f"{format_count(len(removed), 'collection')} removed{': ' if removed else ''}{', '.join(removed)}.")
 
 

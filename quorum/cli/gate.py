@@ -37,7 +37,7 @@ def gate(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Decide if NEW loses less than --margin: exit code 0 (yes), 1 (no), 2 (bad input) or 3 (cannot tell)."""
+    """Decide if NEW loses less than --margin to BASELINE: exit code 0 (yes), 1 (no), 2 (bad input), 3 (unclear)."""
     from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost
 

@@ -26,7 +26,7 @@ def read_questions(path: Path, *, bad: list[str] | None = None, left_out: list[s
 
 
 def write_questions(path: Path, records: Iterable[Record]) -> int:
-    """Write records as our JSON lines, gzipped if the name ends in .gz; return how many. On failure no file is left."""
+    """Write records as our JSON lines, gzipped if the name ends in .gz; return the number. A failure leaves no file."""
     count, temporary = 0, path.with_name(f".{path.name}.{os.getpid()}")
     try:
         opener = gzip.open if path.suffix == ".gz" else open

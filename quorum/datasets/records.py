@@ -75,7 +75,7 @@ def parse_object(line: str, where: str) -> dict[str, Any]:
     try:
         value = parse_json(line)
     except json.JSONDecodeError as error:
-        raise SetupError(f"{where}: not JSON ({error.msg}); expected one object a line.") from None
+        raise SetupError(f"{where}: not JSON ({error.msg}); expected one object per line.") from None
     if not isinstance(value, dict):
         raise SetupError(f"{where}: expected a JSON object, found {type(value).__name__}.")
     return value

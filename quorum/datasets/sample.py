@@ -8,7 +8,9 @@ PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 
 def sample_folder() -> Path:
-    """The folder that holds `corpus/` and `questions.jsonl`: inside an installed package, beside it in a checkout.
+    """The folder that holds `corpus/` and `questions.jsonl`.
+
+    It is inside an installed package; in a checkout it is next to the package's folder.
 
     >>> (sample_folder() / "questions.jsonl").is_file()
     True

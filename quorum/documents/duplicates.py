@@ -1,10 +1,10 @@
 """Finds copies: passages that only repeat another passage.
 
-Sketches (the smallest hashes of all runs of five words, as in MinHash; Broder 1997, and a hash of all words) find
-passages that share most of their words. Sketches only propose pairs. A passage is a copy if the other passage contains
-all its words, numbers, signs and symbols in the same order without a gap. The same must hold for its title and the
-headings above it. So one number, one name or one "not" that differs keeps two passages apart; case, punctuation,
-hyphens and white space do not.
+A sketch of a passage holds the smallest hashes of all its runs of five words, as in MinHash (Broder 1997), and a hash
+of all its words. Sketches find passages that share most of their words; they only propose pairs. A passage is a copy if
+the other passage contains all its words, numbers, signs and symbols in the same order without a gap. The same must hold
+for its title and the headings above it. So one number, one name or one "not" that differs keeps two passages apart;
+case, punctuation, hyphens and white space do not.
 """
 
 import re
@@ -50,7 +50,7 @@ def split_words(text: str) -> list[str]:
 
 
 def is_comparable(passage: Passage) -> bool:
-    """Whether a passage may be a copy. Only passages of documents may; lines of JSON have ids of their own."""
+    """Whether a passage may be a copy: it comes from a document, not from a line of JSON, which has its own id."""
     places = passage.get("places") or []
     return bool(places) and "line" not in places[0]
 
@@ -58,7 +58,7 @@ def is_comparable(passage: Passage) -> bool:
 def make_sketch(passage: Passage) -> tuple[int, ...]:
     """The sketch of a passage: the smallest hashes of its runs of words, then a hash of all its words.
 
-    Empty if it is too short to be a copy.
+    The sketch is empty if the passage is too short to be a copy.
     """
     return sketch_text(passage["text"])
 

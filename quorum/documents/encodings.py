@@ -63,7 +63,9 @@ def decode_strictly(data: bytes, name: str) -> str:
     try:
         return data.decode(name)
     except UnicodeDecodeError as error:
-        raise Unreadable(f"its mark says {name.upper()}, which breaks off at byte {error.start}") from None
+        raise Unreadable(
+            f"its byte order mark says {name.upper()}, but the bytes from {error.start} on are not {name.upper()}"
+        ) from None
 
 
 def decode_without_mark(data: bytes) -> DecodedText:

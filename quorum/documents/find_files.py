@@ -55,7 +55,7 @@ def resolve_path(path: str | Path) -> Path:
 def find_files(
     roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None
 ) -> tuple[list[Path], list[SkippedFile]]:
-    """`choose_files`, but only (files, skipped)."""
+    """(files, skipped) of the result of `choose_files`."""
     files = choose_files(roots, without, choice)
     return files.files, files.skipped
 

@@ -73,7 +73,7 @@ class GuardedReader:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
-                start_new_session=True,  # Ctrl-C must not reach it; it ends with its standard input
+                start_new_session=True,  # Ctrl-C must not reach the process; it exits when its standard input is closed
             )
             self.owner = os.getpid()
         return self.process
@@ -103,7 +103,7 @@ class GuardedReader:
 
 
 def receive(process: subprocess.Popen[bytes], seconds: float) -> Reply:
-    """The reply of the process. Raises EOFError if the process ends, OSError after so many seconds."""
+    """The reply of the process. Raises EOFError if the process ends, TimeoutError after `seconds` seconds."""
     assert process.stdout is not None
     if os.name == "posix":
         waiting = select.poll()  # select() fails where more than 1,023 files are open
@@ -165,13 +165,16 @@ def read_ahead(
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         while reader is not None and any(not future.done() for _, future in waiting):
-            reader.close()  # again if the thread has started a process since
+            reader.close()  # close it again if the thread has started another process
             sleep(0.02)
         pool.shutdown()
 
 
 def get_reader(time_limit: float = TIME_LIMIT) -> GuardedReader:
-    """The reader of this process with its limit set. Its process stays for the next files and ends with this one."""
+    """The reader that this process shares, with its time limit set.
+
+    The worker process of the reader stays for the next files and ends with this process.
+    """
     SHARED_READER.time_limit = time_limit
     return SHARED_READER
 

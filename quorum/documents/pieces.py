@@ -20,9 +20,9 @@ from quorum.documents.split import (
     split_units,
 )
 
-LONGEST_LINE = 3
-DEEPEST_INDENT = 200
-LONGEST_NAME = 200  # characters of a heading in a path
+LONGEST_UNSPLIT = 3  # a given passage is split if it has more than this many times the wanted words
+DEEPEST_INDENT = 200  # characters; a deeper indentation of a line is dropped
+LONGEST_HEADING = 200  # characters that a passage keeps of each heading above it
 
 
 class LocatedUnit(NamedTuple):
@@ -86,7 +86,7 @@ def hash_passage(passage: Passage) -> str:
 def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
     """The passages of a document, of at most `words` words each.
 
-    No passage crosses a section, which is the text below one heading. Rows of tables and lines of code stay whole, a
+    Each passage lies in one section, the text below one heading. Rows of tables and lines of code stay whole, a
     heading stays with the text after it, and prose is split as in `quorum.documents.split`.
     """
     section: list[LocatedUnit] = []
@@ -109,7 +109,7 @@ def locate_units(document: Document, limit: int) -> Iterator[LocatedUnit]:
     for block in document.blocks:
         if block.kind == "heading":
             above = [heading for heading in above if heading[0] < block.level]
-            above.append((block.level, join_lines(block.text)[:LONGEST_NAME]))
+            above.append((block.level, join_lines(block.text)[:LONGEST_HEADING]))
         headings = (*(name for _, name in above), *block.names)
         for unit in split_block(text, begin, begin + len(block.text), block, limit):
             yield LocatedUnit(unit, block, headings)
@@ -117,7 +117,7 @@ def locate_units(document: Document, limit: int) -> Iterator[LocatedUnit]:
 
 
 def split_block(text: str, begin: int, end: int, block: Block, limit: int) -> Iterator[Unit]:
-    """The units of a block, which are not cut: sentences of prose, lines of code, a row, a heading."""
+    """The units of a block, none of which is split over passages: sentences, lines of code, a row, a heading."""
     if block.kind == "text":
         for unit in split_units(text[begin:end], limit):
             yield unit._replace(start=unit.start + begin, end=unit.end + begin)
@@ -146,14 +146,14 @@ def find_line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]
 def split_section(document: Document, section: Sequence[LocatedUnit], limit: int) -> Iterator[Piece]:
     """The passages of one section."""
     for first, last in pack_ranges([unit.unit for unit in section], limit):
-        some = section[first:last]
-        under = [unit.headings for unit in some if not is_heading(unit)] or [some[0].headings]
+        units = section[first:last]
+        heading_paths = [unit.headings for unit in units if not is_heading(unit)] or [units[0].headings]
         text = "\n".join(
             format_block(document.text[run[0].unit.start : run[-1].unit.end], run[0].block)
-            for run in (list(group) for _, group in groupby(some, key=lambda unit: id(unit.block)))
+            for run in (list(group) for _, group in groupby(units, key=lambda unit: id(unit.block)))
         )
-        page = next((unit.block.page for unit in some if not is_heading(unit)), some[0].block.page)
-        yield Piece(text, some[0].unit.start, some[-1].unit.end, page, find_shared_headings(under))
+        page = next((unit.block.page for unit in units if not is_heading(unit)), units[0].block.page)
+        yield Piece(text, units[0].unit.start, units[-1].unit.end, page, find_shared_headings(heading_paths))
 
 
 def find_shared_headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ def format_block(text: str, block: Block) -> str:
 
 def split_passage(passage: Passage, words: int) -> Iterator[Passage]:
     """The passage unchanged, or its parts if it has more than 3 x `words` words."""
-    limit = 2 * LONGEST_LINE * words
+    limit = 2 * LONGEST_UNSPLIT * words
     if len(passage["text"]) <= limit or count_half_words(passage["text"]) <= limit:
         yield passage
         return

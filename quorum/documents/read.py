@@ -88,7 +88,7 @@ def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
 def parse_line(line: bytes) -> Passage | str:
     """The passage of a line {"id", "title", "text"}, or the reason why it is not one. `id` and `title` may be missing.
 
-    Another object is a record: its names and values become the text.
+    An object without "text" is a record: its names and values become the text.
     """
     try:
         value = parse_json(line)

@@ -1,7 +1,7 @@
 """The process that reads documents for `quorum.documents.guarded_reading`: one file at a time, with a time limit.
 
-Requests come from standard input, replies go to the original standard output, both pickled. The process ends with its
-input, and the system ends it if a file takes too long.
+Requests come from standard input, replies go to the original standard output, both pickled. The process
+exits at the end of its input; the operating system kills it if a file takes too long.
 """
 
 import os

@@ -36,7 +36,10 @@ def split_text(text: str, words: int = 100) -> list[str]:
 
 
 def count_half_words(text: str) -> int:
-    """The length in half words: 1 for a character of a script without spaces, 2 for a word or 40 characters of one."""
+    """The length in half words: 1 for a character of a script without spaces, 2 for a word.
+
+    A word of more than 40 characters counts 2 for each 40 of them.
+    """
     return sum(1 if atom["character"] else 2 for atom in ATOM.finditer(text))
 
 
@@ -86,13 +89,13 @@ def pack_ranges(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:
     costs: list[tuple[int, int]] = [(0, 0)]
     starts: list[int] = [0]
     for end in range(1, len(pieces) + 1):
-        lonely = limit * limit if pieces[end - 1].heading and end < len(pieces) else 0
+        heading_penalty = limit * limit if pieces[end - 1].heading and end < len(pieces) else 0
         best, total, choice = (1 << 62, 0), 0, end - 1
         for start in range(end - 1, -1, -1):
             total += pieces[start].size
             if total > limit and start < end - 1:
                 break
-            cost = (costs[start][0] + 1, costs[start][1] + total * total + lonely)
+            cost = (costs[start][0] + 1, costs[start][1] + total * total + heading_penalty)
             if cost <= best:
                 best, choice = cost, start
         costs.append(best)

@@ -11,7 +11,7 @@ from quorum.core.files import format_megabytes
 from quorum.documents.document import Unreadable
 
 MOST_PARTS = 20_000
-LARGEST_WHOLE = 500_000_000  # bytes, unpacked
+LARGEST_UNPACKED = 500_000_000  # bytes of all parts together
 LARGEST_TEXT = 50_000_000  # bytes of one XML part; parsing it takes about twenty times as much memory
 XML_SUFFIXES = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
 ENTITY = re.compile(rb"<!\s*ENTITY", re.IGNORECASE)
@@ -45,8 +45,8 @@ def check_archive_size(archive: zipfile.ZipFile) -> None:
     if len(parts) > MOST_PARTS:
         raise Unreadable(f"a zip archive of {len(parts):,} parts; at most {MOST_PARTS:,} are read")
     whole = sum(part.file_size for part in parts)
-    if whole > LARGEST_WHOLE:
-        raise Unreadable(f"unpacks to {format_megabytes(whole)}; at most {format_megabytes(LARGEST_WHOLE)} are read")
+    if whole > LARGEST_UNPACKED:
+        raise Unreadable(f"unpacks to {format_megabytes(whole)}; at most {format_megabytes(LARGEST_UNPACKED)} are read")
     for part in parts:
         if part.filename.lower().endswith(XML_SUFFIXES) and part.file_size > LARGEST_TEXT:
             raise Unreadable(

@@ -1,4 +1,4 @@
-"""Calls chat models: names, limits, retries, counts and journals every call."""
+"""Calls chat models. Every call is named, limited, retried, counted and journaled here."""
 
 import asyncio
 from collections.abc import Mapping
@@ -36,7 +36,8 @@ class Reply:
     if the reply comes from the journal, so that a method's figures do not depend on earlier runs. stored: the reply
     caused no call: it came from the journal, from an identical call in flight, or from the first of identical samples.
     The actual cost is the sum over the replies that are not stored. finish: why the model stopped, in the server's
-    words. reasoning: what the server sent beside the answer. is_greedy: False if the model refused temperature 0.
+    words. reasoning: the reasoning that the server sent in a field of its own. is_greedy: False if the model refused
+    temperature 0.
     """
 
     text: str
@@ -53,8 +54,9 @@ class Reply:
 class Source:
     """Where a reply comes from.
 
-    identity: the model's, or None if it has no lasting one; version: the prompt text's hash; inputs: the prompt's
-    variables, which only the embedded reader uses; sample: the number of the reply among several independent ones.
+    identity: what identifies the model, None if nothing lasting does; version: the prompt text's hash; inputs: the
+    prompt's variables, which only the embedded reader uses; sample: the number of the reply among several independent
+    ones.
     """
 
     identity: dict[str, Any] | None
@@ -192,7 +194,7 @@ async def fetch_record(request: Request, source: Source) -> tuple[Record, bool]:
         if found is not None:
             if SCHEMA_PARAMETER in found.left_out.split(","):
                 record_refusal(
-                    request, SCHEMA_PARAMETER, "takes no JSON schema, as the journal says; asking it plainly"
+                    request, SCHEMA_PARAMETER, "takes no JSON schema, as the journal says; asking without one"
                 )
             return found, True
         record, stored = await (ask_model if request.schema is None else ask_by_schema)(request, source)
@@ -226,13 +228,13 @@ async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]
             record, _ = await ask_model(request, source)
             if not is_schema_ignored(record):
                 return record, False
-            record_refusal(request, SCHEMA_PARAMETER, "ignores a JSON schema; asking it plainly")
+            record_refusal(request, SCHEMA_PARAMETER, "ignores a JSON schema; asking without one")
             journal, key = await find_journal(request.context), source.make_key(plain)
             if journal is not None and key is not None:
                 await journal.put(key, record)
         except SchemaRefused:
             record, stored = await fetch_record(plain, source)
-            record_refusal(request, SCHEMA_PARAMETER, "takes no JSON schema; asking it plainly")
+            record_refusal(request, SCHEMA_PARAMETER, "takes no JSON schema; asking without one")
     return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA_PARAMETER)))), stored
 
 
@@ -251,8 +253,8 @@ async def reuse_reply(request: Request, record: Record) -> Reply:
 
 async def trace_stored_reply(request: Request, record: Record) -> None:
     """Show a stored reply in traces."""
-    shown = merge_configs(request.config, {"metadata": {"stored": True}})
-    await Replay(record=record).ainvoke([request.message], shown)
+    config = merge_configs(request.config, {"metadata": {"stored": True}})
+    await Replay(record=record).ainvoke([request.message], config)
 
 
 def merge_config(config: RunnableConfig | None, own_config: RunnableConfig) -> RunnableConfig:

@@ -14,7 +14,7 @@ from quorum.models.loops import LoopCache, get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 from quorum.models.pretrained import fingerprint_model
 
-MAKING_LOCK = threading.Lock()
+CREATION_LOCK = threading.Lock()
 
 
 def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> BaseChatModel:
@@ -35,7 +35,7 @@ def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> Bas
 
 
 async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseChatModel:
-    """As `chat_model`, but a thread reads imports and certificates, so that the event loop is not blocked."""
+    """Like `chat_model`, but a thread imports modules and reads certificates, so that the event loop is not blocked."""
     if not isinstance(spec, str):
         return spec
     read, state = read_spec(spec), get_loop_cache()
@@ -59,10 +59,10 @@ def make_client_key(spec: Spec, context: Context) -> Any:
 def make_chat(spec: Spec, context: Context, state: LoopCache | None) -> BaseChatModel:
     """A new client, which is closed with the loop that `state` belongs to."""
     if spec.provider in ("embedded", "scripted"):
-        with MAKING_LOCK:
+        with CREATION_LOCK:
             return get_embedded_model() if spec.provider == "embedded" else get_scripted_model()
     if spec.provider == "transformers":
-        with MAKING_LOCK:
+        with CREATION_LOCK:
             return get_local_model(spec.name, fingerprint_model(spec.name))
     options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout}
     if spec.provider == "openai":
@@ -108,10 +108,10 @@ def get_scripted_model() -> BaseChatModel:
 def identity(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
     """What identifies this model, for the journal's keys and for an evaluation's configuration.
 
-    {"provider", "base_url", "model"}. For the embedded reader, "model" is a hash of its weights, calibration and code.
-    For a folder of the transformers library it is a hash of the trained weights, else of the files' names, sizes and
-    times. None without a stable identity: the scripted model, and an object made by the caller (except a plain embedded
-    reader).
+    The identity is {"provider", "base_url", "model"}. For the embedded reader, "model" is a hash of its weights,
+    calibration and code. For a folder of the transformers library it is a hash of the trained weights, else of the
+    files' names, sizes and times. None without a stable identity: the scripted model, and an object made by the caller
+    (except a plain embedded reader).
     """
     if isinstance(model, str):
         spec = read_spec(model)
@@ -130,7 +130,7 @@ def identity(model: str | BaseChatModel, context: Context | None = None) -> dict
 
 
 async def identity_async(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
-    """As `identity`, but a thread reads the files of a model that is named by them."""
+    """Like `identity`, but a thread reads the files of the model."""
     if needs_files(model):
         return await asyncio.to_thread(identity, model, context)
     return identity(model, context)
@@ -147,6 +147,6 @@ def needs_files(model: str | BaseChatModel) -> bool:
 
 
 def is_plain_reader(model: BaseChatModel) -> bool:
-    """Whether the object is the embedded reader without sampling settings of its own, which no key would show."""
+    """Whether the object is the embedded reader with its default sampling settings, so that `identity` describes it."""
     is_reader = (type(model).__module__, type(model).__name__) == ("quorum.models.embedded.chat", "EmbeddedReader")
     return is_reader and (getattr(model, "temperature", None), getattr(model, "top_p", None)) == (0, 1)

@@ -1,6 +1,6 @@
 """Context filters that score sentences and shorten passages before a prompt shows them (FILCO: Wang et al. 2023,
-section 2.3; arXiv:2311.08377). Filters that write (a chat model, or a model from `quorum filter train`) need a prompt:
-see nodes/filter_context.py.
+section 2.3; arXiv:2311.08377). Filters that write the context (a chat model, or a model from `quorum filter train`)
+need a prompt: see nodes/filter_context.py.
 """
 
 import asyncio
@@ -61,8 +61,9 @@ FILTER_KINDS = {"embedded": EmbeddedFilter}
 
 @cache
 def get_context_filter(spec: str) -> ContextFilter:
-    """The filter of that name: embedded, or embedded:FOLDER. Made once. Reads files: do not call it on an event loop.
-    An unknown one is a `SetupError`.
+    """The filter of the spec "embedded" or "embedded:FOLDER", made once. Raises `SetupError` for any other spec.
+
+    The function reads files: do not call it on an event loop.
     """
     kind, _, name = spec.strip().partition(":")
     if kind not in FILTER_KINDS:
@@ -75,7 +76,7 @@ def get_context_filter(spec: str) -> ContextFilter:
 
 def filter_identity(spec: str) -> dict[str, Any] | str | None:
     """What identifies this filter, as `quorum.models.identity` does for a model; it changes when the filter in a folder
-    is trained again. It is the spec itself if that names no model of its own, or no filter.
+    is trained again. The identity is the spec itself if the spec names no model, or no filter.
     """
     kind, _, name = spec.strip().partition(":")
     if kind in ("llm", "transformers") and name:

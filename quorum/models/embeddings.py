@@ -12,7 +12,7 @@ from quorum.models.failures import classify_error
 from quorum.models.http_clients import make_http_clients
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 
-MAKING_LOCK = threading.Lock()
+CREATION_LOCK = threading.Lock()
 MOST_RETRIES = 7
 
 
@@ -26,7 +26,7 @@ def embeddings(spec: str | Embeddings) -> Embeddings:
         return spec
     read = read_spec(spec, "embeddings")
     if read.provider == "embedded":
-        with MAKING_LOCK:
+        with CREATION_LOCK:
             return get_embedded_embeddings()
     if read.provider == "huggingface":
         from quorum.models.embeddings_huggingface import HuggingFaceEmbeddings

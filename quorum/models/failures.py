@@ -28,7 +28,9 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 GARBLED_REPLY_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
-LIBRARY_FOLDERS = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))  # of libraries
+LIBRARY_FOLDERS = tuple(
+    sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")
+)  # where libraries are installed
 REFUSAL_WORDS = re.compile(
     r"unsupported|not support|only the default|unknown|unrecogni[sz]ed|unexpected|not (?:permitted|allowed|accepted)"
     r"|extra (?:inputs|fields)|(?:does not|doesn't) (?:accept|take|allow)|deprecated|cannot (?:both )?be",
@@ -62,7 +64,7 @@ CUT_REPLY_ERRORS = {
 TIMEOUT_ERRORS = {"TimeoutError", "TimeoutException", "APITimeoutError", "ModelTimeoutError", "ReadTimeoutError"}
 
 
-class GarbledReply(ValueError):  # noqa: N818  it reads as what it says
+class GarbledReply(ValueError):  # noqa: N818  the name says it without "Error"
     """A reply with status 200 but without readable content; the message says what is wrong with it."""
 
 

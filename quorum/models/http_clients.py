@@ -1,4 +1,4 @@
-"""HTTP clients for OpenAI's protocol. All of a process use the same certificates: reading them takes 20 to 40 ms."""
+"""HTTP clients for OpenAI's protocol, which share their certificates: reading these takes 20 to 40 ms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make_http_clients(timeout: float | None, state: LoopCache | None) -> dict[st
 
 @lru_cache(8)
 def get_sync_client(timeout: float | None) -> httpx2.Client:
-    """The client of synchronous calls, one for all servers. timeout: as above."""
+    """The client of synchronous calls, one for all servers. timeout: as in `make_http_clients`."""
     import openai
 
     return openai.DefaultHttpxClient(**make_options(timeout))
@@ -47,7 +47,7 @@ def find_ssl_context() -> ssl.SSLContext:
 
 @lru_cache(2)
 def read_certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """The context that httpx2 makes of the environment. file, folder: the variables that it reads."""
+    """The SSL context that httpx2 makes from the environment. file, folder: its variables, as keys of the cache."""
     import httpx2
 
     return httpx2.create_ssl_context()

@@ -36,8 +36,8 @@ INVALID_COUNTS = " OR ".join(
 class Record:
     """One raw reply: its text, its cost, and the prompt that asked for it.
 
-    left_out: decoding parameters that the model refused, separated by commas; reasoning: what the server sent beside
-    the answer.
+    left_out: decoding parameters that the model refused, separated by commas; reasoning: the reasoning that
+    the server sent in a field of its own.
     """
 
     text: str

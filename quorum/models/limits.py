@@ -38,7 +38,7 @@ class Allowance(Protocol):
 
 
 class Minute:
-    """At most `limit` in any sixty seconds, first come, first served. A single amount above the limit goes alone."""
+    """At most `limit` in any sixty seconds, first come, first served. A greater amount waits for an empty minute."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
@@ -48,13 +48,13 @@ class Minute:
     async def take(self, amount: float, clock: Clock) -> TakenAmount:
         """Wait until `amount` fits, and take it."""
         async with self.order:
-            while (wait := self.wait(amount, clock.now())) > 0:
+            while (wait := self.compute_wait(amount, clock.now())) > 0:
                 await clock.sleep(wait)
             share = TakenAmount(clock.now(), amount)
             self.shares.append(share)
             return share
 
-    def wait(self, amount: float, now: float) -> float:
+    def compute_wait(self, amount: float, now: float) -> float:
         """Seconds until enough of the last minute has passed; 0 when `amount` fits now."""
         while self.shares and self.shares[0].time + MINUTE <= now:
             self.shares.popleft()

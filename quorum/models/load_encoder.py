@@ -56,17 +56,17 @@ def hide_progress_bars() -> Iterator[None]:
     """Switch off transformers' progress bars; its warnings stay."""
     from transformers.utils import logging
 
-    were = logging.is_progress_bar_enabled()
+    was_enabled = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
         yield
     finally:
-        if were:
+        if was_enabled:
             logging.enable_progress_bar()
 
 
 def load_sentence_encoder(place: str, prompts: dict[str, str]) -> Any:
-    """A `SentenceTransformer`. It pools DPR's own checkpoints by [CLS], a model without a pooling file by the mean."""
+    """A `SentenceTransformer`. DPR's own checkpoints are pooled by [CLS], models without a pooling file by the mean."""
     from sentence_transformers import SentenceTransformer
     from transformers import AutoConfig
 

@@ -8,9 +8,11 @@ SPEC_FORMS = "transformers:PATH (a folder, extra `train`) or completions:MODEL (
 
 
 def make_scorer(spec: str, context: Context | None = None) -> LogProbabilities:
-    """ "transformers:PATH": a seq2seq or causal model of the transformers library, run here. "completions:MODEL": an
-    OpenAI-compatible server (OPENAI_BASE_URL, OPENAI_API_KEY) that echoes log-probabilities of the prompt; `context`
-    has its timeout, attempts and concurrency. Anything else is a SetupError.
+    """The scorer of a spec. Raises SetupError for any other spec than these:
+
+    - "transformers:PATH": a seq2seq or causal model of the transformers library, run in this process;
+    - "completions:MODEL": an OpenAI-compatible server (OPENAI_BASE_URL, OPENAI_API_KEY) that echoes log-probabilities
+      of the prompt. `context` sets its timeout, attempts and concurrency.
     """
     kind, _, name = (part.strip() for part in spec.strip().partition(":"))
     if kind == "transformers" and name:
@@ -24,7 +26,7 @@ def make_scorer(spec: str, context: Context | None = None) -> LogProbabilities:
     if kind == "embedded":
         why = "the embedded model finds answers in passages and cannot say how likely a text is"
     elif kind == "openai":
-        why = "a chat endpoint tells no log-probabilities of a given text"
+        why = "a chat endpoint returns no log-probabilities of a given text"
     else:
         why = "it names no model that gives log-probabilities"
     raise SetupError(f"scorer={spec!r} cannot be used for cxmi: {why}; give {SPEC_FORMS}.")

@@ -16,8 +16,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 
 
 class CompletionsScorer:
-    """Scores continuations by a server. It requests no new tokens or, if the server refuses that, one, which is
-    ignored. Base URL and key are those of openai:MODEL.
+    """Scores continuations with a server. A request asks for no new token. If the server refuses that, it asks for one
+    token, which is ignored. Base URL and key are those of openai:MODEL.
     """
 
     def __init__(self, model: str, context: Context, clock: Clock = REAL_CLOCK) -> None:
@@ -36,7 +36,7 @@ class CompletionsScorer:
         return [score for part in scores for score in part]
 
     async def score_part(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Send one request until it succeeds or no further try can."""
+        """Repeat one request until it succeeds or no further try can succeed."""
         limit = get_loop_cache().get_or_make(("completions", self.spec, self.context.concurrency), self.semaphore)
         texts, attempt = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
         while True:

@@ -32,8 +32,8 @@ class TransformersScorer:
             if self.pretrained is None:
                 self.pretrained = load_pretrained(self.folder)
             codec = self.pretrained.codec
-            encoded = [(codec.prompt(prompt), codec.target(text)[:-1]) for prompt, text in pairs]
-            self.check(encoded)
+            encoded = [(codec.encode_prompt(prompt), codec.encode_target(text)[:-1]) for prompt, text in pairs]
+            self.check_lengths(encoded)
             scores = [0.0] * len(pairs)
             for group in make_batches([len(prompt) + len(target) for prompt, target in encoded]):
                 group_scores = score_batch(self.pretrained, [encoded[index] for index in group])
@@ -41,7 +41,7 @@ class TransformersScorer:
                     scores[index] = score
         return scores
 
-    def check(self, encoded: Sequence[tuple[list[int], list[int]]]) -> None:
+    def check_lengths(self, encoded: Sequence[tuple[list[int], list[int]]]) -> None:
         assert self.pretrained is not None
         seq2seq, config = self.pretrained.codec.seq2seq, self.pretrained.model.config
         longest = max((len(p) if seq2seq else len(p) + len(t) for p, t in encoded), default=0)
@@ -76,11 +76,11 @@ def score_batch(pretrained: Pretrained, batch: Sequence[tuple[list[int], list[in
 
     seq2seq = pretrained.codec.seq2seq
     inputs = [prompt if seq2seq else prompt + target for prompt, target in batch]
-    begun = [model.config.decoder_start_token_id] if seq2seq else []
+    start_tokens = [model.config.decoder_start_token_id] if seq2seq else []
     with torch.inference_mode():
         given = {"input_ids": pad_rows(inputs, pad), "attention_mask": pad_rows([[1] * len(row) for row in inputs], 0)}
         if seq2seq:
-            given["decoder_input_ids"] = pad_rows([begun + target[:-1] for _, target in batch], pad)
+            given["decoder_input_ids"] = pad_rows([start_tokens + target[:-1] for _, target in batch], pad)
         logits = model(**given).logits
         scores = []
         for row, (prompt, target) in enumerate(batch):

@@ -37,7 +37,7 @@ OBJECTS_OF_LOOP: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopCache
 
 
 async def close_with_loop(state: LoopCache) -> AsyncGenerator[None, None]:
-    """Suspended for the life of the loop; asyncio ends every such generator when the loop shuts down."""
+    """Close `state` with the loop: asyncio ends every suspended generator when the loop shuts down."""
     try:
         yield
     finally:

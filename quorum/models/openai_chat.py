@@ -1,4 +1,4 @@
-"""Chat models of the OpenAI protocol: keeps fields that LangChain's client drops, and checks every reply.
+"""Calls chat models by the OpenAI protocol: keeps fields that LangChain's client drops, and checks every reply.
 
 `ChatOpenAI` drops fields that OpenAI does not have, such as the reasoning that vLLM, llama.cpp and DeepSeek send beside
 the answer; its documentation leaves them to subclasses. Every response with status 200 becomes a reply or a
@@ -37,8 +37,8 @@ class OpenAIChat(ChatOpenAI):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        """As `ChatOpenAI`'s. Plain requests and their replies bypass the conversions of OpenAI's client, which saves a
-        third of the processor time.
+        """Like the method of `ChatOpenAI`. Plain requests and their replies bypass the conversions of OpenAI's client,
+        which saves a third of the processor time.
         """
         payload = self._get_request_payload(messages, stop=stop, **kwargs)
         if not is_plain(payload) or self._use_responses_api(payload):

@@ -51,11 +51,11 @@ def record_refusal(request: "Request", name: str, why: str = "does not take {}; 
 
 def list_parameters(request: "Request") -> set[str]:
     """The names of a request's parameters, refused or not: its own and those of its model object."""
-    brought = {
+    model_parameters = {
         name for name in ("temperature", "top_p", "seed") if get_model_parameter(request.model, name) is not None
     }
     limits = set(TOKEN_LIMITS) if get_model_parameter(request.model, "max_tokens") is not None else set()
-    return request.decoding.keys() | brought | limits
+    return request.decoding.keys() | model_parameters | limits
 
 
 def list_refused_parameters(request: "Request") -> str:
@@ -69,7 +69,7 @@ def get_model_parameter(model: BaseChatModel, name: str) -> Any:
 
 
 def apply_parameters(request: "Request") -> tuple[BaseChatModel, dict[str, Any]]:
-    """A model and call arguments that apply the parameters. All share one client.
+    """A model and call arguments that apply the parameters. Copies of a model share its client.
 
     OpenAI's client, the embedded and the scripted model take the parameters with the call. Any other model is copied
     (a shallow copy shares the connections), and the copy gets the parameters that its class knows.
@@ -77,7 +77,7 @@ def apply_parameters(request: "Request") -> tuple[BaseChatModel, dict[str, Any]]
     model, refused = request.model, get_refusals(request)
     wanted = {name: value for name, value in request.decoding.items() if name not in refused}
     dropped = {name: None for name in refused - set(TOKEN_LIMITS) if get_model_parameter(model, name) is not None}
-    if request.local or takes_parameters(type(model)):
+    if request.is_local or takes_parameters(type(model)):
         more: dict[str, Any] = {}
         if speaks_openai(type(model)):
             limit, changes = rename_token_limit(model, refused)

@@ -28,9 +28,9 @@ INSTALL_COMMAND = "pip install -e '.[train]'"
 class ModelCard:
     """What a folder's model was trained for.
 
-    prompts: name -> hash of the prompts that it knows; measure: of its silver data; length, output: most tokens of a
-    prompt and of a reply; base, base_hash: the base model, which must be present if adapter is true; weights: sha256 of
-    the trained weights.
+    prompts: name -> hash of the prompts that it knows; measure: the one that chose its silver data; length, output:
+    most tokens of a prompt and of a reply; base, base_hash: the base model, which must be present if adapter is true;
+    weights: sha256 of the trained weights.
     """
 
     kind: Literal["filter", "generator"]
@@ -75,7 +75,7 @@ def read_card(folder: str | Path) -> ModelCard | None:
         return TypeAdapter(ModelCard).validate_python(parse_json(read_regular(path)))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not the card of a trained model"
-        raise SetupError(f"{path} cannot be read ({why}); train again, or copy the folder whole.") from None
+        raise SetupError(f"{path} cannot be read ({why}); train again, or copy the whole folder.") from None
 
 
 def write_card(folder: Path, card: ModelCard) -> None:
@@ -88,8 +88,8 @@ def fingerprint_model(folder: str | Path) -> str:
     if card is not None:
         return card.weights[:12]
     files = sorted(path for path in Path(folder).glob("*") if path.is_file())
-    seen = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return sha256(json.dumps([str(folder), seen]).encode()).hexdigest()[:12]
+    file_states = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return sha256(json.dumps([str(folder), file_states]).encode()).hexdigest()[:12]
 
 
 def hash_base(folder: str | Path) -> str:
@@ -118,17 +118,17 @@ class Codec:
         message = [{"role": "user", "content": prompt}]
         return str(self.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True))
 
-    def prompt(self, text: str) -> list[int]:
+    def encode_prompt(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(self.wrap_prompt(text), add_special_tokens=not self.chat).input_ids
         return ids
 
-    def target(self, text: str) -> list[int]:
+    def encode_target(self, text: str) -> list[int]:
         """The target's token ids and the end-of-sequence token; that token alone for an empty text."""
         space = "" if self.seq2seq or self.chat or not text else " "
         ids: list[int] = self.tokenizer(space + text, add_special_tokens=False).input_ids
         return [*ids, self.tokenizer.eos_token_id]
 
-    def text(self, ids: Any) -> str:
+    def decode(self, ids: Any) -> str:
         return str(self.tokenizer.decode(ids, skip_special_tokens=True)).strip()
 
 
@@ -162,7 +162,7 @@ class Pretrained:
         import torch
 
         sampling = {"temperature": temperature, "top_p": top_p, "top_k": 0} if temperature else {}
-        ids = torch.tensor([self.codec.prompt(text)], device=self.model.device)
+        ids = torch.tensor([self.codec.encode_prompt(text)], device=self.model.device)
         with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(seed)
             generated = self.model.generate(
@@ -173,7 +173,7 @@ class Pretrained:
                 **sampling,
             )
         new = generated[0, 1 if self.codec.seq2seq else ids.shape[1] :].tolist()
-        return GeneratedReply(self.codec.text(new), ids.shape[1], len(new), bool(new) and new[-1] not in self.ends)
+        return GeneratedReply(self.codec.decode(new), ids.shape[1], len(new), bool(new) and new[-1] not in self.ends)
 
 
 def load_pretrained(folder: str) -> Pretrained:
@@ -195,7 +195,7 @@ def is_seq2seq(name: str) -> bool:
 
 
 def load_base(name: str, *, half: bool) -> tuple[Any, Any]:
-    """A model and its tokenizer, as transformers loads them. half: in bfloat16 on a GPU, for use or under adapters."""
+    """A model and its tokenizer, as transformers loads them. half: in bfloat16 if it runs on a GPU."""
     import torch
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 

@@ -58,12 +58,12 @@ class Request:
     schema: Mapping[str, Any] | None = None
 
     @cached_property
-    def local(self) -> bool:
+    def is_local(self) -> bool:
         """Whether the model runs in this process."""
         return any(getattr(self.model, mark, False) for mark in ("wants_inputs", "in_process"))
 
 
-class SchemaRefused(Exception):  # noqa: N818  it reads as what it says
+class SchemaRefused(Exception):  # noqa: N818  the name says it without "Error"
     """The server refused a request with a JSON schema; it may accept the request without the schema."""
 
 
@@ -105,11 +105,11 @@ async def send(request: Request) -> Record:
 
 
 async def send_once(request: Request, estimate: int) -> Record:
-    """Ask once."""
+    """Send the request once, when the limits allow it."""
     context = request.context
     async with wait_for_limits(context, request.label, estimate, request.clock) as shares:
         started = request.clock.now()
-        async with asyncio.timeout(None if request.local else context.timeout):
+        async with asyncio.timeout(None if request.is_local else context.timeout):
             model, given = apply_parameters(request)
             missing = list_refused_parameters(request)
             message = await model.ainvoke([request.message], request.config, **given)
@@ -138,7 +138,7 @@ def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
         raise GarbledReply("it calls a tool and says nothing")
     finish = next((details[key] for key in ("finish_reason", "stop_reason", "done_reason") if details.get(key)), None)
     if not text and finish is None and details.get("model_provider") == "openai":
-        raise GarbledReply("it has neither a text nor an end")
+        raise GarbledReply("it has neither a text nor a finish reason")
     usage: Mapping[str, Any] = message.usage_metadata or {}
     counted = is_count(usage.get("input_tokens")) and is_count(usage.get("output_tokens"))
     return Record(
@@ -154,7 +154,7 @@ def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
 
 def get_provider_package(request: Request) -> str:
     """The package of the model's class; "" for a model in this process, whose exceptions are bugs."""
-    if request.local:
+    if request.is_local:
         return ""
     packages = (kind.__module__.split(".")[0] for kind in type(request.model).__mro__)
     return next(package for package in packages if package != "quorum")

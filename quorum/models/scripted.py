@@ -23,7 +23,7 @@ class NoReplyError(AssertionError):
 
 
 @dataclass(frozen=True)
-class Sent:
+class RecordedCall:
     """A recorded call: the prompt's name, its detail ("passage 2"), the messages, the decoding parameters."""
 
     prompt: str
@@ -43,7 +43,7 @@ class Sent:
 
 
 class ScriptedModel(BaseChatModel):
-    """Replies from a script.
+    """A chat model that replies from a script.
 
     `on("answer", ...)` and `on("answer: passage 2", ...)` script one prompt or one call by its name, so that parallel
     calls are deterministic. Every other call takes the next reply of `enqueue(...)`. Each reply is used once; an
@@ -53,24 +53,24 @@ class ScriptedModel(BaseChatModel):
 
     _queue: deque[ScriptedReply] = PrivateAttr(default_factory=deque)
     _named: dict[str, deque[ScriptedReply] | Replier] = PrivateAttr(default_factory=dict)
-    _history: list[Sent] = PrivateAttr(default_factory=list)
+    _history: list[RecordedCall] = PrivateAttr(default_factory=list)
 
     @property
     def _llm_type(self) -> str:
         return "scripted"
 
     @property
-    def history(self) -> list[Sent]:
+    def history(self) -> list[RecordedCall]:
         """All recorded calls, in order."""
         return self._history
 
     def enqueue(self, *replies: ScriptedReply) -> "ScriptedModel":
-        """Replies for calls without a script of their own, each used once."""
+        """Add replies for calls without a script of their own; each is used once."""
         self._queue.extend(replies)
         return self
 
     def on(self, name: str, *replies: ScriptedReply | Replier) -> "ScriptedModel":
-        """Replies to the prompt `name`, or to one call of it, "name: detail"; or one function of the messages."""
+        """Add replies to the prompt `name` or to one call of it, "name: detail"; or set a function of the messages."""
         first = replies[0] if replies else None
         if callable(first):
             self._named[name] = first
@@ -83,7 +83,7 @@ class ScriptedModel(BaseChatModel):
 
     def _next(self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]) -> str:
         """Record the call and take its reply."""
-        sent = Sent(metadata.get("prompt") or "", metadata.get("prompt_detail") or "", messages, parameters)
+        sent = RecordedCall(metadata.get("prompt") or "", metadata.get("prompt_detail") or "", messages, parameters)
         self._history.append(sent)
         script = self._named.get(sent.name, self._named.get(sent.prompt, self._queue))
         if callable(script):

@@ -68,7 +68,8 @@ def read_system(name: str, spec: str) -> System:
             ) from None
         if parts.scheme not in ("http", "https") or not parts.hostname or not part:
             raise SetupError(
-                f"The system {name}={spec!r} names no server and part of it; write for example {SPEC_EXAMPLES}."
+                f"The system {name}={spec!r} names no server, or no model or assistant of it; "
+                f"write for example {SPEC_EXAMPLES}."
             )
         return ChatServer(name, address.rstrip("/"), part) if kind != "langgraph" else Assistant(name, address, part)
     module, _, function = target.partition(":")
@@ -105,7 +106,7 @@ class ChatServer:
         return f"openai:{self.model}"
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
-        """The last message of a chat that holds the question alone; passages are not sent."""
+        """The reply to a chat with one message, the question; passages are not sent."""
         from quorum.models.call import call
 
         [reply] = await call(PROMPT, question, context=context, model=self.make_client(context))
@@ -149,7 +150,7 @@ class Assistant:
         try:
             async with client, asyncio.timeout(context.timeout):
                 state = await RemoteGraph(self.assistant, client=client).ainvoke(inputs)
-            return read_found(self.name, state)
+            return read_returned(self.name, state)
         except QuorumError:
             raise
         except Exception as error:
@@ -176,14 +177,14 @@ class PythonFunction:
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
         """The returned value: a text, or a dictionary with `answer`."""
         try:
-            takes = "passages" in inspect.signature(self.function).parameters
-            given: dict[str, Any] = {"passages": passages} if takes else {}
+            takes_passages = "passages" in inspect.signature(self.function).parameters
+            given: dict[str, Any] = {"passages": passages} if takes_passages else {}
             async with asyncio.timeout(context.timeout):
                 if inspect.iscoroutinefunction(self.function):
                     reply = await self.function(question, **given)
                 else:
                     reply = await asyncio.to_thread(self.function, question, **given)
-            return read_found(self.name, reply)
+            return read_returned(self.name, reply)
         except QuorumError:
             raise
         except Exception as error:
@@ -209,7 +210,7 @@ def describe_failure(name: str, error: Exception) -> CallError:
     return CallError(f"The system {name!r} failed: {type(error).__name__}: {message}")
 
 
-def read_found(name: str, reply: Any) -> SystemReply:
+def read_returned(name: str, reply: Any) -> SystemReply:
     """The reply in a system's returned value. Raises CallError if it holds no answer."""
     if isinstance(reply, str):
         return SystemReply(remove_thinking(reply))

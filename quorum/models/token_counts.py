@@ -21,11 +21,11 @@ def clean_usage(usage: Any) -> dict[str, Any] | None:
     """The `usage` of an OpenAI reply. None if a count is missing or invalid; then both counts are estimated."""
     if not isinstance(usage, Mapping) or not all(is_count(usage.get(name)) for name in COUNT_FIELDS[:2]):
         return None
-    sound = {name: usage[name] for name in COUNT_FIELDS if is_count(usage.get(name))}
+    valid_counts = {name: usage[name] for name in COUNT_FIELDS if is_count(usage.get(name))}
     for name in DETAIL_FIELDS:
         if isinstance(details := usage.get(name), Mapping):
-            sound[name] = {key: value for key, value in details.items() if is_count(value)}
-    return sound
+            valid_counts[name] = {key: value for key, value in details.items() if is_count(value)}
+    return valid_counts
 
 
 def get_cached_tokens(usage: Mapping[str, Any]) -> int:

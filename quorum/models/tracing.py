@@ -40,19 +40,19 @@ def clean_value(value: Any, hide: bool) -> Any:
     return copy_clean(value, hide, find_environment_secrets(), "")
 
 
-def copy_clean(value: Any, hide: bool, secret: tuple[str, ...], key: str) -> Any:
+def copy_clean(value: Any, hide: bool, secrets: tuple[str, ...], key: str) -> Any:
     """A cleaned copy of the value of `key`."""
     if isinstance(value, str):
         return (
-            remove_secrets(value, secret, "[secret]") if not hide or is_shown(key, value) else make_placeholder(value)
+            remove_secrets(value, secrets, "[secret]") if not hide or is_shown(key, value) else make_placeholder(value)
         )
     if isinstance(value, Mapping):
-        return {name: copy_clean(item, hide, secret, str(name)) for name, item in value.items()}
+        return {name: copy_clean(item, hide, secrets, str(name)) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [copy_clean(item, hide, secret, key) for item in value]
+        return [copy_clean(item, hide, secrets, key) for item in value]
     if not hide or value is None or isinstance(value, bool | int | float):
         return value
-    return copy_clean(get_parts(value), hide, secret, key)
+    return copy_clean(get_parts(value), hide, secrets, key)
 
 
 def get_parts(value: Any) -> Any:
@@ -78,7 +78,7 @@ def make_placeholder(text: str) -> str:
 class TraceClient(langsmith.Client):
     """LangSmith's client, which cleans runs before it sends them. It reads the environment at the first traced run."""
 
-    SETTING_UP = threading.RLock()
+    SETUP_LOCK = threading.RLock()
 
     def __init__(self, **options: Any) -> None:
         # LangSmith adds parts of the environment to the metadata
@@ -87,7 +87,7 @@ class TraceClient(langsmith.Client):
 
     def __getattr__(self, name: str) -> Any:
         """Set up LangSmith's client when an attribute is first needed."""
-        with self.SETTING_UP:
+        with self.SETUP_LOCK:
             options, self.options = self.__dict__.get("options"), None
             if options is not None:
                 super().__init__(**options)

@@ -78,7 +78,9 @@ class TransformersModel(BaseChatModel):
         if card is not None and metadata.get("prompt"):
             check_prompt(self.folder, card, metadata["prompt"], metadata.get("prompt_version"))
         limit = card.length if card else getattr(self._loaded.model.config, "max_position_embeddings", None)
-        length = len(self._loaded.codec.prompt(text)) + (0 if card or self._loaded.codec.seq2seq else REPLY_TOKENS)
+        length = len(self._loaded.codec.encode_prompt(text)) + (
+            0 if card or self._loaded.codec.seq2seq else REPLY_TOKENS
+        )
         if limit and length > limit:
             raise TooLong(f"{length} tokens, the model 'transformers:{self.folder}' takes {limit}")
         output = self._loaded.generate(

@@ -77,7 +77,7 @@ def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnsw
     """The answer after the last "Answer:" that belongs to this question, and the rationale before it.
 
     Without "Answer:" the reply is malformed, and the answer is the last line with text. If nothing follows "Answer:",
-    it is malformed, and the answer is "unknown".
+    the reply is malformed, and the answer is "unknown".
     """
     if json_answer := read_json_answer(reply):
         return json_answer
@@ -89,9 +89,9 @@ def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnsw
     return Parsed(ReasonedAnswer(clean_answer(last) or UNKNOWN, get_rationale("\n".join(reasoning))), malformed=True)
 
 
-# "Answer:", or "Answer" alone on a line. The prompt's other labels may begin a question that the model invents.
 # Markdown before a label; its length is bounded because a model in a loop writes endless lines.
 LINE_START = r"^[^\w\n]{0,9}"
+# "Answer:", or "Answer" alone on a line. The prompt's other labels may begin a question that the model invents.
 ANSWER_LABEL = re.compile(
     r"(?P<answer>(?:\b(?:the|my|final|short)[ \t]+){0,3}\banswer\b[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
     rf"|{LINE_START}answer[^\w\n]{{0,9}}$)"
@@ -153,8 +153,9 @@ BROKEN_JSON_ANSWER = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)",
 def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
     """The answer and the rationale of a JSON object, alone or after some words; None if the reply has no such object.
 
-    A null answer is "unknown". These are malformed: a list of answers (the value is the first), an object with one
-    value under another name (that value), broken JSON (the text after "answer"), any other object ("unknown").
+    A null answer is "unknown". These replies are malformed: a list of answers (the value is the first one); an object
+    with one value under another name (the value is that one); broken JSON (the value is the text after "answer"); any
+    other object (the value is "unknown").
     """
     text = remove_wrapping(reply).strip()
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
@@ -163,19 +164,19 @@ def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
         return Parsed(ReasonedAnswer(clean_answer(broken[2]) or UNKNOWN, None), malformed=True) if broken else None
     if not text.startswith("{") and "answer" not in value:
         return None
-    sound = "answer" in value
+    is_well_formed = "answer" in value
     content: Any = value.get("answer", next(iter(value.values())) if len(value) == 1 else {})
     if isinstance(content, list):
-        content, sound = next(iter(content), None), sound and len(content) == 1
+        content, is_well_formed = next(iter(content), None), is_well_formed and len(content) == 1
     answer = clean_answer(get_first_line(format_value(content)))
     rationale = value.get("rationale", value.get("reasoning"))
     reasoned = ReasonedAnswer(answer or UNKNOWN, str(rationale).strip() or None if rationale else None)
-    return Parsed(reasoned, malformed=not sound or not answer)
+    return Parsed(reasoned, malformed=not is_well_formed or not answer)
 
 
 def format_value(value: Any) -> str:
     """A JSON value as text: an object of several values as "cups: 86, plates: 42"; other objects and lists as
-    nothing.
+    an empty text.
     """
     if value is None:
         return UNKNOWN

@@ -172,7 +172,9 @@ def read_json_candidates(text: str) -> list[str]:
 
 
 def find_json_pieces(text: str) -> list[str]:
-    """The parts that may be JSON: the outermost list, if the text begins with it or has a code fence, and object."""
+    """The parts that may be JSON: the outermost list, if the text begins with it or has a code fence, and the outermost
+    object.
+    """
     listed = text[text.find("[") : text.rfind("]") + 1] if text.startswith("[") or "```" in text else ""
     json_text = text[text.find("{") : text.rfind("}") + 1]
     return [piece for piece in (listed, json_text) if piece]

@@ -40,7 +40,7 @@ def parse_choice(reply: str, candidates: Sequence[str], question: str = "") -> P
     """The candidate that a reply names by its text or letter; "unknown" if the reply says so.
 
     The choice may stand in a sentence ("most likely C, because ..."). A reply that names no candidate, or several, is
-    malformed, and the value is its own answer.
+    malformed, and the value is the reply's own answer.
 
     >>> parse_choice("(b)", ["Oslo", "Bergen"]).value
     'Bergen'

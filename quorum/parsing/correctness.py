@@ -51,9 +51,9 @@ def parse_correctness(reply: str) -> Parsed[bool]:
 
 def read_asked_verdicts(text: str) -> set[bool]:
     """The verdicts of the sentences that begin with "correct" or "incorrect"."""
-    begun = ((sentence, ASKED_FOR.match(sentence)) for sentence in SENTENCE_BREAK.split(text))
+    matches = ((sentence, ASKED_FOR.match(sentence)) for sentence in SENTENCE_BREAK.split(text))
     return {
         word["word"].lower() == "correct"
-        for sentence, word in begun
+        for sentence, word in matches
         if word and VERDICT_END.match(sentence, word.end())
     }

@@ -182,7 +182,7 @@ def parse_long_answer(reply: str, question: str = "") -> Parsed[str]:
 
 
 def unwrap_text(reply: str) -> str:
-    """The reply without a code fence; of a JSON object with an answer, the answer."""
+    """The reply without a code fence; if it is a JSON object with an answer, that answer."""
     text = remove_wrapping(reply, LONGEST_READ_TEXT)
     value = read_object(text.strip()) or {}
     return next((format_value(value[name]) for name in TEXT_KEYS if name in value), text)

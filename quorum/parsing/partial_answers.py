@@ -1,6 +1,6 @@
 """Reads the answer in a reply that is still being written.
 
-A short answer is only known when its reply ends: a wordy reply is cut later, and "The tower" may go on as "is not
+A short answer is only known when its reply ends: a wordy reply is cut later, and "The tower" may continue with "is not
 named in the passages". A paragraph or a turn of a dialogue is shown while it is written, from its first sentence on.
 """
 

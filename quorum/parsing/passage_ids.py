@@ -15,7 +15,7 @@ LONGEST_READ_REPLY = 6000  # characters that are read, from the end, because a l
 RANGE = r"\s?(?:-|–|—|\.\.\.?|to|through|until)\s?"
 NUMBER_OR_RANGE = rf"[\[(#]{{0,2}} ?\d{{1,3}}(?:{RANGE}[\[(#]{{0,2}}\d{{1,3}})? ?[\])]{{0,2}}(?![\w%])"
 SEPARATOR = rf"\s{{0,3}}(?:,\s?and|,|;|&|/|\+|and|or|、|as well as)\s{{0,3}}(?:{PASSAGE_NOUN}\s?)?"
-# Atomic groups, or a long list would be matched in very many ways.
+# Atomic groups: without them a long list could be matched in very many ways.
 NUMBER_LIST = rf"(?>{NUMBER_OR_RANGE})(?>{SEPARATOR}{NUMBER_OR_RANGE})*"
 LABELLED_NUMBERS = re.compile(
     rf"(?:\b{PASSAGE_NOUN}[ \t_:#*-]{{0,3}}(?:{PASSAGE_NOUN}[ \t_:#*-]{{0,3}})?|(?<!\w)[pk][ _]?(?=\d)"
@@ -173,7 +173,7 @@ def read_ids_in_prose(text: str, count: int) -> set[int] | None:
     clauses = CLAUSE_BREAK[pattern].split(text)
     denied = FIRST_NONE.match(clauses[0]) and not EXCEPTION_WORDS.search(clauses[0])
     for clause in clauses:
-        if not (denied and mentions_only(clause)):
+        if not (denied and calls_none_relevant(clause)):
             record_clause(clause, named_passages, pattern, count)
     remaining = set(range(1, count + 1)) - named_passages.drop
     if named_passages.keep:
@@ -183,7 +183,7 @@ def read_ids_in_prose(text: str, count: int) -> set[int] | None:
     return set() if named_passages.nothing else None
 
 
-def mentions_only(clause: str) -> bool:
+def calls_none_relevant(clause: str) -> bool:
     """Whether a clause calls no passage relevant. After "none" such a clause only describes a passage."""
     return not FIRST_NONE.match(clause) and not POSITIVE_WORDS.search(clause)
 
@@ -230,7 +230,7 @@ def record_clause(clause: str, named_passages: NamedPassages, pattern: re.Patter
         ids = set(named_passages.last)
     if (
         REST_WORDS.search(clause) and not ids and (named_passages.keep or named_passages.drop)
-    ):  # "the others" than what?
+    ):  # "the others" needs passages that were named before
         ids = set(range(1, count + 1)) - named_passages.keep - named_passages.drop
     if ids:
         named_passages.last = ids

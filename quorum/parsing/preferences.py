@@ -8,7 +8,7 @@ from typing import Any
 from quorum.parsing.answers import Parsed, get_first_line, read_object
 from quorum.parsing.wrapping import remove_wrapping
 
-TIE = 2  # beside 0 and 1, the places of the two passages
+TIE = 2  # 0 and 1 are the places of the two passages
 
 # Every way to name a passage is replaced by one sign, so that the rules below only deal with signs.
 PASSAGE_SIGNS = "①②"
@@ -176,9 +176,9 @@ def find_preferences(text: str) -> set[int]:
         return {0 if alone[1] else 1}
     sentences = [sentence for sentence in SENTENCE_BREAK.split(text) if not UNDECIDED_WORDS.search(sentence)]
     openings = [LEADING_SIGN.match(sentence) for sentence in sentences if not ARROW_BETWEEN_SIGNS.search(sentence)]
-    standing = {PASSAGE_SIGNS.index(opening[1]) for opening in openings if opening}
-    if len(standing) == 1:
-        return standing
+    leading = {PASSAGE_SIGNS.index(opening[1]) for opening in openings if opening}
+    if len(leading) == 1:
+        return leading
     if ordered := {place for sentence in sentences for place in read_order(sentence)}:
         return ordered
     judged = list(split_judged_clauses(sentences))
@@ -270,12 +270,12 @@ def find_decision(clause: Clause) -> int | None:
 
 def find_favoured(clauses: Sequence[Clause]) -> set[int]:
     """The passages that the comparisons of a sentence favour. Conceded clauses count only if there are no others."""
-    fair = [clause for clause in clauses if not BOTH_EQUAL.search(clause.text)]
-    named = [
-        item for item in fair if any(words.search(item.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
-    ] or fair
-    telling = [clause for clause in named if named is not fair or clause.is_comparison]
-    main = [clause for clause in telling if not clause.is_conceded] or telling
+    unequal = [clause for clause in clauses if not BOTH_EQUAL.search(clause.text)]
+    rating = [
+        item for item in unequal if any(words.search(item.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
+    ] or unequal
+    comparing = [clause for clause in rating if rating is not unequal or clause.is_comparison]
+    main = [clause for clause in comparing if not clause.is_conceded] or comparing
     return {clause.place ^ is_worse(clause.text) for clause in main}
 
 

@@ -24,8 +24,8 @@ def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
     """The order in which a reply ranks `count` passages, best first, as places from 0.
 
     The reply numbers passages from 1: "[2] > [3] > [1]". It may also be bare numbers, "Passage 2, Passage 1", a
-    numbered list, JSON, or prose that names each passage in turn. Repeated numbers and numbers of no passage are
-    ignored.
+    numbered list, JSON, or prose that names each passage in turn. Repeated numbers and numbers that no
+    passage has are ignored.
 
     Passages that the reply does not name follow in their original order. The reply is then malformed, except if it
     names at least two passages and the missing ones were the last: they may not have fitted the prompt.

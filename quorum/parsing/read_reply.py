@@ -58,7 +58,7 @@ def parse_copied_texts(reply: str, passages: Sequence[str]) -> Parsed[list[str]]
 
 
 def parse_hidden_words(reply: str, answers: Sequence[str] = ()) -> Parsed[Any]:
-    """A masked statement. answers: the candidate that it must not hide, if it is known."""
+    """The masked statement of a reply. answers: empty, or the candidate that the statement must not hide."""
     return parse_masked_statement(reply, next(iter(answers), ""))
 
 
@@ -165,7 +165,7 @@ def read_reply(
 
     - a text: answers of every type, summaries, "judge", "internal", "topic", "stand_alone"; "unknown" where the reply
       says so;
-    - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference", "reason" and its relatives;
+    - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference", "reason" and its variants;
     - a bool: "validity", "correctness"; 0, 1 or None (a tie): "ranking", "preference";
     - `.thought`, `.query`, `.answer`: "react"; `.question`, `.answer`: "self_ask", "self_ask_final";
     - a list: "candidates" (texts), "filter_sentences" (sentences), "choose" and "filter_passages" (passage numbers from

@@ -44,7 +44,7 @@ def parse_free_text(reply: str, question: str = "") -> Parsed[str]:
 
 
 def parse_topic(reply: str, question: str = "") -> Parsed[str]:
-    """The topic that a reply names. If it is empty or names none, it is malformed, and the value is the question."""
+    """The topic that a reply names. An empty reply, or one without a topic, is malformed; the value is the question."""
     topic_reply = parse_short_answer(LABEL.sub("", remove_wrapping(reply).strip()), question)
     text = clean_answer(TOPIC_PHRASE.sub("", topic_reply.value))
     return Parsed(question, malformed=True) if is_unknown(text) else Parsed(text, topic_reply.malformed)

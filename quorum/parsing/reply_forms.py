@@ -60,8 +60,8 @@ def make_number_form(name: str, write: Callable[[list[int]], str | None]) -> Rep
     """A reply that is a list of passages' numbers."""
 
     def format_if_numbers(value: Any) -> str | None:
-        sound = isinstance(value, list) and all(type(item) is int for item in value)
-        return write(value) if sound else None
+        is_number_list = isinstance(value, list) and all(type(item) is int for item in value)
+        return write(value) if is_number_list else None
 
     return ReplyForm(name, {"type": "array", "items": {"type": "integer"}}, format_if_numbers)
 

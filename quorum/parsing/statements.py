@@ -32,8 +32,8 @@ def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStateme
     """The masked statement and its hidden words, from two lines "Statement: ..." and "Hidden: ...".
 
     "Hidden: none" gives None. The label "Statement:" may be missing, masks may be written in other ways, and JSON is
-    read, too. If the statement shows the hidden words, they are masked, and the reply is malformed. It is also
-    malformed, and the value None, if it names no words, if the words are not in the statement, or if they are the
+    read, too. If the statement shows the hidden words, they are masked, and the reply is malformed. The reply is
+    also malformed, and the value None, if it names no words, if the words are not in the statement, or if they are the
     answer itself.
     """
     statement, condition = split_parts(remove_wrapping(reply))
@@ -42,10 +42,10 @@ def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStateme
     if normalize(condition) in ("", normalize(answer)):
         return Parsed(None, malformed=True)
     shown = re.compile(rf"(?<!\w){re.escape(condition)}(?!\w)", re.IGNORECASE)
-    sound = WRITTEN_MASK.search(statement) is not None
+    has_mask = WRITTEN_MASK.search(statement) is not None
     hidden = shown.sub(MASK, WRITTEN_MASK.sub(MASK, statement))  # also at a second occurrence of the condition
     return Parsed(
-        MaskedStatement(statement=hidden, condition=condition) if MASK in hidden else None, malformed=not sound
+        MaskedStatement(statement=hidden, condition=condition) if MASK in hidden else None, malformed=not has_mask
     )
 
 

@@ -99,15 +99,15 @@ def find_first_action(text: str) -> tuple[re.Match[str] | None, int]:
     The step ends at an observation, because the model should not write one. A thought may mention an action inside a
     line, or an answer; so a line that begins with an action takes precedence over these.
     """
-    perhaps: re.Match[str] | None = None
+    fallback: re.Match[str] | None = None
     for mark in STEP_LABEL.finditer(text):
         if mark["verb3"] or mark["label"]:
-            perhaps = perhaps or mark
-        elif mark["observation"] or (mark["thought"] and perhaps):
-            return perhaps, mark.start()
+            fallback = fallback or mark
+        elif mark["observation"] or (mark["thought"] and fallback):
+            return fallback, mark.start()
         elif not mark["thought"]:
             return mark, mark.start()
-    return perhaps, len(text)
+    return fallback, len(text)
 
 
 OPENING_BRACKETS, CLOSING_BRACKETS = "[［【(（", "]］】)）"

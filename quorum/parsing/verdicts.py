@@ -92,8 +92,8 @@ def find_conclusion(text: str) -> set[bool]:
 
 def find_verdicts(text: str) -> set[bool]:
     """The verdicts of sentences that begin with one; if there are none, the verdicts asserted anywhere."""
-    standing = [verdicts for sentence in SENTENCE_BREAK.split(text) if (verdicts := find_leading_verdict(sentence))]
-    return set().union(*standing) or find_asserted(text)
+    leading = [verdicts for sentence in SENTENCE_BREAK.split(text) if (verdicts := find_leading_verdict(sentence))]
+    return set().union(*leading) or find_asserted(text)
 
 
 def find_leading_verdict(sentence: str) -> set[bool]:
@@ -108,8 +108,8 @@ def find_leading_verdict(sentence: str) -> set[bool]:
 def find_asserted(text: str) -> set[bool]:
     """The verdicts inside sentences.
 
-    An odd number of negations earlier in the clause reverses a verdict. A clause that leaves it open ("whether it is
-    true") gives none.
+    An odd number of negations earlier in the clause reverses a verdict. A clause that leaves the verdict open ("whether
+    it is true") gives none.
     """
     verdicts = set()
     for match in ASSERTED_VERDICT.finditer(text):
@@ -125,8 +125,8 @@ def find_asserted(text: str) -> set[bool]:
 def read_object_verdicts(text: str) -> set[bool]:
     """The verdicts in a JSON or Python object. A key such as "is_false" reverses its value."""
     piece = text[text.find("{") : text.rfind("}") + 1]
-    loose = piece.replace("'", '"').replace("True", "true").replace("False", "false")
-    value = read_object(piece) or read_object(loose) or {}
+    as_json = piece.replace("'", '"').replace("True", "true").replace("False", "false")
+    value = read_object(piece) or read_object(as_json) or {}
     verdicts = set()
     for key, content in value.items():
         words = frozenset(re.findall(r"[a-z]+", key))

@@ -36,7 +36,7 @@ def remove_wrapping(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
 
 
 def shorten(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
-    """The reply if it has at most `longest` characters, else its first and its last half of that many."""
+    """The reply if it has at most `longest` characters, else its beginning and its end, each half as long."""
     return reply if len(reply) <= longest else f"{reply[: longest // 2]}\n{reply[-longest // 2 :]}"
 
 

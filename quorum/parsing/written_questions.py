@@ -55,7 +55,7 @@ def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
 
 
 def split_parts(text: str) -> list[tuple[str, str]]:
-    """(question, answer or also; the line after the label), in order.
+    """(kind, line after the label) of every label, in order. The kinds are "question", "answer" and "also".
 
     If no label "Question:" comes, the text before the first label continues the one at the end of the prompt.
     """
@@ -91,8 +91,8 @@ def is_declined(question: str) -> bool:
 
 
 def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
-    """The question of a JSON object with the keys question, answer or answers, and perhaps also; of several the
-    first.
+    """The question of a JSON object with the keys question, answer or answers, and perhaps also. Of
+    several objects the first counts.
     """
     try:
         decoded = replace_in_strings(json.JSONDecoder().raw_decode(text)[0])

@@ -153,7 +153,7 @@ class Tools:
         passages: list[Passage] = []
         if collection in await asyncio.to_thread(self.permissions.list_collections):
             store = open_store(self.permissions.base.store)
-            passages = await asyncio.to_thread(store.fetch_texts, collection, [passage])
+            passages = await asyncio.to_thread(store.fetch_passages_by_id, collection, [passage])
         if not passages:
             raise ResourceNotFoundError(f"There is no passage {passage[:100]!r} in {collection[:100]!r}.")
         return f"{passages[0]['title']}\n\n{passages[0]['text']}"

@@ -150,7 +150,7 @@ def encode_examples(
     for make, count in zip(makers, counts, strict=True):
         for shown in range(count, 0, -1):
             prompt, target = make(shown)
-            item = Item(codec.prompt(prompt), codec.target(target))
+            item = Item(codec.encode_prompt(prompt), codec.encode_target(target))
             if len(item.prompt) <= length and len(item.target) <= output:
                 items.append(item)
                 shortened += shown < count

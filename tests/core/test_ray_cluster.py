@@ -197,7 +197,7 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
             ("q2", "concat"),
             ("q2", "post_fusion"),
         ]
-        assert all("worker ended each of the 4 times" in str(row["error"]) for row in lost)
+        assert all("worker process exited each of the 4 times" in str(row["error"]) for row in lost)
         assert (len(progress), (tmp_path / "results.jsonl").read_text().count("\n")) == (3, 3)
 
 

@@ -35,7 +35,7 @@ def write_data(tmp_path: Path, content: str, name: str = "data.json") -> Path:
         ('{"who": "Ann"}\n', r"line 1: expected {\"id\", .* or a record of .*HotpotQA and 2Wiki.*; found {\"who\""),
         ('[\n {"_id": "h", "question": "Who?", "context": [["A"]]}\n]', "record 1: expected HotpotQA's"),
         ('[{"qid": 1, "question": "Who?", "answer": true}, 7]', "record 2: expected StrategyQA's .*; found 7"),
-        ('[\n{"a": 1},\n{"b" 2}\n]', "line 3: not JSON .* expected one JSON document, or an object a line"),
+        ('[\n{"a": 1},\n{"b" 2}\n]', "line 3: not JSON .* expected one JSON document, or one object per line"),
         ('{\n "data": [\n', "not JSON"),
         ('{"data": [{"title": "T", "paragraphs": [{"context": "C"}]}]}', "record 1: expected"),
         ('{"data": [{"title": "T", "paragraphs": [{"context": "C", "qas": [{"id": 1}]}]}]}', "record 1: expected"),

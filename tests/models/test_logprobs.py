@@ -130,7 +130,7 @@ def test_tokens_are_matched_by_their_offsets(echo: Echo, expected: float | None)
     ("spec", "why"),
     [
         ("embedded", "the embedded model finds answers in passages and cannot say how likely a text is"),
-        ("openai:gpt-4o-mini", "a chat endpoint tells no log-probabilities of a given text"),
+        ("openai:gpt-4o-mini", "a chat endpoint returns no log-probabilities of a given text"),
         ("gpt2", "it names no model that gives log-probabilities"),
         ("transformers:", "it names no model"),
         ("completions:", "it names no model"),

@@ -74,7 +74,7 @@ async def test_a_server_that_refuses_it_is_remembered_and_asked_plainly(
     results = [await ask_about_claim(f"{CLAIM} {n}") for n in range(3)]
     assert [(result["answer"], result["usage"]["answer_label"]["calls"]) for result in results] == [("SUPPORTS", 1)] * 3
     assert list_schema_use(openai_server) == [True, False, False, False]
-    assert caplog.text.count("takes no JSON schema; asking it plainly") == 1
+    assert caplog.text.count("takes no JSON schema; asking without one") == 1
 
 
 async def test_a_server_that_ignores_it_is_remembered_and_asked_plainly(
@@ -83,7 +83,7 @@ async def test_a_server_that_ignores_it_is_remembered_and_asked_plainly(
     openai_server.reply("SUPPORTS")
     assert [(await ask_about_claim(f"{CLAIM} {n}"))["answer"] for n in range(3)] == ["SUPPORTS"] * 3
     assert list_schema_use(openai_server) == [True, False, False]
-    assert caplog.text.count("ignores a JSON schema; asking it plainly") == 1
+    assert caplog.text.count("ignores a JSON schema; asking without one") == 1
 
 
 @pytest.mark.parametrize(

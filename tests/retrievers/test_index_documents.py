@@ -140,7 +140,7 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
     report = index()
     reasons = {path.removeprefix(f"{docs}/"): reason for path, reason in report.skipped}
     assert reasons == {
-        "broken.txt": "its mark says UTF-16, which breaks off at byte 4",
+        "broken.txt": "its byte order mark says UTF-16, but the bytes from 4 on are not UTF-16",
         "nul.md": "NUL bytes in it: not a text file",
         "empty.txt": "empty",
         "blank.txt": "empty",

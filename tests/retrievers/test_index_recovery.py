@@ -107,7 +107,7 @@ def test_a_damaged_index_is_rebuilt(
     index(store, model)
     assert model.left == 10_000 - len(PASSAGES)
     assert [record.getMessage() for record in caplog.records] == [
-        f"The vector index of {COLLECTION_NAME!r} was damaged by an abrupt end; its 1100 passages are embedded anew."
+        f"The vector index of {COLLECTION_NAME!r} was damaged by a crash; its 1100 passages are embedded again."
     ]
     mended = reopen_store(store)
     assert (
@@ -137,7 +137,7 @@ def test_an_interrupted_rebuild_of_vectors_starts_again(store: Path) -> None:
     with pytest.raises(SetupError, match="The embeddings are gone"):
         index(store, failing)
     halfway = reopen_store(store)
-    with pytest.raises(SetupError, match="being made anew; wait until that is done, or index"):
+    with pytest.raises(SetupError, match="being computed again; wait until that is done, or index"):
         find_nearest(halfway, 3)
     index(store, Numbers())
     assert find_nearest(reopen_store(store), 1003)[0] == "p1003"

@@ -200,7 +200,7 @@ def test_passages_go_until_an_example_fits(models: dict[str, Path], silver_file:
     lines = list(read_silver(silver_file))
     codec = load_pretrained(str(models["t5"])).codec
     task = Task("filter", mode="filco")
-    longest = max(len(codec.prompt(task.pair(line, 1).prompt)) for line in lines)
+    longest = max(len(codec.encode_prompt(task.pair(line, 1).prompt)) for line in lines)
     report = train_model(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, length=longest)
     assert (report.examples, report.shortened) == (4, 4)
     with pytest.raises(SetupError, match=r"None of 4 examples fits 50 tokens; give a larger --length"):
@@ -219,8 +219,8 @@ async def test_a_generator_answers_the_graphs_prompt(
     assert (result["answer"], result["unknown"]) == ("Oslo", False)
     usage = result["usage"]["answer"]
     assert usage["calls"] == 1
-    assert usage["input_tokens"] == len(load_pretrained(str(out)).codec.prompt(render_full_prompt(line)))
-    assert usage["output_tokens"] == len(load_pretrained(str(out)).codec.target("Oslo"))
+    assert usage["input_tokens"] == len(load_pretrained(str(out)).codec.encode_prompt(render_full_prompt(line)))
+    assert usage["output_tokens"] == len(load_pretrained(str(out)).codec.encode_target("Oslo"))
     assert identity(spec) == {"provider": "transformers", "base_url": None, "model": fingerprint_model(out)}
     with pytest.raises(SetupError, match=r"trained on answer and cannot be asked the prompt 'summary'"):
         await answer(line["question"], "summary", Context(model=spec), given=line["passages"])
@@ -255,7 +255,7 @@ async def test_a_prompt_longer_than_in_training_loses_passages(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
-    length = len(load_pretrained(str(models["t5"])).codec.prompt(render_full_prompt(lines[0]))) + 20
+    length = len(load_pretrained(str(models["t5"])).codec.encode_prompt(render_full_prompt(lines[0]))) + 20
     train_model(Task("generator", context="full"), silver_file, models["t5"], out, epochs=1, length=length)
     context = Context(model=f"transformers:{out}")
     long = Passage(id="c", title="", text="Words without an end. " * 40)

@@ -37,7 +37,7 @@ async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Pat
     scores = await make_scorer(f"transformers:{models[kind]}").log_probabilities(PAIRS)
     loaded = load_pretrained(str(models[kind]))
     for (prompt, text), score in zip(PAIRS, scores, strict=True):
-        ids, target = loaded.codec.prompt(prompt), loaded.codec.target(text)[:-1]
+        ids, target = loaded.codec.encode_prompt(prompt), loaded.codec.encode_target(text)[:-1]
         if loaded.codec.seq2seq:
             inputs = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([target])}
         else:

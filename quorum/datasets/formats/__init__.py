@@ -18,7 +18,7 @@ FORMATS = (DPR, TRIVIAQA, HOTPOTQA, STRATEGYQA, WEBQUESTIONS, FEVER, ASQA, KILT,
 
 
 def read_records(path: Path, bad: list[str] | None = None) -> Iterator[Record]:
-    """Yield the questions of a file in any of the formats. The first record that fits a format decides on it.
+    """Yield the questions of a file. The first record that fits one of the formats sets the format of the file.
 
     A bad record is a `SetupError`; with a list `bad` it becomes a sentence in that list instead.
     """

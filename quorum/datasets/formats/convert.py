@@ -19,8 +19,8 @@ class Format:
     """A data format.
 
     expected: the shape of its records, for messages; fits: tells whether a record has this format; convert: (record,
-    where) -> our record. `convert` leaves the id empty if the format has none. A missing key or a wrong type may raise
-    there.
+    where) -> our record. `convert` leaves the id empty if the format has none. It may raise KeyError, TypeError and
+    similar errors for a missing key or a wrong type.
     """
 
     name: str
@@ -63,8 +63,10 @@ def check_texts(value: Any) -> list[str]:
 
 
 def check_answers(value: Any) -> list[str]:
-    """A text or a list of texts as a list. It must not be empty: without answers, "unknown" would count as right, but
-    test sets are published without answers.
+    """The answers as a list, from a text or a list of texts. Raises `UnusableRecord` if there are none.
+
+    Test sets are published without answers. In our format "no answers" means that "unknown" is right, so such records
+    would be scored wrongly.
     """
     answers = [value] if isinstance(value, str) else check_texts(value)
     if not answers:

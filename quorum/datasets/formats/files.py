@@ -29,7 +29,7 @@ def read_values(path: Path, bad: list[str] | None) -> Iterator[Value]:
 
 
 def detect_layout(path: Path) -> Kind:
-    """Whether a file is JSON lines, a JSON document or a table. The reader of lines reports a broken file."""
+    """Whether a file is JSON lines, a JSON document or a table. A broken file is "lines": that reader reports it."""
     try:
         with open_text(path) as file:
             first, second = [*islice((line.strip() for line in read_bounded_lines(file) if line.strip()), 2), "", ""][
@@ -66,7 +66,7 @@ def read_document(path: Path) -> Any:
             return parse_json(file.read())
     except json.JSONDecodeError as error:
         raise SetupError(
-            f"{path}, line {error.lineno}: not JSON ({error.msg}); expected one JSON document, or an object a line."
+            f"{path}, line {error.lineno}: not JSON ({error.msg}); expected one JSON document, or one object per line."
         ) from None
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise SetupError(f"{path} cannot be read ({error}); expected UTF-8 JSON.") from None

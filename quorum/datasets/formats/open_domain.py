@@ -20,7 +20,7 @@ from quorum.datasets.formats.convert import (
 from quorum.datasets.records import Record, get_list, parse_passage
 
 TWO_LABELS = ("SUPPORTS", "REFUTES")
-PARAGRAPH_WORDS = 30  # words of the mean answer from which an answer is a paragraph
+PARAGRAPH_WORDS = 30  # answers of at least this many words, on average, are paragraphs
 DESCRIPTION = re.compile(r'\(description\s+("(?:[^"\\]|\\.)*"|[^()]*)\)')
 
 
@@ -78,7 +78,8 @@ def convert_webquestions(value: dict[str, Any], where: str) -> Record:
 
 def convert_kilt(value: dict[str, Any], where: str) -> Record:
     """Petroni et al. 2021. The id of a paragraph is WIKIPEDIA_ID:NUMBER; `meta.gold_articles` names the articles, by
-    which KILT counts recall. FEVER's claims have two labels here; Wizard of Wikipedia is dialogue, ELI5 is long.
+    which KILT counts recall. FEVER's claims have two labels here; Wizard of Wikipedia asks for
+    dialogue turns, ELI5 for long answers.
     """
     answers = check_answers(
         [check_text(output["answer"]) for output in value["output"] if output.get("answer") is not None]

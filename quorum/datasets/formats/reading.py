@@ -30,8 +30,8 @@ def convert_squad(value: dict[str, Any], where: str) -> Record:
 def convert_hotpotqa(value: dict[str, Any], where: str) -> Record:
     """Yang et al. 2018; Ho et al. 2020 (2WikiMultihopQA), whose evidence triples go to `meta`."""
     passages = [
-        make_passage(title, " ".join(sentence.strip() for sentence in check_texts(s)))
-        for title, s in read_pairs(value, "context")
+        make_passage(title, " ".join(sentence.strip() for sentence in check_texts(sentences)))
+        for title, sentences in read_pairs(value, "context")
     ]
     facts = [[check_text(title), sentence] for title, sentence in read_pairs(value, "supporting_facts")]
     titles = {title for title, _ in facts}
@@ -74,7 +74,7 @@ def convert_strategyqa(value: dict[str, Any], where: str) -> Record:
 
 
 def list_paragraph_ids(evidence: Any) -> Iterator[str]:
-    """The paragraph ids in the evidence: nested lists, by annotator and by step, in which two words mean none."""
+    """The paragraph ids in the evidence, nested lists by annotator and step, without "no_evidence" and "operation"."""
     if isinstance(evidence, list):
         for part in evidence:
             yield from list_paragraph_ids(part)

@@ -46,7 +46,7 @@ def add_reader(suffix: str, reader: Reader) -> None:
 
 
 def list_readers() -> dict[str, str | Reader]:
-    """Name's end -> reader: ours, then those of installed packages."""
+    """The end of a file's name -> its reader. Our readers come first, then those of installed packages."""
     return plugins.add_plugins(plugins.READER_GROUP, READERS, check_reader)
 
 
@@ -59,9 +59,9 @@ def check_reader(name: str, value: object) -> str | Reader:
     return value
 
 
-def find_reader(kind: str) -> str | Reader | None:
-    """The reader for names that end in `kind`. Packages are searched only if we have none."""
-    return READERS.get(kind) or list_readers().get(kind)
+def find_reader(suffix: str) -> str | Reader | None:
+    """The reader for names that end in `suffix`. Installed packages are searched only if we have no such reader."""
+    return READERS.get(suffix) or list_readers().get(suffix)
 
 
 def has_reader(path: Path) -> bool:

@@ -30,7 +30,7 @@ def read(data: bytes, name: str) -> Document:
             try:
                 text, note = decode_text(archive.read(path))
             except KeyError:
-                notes[f"{path} is named in it but missing"] = None
+                notes[f"{path} is listed in the book but missing"] = None
                 continue
             notes |= {note: None} if note else {}
             blocks += read_html(text).blocks

@@ -1,4 +1,4 @@
-"""JSON: a list of records, or one value with names."""
+"""JSON files: a list of records, or one object."""
 
 from collections.abc import Iterator
 from json import JSONDecodeError

@@ -17,7 +17,7 @@ def read(data: bytes, name: str) -> Document:
     try:
         message = message_from_bytes(data, policy=policy.default)
         if not message.keys():
-            raise Unreadable("no mail: it has no header")
+            raise Unreadable("not a mail message: it has no header")
         head = {key: get_header(message, key) for key in ("From", "To", "Cc", "Date", "Subject")}
         blocks, notes = read_body(message)
         names = [join_lines(part.get_filename() or "") for part in message.walk() if part.get_filename()]

@@ -15,7 +15,9 @@ from quorum.documents.document import Block, Document, Unreadable, join_lines, r
 from quorum.documents.readers.word import convert_parser_errors
 from quorum.documents.tables import format_rows
 
-BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])(?:[-\u00ad]\n|[\ufffe\u0002]\n?)(?=[a-zà-ÿ])")  # pdfium marks some itself
+BROKEN_WORD = re.compile(
+    r"(?<=[a-zà-ÿ])(?:[-\u00ad]\n|[\ufffe\u0002]\n?)(?=[a-zà-ÿ])"
+)  # pdfium writes U+FFFE or U+0002 for some hyphens
 SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*\Z")
 FIRST_SENTENCE = re.compile(r"\A[a-zà-ÿ][^.!?]{0,600}[.!?](?=\s|\Z)")
 BULLET = re.compile(r"[•◦▪‣·∙]\s*")
@@ -23,7 +25,7 @@ HEADING_RATIO = 1.15  # a heading is at least this many times as large as the te
 LONGEST_HEADING = 15  # words
 RUNNING_TITLE_PAGES = 3  # a line at the edge of at least this many pages is a running title
 FEWEST_TABLE_LINES = 6  # a page with fewer drawn lines has no table
-MOST_RULES = 3000
+MOST_TABLE_LINES = 3000  # a page with more drawn lines is a drawing, not a table
 MOST_TABLE_PAGES = 300
 MOST_PAGES = 20_000
 
@@ -87,14 +89,14 @@ def read_pages(data: bytes) -> tuple[list[list[Line]], set[int], dict[str, str]]
 
 
 def read_page(page: Any, tables: "Tables", number: int) -> tuple[list[Line], bool]:
-    """(the lines of a page, whether it has a picture). The rows of ruled tables replace their lines."""
+    """(the lines of a page, whether it has a picture). The rows of a ruled table replace the lines inside it."""
     import pypdfium2.raw as raw
 
     textpage = page.get_textpage()
     count = textpage.count_chars()
     lines = read_lines(textpage, count) if count > 0 else []
     kinds = Counter(item.type for item in page.get_objects(max_depth=2))
-    if lines and FEWEST_TABLE_LINES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MOST_RULES:
+    if lines and FEWEST_TABLE_LINES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MOST_TABLE_LINES:
         lines = insert_tables(lines, tables.find_tables(number), page.get_height())
     textpage.close()
     return lines, bool(kinds[raw.FPDF_PAGEOBJ_IMAGE])
@@ -248,7 +250,7 @@ def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tu
 
 
 def format_ranges(numbers: list[int]) -> str:
-    """'1-3, 7'."""
+    """Numbers in ascending order as text, such as '1-3, 7'."""
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and ranges[-1][-1] == number - 1:

@@ -56,7 +56,7 @@ def to_html(text: str) -> str:
 
 
 def simplify_markup(text: str) -> str:
-    """The text without roles and directives that docutils does not know, which become their text and content."""
+    """The text with each role and directive that docutils does not know replaced by its text or content."""
     lines, out = text.split("\n"), list[str]()
     place = 0
     while place < len(lines):

@@ -68,7 +68,7 @@ def has_column_names(table: list[list[str]]) -> bool:
     return (plain and len(words) > 1 and len(set(words)) == len(words)) or looks_like_header(table)
 
 
-def format_cell(value: Any, form: str) -> str:
+def format_cell(value: Any, number_format: str) -> str:
     """A cell's value as a person would write it: dates in ISO 8601, percentages, whole numbers without a point."""
     if value is None:
         return ""
@@ -79,6 +79,6 @@ def format_cell(value: Any, form: str) -> str:
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, int | float):
-        number = value * 100 if "%" in form else value
-        return f"{number:.12g}" + ("%" if "%" in form else "")
+        number = value * 100 if "%" in number_format else value
+        return f"{number:.12g}" + ("%" if "%" in number_format else "")
     return join_lines(str(value))

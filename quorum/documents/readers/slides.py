@@ -9,7 +9,7 @@ from quorum.documents.readers.word import convert_parser_errors, read_core_prope
 from quorum.documents.tables import format_rows
 from quorum.documents.zip_parts import open_archive
 
-PLAIN_TITLES = ("", "PowerPoint Presentation", "Presentation")
+DEFAULT_TITLES = ("", "PowerPoint Presentation", "Presentation")  # they say nothing about the content
 
 
 def read(data: bytes, name: str) -> Document:
@@ -22,7 +22,7 @@ def read(data: bytes, name: str) -> Document:
         slides = list(Presentation(io.BytesIO(data)).slides)
         blocks = [block for number, slide in enumerate(slides, start=1) for block in read_slide(slide, number)]
     title = metadata.pop("title", "")
-    if title in PLAIN_TITLES:
+    if title in DEFAULT_TITLES:
         title = blocks[0].text if blocks and blocks[0].kind == "heading" and blocks[0].page == 1 else ""
     return Document(title, blocks, metadata)
 

@@ -22,8 +22,8 @@ def read(data: bytes, name: str) -> Document:
     with convert_parser_errors("docx"):
         import mammoth
 
-        silent = mammoth.images.img_element(lambda image: {"src": ""})
-        converted = mammoth.convert_to_html(io.BytesIO(data), style_map=STYLE_MAP, convert_image=silent)
+        drop_image = mammoth.images.img_element(lambda image: {"src": ""})
+        converted = mammoth.convert_to_html(io.BytesIO(data), style_map=STYLE_MAP, convert_image=drop_image)
     page = read_html(converted.value)
     title, blocks = split_title(page)
     return Document(title or metadata.pop("title", ""), blocks, {k: v for k, v in metadata.items() if k != "title"})

@@ -21,7 +21,7 @@ def read_manifest() -> dict[str, Any]:
 
 
 def get_weights_hash() -> str:
-    """The name of the reader's weights in heads: 12 hex digits, the same after a rewrite of the graph."""
+    """The name of the reader's weights, which the heads store: 12 hex digits, the same after a rewrite of the graph."""
     return name_weights(read_manifest())
 
 
@@ -31,16 +31,16 @@ def name_weights(manifest: Mapping[str, Any]) -> str:
 
 
 def get_encoder_name() -> str:
-    """The name of the sentence encoder in collections: a file whose encoder is another file's bit for bit keeps its
-    name.
+    """The name of the sentence encoder, which collections store. A new file keeps the name of an old one if their
+    encoders are equal bit for bit.
     """
     return str(read_manifest().get("embeddings", get_weights_hash()))
 
 
-def make_reader_name(made_of: Mapping[str, Any], code: bytes) -> str:
+def make_reader_name(manifest: Mapping[str, Any], code: bytes) -> str:
     """The reader's name in journals: its weights, and a hash of all else that changes a reply."""
-    rest = sha256(json.dumps([made_of["sha256"], made_of["calibration"]], sort_keys=True).encode() + code)
-    return f"{name_weights(made_of)}-{rest.hexdigest()[:8]}"
+    rest = sha256(json.dumps([manifest["sha256"], manifest["calibration"]], sort_keys=True).encode() + code)
+    return f"{name_weights(manifest)}-{rest.hexdigest()[:8]}"
 
 
 @cache

@@ -63,7 +63,7 @@ ReadingKey = tuple[str, str, str, Calibration]  # question, title, text
 READINGS_OF_ENCODER: weakref.WeakKeyDictionary[Encoder, RecentItems[ReadingKey, PassageReading]] = (
     weakref.WeakKeyDictionary()
 )
-SPANS_PER_PASSAGE = 20  # of a reading
+SPANS_PER_PASSAGE = 20  # the best spans that a reading keeps
 
 
 def get_readings(model: Encoder) -> RecentItems[ReadingKey, PassageReading]:
@@ -119,7 +119,7 @@ def read_passage(
 
 
 def join_parts(parts: Sequence[PassageReading]) -> Reading:
-    """The reading of several passages together: of equal texts the best span counts, or the first of the best."""
+    """The reading of several passages together. Of spans with equal text it keeps the first of the best ones."""
     chosen: dict[str, tuple[Span, int]] = {}
     for number, part in enumerate(parts):
         for name, span in part.spans:
@@ -133,10 +133,10 @@ def join_parts(parts: Sequence[PassageReading]) -> Reading:
 
 
 def try_jobs(jobs: Sequence[Job]) -> list[JobResult | Exception]:
-    """As `read_jobs`, but an error in one job leaves the others their results."""
+    """Like `read_jobs`, but the other jobs keep their results if one raises an error."""
     try:
         return [*read_jobs(jobs)]
-    except Exception as error:  # noqa: BLE001  its own waiter raises it
+    except Exception as error:  # noqa: BLE001  the caller that waits for the job raises it
         if len(jobs) == 1:
             return [error]
         return [result for job in jobs for result in try_jobs([job])]
@@ -190,5 +190,5 @@ BATCHERS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Batcher] = weakre
 
 
 async def read_passages(question: str, passages: Sequence[Passage]) -> JobResult:
-    """Read the question in the passages together, in one run with all other jobs of the moment."""
+    """Read the question in the passages together, in one run with all other jobs that wait."""
     return await BATCHERS.setdefault(asyncio.get_running_loop(), Batcher()).read(Job(question, passages))

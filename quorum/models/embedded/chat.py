@@ -26,8 +26,9 @@ COUNTED_AT_ONCE = 20_000  # characters; counting them blocks the event loop for 
 
 
 class EmbeddedReader(BaseChatModel):
-    """An extractive reader behind the interface of a chat model. English; no knowledge of its own; deterministic at
-    temperature 0, and above it by seed. Concurrent calls are read in one run of the encoder.
+    """An extractive reader behind the interface of a chat model. It reads English and knows nothing by itself. Its
+    replies are deterministic at temperature 0; above it they depend on the seed. Concurrent calls share one run of the
+    encoder.
 
     A message carries the prompt's name and inputs in `additional_kwargs["quorum"]`. A missing or unknown prompt is a
     SetupError.

@@ -25,7 +25,7 @@ RowKey = tuple[tuple[int, ...], tuple[int, ...]]  # token ids and segment types
 
 BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
 ROWS = 16  # rows in one run
-EMBEDDED_TOKENS = 256  # of a text, as the base model's authors set it
+EMBEDDED_TOKENS = 256  # tokens of a text that count, as the base model's authors set it
 SLOW_OPTIMISERS = ["SkipLayerNormFusion"]  # an optimisation of the runtime that makes the encoder ten times slower
 REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads the same rows as the reader
 LONG_LINE = 30  # characters
@@ -70,8 +70,10 @@ class Encoder:
         return self.tokenizer.encode(text, add_special_tokens=False)
 
     def count(self, text: str) -> int:
-        """How many tokens a text has. No token reaches over the end of a line, so that long lines are counted alone and
-        remembered: the passages of many prompts.
+        """How many tokens a text has.
+
+        No token reaches over the end of a line. So long lines, such as passages that many prompts show, are counted
+        alone, and their counts are remembered.
         """
         lines = text.split("\n")
         short = "\n".join(line for line in lines if len(line) < LONG_LINE)

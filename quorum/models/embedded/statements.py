@@ -19,8 +19,8 @@ from quorum.models.embedded.batching import WORKER, Job, read_jobs
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.reading import Calibration, Span, find_spans
 
-MOST_SPANS = 300  # of a window
-MOST_EMBEDDED = 16  # statements, those with the best spans and words
+MOST_SPANS = 300  # the best spans of a window that are considered
+MOST_EMBEDDED = 16  # statements that are embedded: those with the best spans and words
 NO_SPAN = -12.0  # the score of a statement without a span
 WORD = re.compile(r"[^\W_]+")
 CELL = re.compile(r"; [^;:]+:")  # the next cell in a row of a table: "Setting: timeout; Default: 12 s"
@@ -32,8 +32,8 @@ FUNCTION_WORDS = make_word_set(
 WEIGHTS = {"span": 0.6, "closeness": 6.0, "words": 2.5}
 CERTAINTY = {"bias": -2.351, "span": 0.722, "closeness": 1.173, "words": 0.67, "lead": 0.313, "agrees": 0.157}
 LOWEST_SURE_CERTAINTY = 0.45
-MOST_LEAD = 4.0
-LEAD_ALONE = 2.0  # of a single statement
+MOST_LEAD = 4.0  # a greater lead of the best statement over the second one counts as this
+LEAD_ALONE = 2.0  # the lead of a single statement
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Statement:
     words: float
 
     @property
-    def reading(self) -> float:
+    def span_score(self) -> float:
         """The log-odds that the span answers, by the reader's calibration."""
         return max(NO_SPAN, self.span.score) if self.span else NO_SPAN
 
     @property
     def score(self) -> float:
         """The weighted sum of the signals."""
-        return WEIGHTS["span"] * self.reading + WEIGHTS["closeness"] * self.closeness + WEIGHTS["words"] * self.words
+        return WEIGHTS["span"] * self.span_score + WEIGHTS["closeness"] * self.closeness + WEIGHTS["words"] * self.words
 
 
 async def rank_statements(question: str, passages: Sequence[Passage]) -> list[Statement]:
@@ -65,7 +65,7 @@ async def rank_statements(question: str, passages: Sequence[Passage]) -> list[St
 
 
 def measure_statements(question: str, passages: Sequence[Passage]) -> list[Statement]:
-    """As `rank_statements`; blocking."""
+    """Like `rank_statements`, but blocking."""
     places = [
         (n, start, end)
         for n, passage in enumerate(passages)
@@ -108,7 +108,7 @@ def read_spans(question: str, passages: Sequence[Passage]) -> list[list[Span]]:
 def choose_span(spans: Sequence[Span], question: str, start: int, end: int) -> Span | None:
     """The best span inside the statement that closes its brackets and says more than the question does.
 
-    It ends with its cell of a table, without punctuation.
+    In a table the span is cut at the end of its cell. Punctuation at its end is removed.
     """
     for span in spans:
         text = CELL.split(span.text)[0].rstrip(" .,;:")
@@ -151,11 +151,17 @@ def stem(word: str) -> str:
 
 
 def find_certainty(ranked: Sequence[Statement], agrees: bool) -> float:
-    """The probability (0..1) that the best statement holds the answer. agrees: it holds the method's answer as well."""
+    """The probability (0..1) that the best statement holds the answer. agrees: it also holds the method's answer."""
     if not ranked:
         return 0.0
     best = ranked[0]
     lead = min(MOST_LEAD, best.score - ranked[1].score) if len(ranked) > 1 else LEAD_ALONE
-    signals = {"span": best.reading, "closeness": best.closeness, "words": best.words, "lead": lead, "agrees": agrees}
+    signals = {
+        "span": best.span_score,
+        "closeness": best.closeness,
+        "words": best.words,
+        "lead": lead,
+        "agrees": agrees,
+    }
     odds = CERTAINTY["bias"] + sum(CERTAINTY[name] * float(value) for name, value in signals.items())
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, odds))))
