@@ -115,7 +115,7 @@ async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
     assert not waiting.done()
     await services.take("requests", "m", 100, 1)  # another allowance
     await services.correct(first, 10)
-    assert services.minutes["tokens", "m", 100].wait(60, 0) == 0
+    assert services.minutes["tokens", "m", 100].compute_wait(60, 0) == 0
     waiting.cancel()
     reply = Reply("text", "stop", 1, 2, 0, 0.5)
     await services.put("j.sqlite", "key", reply)
@@ -271,7 +271,7 @@ def test_an_unreadable_line_stops_only_its_file(tmp_path: Path) -> None:
     from quorum.retrievers.index_report import IndexReport, ProgressCounter
 
     class Ledger:
-        new: dict[str, Passage] = {}
+        new_passages: dict[str, Passage] = {}
 
     part = ReadPart(
         tmp_path,

@@ -197,7 +197,7 @@ def test_zip_bombs_are_refused_before_unpacking(tmp_path: Path) -> None:
         ("a.html", "<div>" * 100_000 + "x", "nested too deeply"),
         ("a.csv", 'a,b\n"' + "x" * 200_000, "row 2 cannot be read"),
         ("a.ipynb", "{}", "not a notebook"),
-        ("a.eml", "no header here", "no mail"),
+        ("a.eml", "no header here", "not a mail message"),
         ("a.xyz", "x", "files of type '.xyz' are not read"),
     ],
 )

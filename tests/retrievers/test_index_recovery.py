@@ -1,4 +1,4 @@
-"""Vector indexes that an abrupt end has cut: reported in one sentence, and rebuilt by the next indexing."""
+"""Vector indexes that a crash has cut are reported in one sentence, and the next indexing rebuilds them."""
 
 import os
 import shutil
