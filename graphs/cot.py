@@ -1,6 +1,6 @@
 """Few-shot chain of thought (Wei et al. 2022), over the passages or from memory.
 
-retrieve -> cot_answer | cot_from_memory
+(retrieve -> cot_answer) | cot_from_memory
 """
 
 from quorum.core.context import Context

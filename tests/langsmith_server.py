@@ -82,7 +82,7 @@ class Collector:
         self.runs.setdefault(id_, {}).update({name: value for name, value in run.items() if value is not None})
 
     def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
-        """(status, JSON) of a request; `kind`: of its content."""
+        """Answer a request with (status, JSON). kind: its Content-Type."""
         if method == "GET":
             return 200, SERVER_INFO
         self.take(path, body)

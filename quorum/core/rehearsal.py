@@ -9,7 +9,9 @@ IS_REHEARSAL: ContextVar[bool] = ContextVar("REHEARSING", default=False)
 
 @contextmanager
 def rehearsal() -> Iterator[None]:
-    """Mark the runs in this block as rehearsals: composed methods then keep the context's model."""
+    """Mark the runs in this block as rehearsals: composed methods then use the context's model instead of the
+    models in their file.
+    """
     token = IS_REHEARSAL.set(True)
     try:
         yield

@@ -75,8 +75,8 @@ def get_context_filter(spec: str) -> ContextFilter:
 
 
 def filter_identity(spec: str) -> dict[str, Any] | str | None:
-    """What identifies this filter, as `quorum.models.identity` does for a model; it changes when the filter in a folder
-    is trained again. The identity is the spec itself if the spec names no model, or no filter.
+    """What identifies this filter, as `quorum.models.identity` identifies a model; it changes when the filter in a
+    folder is trained again. For "llm" without a model, and for an unknown kind of filter, it is the spec itself.
     """
     kind, _, name = spec.strip().partition(":")
     if kind in ("llm", "transformers") and name:

@@ -85,9 +85,9 @@ def classify_error(
 ) -> Failure:
     """Classify the exception of a call.
 
-    date: now, in seconds since 1970, for a Retry-After that is a date. provider_package: the package of the model's
-    class; an exception in its code means a garbled reply. secrets: texts that `message` must not repeat, in addition to
-    the environment's keys.
+    date: the current time in seconds since 1970, needed if Retry-After gives a date. provider_package: the package of
+    the model's class; an exception in its code means a garbled reply. secrets: texts that `message` must not repeat, in
+    addition to the environment's keys.
     """
     causes = list(iterate_causes(error))
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}

@@ -18,7 +18,9 @@ PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients
 
 @dataclass(frozen=True)
 class Reply:
-    """The content of a reply. sources: the text that follows the answer, or empty; result: None for a side task."""
+    """The content of a reply. sources: the text that follows the answer, or empty; result: None if the
+    request was no question, such as one for a chat's title.
+    """
 
     answer: str
     sources: str = ""
@@ -68,7 +70,7 @@ def publish_passage(passage: Passage) -> dict[str, Any]:
 
 
 def format_sources(result: Result) -> str:
-    """The passages that support the answer, numbered, each with the words around it."""
+    """A numbered list of the passages that support the answer, each with the words around the supporting span."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     line_of_source: dict[str, str] = {}
     for item in result.get("evidence") or []:

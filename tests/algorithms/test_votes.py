@@ -1,4 +1,4 @@
-"""The vote, and the staged vote against it."""
+"""Counts votes; a staged vote has the winner of the full vote."""
 
 from itertools import product
 
@@ -23,7 +23,7 @@ def make_votes(*answers: str, samples: int = 1) -> list[Vote]:
         (["Rome", "Paris", "Paris", "Rome"], "Rome", 0.5, (0, 3)),
         (["?", "Rome", "?", "?"], "Rome", 1.0, (1,)),
         (["?", "Rome", "Paris", "Paris"], "Paris", 2 / 3, (2, 3)),
-        (["A", "B", "a", "the"], "A", 0.5, (0, 2)),  # nothing is left of them after normalisation
+        (["A", "B", "a", "the"], "A", 0.5, (0, 2)),  # "A", "a" and "the" are all empty after normalisation
     ],
 )
 def test_most_votes_then_highest_rank(answers: list[str], winner: str, share: float, ranks: tuple[int, ...]) -> None:

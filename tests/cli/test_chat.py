@@ -17,7 +17,7 @@ TOWER = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell.
 
 @pytest.fixture
 def chat(quorum: Quorum, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Quorum:
-    """quorum chat over a document, with these lines as its input."""
+    """A function that runs `quorum chat` over a document with the given lines as its input."""
     Path("towers.txt").write_text(TOWER)
     index("towers.txt", collection="towers", context=Context(store="store"))
     options = ("--store", "store", "--collection", "towers", "--retriever", "bm25", "--set", "attempts=1")

@@ -95,7 +95,7 @@ def make_spread_panel(
 
 def make_known_panel(asked_count: int, known_count: int, model: Any) -> Panel:
     """How many questions the model answers correctly without a context; the methods are not asked these (Post-fusion,
-    section 4). asked_count: the questions that the model alone answered.
+    section 4). asked_count: how many questions the model was asked without a context.
     """
     title = "Questions that the model answers correctly without a context (EM) are dropped"
     if model == "embedded" and not known_count:

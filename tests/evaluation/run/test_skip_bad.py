@@ -44,8 +44,8 @@ def test_good_records_are_read_and_bad_ones_counted(data: Path, caplog: pytest.L
     assert [record["id"] for record in dataset.read_records()] == ["a", "e", "f"]
     assert [record["id"] for record in read_data(data, 2, skip_bad=True).read_records()] == ["a", "e"]
     assert [record.getMessage() for record in caplog.records][:6] == [
-        f"skipped {data}, line 2: not JSON (Expecting property name enclosed in double quotes); expected one object per "
-        "line.",
+        f"skipped {data}, line 2: not JSON (Expecting property name enclosed in double quotes); expected one object "
+        "per line.",
         *(record.getMessage() for record in caplog.records[1:5]),
         f"{data}: 6 broken records skipped (1 more than are named here).",
     ]
