@@ -87,7 +87,7 @@ def configure_ray_data(pool: WorkerPool) -> None:
 
     import ray.data
 
-    context = ray.data.DataContext.fetch_current_collection()
+    context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.target_max_block_size = 1  # bytes, so that every item is a block and is sent by itself
