@@ -151,7 +151,7 @@ async def test_a_question_that_no_worker_survives_is_an_error_row(data: Path, op
     assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (4, 1)
     failed = next(row for row in read_rows(report.folder) if row["error"])
     assert (failed["id"], failed["answer"]) == ("q3", None)
-    assert "worker ended" in failed["error"]
+    assert "worker process exited" in failed["error"]
     openai_server.reply(reply_as_reader)
     assert (await run(data, "out", "concat", limit=4)).summary["concat"]["errors"] == 0
 
