@@ -246,7 +246,11 @@ def test_a_choice_that_looks_like_a_letter_is_read_as_text() -> None:
     assert parse_choice("A. A. Milne", ["Paris", "A. A. Milne"]) == Parsed("A. A. Milne")
 
 
-@given(st.lists(NAMES, min_size=2, max_size=26, unique_by=vote_key), st.data())
+# "x.x" counts as "x": a candidate that is a letter is named by its text, also if another one has that letter.
+LONG_NAMES = NAMES.filter(lambda name: len(vote_key(name)) > 1)
+
+
+@given(st.lists(LONG_NAMES, min_size=2, max_size=26, unique_by=vote_key), st.data())
 def test_each_choice_can_be_chosen(names: list[str], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(names) - 1))
     assert parse_choice(f"({get_letter(place)}) {names[place]}", names) == Parsed(names[place])
