@@ -9,59 +9,46 @@ import argparse
 import json
 from pathlib import Path
 
-import numpy as np
-import onnx
-import torch
-from numpy.typing import NDArray
-from onnx import numpy_helper
 from safetensors.torch import save_file
 from tokenizers import BertWordPieceTokenizer
 from torch import Tensor
 
 from quorum.models.embedded import FOLDER
+from quorum.training.stored_tensors import StoredTensors
 
 ATTENTION_HEADS = 12  # of all-MiniLM-L6-v2; the file does not hold the number
 
 
 def read_base(file: Path) -> tuple[dict[str, Tensor], dict[str, int]]:
     """The weights of the sentence encoder in `file`, by BERT's names, and its sizes."""
-    stored = {item.name: numpy_helper.to_array(item) for item in onnx.load(file).graph.initializer}
-
-    def tensor(values: NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values.astype(np.float32)))
-
-    def weight(name: str) -> NDArray[np.float32]:  # stored (in, out), a scale for each output
-        scales = stored.get(f"{name}.scales", np.float32(1))
-        product: NDArray[np.float32] = (stored[f"{name}.weight"].astype(np.float32) * scales).T
-        return product
-
+    stored = StoredTensors(file)
     weights = {
-        "embeddings.word_embeddings.weight": tensor(stored["words"].astype(np.float32) * stored["words.scales"]),
-        "embeddings.position_embeddings.weight": tensor(stored["positions"]),
-        "embeddings.token_type_embeddings.weight": tensor(stored["segments"]),
-        "embeddings.LayerNorm.weight": tensor(stored["embedded.gamma"]),
-        "embeddings.LayerNorm.bias": tensor(stored["embedded.beta"]),
+        "embeddings.word_embeddings.weight": stored.read("words") * stored.read("words.scales"),
+        "embeddings.position_embeddings.weight": stored.read("positions"),
+        "embeddings.token_type_embeddings.weight": stored.read("segments"),
+        "embeddings.LayerNorm.weight": stored.read("embedded.gamma"),
+        "embeddings.LayerNorm.bias": stored.read("embedded.beta"),
     }
     depth = 0
     while f"base.{depth}.qkv.bias" in stored:
         ours, theirs = f"base.{depth}", f"encoder.layer.{depth}"
-        joined, biases = np.split(weight(f"{ours}.qkv"), 3), np.split(stored[f"{ours}.qkv.bias"], 3)
+        joined, biases = stored.read_weight(f"{ours}.qkv").chunk(3), stored.read(f"{ours}.qkv.bias").chunk(3)
         for name, values, bias in zip(("query", "key", "value"), joined, biases, strict=True):
-            weights[f"{theirs}.attention.self.{name}.weight"] = tensor(values)
-            weights[f"{theirs}.attention.self.{name}.bias"] = tensor(bias)
+            weights[f"{theirs}.attention.self.{name}.weight"] = values.contiguous()
+            weights[f"{theirs}.attention.self.{name}.bias"] = bias.contiguous()
         for short, name in {"o": "attention.output", "inner": "intermediate", "outer": "output"}.items():
-            weights[f"{theirs}.{name}.dense.weight"] = tensor(weight(f"{ours}.{short}"))
-            weights[f"{theirs}.{name}.dense.bias"] = tensor(stored[f"{ours}.{short}.bias"])
+            weights[f"{theirs}.{name}.dense.weight"] = stored.read_weight(f"{ours}.{short}")
+            weights[f"{theirs}.{name}.dense.bias"] = stored.read(f"{ours}.{short}.bias")
         for short, name in {"norm1": "attention.output", "norm2": "output"}.items():
-            weights[f"{theirs}.{name}.LayerNorm.weight"] = tensor(stored[f"{ours}.{short}.gamma"])
-            weights[f"{theirs}.{name}.LayerNorm.bias"] = tensor(stored[f"{ours}.{short}.beta"])
+            weights[f"{theirs}.{name}.LayerNorm.weight"] = stored.read(f"{ours}.{short}.gamma")
+            weights[f"{theirs}.{name}.LayerNorm.bias"] = stored.read(f"{ours}.{short}.beta")
         depth += 1
     sizes = {
-        "vocab_size": len(stored["words"]),
-        "max_position_embeddings": len(stored["positions"]),
-        "type_vocab_size": len(stored["segments"]),
-        "hidden_size": len(stored["embedded.gamma"]),
-        "intermediate_size": len(stored["base.0.inner.bias"]),
+        "vocab_size": len(stored.arrays["words"]),
+        "max_position_embeddings": len(stored.arrays["positions"]),
+        "type_vocab_size": len(stored.arrays["segments"]),
+        "hidden_size": len(stored.arrays["embedded.gamma"]),
+        "intermediate_size": len(stored.arrays["base.0.inner.bias"]),
         "num_hidden_layers": depth,
     }
     return weights, sizes

@@ -8,13 +8,12 @@ outputs of one graph. A run of one output does not compute the other.
 import json
 from pathlib import Path
 
-import numpy as np
-import onnx
 import torch
 import torch.nn.functional as F
-from onnx import numpy_helper
 from safetensors.torch import load_file
 from torch import Tensor, nn
+
+from quorum.training.stored_tensors import StoredTensors
 
 ADAPTER_SCALE, RANK = 2.0, 32
 OWN_WEIGHTS = ("updates.", "tower.", "span.", "answerable.")  # the reader's own weights
@@ -198,36 +197,28 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
 
 def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
     """The reader's own weights, read from an exported file: low-rank updates as stored, the rest in int8 precision."""
-    stored = {item.name: numpy_helper.to_array(item) for item in onnx.load(file).graph.initializer}
-
-    def tensor(name: str) -> Tensor:
-        return torch.from_numpy(stored[name].astype(np.float32))
-
-    def weight(name: str) -> Tensor:  # stored (in, out), a scale for each output
-        scales = stored.get(f"{name}.scales", np.float32(1))
-        return torch.from_numpy((stored[f"{name}.weight"].astype(np.float32) * scales).T.copy())
-
+    stored = StoredTensors(file)
     joined, plain = {"qkv": ("query", "key", "value")}, {"o": "attended", "inner": "inner", "outer": "outer"}
     parts = joined | {theirs: (ours,) for theirs, ours in plain.items()}
-    tensors = {"span.weight": tensor("span.weight").T, "span.bias": tensor("span.bias")}
+    tensors = {"span.weight": stored.read("span.weight").T, "span.bias": stored.read("span.bias")}
     tensors |= {
-        "answerable.weight": tensor("answerable.weight")[None],
-        "answerable.bias": tensor("answerable.bias").reshape(1),
+        "answerable.weight": stored.read("answerable.weight")[None],
+        "answerable.bias": stored.read("answerable.bias").reshape(1),
     }
     for number in range(model.low):
         for theirs, names in parts.items():
             for at, ours in enumerate(names):
-                tensors[f"updates.{number}.{ours}.A"] = tensor(f"base.{number}.{theirs}.{at}.A").T
-                tensors[f"updates.{number}.{ours}.B"] = tensor(f"base.{number}.{theirs}.{at}.B").T / ADAPTER_SCALE
+                tensors[f"updates.{number}.{ours}.A"] = stored.read(f"base.{number}.{theirs}.{at}.A").T
+                tensors[f"updates.{number}.{ours}.B"] = stored.read(f"base.{number}.{theirs}.{at}.B").T / ADAPTER_SCALE
     for number in range(len(model.tower)):
         for theirs, names in parts.items():
-            weights = weight(f"tower.{number}.{theirs}").chunk(len(names))
-            biases = tensor(f"tower.{number}.{theirs}.bias").chunk(len(names))
+            weights = stored.read_weight(f"tower.{number}.{theirs}").chunk(len(names))
+            biases = stored.read(f"tower.{number}.{theirs}.bias").chunk(len(names))
             for ours, value, bias in zip(names, weights, biases, strict=True):
                 tensors |= {f"tower.{number}.{ours}.weight": value, f"tower.{number}.{ours}.bias": bias}
         for theirs, ours in {"norm1": "attended_norm", "norm2": "outer_norm"}.items():
-            tensors[f"tower.{number}.{ours}.weight"] = tensor(f"tower.{number}.{theirs}.gamma")
-            tensors[f"tower.{number}.{ours}.bias"] = tensor(f"tower.{number}.{theirs}.beta")
+            tensors[f"tower.{number}.{ours}.weight"] = stored.read(f"tower.{number}.{theirs}.gamma")
+            tensors[f"tower.{number}.{ours}.bias"] = stored.read(f"tower.{number}.{theirs}.beta")
     return {name: value.contiguous() for name, value in tensors.items()}
 
 
