@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from wordvectors import WordVectors
+from index_fixtures import VECTORS, docs
 
 from quorum.core.context import Context
 from quorum.core.places import describe_place
@@ -19,15 +19,9 @@ from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.metadata import Entry
 from quorum.retrievers.store import open_store
 
-VECTORS = WordVectors()
+__all__ = ["docs"]
+
 TEXT = " ".join(f"Rule number {n} says that the gate of the lock number {n} is closed at night." for n in range(24))
-
-
-@pytest.fixture
-def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture
