@@ -27,7 +27,7 @@ from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, 
 from quorum.training.shared_encoder import hash_encoder
 
 UNCALIBRATED = Calibration(
-    margin=1, answerable=0, bias=0, threshold_one=0, threshold_many=0, window=320, candidate_bonus=0
+    margin=1, answerable=0, bias=0, threshold_one_passage=0, threshold_several_passages=0, window=320, candidate_bonus=0
 )
 WRONG_PASSAGES = 4  # wrong passages in addition to the gold one
 BONUSES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -162,7 +162,7 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
         weights = np.array([margin, 0.0, bias])
     fit = replace(UNCALIBRATED, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
     threshold, reached = find_best_threshold(one, [done.reading for done in read_cases(model, one, fit)])
-    fit = replace(fit, threshold_one=threshold)
+    fit = replace(fit, threshold_one_passage=threshold)
     say(f"one passage: {len(one)} cases, threshold {threshold}, credit {reached:.3f}")
     tried = []
     for size in WINDOWS:
@@ -170,7 +170,7 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
         readings = [done.reading for done in read_cases(model, many, trial)]
         threshold, reached = find_matching_threshold(many, readings)
         say(f"several passages, windows of {size}: {len(many)} cases, threshold {threshold}, credit {reached:.3f}")
-        tried.append((reached, replace(trial, threshold_many=threshold), readings))
+        tried.append((reached, replace(trial, threshold_several_passages=threshold), readings))
     _, fit, readings = max(tried, key=lambda item: item[0])
     singles = read_cases(model, [Case(c.question, c.answers, (p,)) for c in many for p in c.passages], fit)
     shares, at = [], 0
@@ -179,9 +179,9 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
         for case, reading in zip(many, readings, strict=True):
             own = [done.reading for done in singles[at : at + len(case.passages)]]
             at += len(case.passages)
-            names = {normalize(r.spans[0].text) for r in own if r.spans and r.probability >= fit.threshold_one}
+            names = {normalize(r.spans[0].text) for r in own if r.spans and r.probability >= fit.threshold_one_passage}
             reading_with_bonus = add_bonus(reading, names, bonus)
-            known = reading_with_bonus.spans and reading_with_bonus.probability >= fit.threshold_many
+            known = reading_with_bonus.spans and reading_with_bonus.probability >= fit.threshold_several_passages
             total += score_answer(case, reading_with_bonus.spans[0].text if known else None)
         shares.append((total / len(many), bonus))
         say(f"candidate bonus {bonus}: credit {total / len(many):.3f}")

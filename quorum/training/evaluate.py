@@ -109,7 +109,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--questions", type=Path, help="questions over the corpus")
     options = parser.parse_args(arguments)
     manifest = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
-    model, fit = Encoder(options.folder), Calibration.of(manifest)
+    model, fit = Encoder(options.folder), Calibration.from_manifest(manifest)
     out: dict[str, Any] = {}
     if options.reading:
         out["reading"] = evaluate_reading(model, fit, options.reading)

@@ -70,7 +70,7 @@ def test_a_provider_at_another_address_has_another_identity(
 def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
     made_of = read_manifest()
     name = make_reader_name(made_of, b"code")
-    other = made_of["calibration"] | {"threshold_one": 0.123}
+    other = made_of["calibration"] | {"threshold_one_passage": 0.123}
     names = {
         name,
         make_reader_name(made_of, b"other code"),

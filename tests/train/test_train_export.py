@@ -185,7 +185,8 @@ def test_a_run_computes_one_tower(embeds: bool, exported: Folder, tmp_path: Path
 def measure_accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
     known = [record for record in records if record["answers"]]
     jobs = [Job(r["question"], [Passage(id="p", title="", text=r["context"])]) for r in known]
-    spans = [done.reading.spans[0].text for done in read_jobs(jobs, encoder, Calibration.of(read_manifest()))]
+    fit = Calibration.from_manifest(read_manifest())
+    spans = [done.reading.spans[0].text for done in read_jobs(jobs, encoder, fit)]
     return float(np.mean([text == r["answers"][0]["text"] for text, r in zip(spans, known, strict=True)]))
 
 
@@ -193,7 +194,7 @@ def test_the_product_reads_with_the_exported_model(exported: Folder, records: li
     encoder = Encoder(exported(127))
     assert measure_accuracy(encoder, records) > 0.8
     passages = [Passage(id=r["id"], title="Towns", text=r["context"]) for r in records]
-    (done,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.of(read_manifest()))
+    (done,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.from_manifest(read_manifest()))
     assert len(done.windows) > 2
     for span in done.reading.spans:
         assert passages[span.passage]["text"][span.start : span.end] == span.text
@@ -205,9 +206,9 @@ def test_an_export_is_calibrated_and_evaluated(
     folder = exported(127)
     calibrate.main(["--folder", str(folder), "--data", str(data), "--negatives", str(negatives)])
     manifest = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
-    fit = Calibration.of(manifest)
-    assert 0 < fit.threshold_one < 1
-    assert 0 < fit.threshold_many < 1
+    fit = Calibration.from_manifest(manifest)
+    assert 0 < fit.threshold_one_passage < 1
+    assert 0 < fit.threshold_several_passages < 1
     assert fit.margin > 0
     capsys.readouterr()
     evaluate.main(["--folder", str(folder), "--reading", str(data)])

@@ -32,7 +32,7 @@ from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.workers import run_workers
 from quorum.models import identity
 from quorum.models.chat import chat_model_async
-from quorum.models.embedded.replies_correctness import CANNOT as EMBEDDED_CANNOT_JUDGE
+from quorum.models.embedded.replies_correctness import CANNOT_JUDGE as EMBEDDED_CANNOT_JUDGE
 from quorum.nodes.ask import ask
 from quorum.parsing.answers import add_malformed_flag
 from quorum.parsing.correctness import parse_correctness

@@ -11,11 +11,10 @@ from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.models.embedded import read_manifest
 from quorum.models.embedded.encoder import Encoder, Logits, get_encoder, is_encoder_loaded
-from quorum.models.embedded.reading import Calibration, Reading, Span, Window, make_reading, make_windows
+from quorum.models.embedded.reading import NO_ANSWER, Calibration, Reading, Span, Window, make_reading, make_windows
 from quorum.models.embedded.recent_items import RecentItems
 
 JOBS_AT_ONCE = 32  # readings in one run
-NO_ANSWER = -60.0  # the log-odds of a reading without a span
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="embedded-reader")
 
 
@@ -77,7 +76,7 @@ def make_key(job: Job, passage: Passage, fit: Calibration) -> ReadingKey:
 
 def read_jobs(jobs: Sequence[Job], model: Encoder | None = None, fit: Calibration | None = None) -> list[JobResult]:
     """Read all new windows of all jobs in one run, in order. Blocking."""
-    model, fit = model or get_encoder(), fit or Calibration.of(read_manifest())
+    model, fit = model or get_encoder(), fit or Calibration.from_manifest(read_manifest())
     recent = get_readings(model)
     wanted = {make_key(job, passage, fit): (job.question, passage) for job in jobs for passage in job.passages}
     found = {key: recent.get(key) for key in wanted}
@@ -96,7 +95,7 @@ def find_recent(job: Job) -> JobResult | None:
     """The result of a job whose passages have all been read recently; None otherwise."""
     if not is_encoder_loaded():
         return None
-    model, fit = get_encoder(), Calibration.of(read_manifest())
+    model, fit = get_encoder(), Calibration.from_manifest(read_manifest())
     recent = get_readings(model)
     parts = [part for passage in job.passages if (part := recent.get(make_key(job, passage, fit)))]
     return JobResult(job, join_parts(parts), parts, model, fit) if len(parts) == len(job.passages) else None

@@ -17,7 +17,7 @@ from quorum.core.errors import SetupError
 from quorum.models.embedded import get_weights_hash, read_manifest
 from quorum.models.embedded.batching import WORKER
 from quorum.models.embedded.encoder import get_encoder, is_encoder_loaded
-from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies import Sampler
 from quorum.models.embedded.responders import RESPONDERS
 
 T = TypeVar("T")
@@ -80,12 +80,12 @@ class EmbeddedReader(BaseChatModel):
                 "choose a chat model for anything else, for example --model openai:NAME."
             )
         text = "\n".join(message.text for message in messages)
-        draw = Draw(
+        sampler = Sampler(
             temperature=float(kwargs.get("temperature", self.temperature)),
             top_p=float(kwargs.get("top_p", self.top_p)),
             seed=f"{kwargs.get('seed', self.seed)}\n{text}",
         )
-        reply = await respond(request["inputs"], draw)
+        reply = await respond(request["inputs"], sampler)
         read, written = await count_tokens(text), await count_tokens(reply)
         usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
         message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})

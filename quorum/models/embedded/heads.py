@@ -20,12 +20,12 @@ from quorum.core.files import open_regular, read_regular
 from quorum.models.embedded import FOLDER, get_weights_hash
 from quorum.models.embedded.encoder import BUCKET, Floats
 
-ROWS = 16  # windows in one run
+WINDOWS_PER_RUN = 16
 
 
 @dataclass(frozen=True)
 class SentenceTokens:
-    """The tokens of each sentence in one window: (sentences, length), 1 where a token belongs to it, else 0."""
+    """Which tokens of one window belong to which sentence: (sentences, length), 1 where the token does, else 0."""
 
     tokens: Floats
 
@@ -34,15 +34,15 @@ class SentenceHead:
     """Runs `sentences.onnx` in `folder`. Raises SetupError for a head that was trained on another reader."""
 
     def __init__(self, folder: Path = FOLDER, reader: str | None = None) -> None:
-        made = json.loads(read_regular(folder / "sentences.json"))
+        manifest = json.loads(read_regular(folder / "sentences.json"))
         open_regular(folder / "sentences.onnx").close()  # the runtime would block on a pipe
         wanted = get_weights_hash() if reader is None else reader
-        if made["reader"] != wanted:
+        if manifest["reader"] != wanted:
             raise SetupError(
-                f"The sentence filter in {folder} was trained for the reader {made['reader']}, and this one is "
+                f"The sentence filter in {folder} was trained for the reader {manifest['reader']}, and this one is "
                 f"{wanted}; train it again: quorum filter train --base embedded."
             )
-        self.threshold = float(made["threshold"])
+        self.threshold = float(manifest["threshold"])
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 2
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -61,29 +61,29 @@ class SentenceHead:
         for place, state in enumerate(states):
             groups[-(-len(state) // BUCKET) * BUCKET].append(place)
         for length, places in sorted(groups.items()):
-            for begin in range(0, len(places), ROWS):
-                group = places[begin : begin + ROWS]
+            for begin in range(0, len(places), WINDOWS_PER_RUN):
+                group = places[begin : begin + WINDOWS_PER_RUN]
                 feed = pad_windows(
                     length, [states[place] for place in group], [members[place].tokens for place in group]
                 )
                 (logits,) = self.session.run(["helps"], feed)
                 for row, place in enumerate(group):
-                    own = members[place].tokens
-                    found = 1 / (1 + np.exp(-np.clip(logits[row, : len(own)], -60, 60)))
-                    out[place] = np.where(own.any(1), found, 0).astype(np.float32)
-        return [found for found in out if found is not None]
+                    own_tokens = members[place].tokens
+                    chances = 1 / (1 + np.exp(-np.clip(logits[row, : len(own_tokens)], -60, 60)))
+                    out[place] = np.where(own_tokens.any(1), chances, 0).astype(np.float32)
+        return [chances for chances in out if chances is not None]
 
 
 def pad_windows(length: int, states: Sequence[Floats], members: Sequence[Floats]) -> dict[str, NDArray[Any]]:
     """The inputs of one run over windows padded to `length` tokens."""
     sentences = max(1, *(len(own) for own in members))
-    made = np.zeros((len(states), length, states[0].shape[1]), np.float32)
+    padded = np.zeros((len(states), length, states[0].shape[1]), np.float32)
     mask = np.zeros((len(states), length), np.int64)
-    belongs = np.zeros((len(states), sentences, length), np.float32)
+    members_mask = np.zeros((len(states), sentences, length), np.float32)
     for row, (state, own) in enumerate(zip(states, members, strict=True)):
-        made[row, : len(state)], mask[row, : len(state)] = state, 1
-        belongs[row, : own.shape[0], : own.shape[1]] = own
-    return {"states": made, "mask": mask, "sentences": belongs}
+        padded[row, : len(state)], mask[row, : len(state)] = state, 1
+        members_mask[row, : own.shape[0], : own.shape[1]] = own
+    return {"states": padded, "mask": mask, "sentences": members_mask}
 
 
 @dataclass(frozen=True)
@@ -99,20 +99,20 @@ class VerdictHead:
     """Reads `verdict.json` in `folder`: three linear scores over the pooled states."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
-        made = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
-        if made["reader"] != get_weights_hash():
+        manifest = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
+        if manifest["reader"] != get_weights_hash():
             raise SetupError(
-                f"The yes/no head in {folder} was trained for the reader {made['reader']}, and this one is "
+                f"The yes/no head in {folder} was trained for the reader {manifest['reader']}, and this one is "
                 f"{get_weights_hash()}; train it again: python -m quorum.training.verdict."
             )
-        self.weights = np.array(made["weights"], np.float32)  # (3, features + 1), the last column the bias
-        self.mean, self.spread = np.array(made["mean"], np.float32), np.array(made["spread"], np.float32)
+        self.weights = np.array(manifest["weights"], np.float32)  # (3, features + 1), the last column the bias
+        self.mean, self.spread = np.array(manifest["mean"], np.float32), np.array(manifest["spread"], np.float32)
 
     def verdict(self, features: Floats) -> Verdict:
         """The verdict over pooled states (features,), see `pool_states`."""
         scores = self.weights[:, :-1] @ ((features - self.mean) / self.spread) + self.weights[:, -1]
-        raised = np.exp(scores - scores.max())
-        yes, no, unknown = raised / raised.sum()
+        exponentials = np.exp(scores - scores.max())
+        yes, no, unknown = exponentials / exponentials.sum()
         return Verdict(float(yes), float(no), float(unknown))
 
 

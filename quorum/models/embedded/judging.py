@@ -57,15 +57,15 @@ def score_sentences_blocking(
 ) -> list[list[ScoredSentence]]:
     """As `score_sentences`; blocking."""
     places = [find_sentences(passage["text"]) for passage in passages]
-    made = [
+    windows = [
         (number, window)
         for number, passage in enumerate(passages)
         for window in make_windows(model, question, [passage], read_manifest()["calibration"]["window"])
     ]
-    states = model.hidden([window.ids for _, window in made], [window.types for _, window in made])
-    found = head.probabilities(states, [find_sentence_tokens(window, places[number]) for number, window in made])
+    states = model.hidden([window.ids for _, window in windows], [window.types for _, window in windows])
+    found = head.probabilities(states, [find_sentence_tokens(window, places[number]) for number, window in windows])
     best = [np.zeros(len(own), np.float32) for own in places]
-    for (number, _), probabilities in zip(made, found, strict=True):
+    for (number, _), probabilities in zip(windows, found, strict=True):
         best[number] = np.maximum(best[number], probabilities)
     return [
         [(start, end, float(chance)) for (start, end), chance in zip(own, chances, strict=True)]
@@ -87,8 +87,8 @@ def find_sentence_tokens(window: Window, places: Sequence[tuple[int, int]]) -> S
 
 def judge_yes_no_blocking(question: str, passages: Sequence[Passage], model: Encoder) -> Verdict:
     """As `judge_yes_no`; blocking. Unknown if there is no word to read."""
-    made = make_windows(model, question, passages, read_manifest()["calibration"]["window"], packed=True)
-    if not made or not passages:
+    windows = make_windows(model, question, passages, read_manifest()["calibration"]["window"], packed=True)
+    if not windows or not passages:
         return Verdict(0.0, 0.0, 1.0)
-    states = model.hidden([window.ids for window in made], [window.types for window in made])
+    states = model.hidden([window.ids for window in windows], [window.types for window in windows])
     return get_verdict_head().verdict(pool_states(states))

@@ -15,24 +15,28 @@ from quorum.models.embedded.encoder import Encoder, Floats, Logits
 SEPARATOR = ": "  # between title and text, as in training
 LONGEST_ANSWER = 20  # tokens
 LONGEST_QUESTION = 64  # tokens
+NO_ANSWER = -60.0  # the log-odds of a reading without a span
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Fitted on questions that no reported figure uses. P(the best span of a window answers) =
-    sigmoid(margin * span score + answerable * answerability + bias); below the threshold the reader says unknown.
+    """P(the best span of a window answers) = sigmoid(margin * span score + answerable * answerability + bias).
+
+    Below a threshold the reader says unknown: threshold_one_passage if it read one passage, else the other. window:
+    tokens; candidate_bonus: log-odds added to spans that single passages gave. Fitted on questions that no
+    reported figure uses.
     """
 
     margin: float
     answerable: float
     bias: float
-    threshold_one: float
-    threshold_many: float
+    threshold_one_passage: float
+    threshold_several_passages: float
     window: int
     candidate_bonus: float
 
     @classmethod
-    def of(cls, manifest: dict[str, Any]) -> "Calibration":
+    def from_manifest(cls, manifest: dict[str, Any]) -> "Calibration":
         return cls(**manifest["calibration"])
 
 
@@ -47,7 +51,7 @@ class Token:
     closes: bool
 
 
-Piece = tuple[list[int], list[Token | None]]  # token ids of a passage or a part of it, and their places
+Piece = tuple[list[int], list[Token | None]]  # the token ids of a passage or of a part of it, and the token of each
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Span:
-    """A place that may answer: `score` is a log-odds, comparable over windows and passages of one question."""
+    """A cell that may answer: `score` is a log-odds, comparable over windows and passages of one question."""
 
     text: str
     passage: int
@@ -103,19 +107,21 @@ def make_windows(
     """Windows of at most `size` tokens over the passages, in their order.
 
     Each passage has windows of its own; a passage longer than a window is cut into pieces that overlap by a quarter.
-    `packed` puts as many whole passages into a window as fit. The next window repeats the last passage of the one
-    before if another fits beside it. A question without a word has no windows.
+    `packed` puts as many whole passages into a window as fit; each window repeats the last passage of the window before
+    it, if another passage fits beside that one. A question without a word has no windows.
     """
-    asked = encoder.tokens(question).ids[:LONGEST_QUESTION]
-    if not asked:
+    question_ids = encoder.tokens(question).ids[:LONGEST_QUESTION]
+    if not question_ids:
         return []
-    head = [encoder.cls, *asked, encoder.sep]
-    made = []
-    for group in group_pieces(cut_passages(encoder, passages, size - len(head) - 1), size - len(head) - 1, packed):
+    prefix = [encoder.cls, *question_ids, encoder.sep]
+    windows = []
+    for group in group_pieces(cut_passages(encoder, passages, size - len(prefix) - 1), size - len(prefix) - 1, packed):
         ids = [id_ for part, _ in group for id_ in part]
-        places = [place for _, part in group for place in part]
-        made.append(Window([*head, *ids, encoder.sep], [0] * len(head) + [1] * (len(ids) + 1), len(head), places))
-    return made
+        places = [cell for _, part in group for cell in part]
+        windows.append(
+            Window([*prefix, *ids, encoder.sep], [0] * len(prefix) + [1] * (len(ids) + 1), len(prefix), places)
+        )
+    return windows
 
 
 def cut_passages(encoder: Encoder, passages: Sequence[Passage], room: int) -> list[Piece]:
@@ -153,9 +159,9 @@ def find_spans(window: Window, logits: Logits, passages: Sequence[Passage], fit:
     places = window.tokens
     begin, stop = window.first, window.first + len(places)
     starts, ends = logits.start[begin:stop].astype(float), logits.end[begin:stop].astype(float)
-    opens = np.array([place is not None and place.opens for place in places], bool)
-    closes = np.array([place is not None and place.closes for place in places], bool)
-    owner = np.array([-1 if place is None else place.passage for place in places])
+    opens = np.array([cell is not None and cell.opens for cell in places], bool)
+    closes = np.array([cell is not None and cell.closes for cell in places], bool)
+    owner = np.array([-1 if cell is None else cell.passage for cell in places])
     starts[~opens], ends[~closes] = -np.inf, -np.inf
     width = min(LONGEST_ANSWER, len(places))
     scores = np.full((len(places), width), -np.inf)
@@ -164,23 +170,23 @@ def find_spans(window: Window, logits: Logits, passages: Sequence[Passage], fit:
         total = starts[: len(places) - shift] + ends[shift:]
         scores[: len(places) - shift, shift] = np.where(same, total, -np.inf)
     flat = scores.ravel()
-    few = min(best, flat.size)
+    count = min(best, flat.size)
     found = []
     null = float(logits.start[0] + logits.end[0])
-    for place in np.argpartition(-flat, few - 1)[:few] if few else ():
-        if not np.isfinite(flat[place]):
+    for cell in np.argpartition(-flat, count - 1)[:count] if count else ():
+        if not np.isfinite(flat[cell]):
             continue
-        first, last = places[place // width], places[place // width + place % width]
+        first, last = places[cell // width], places[cell // width + cell % width]
         if first is None or last is None:
             continue
         text = passages[first.passage]["text"][first.start : last.end]
-        score = calibrate_score(float(flat[place]), null, logits.answerable, fit)
+        score = calibrate_score(float(flat[cell]), null, logits.answerable, fit)
         found.append(Span(text, first.passage, first.start, last.end, score))
     return found
 
 
 def merge_spans(spans: Sequence[Span], best: int) -> list[Span]:
-    """Spans of distinct normalised texts, each at its best place, best first; ties in reading order; no punctuation."""
+    """Spans of distinct normalised texts, each at its best cell, best first; ties in reading order; no punctuation."""
     chosen: dict[str, Span] = {}
     for span in spans:
         if not any(character.isalnum() for character in span.text):
@@ -192,13 +198,18 @@ def merge_spans(spans: Sequence[Span], best: int) -> list[Span]:
 
 
 def make_reading(
-    made: Sequence[Window], logits: Sequence[Logits], passages: Sequence[Passage], fit: Calibration, best: int = 20
+    windows: Sequence[Window], logits: Sequence[Logits], passages: Sequence[Passage], fit: Calibration, best: int = 20
 ) -> Reading:
     """Combine all windows of one question into its reading."""
     spans = merge_spans(
-        [span for w, out in zip(made, logits, strict=True) for span in find_spans(w, out, passages, fit, best)], best
+        [
+            span
+            for window, out in zip(windows, logits, strict=True)
+            for span in find_spans(window, out, passages, fit, best)
+        ],
+        best,
     )
-    return Reading(spans, spans[0].score if spans else -60.0)
+    return Reading(spans, spans[0].score if spans else NO_ANSWER)
 
 
 def score_tokens(window: Window, logits: Logits) -> Floats:
@@ -206,6 +217,6 @@ def score_tokens(window: Window, logits: Logits) -> Floats:
     total = np.zeros(len(window.tokens), np.float32)
     for side in (logits.start, logits.end):
         part = side[window.first : window.first + len(window.tokens)]
-        raised = np.exp(part - part.max()) if len(part) else part
-        total += raised / raised.sum() if len(part) else raised
+        exponentials = np.exp(part - part.max()) if len(part) else part
+        total += exponentials / exponentials.sum() if len(part) else exponentials
     return total

@@ -1,7 +1,8 @@
 """The reader's reply to each prompt, in the format that the prompt asks for.
 
 An extractive reader finds spans, keeps or drops passages and picks sentences; it knows nothing by itself. One function
-per prompt: (inputs, draw) -> reply. `draw` picks among spans: the best at temperature 0, else at random by weight.
+for each prompt: (inputs, sampler) -> reply. `sampler` picks one of the spans: the best at temperature 0, else at random
+by weight.
 """
 
 import asyncio
@@ -18,15 +19,15 @@ from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import read_passages
-from quorum.models.embedded.reading import Calibration, Reading, Span
+from quorum.models.embedded.reading import NO_ANSWER, Calibration, Reading, Span
 
 UNKNOWN = "Unknown"
-LABELS = ("answer", "question")  # such a word alone comes from the prompt; it is not an answer
+LABELS = ("answer", "question")  # a span that is such a word was read from the prompt and is no answer
 SLOT = re.compile(r"\b(answer|question)[*_\"'`]*[ \t]*[:：]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Draw:
+class Sampler:
     """Temperature 0 takes the best; above, the softmax over the distinct spans and "unknown" is sampled."""
 
     temperature: float = 0.0
@@ -51,12 +52,12 @@ class Draw:
     def sample(self, choices: list[tuple[float, str]], rng: random.Random) -> str:
         """One of the choices by the softmax of their scores over the temperature, within the nucleus."""
         ranked = sorted(choices, key=lambda choice: -choice[0])
-        heats = [math.exp(max(-700.0, (score - ranked[0][0]) / self.temperature)) for score, _ in ranked]
-        total, reached, kept = sum(heats), 0.0, 0
-        while kept < len(heats) and (kept == 0 or reached / total < self.top_p):
-            reached += heats[kept]
+        weights = [math.exp(max(-700.0, (score - ranked[0][0]) / self.temperature)) for score, _ in ranked]
+        total, reached, kept = sum(weights), 0.0, 0
+        while kept < len(weights) and (kept == 0 or reached / total < self.top_p):
+            reached += weights[kept]
             kept += 1
-        return rng.choices([text for _, text in ranked[:kept]], heats[:kept])[0]
+        return rng.choices([text for _, text in ranked[:kept]], weights[:kept])[0]
 
 
 def join_lines(text: str) -> str:
@@ -65,37 +66,39 @@ def join_lines(text: str) -> str:
 
 
 def remove_labels(text: str) -> str:
-    """Text to quote, without "Answer:" and "Question:": these would end the rationale."""
+    """Quoted text without the colons of "Answer:" and "Question:", which would end the rationale."""
     return SLOT.sub(r"\1", text)
 
 
 Inputs = Mapping[str, Any]
-Responder = Callable[[Inputs, Draw], Awaitable[str]]
+Responder = Callable[[Inputs, Sampler], Awaitable[str]]
 
 
 def get_calibration() -> Calibration:
-    return Calibration.of(read_manifest())
+    return Calibration.from_manifest(read_manifest())
 
 
 def get_threshold(passages: list[Passage]) -> float:
-    return get_calibration().threshold_one if len(passages) == 1 else get_calibration().threshold_many
+    return (
+        get_calibration().threshold_one_passage if len(passages) == 1 else get_calibration().threshold_several_passages
+    )
 
 
-async def answer(inputs: Inputs, draw: Draw) -> str:
+async def answer(inputs: Inputs, sampler: Sampler) -> str:
     """The best span over all passages, read together."""
     passages = inputs["passages"]
-    return draw.choose((await read_passages(inputs["question"], passages)).reading, get_threshold(passages))
+    return sampler.choose((await read_passages(inputs["question"], passages)).reading, get_threshold(passages))
 
 
-async def answer_candidates(inputs: Inputs, draw: Draw) -> str:
-    """As `answer`, but spans that single passages gave before get a bonus."""
+async def answer_candidates(inputs: Inputs, sampler: Sampler) -> str:
+    """As `answer`, but a span that an earlier reading of a single passage gave gets a bonus."""
     names = {normalize(candidate) for candidate in inputs["candidates"]}
     reading = (await read_passages(inputs["question"], inputs["passages"])).reading
     bonus = get_calibration().candidate_bonus
     raised = [replace(s, score=s.score + bonus) if normalize(s.text) in names else s for s in reading.spans]
     raised.sort(key=lambda span: -span.score)
     best = raised[0].score if raised else reading.score
-    return draw.choose(Reading(raised, best), get_threshold(inputs["passages"]))
+    return sampler.choose(Reading(raised, best), get_threshold(inputs["passages"]))
 
 
 async def read_each(question: str, passages: list[Passage]) -> list[Reading]:
@@ -105,24 +108,24 @@ async def read_each(question: str, passages: list[Passage]) -> list[Reading]:
     ]
 
 
-async def pruning(inputs: Inputs, draw: Draw) -> str:
+async def pruning(inputs: Inputs, sampler: Sampler) -> str:
     """Rules out the passages that do not answer alone, and reads the rest together."""
     question, passages = inputs["question"], inputs["passages"]
     readings = await read_each(question, passages)
-    limit = get_calibration().threshold_one
+    limit = get_calibration().threshold_one_passage
     kept = [n for n, reading in enumerate(readings) if reading.probability >= limit]
     if not kept:
-        return f"Rationale: No passage answers the question.\nAnswer: {draw.choose(Reading([], -60.0), 1.0)}"
+        return f"Rationale: No passage answers the question.\nAnswer: {sampler.choose(Reading([], NO_ANSWER), 1.0)}"
     rest = [passages[n] for n in kept]
-    chosen = draw.choose((await read_passages(question, rest)).reading, get_threshold(rest))
+    chosen = sampler.choose((await read_passages(question, rest)).reading, get_threshold(rest))
     ruled_out = [str(n + 1) for n in range(len(passages)) if n not in kept]
-    out = f"Passages that do not answer the question, by number: {', '.join(ruled_out)}. " if ruled_out else ""
+    dropped = f"Passages that do not answer the question, by number: {', '.join(ruled_out)}. " if ruled_out else ""
     left = ", ".join(str(n + 1) for n in kept)
-    return f"Rationale: {out}Passages that remain: {left}.\nAnswer: {remove_labels(chosen)}"
+    return f"Rationale: {dropped}Passages that remain: {left}.\nAnswer: {remove_labels(chosen)}"
 
 
-async def summary(inputs: Inputs, draw: Draw) -> str:
-    """Picks the sentences which hold the best span of each passage, at most three, and reads the answer from them."""
+async def summary(inputs: Inputs, sampler: Sampler) -> str:
+    """Picks the sentence with the best span of each passage, at most three, and reads the answer from them."""
     question, passages = inputs["question"], inputs["passages"]
     readings = await read_each(question, passages)
     found = [(reading.score, n, reading.spans[0]) for n, reading in enumerate(readings) if reading.spans]
@@ -132,10 +135,10 @@ async def summary(inputs: Inputs, draw: Draw) -> str:
     if not text:
         return f"Rationale: The passages say nothing.\nAnswer: {UNKNOWN}"
     title = passages[found[0][1]]["title"]
-    made = Passage(id="summary", title=title, text=text)
-    chosen = draw.choose((await read_passages(question, [made])).reading, get_calibration().threshold_one)
-    said = " ".join(f"Passage {n + 1} says: {sentence}" for n, sentence in picked)
-    return f"Rationale: {remove_labels(said)}\nAnswer: {remove_labels(chosen)}"
+    shown = Passage(id="summary", title=title, text=text)
+    chosen = sampler.choose((await read_passages(question, [shown])).reading, get_calibration().threshold_one_passage)
+    quotes = " ".join(f"Passage {n + 1} says: {sentence}" for n, sentence in picked)
+    return f"Rationale: {remove_labels(quotes)}\nAnswer: {remove_labels(chosen)}"
 
 
 def find_sentence(text: str, span: Span) -> str:

@@ -14,9 +14,9 @@ from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.reading import SEPARATOR, Reading
 from quorum.models.embedded.replies import (
     UNKNOWN,
-    Draw,
     Inputs,
     Responder,
+    Sampler,
     find_sentence,
     get_calibration,
     get_threshold,
@@ -26,65 +26,67 @@ from quorum.models.embedded.replies import (
 )
 from quorum.models.embedded.replies_blend import QUESTION_WORDS, write_unknown
 
-WORDS = 3  # at most, in an answer to the base prompt
-NOTES = 5  # sentences; the best passages come first
-NOTHING = "Nothing so far."
+MAX_WORDS = 3  # of an answer to the base prompt
+MAX_NOTES = 5  # sentences; those of the best passages come first
+NO_NOTES = "Nothing so far."
 MASK = "[MASK]"
 NAME = re.compile(r"\b[A-Z][\w'’-]*(?:[ ](?:(?:of|the|de|von|van|and)[ ]){0,2}[A-Z][\w'’-]*){0,6}")
 NUMBER = re.compile(r"\b\d[\d,.]*\b")
-QUOTED = re.compile(r'\AThe answer to "(?:\w+ )?(.*)" is (.*)\.\Z')  # by `mask_condition`: all but the question word
+MASKED_STATEMENT = re.compile(r'\AThe answer to "(?:\w+ )?(.*)" is (.*)\.\Z')  # as `mask_condition` writes it
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 
 
 def keep_short_spans(reading: Reading) -> Reading:
     """The spans of at most three words, or all spans if there are none."""
-    return replace(reading, spans=[span for span in reading.spans if len(span.text.split()) <= WORDS] or reading.spans)
+    return replace(
+        reading, spans=[span for span in reading.spans if len(span.text.split()) <= MAX_WORDS] or reading.spans
+    )
 
 
-async def answer_base(inputs: Inputs, draw: Draw) -> str:
+async def answer_base(inputs: Inputs, sampler: Sampler) -> str:
     """The best short span over all passages, read together."""
     passages = inputs["passages"]
-    return draw.choose(
+    return sampler.choose(
         keep_short_spans((await read_passages(inputs["question"], passages)).reading), get_threshold(passages)
     )
 
 
-async def zero_shot_cot(inputs: Inputs, draw: Draw) -> str:
+async def zero_shot_cot(inputs: Inputs, sampler: Sampler) -> str:
     """The sentence that holds the best short span over all passages, then the span."""
     passages = inputs["passages"]
     reading = keep_short_spans((await read_passages(inputs["question"], passages)).reading)
-    chosen = draw.choose(reading, get_threshold(passages))
+    chosen = sampler.choose(reading, get_threshold(passages))
     span = next((span for span in reading.spans if join_lines(span.text) == chosen), None)
     if span is None:
         return f"Rationale: The passages do not tell.\nAnswer: {UNKNOWN}"
-    said = f"Passage {span.passage + 1} says: {find_sentence(passages[span.passage]['text'], span)}"
-    return f"Rationale: {remove_labels(said)}\nAnswer: {remove_labels(chosen)}"
+    quote = f"Passage {span.passage + 1} says: {find_sentence(passages[span.passage]['text'], span)}"
+    return f"Rationale: {remove_labels(quote)}\nAnswer: {remove_labels(chosen)}"
 
 
-async def rank_passages(inputs: Inputs, draw: Draw) -> str:
+async def rank_passages(inputs: Inputs, sampler: Sampler) -> str:
     """The passages, ordered by the certainty of each one's own answer; ties keep their order."""
     readings = await read_each(inputs["question"], inputs["passages"])
     order = sorted(range(len(readings)), key=lambda place: -readings[place].score)
     return " > ".join(f"[{place + 1}]" for place in order) or "none"
 
 
-async def inference(inputs: Inputs, draw: Draw) -> str:
+async def inference(inputs: Inputs, sampler: Sampler) -> str:
     """If the passage answers alone, notes the sentence with its best span; then reads the answer from the notes."""
     question, passages = inputs["question"], inputs["passages"]
-    lines = [] if inputs["notes"] in ("", NOTHING) else inputs["notes"].split("\n")
+    lines = [] if inputs["notes"] in ("", NO_NOTES) else inputs["notes"].split("\n")
     for passage, reading in zip(passages, await read_each(question, passages), strict=True):
-        if reading.spans and reading.probability >= get_calibration().threshold_one:
+        if reading.spans and reading.probability >= get_calibration().threshold_one_passage:
             heading = join_lines(passage["title"]) + SEPARATOR if passage["title"] else ""
             lines.append(remove_labels(heading + find_sentence(passage["text"], reading.spans[0])))
-    notes = "\n".join(list(dict.fromkeys(lines))[:NOTES])
+    notes = "\n".join(list(dict.fromkeys(lines))[:MAX_NOTES])
     known = [Passage(id="notes", title="", text=notes)] if notes else []
-    chosen = draw.choose(
-        keep_short_spans((await read_passages(question, known)).reading), get_calibration().threshold_one
+    chosen = sampler.choose(
+        keep_short_spans((await read_passages(question, known)).reading), get_calibration().threshold_one_passage
     )
-    return f"Notes: {notes or NOTHING}\nAnswer: {remove_labels(chosen)}"
+    return f"Notes: {notes or NO_NOTES}\nAnswer: {remove_labels(chosen)}"
 
 
-async def mask_condition(inputs: Inputs, draw: Draw) -> str:
+async def mask_condition(inputs: Inputs, sampler: Sampler) -> str:
     """Quotes the question and hides a name in it, else a number, else its longest content word."""
     question, answer = join_lines(inputs["question"]), join_lines(inputs["answer"])
     condition = next(
@@ -105,13 +107,13 @@ def find_conditions(question: str) -> list[str]:
     return [*names, *NUMBER.findall(question), *sorted(words, key=len, reverse=True)]
 
 
-async def recover_condition(inputs: Inputs, draw: Draw) -> str:
+async def recover_condition(inputs: Inputs, sampler: Sampler) -> str:
     """Reads the statement as a question: the best span over all passages that the statement does not contain."""
     passages, shown = inputs["passages"], f" {normalize(inputs['statement'])} "
-    asked = QUOTED.sub(r"\1 \2", inputs["statement"]).replace(MASK, "what")
-    reading = (await read_passages(asked, passages)).reading
+    question = MASKED_STATEMENT.sub(r"\1 \2", inputs["statement"]).replace(MASK, "what")
+    reading = (await read_passages(question, passages)).reading
     hidden = [span for span in reading.spans if f" {normalize(span.text)} " not in shown]
-    return draw.choose(replace(reading, spans=hidden), get_threshold(passages))
+    return sampler.choose(replace(reading, spans=hidden), get_threshold(passages))
 
 
 RESPONDERS: dict[str, Responder] = {

@@ -13,9 +13,9 @@ from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.reading import Reading
 from quorum.models.embedded.replies import (
     UNKNOWN,
-    Draw,
     Inputs,
     Responder,
+    Sampler,
     answer,
     find_sentence,
     get_calibration,
@@ -25,8 +25,8 @@ from quorum.models.embedded.replies import (
     remove_labels,
 )
 
-CONCLUSION = re.compile(r"(?<=so the )answer (?=is\b)", re.IGNORECASE)
-CONCLUDED = re.compile(r".*\bso the answer is[ \t]*[:：]?[ \t]*(?P<answer>[^\n]+)", re.IGNORECASE | re.DOTALL)
+ANSWER_IN_CONCLUSION = re.compile(r"(?<=so the )answer (?=is\b)", re.IGNORECASE)
+STATED_CONCLUSION = re.compile(r".*\bso the answer is[ \t]*[:：]?[ \t]*(?P<answer>[^\n]+)", re.IGNORECASE | re.DOTALL)
 VERDICT = re.compile(r"(?:yes|no|unknown)\b", re.IGNORECASE)
 QUESTION_WORDS = make_word_set(
     """a an and any are as at be been by can could did do does for from had has have her his how in into is it its
@@ -35,18 +35,18 @@ QUESTION_WORDS = make_word_set(
 )
 
 
-async def reason(inputs: Inputs, draw: Draw) -> str:
+async def reason(inputs: Inputs, sampler: Sampler) -> str:
     """The sentence that holds the best span over all passages, then the span."""
     passages = inputs["passages"]
     reading = (await read_passages(inputs["question"], passages)).reading
-    chosen = draw.choose(reading, get_threshold(passages))
+    chosen = sampler.choose(reading, get_threshold(passages))
     span = next((span for span in reading.spans if join_lines(span.text) == chosen), None)
     if span is None:
         return write_conclusion("The passages do not tell.", UNKNOWN)
     return write_conclusion(find_sentence(passages[span.passage]["text"], span), chosen)
 
 
-async def reason_yes_no(inputs: Inputs, draw: Draw) -> str:
+async def reason_yes_no(inputs: Inputs, sampler: Sampler) -> str:
     """The sentence that holds the best span, then the likeliest of yes, no and unknown."""
     question, passages = inputs["question"], inputs["passages"]
     spans = (await read_passages(question, passages)).reading.spans
@@ -57,8 +57,8 @@ async def reason_yes_no(inputs: Inputs, draw: Draw) -> str:
 
 
 def write_conclusion(thought: str, said: str) -> str:
-    """A chain of thought and its conclusion. Quoted text must not contain a conclusion of its own."""
-    quoted = CONCLUSION.sub("reply ", remove_labels(join_lines(thought)))
+    """A chain of thought and its conclusion; a conclusion that the quoted thought contains is reworded."""
+    quoted = ANSWER_IN_CONCLUSION.sub("reply ", remove_labels(join_lines(thought)))
     return f"{quoted} So the answer is {remove_labels(said)}."
 
 
@@ -67,43 +67,43 @@ async def choose_verdict(question: str, passages: list[Passage]) -> str:
     return max((verdict.unknown, UNKNOWN), (verdict.yes, "Yes"), (verdict.no, "No"))[1]
 
 
-async def direct_yes_no(inputs: Inputs, draw: Draw) -> str:
+async def direct_yes_no(inputs: Inputs, sampler: Sampler) -> str:
     """The likeliest of yes, no and unknown."""
     return await choose_verdict(inputs["question"], inputs["passages"])
 
 
-async def write_unknown(inputs: Inputs, draw: Draw) -> str:
-    """Unknown: the reader has no memory to write from."""
+async def write_unknown(inputs: Inputs, sampler: Sampler) -> str:
+    """Unknown: the reader knows nothing that is not in the passages."""
     return UNKNOWN
 
 
-async def write_no_conclusion(inputs: Inputs, draw: Draw) -> str:
+async def write_no_conclusion(inputs: Inputs, sampler: Sampler) -> str:
     return write_conclusion("Without a passage nothing can be told.", UNKNOWN)
 
 
-async def extract_answer(inputs: Inputs, draw: Draw) -> str:
+async def extract_answer(inputs: Inputs, sampler: Sampler) -> str:
     """The answer that the reasoning states, else the best span in it."""
     reasoning = inputs["reasoning"]
-    if stated := CONCLUDED.match(reasoning):
+    if stated := STATED_CONCLUSION.match(reasoning):
         return join_lines(stated["answer"]).removesuffix(".") or UNKNOWN
     passage = Passage(id="reasoning", title="", text=reasoning)
-    return await answer({"question": inputs["question"], "passages": [passage]}, draw)
+    return await answer({"question": inputs["question"], "passages": [passage]}, sampler)
 
 
-async def extract_answer_yes_no(inputs: Inputs, draw: Draw) -> str:
+async def extract_answer_yes_no(inputs: Inputs, sampler: Sampler) -> str:
     """The verdict that the reasoning states, else the one that the reader finds in it."""
     reasoning = inputs["reasoning"]
-    stated = CONCLUDED.match(reasoning)
+    stated = STATED_CONCLUSION.match(reasoning)
     if stated and (said := VERDICT.match(stated["answer"])):
         return said[0].capitalize()
     return await choose_verdict(inputs["question"], [Passage(id="reasoning", title="", text=reasoning)])
 
 
-async def topic(inputs: Inputs, draw: Draw) -> str:
+async def topic(inputs: Inputs, sampler: Sampler) -> str:
     """The content words of the question."""
     words = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", inputs["question"])
-    telling = [word for word in words if word.lower() not in QUESTION_WORDS]
-    return " ".join(telling[:8] or words[:8]) or "anything"
+    content_words = [word for word in words if word.lower() not in QUESTION_WORDS]
+    return " ".join(content_words[:8] or words[:8]) or "anything"
 
 
 async def find_helpful(inputs: Inputs) -> list[tuple[int, Reading]]:
@@ -112,11 +112,11 @@ async def find_helpful(inputs: Inputs) -> list[tuple[int, Reading]]:
     return [
         (n, reading)
         for n, reading in enumerate(readings, start=1)
-        if reading.probability >= get_calibration().threshold_one
+        if reading.probability >= get_calibration().threshold_one_passage
     ]
 
 
-async def judge(inputs: Inputs, draw: Draw) -> str:
+async def judge(inputs: Inputs, sampler: Sampler) -> str:
     """A line for each passage: its number and the sentence that may answer."""
     found, passages = dict(await find_helpful(inputs)), inputs["passages"]
     lines = [
@@ -128,13 +128,13 @@ async def judge(inputs: Inputs, draw: Draw) -> str:
     return "\n".join(map(remove_labels, lines)) or "There is no passage."
 
 
-async def choose(inputs: Inputs, draw: Draw) -> str:
+async def choose(inputs: Inputs, sampler: Sampler) -> str:
     """The numbers of the passages that answer alone."""
     return ", ".join(str(n) for n, _ in await find_helpful(inputs)) or "none"
 
 
-async def judge_and_choose(inputs: Inputs, draw: Draw) -> str:
-    return f"{await judge(inputs, draw)}\nRelevant passages: {await choose(inputs, draw)}"
+async def judge_and_choose(inputs: Inputs, sampler: Sampler) -> str:
+    return f"{await judge(inputs, sampler)}\nRelevant passages: {await choose(inputs, sampler)}"
 
 
 RESPONDERS: dict[str, Responder] = {

@@ -1,32 +1,32 @@
 """The reader's replies to questions that compare two things, by rules on the passages' dates, numbers and words.
 
 A span reader cannot compare. Where the rules of `quorum.algorithms` find a value for both things, their answer
-takes the place of the reader's; at any temperature, because there is nothing to draw.
+takes the place of the reader's, at any temperature: the rules give one answer.
 """
 
 from collections.abc import Callable
 
 from quorum.algorithms.comparison_questions import answer_comparison
 from quorum.algorithms.shared_traits import answer_about_both
-from quorum.models.embedded.replies import Draw, Inputs, Responder, remove_labels
+from quorum.models.embedded.replies import Inputs, Responder, Sampler, remove_labels
 from quorum.models.embedded.replies_blend import write_conclusion
 
-THOUGHT = "The passages give a value for both."
+RULE_THOUGHT = "The passages give a value for both."
 
 
 def answer_by_rule(inputs: Inputs) -> str | None:
-    """The option that wins, yes or no; None for other questions and for passages without both values."""
+    """The option that the question asks for, or yes or no. None for other questions, and where a value is missing."""
     passages = [(passage["title"], passage["text"]) for passage in inputs.get("passages") or []]
     question = inputs["question"]
     return answer_comparison(question, passages) or answer_about_both(question, passages)
 
 
 def prefer_rules(respond: Responder, write: Callable[[str], str]) -> Responder:
-    """A responder that replies by rule where it can. write: puts the answer into the prompt's form."""
+    """A responder that replies by rule where it can. write: writes the answer in the form that the prompt asks for."""
 
-    async def reply(inputs: Inputs, draw: Draw) -> str:
+    async def reply(inputs: Inputs, sampler: Sampler) -> str:
         found = answer_by_rule(inputs)
-        return await respond(inputs, draw) if found is None else write(found)
+        return await respond(inputs, sampler) if found is None else write(found)
 
     return reply
 
@@ -35,7 +35,7 @@ def write_verdict(answer: str) -> str:
     return answer.capitalize() if answer in ("yes", "no") else remove_labels(answer)
 
 
-FORMS: dict[str, Callable[[str], str]] = {
+REPLY_FORMS: dict[str, Callable[[str], str]] = {
     "answer": remove_labels,
     "answer_base": remove_labels,
     "direct": remove_labels,
@@ -43,12 +43,14 @@ FORMS: dict[str, Callable[[str], str]] = {
     "self_ask_final": remove_labels,
     "answer_yes_no": write_verdict,
     "direct_yes_no": write_verdict,
-    "reason": lambda answer: write_conclusion(THOUGHT, answer),
-    "reason_yes_no": lambda answer: write_conclusion(THOUGHT, write_verdict(answer)),
-    "zero_shot_cot": lambda answer: f"Rationale: {THOUGHT}\nAnswer: {remove_labels(answer)}",
+    "reason": lambda answer: write_conclusion(RULE_THOUGHT, answer),
+    "reason_yes_no": lambda answer: write_conclusion(RULE_THOUGHT, write_verdict(answer)),
+    "zero_shot_cot": lambda answer: f"Rationale: {RULE_THOUGHT}\nAnswer: {remove_labels(answer)}",
 }
 
 
 def add_rules(responders: dict[str, Responder]) -> dict[str, Responder]:
-    """The responders, those in `FORMS` with rules first."""
-    return {name: prefer_rules(one, FORMS[name]) if name in FORMS else one for name, one in responders.items()}
+    """The responders; those named in `REPLY_FORMS` try the rules first."""
+    return {
+        name: prefer_rules(one, REPLY_FORMS[name]) if name in REPLY_FORMS else one for name, one in responders.items()
+    }

@@ -1,4 +1,4 @@
-"""The reader's replies to prompts that shorten passages, and to those whose answer is a sentence or a verdict."""
+"""The reader's replies to prompts that filter passages, and to prompts for whole sentences or a verdict."""
 
 import re
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ from quorum.algorithms.filco_measures import Piece
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.models.embedded import FOLDER, judging
-from quorum.models.embedded.replies import UNKNOWN, Draw, Inputs, Responder, join_lines
+from quorum.models.embedded.replies import UNKNOWN, Inputs, Responder, Sampler, join_lines
 
-NONE = "None"
-MOST = 3  # sentences of a long answer
-TURN = re.compile(r"^[ \t]*[^\W\d_][\w .'-]{0,30}:[ \t]+", re.MULTILINE)
+NOTHING_HELPS = "None"
+MAX_SENTENCES = 3  # of a long answer
+TURN_START = re.compile(r"^[ \t]*[^\W\d_][\w .'-]{0,30}:[ \t]+", re.MULTILINE)
 
 
 def get_last_turn(question: str) -> str:
     """The last speaker's words if the question is a conversation with lines "Name: words", else the question."""
-    turns = list(TURN.finditer(question))
+    turns = list(TURN_START.finditer(question))
     return question[turns[-1].end() :].strip() if len(turns) > 1 else question
 
 
@@ -27,8 +27,8 @@ async def score_pieces(question: str, passages: Sequence[Passage], folder: Path 
     probabilities = await judging.score_sentences(get_last_turn(question), passages, folder)
     return [
         (probability, Piece(rank, start, end, passages[rank]["title"], passages[rank]["text"][start:end]))
-        for rank, of_passage in enumerate(probabilities)
-        for start, end, probability in of_passage
+        for rank, scored_sentences in enumerate(probabilities)
+        for start, end, probability in scored_sentences
     ]
 
 
@@ -44,16 +44,16 @@ async def pick_pieces(
     return [Piece(rank, 0, len(p["text"]), p["title"], p["text"]) for rank, p in enumerate(passages) if rank in ranks]
 
 
-async def filter_sentences(inputs: Inputs, draw: Draw) -> str:
+async def filter_sentences(inputs: Inputs, sampler: Sampler) -> str:
     """The sentences that help, copied verbatim, one per line."""
     chosen = await pick_pieces(inputs["question"], inputs["passages"], "filco")
-    return "\n".join(join_lines(piece.text) for piece in chosen) or NONE
+    return "\n".join(join_lines(piece.text) for piece in chosen) or NOTHING_HELPS
 
 
-async def filter_passages(inputs: Inputs, draw: Draw) -> str:
+async def filter_passages(inputs: Inputs, sampler: Sampler) -> str:
     """The numbers of the passages with a sentence that helps."""
     chosen = await pick_pieces(inputs["question"], inputs["passages"], "psg")
-    return ", ".join(str(piece.rank + 1) for piece in chosen) or NONE
+    return ", ".join(str(piece.rank + 1) for piece in chosen) or NOTHING_HELPS
 
 
 async def choose_best_sentences(inputs: Inputs, count: int) -> str:
@@ -65,23 +65,23 @@ async def choose_best_sentences(inputs: Inputs, count: int) -> str:
     return " ".join(join_lines(text) for _, _, text in places) or UNKNOWN
 
 
-async def answer_dialogue(inputs: Inputs, draw: Draw) -> str:
+async def answer_dialogue(inputs: Inputs, sampler: Sampler) -> str:
     """The sentence most likely to help."""
     return await choose_best_sentences(inputs, 1)
 
 
-async def answer_long(inputs: Inputs, draw: Draw) -> str:
+async def answer_long(inputs: Inputs, sampler: Sampler) -> str:
     """The sentences most likely to help, at most three."""
-    return await choose_best_sentences(inputs, MOST)
+    return await choose_best_sentences(inputs, MAX_SENTENCES)
 
 
-async def answer_yes_no(inputs: Inputs, draw: Draw) -> str:
+async def answer_yes_no(inputs: Inputs, sampler: Sampler) -> str:
     """The likeliest of yes, no and Unknown."""
     verdict = await judging.judge_yes_no(inputs["question"], inputs["passages"])
     return max((verdict.unknown, UNKNOWN), (verdict.yes, "Yes"), (verdict.no, "No"))[1]
 
 
-async def answer_label(inputs: Inputs, draw: Draw) -> str:
+async def answer_label(inputs: Inputs, sampler: Sampler) -> str:
     """Unknown: the reader was not trained to recognise refuted claims."""
     raise SetupError(
         "The embedded reader cannot check claims (answer_type=label): it finds text, it does not weigh it; choose a "

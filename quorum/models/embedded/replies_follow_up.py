@@ -1,11 +1,11 @@
-"""The reader's reply to a follow-up question: it cannot rewrite, and adds the names that were spoken of last."""
+"""The reader's reply to a follow-up question: it cannot rewrite it, so it adds the names of the last turns."""
 
 import re
 
-from quorum.models.embedded.replies import Draw, Inputs, Responder, join_lines
+from quorum.models.embedded.replies import Inputs, Responder, Sampler, join_lines
 from quorum.models.embedded.replies_blend import QUESTION_WORDS
 
-MOST_TURNS, MOST_NAMES = 2, 4  # turns that are looked at, an answer and its question each; names that are added
+MAX_TURNS, MAX_NAMES = 2, 4  # turns that are searched (a question and its answer each); names that are added
 NAME = re.compile(r"\b[^\W\d_a-z][\w'’-]*(?:\s+(?:(?:of|the|de|la|von|van|der|du)\s+){0,2}[^\W\d_a-z][\w'’-]*)*")
 REFERENCE = re.compile(
     r"\b(?:it|its|he|him|his|she|her|hers|they|them|their|theirs|this|that|these|those|there|one|ones|former|latter"
@@ -16,15 +16,15 @@ CONTINUATION = re.compile(r"\s*(?:and|but|or|so|what about|how about|why|how so|
 WORD = re.compile(r"\w[\w'’-]*")
 
 
-async def stand_alone(inputs: Inputs, draw: Draw) -> str:
+async def stand_alone(inputs: Inputs, sampler: Sampler) -> str:
     """The question, with the names of the last turns in brackets if it refers to something that it does not name."""
     question = join_lines(inputs["question"])
-    said = [line.partition(": ")[2] for line in inputs["history"].splitlines()[-2 * MOST_TURNS :]]
-    own = {name.casefold() for name in find_names(question)}
-    if not refers_back(question, bool(own)):
+    last_turns = [line.partition(": ")[2] for line in inputs["history"].splitlines()[-2 * MAX_TURNS :]]
+    own_names = {name.casefold() for name in find_names(question)}
+    if not refers_back(question, bool(own_names)):
         return question
-    names = dict.fromkeys(name for text in reversed(said) for name in find_names(text))
-    added = [name for name in names if name.casefold() not in own][:MOST_NAMES]
+    names = dict.fromkeys(name for text in reversed(last_turns) for name in find_names(text))
+    added = [name for name in names if name.casefold() not in own_names][:MAX_NAMES]
     return f"{question} ({', '.join(added)})" if added else question
 
 
@@ -34,8 +34,8 @@ def refers_back(question: str, has_name: bool) -> bool:
     >>> refers_back("How tall is it?", False), refers_back("Who painted the Mona Lisa?", True)
     (True, False)
     """
-    telling = [word for word in WORD.findall(question.lower()) if word not in QUESTION_WORDS]
-    return bool(REFERENCE.search(question) or CONTINUATION.match(question)) or (not has_name and len(telling) < 3)
+    content_words = [word for word in WORD.findall(question.lower()) if word not in QUESTION_WORDS]
+    return bool(REFERENCE.search(question) or CONTINUATION.match(question)) or (not has_name and len(content_words) < 3)
 
 
 def find_names(text: str) -> list[str]:

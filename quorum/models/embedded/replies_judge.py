@@ -3,18 +3,18 @@
 from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.models.embedded.reading import Reading
-from quorum.models.embedded.replies import Draw, Inputs, Responder, read_each
+from quorum.models.embedded.replies import Inputs, Responder, Sampler, read_each
 
-CLOSE = 0.05  # probabilities that differ by less are a tie
+TIE_MARGIN = 0.05  # probabilities that differ by less are a tie
 
 
-async def preference(inputs: Inputs, draw: Draw) -> str:
+async def preference(inputs: Inputs, sampler: Sampler) -> str:
     """Prefers the summary in which the reader finds the answer with more certainty."""
     texts = [Passage(id=name, title="", text=str(inputs[name])) for name in ("first", "second")]
     first, second = (
         find_certainty(reading, inputs["answer"]) for reading in await read_each(inputs["question"], texts)
     )
-    if abs(first - second) < CLOSE:
+    if abs(first - second) < TIE_MARGIN:
         return "Tie"
     return "Summary 1" if first > second else "Summary 2"
 

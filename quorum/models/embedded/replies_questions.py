@@ -1,11 +1,11 @@
-"""The reader's reply when it should write questions: it cannot."""
+"""The reader's reply to prompts that ask for new questions: it cannot write any."""
 
 from quorum.core.errors import SetupError
-from quorum.models.embedded.replies import Draw, Inputs, Responder
+from quorum.models.embedded.replies import Inputs, Responder, Sampler
 
 
-async def question(inputs: Inputs, draw: Draw) -> str:
-    """None: an extractive reader only finds spans, and a span is not a question."""
+async def question(inputs: Inputs, sampler: Sampler) -> str:
+    """Raises SetupError: an extractive reader only finds spans, and a span is not a question."""
     raise SetupError(
         "The embedded reader cannot write questions: it finds text, it makes none; choose a chat model, for example "
         "--model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."

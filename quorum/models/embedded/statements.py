@@ -95,7 +95,7 @@ def describe_headings(passage: Passage) -> str:
 
 def read_spans(question: str, passages: Sequence[Passage]) -> list[list[Span]]:
     """The spans of each passage, read alone, best first."""
-    fit = Calibration.of(read_manifest())
+    fit = Calibration.from_manifest(read_manifest())
     done = read_jobs([Job(question, [passage]) for passage in passages])
     found = []
     for passage, one in zip(passages, done, strict=True):

@@ -6,9 +6,9 @@ from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.core.text import is_unknown
 from quorum.graphs import answer
-from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies import Sampler
 from quorum.models.embedded.replies_baselines import (
-    NOTHING,
+    NO_NOTES,
     RESPONDERS,
     answer_base,
     find_conditions,
@@ -35,33 +35,33 @@ async def test_answers_have_three_words_at_most() -> None:
     inputs = {"question": "To whom was the library given?", "passages": [Passage(id="l", title="", text=text)]}
     for temperature in (0.0, 0.3, 1.0):
         for seed in "abc":
-            reply = await answer_base(inputs, Draw(temperature, 1.0, seed))
+            reply = await answer_base(inputs, Sampler(temperature, 1.0, seed))
             assert len(reply.split()) <= 3
-    assert await answer_base({**inputs, "passages": []}, Draw()) == "Unknown"
+    assert await answer_base({**inputs, "passages": []}, Sampler()) == "Unknown"
 
 
 async def test_a_chain_of_thought_is_the_sentence_that_holds_the_answer() -> None:
-    reply = await zero_shot_cot(INPUTS, Draw())
+    reply = await zero_shot_cot(INPUTS, Sampler())
     assert reply.startswith("Rationale: Passage ")
     assert "born in Rohrau" in reply
     assert reply.endswith("\nAnswer: Rohrau")
 
 
 async def test_passages_that_answer_rank_before_those_that_do_not() -> None:
-    reply = await rank_passages(INPUTS, Draw())
+    reply = await rank_passages(INPUTS, Sampler())
     order = parse_ranking(reply, 3)
     assert (order.value[-1], order.malformed) == (0, False)
-    assert parse_ranking(await rank_passages({**INPUTS, "passages": PASSAGES[:1]}, Draw()), 1).value == [0]
+    assert parse_ranking(await rank_passages({**INPUTS, "passages": PASSAGES[:1]}, Sampler()), 1).value == [0]
 
 
 async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> None:
-    nothing = parse_noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Draw()))
-    assert (nothing.value.rationale, is_unknown(nothing.value.answer), nothing.malformed) == (NOTHING, True, False)
-    parsed = parse_noted_answer(await inference({**INPUTS, "notes": NOTHING, "passages": PASSAGES[2:]}, Draw()))
+    nothing = parse_noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Sampler()))
+    assert (nothing.value.rationale, is_unknown(nothing.value.answer), nothing.malformed) == (NO_NOTES, True, False)
+    parsed = parse_noted_answer(await inference({**INPUTS, "notes": NO_NOTES, "passages": PASSAGES[2:]}, Sampler()))
     assert parsed.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
     assert parsed.value.answer == "Rohrau"
     later = parse_noted_answer(
-        await inference({**INPUTS, "notes": parsed.value.rationale, "passages": PASSAGES[:1]}, Draw())
+        await inference({**INPUTS, "notes": parsed.value.rationale, "passages": PASSAGES[:1]}, Sampler())
     )
     assert later == parsed
 
@@ -83,24 +83,24 @@ def test_the_conditions_of_a_question_are_found(question: str, first: str | None
 
 
 async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() -> None:
-    reply = await mask_condition({"question": BORN, "answer": "Rohrau"}, Draw())
+    reply = await mask_condition({"question": BORN, "answer": "Rohrau"}, Sampler())
     masked = parse_masked_statement(reply, "Rohrau").value
     assert masked == {"statement": 'The answer to "Where was [MASK] born?" is Rohrau.', "condition": "Joseph Haydn"}
     inputs = {"statement": masked["statement"], "passages": PASSAGES}
-    assert await recover_condition(inputs, Draw()) == "Joseph Haydn"
-    assert await recover_condition({**inputs, "passages": []}, Draw()) == "Unknown"
+    assert await recover_condition(inputs, Sampler()) == "Joseph Haydn"
+    assert await recover_condition({**inputs, "passages": []}, Sampler()) == "Unknown"
 
 
 @pytest.mark.parametrize(
     ("question", "answer"), [("When?", "1931"), ("1931?", "1931"), ("", ""), ('"Hidden: x"\nA?', "y")]
 )
 async def test_hiding_a_condition_keeps_its_contract_for_any_question(question: str, answer: str) -> None:
-    parsed = parse_masked_statement(await mask_condition({"question": question, "answer": answer}, Draw()), answer)
+    parsed = parse_masked_statement(await mask_condition({"question": question, "answer": answer}, Sampler()), answer)
     assert not parsed.malformed
 
 
 async def test_a_closed_book_answer_is_unknown() -> None:
-    assert await RESPONDERS["answer_base_closed"]({"question": BORN, "examples": ""}, Draw()) == "Unknown"
+    assert await RESPONDERS["answer_base_closed"]({"question": BORN, "examples": ""}, Sampler()) == "Unknown"
 
 
 @pytest.mark.parametrize("method", ["selection_inference", "self_verification", "rerank", "replug", "base"])

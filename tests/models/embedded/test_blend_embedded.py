@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.graphs import answer
-from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies import Sampler
 from quorum.models.embedded.replies_blend import RESPONDERS
 from quorum.parsing.answers import parse_short_answer
 from quorum.parsing.passage_ids import parse_passage_ids
@@ -27,7 +27,7 @@ HAYDN = [
 
 
 async def reply(prompt: str, **inputs: Any) -> str:
-    return await RESPONDERS[prompt]({"question": BORN, "passages": HAYDN, **inputs}, Draw())
+    return await RESPONDERS[prompt]({"question": BORN, "passages": HAYDN, **inputs}, Sampler())
 
 
 async def test_its_judgement_and_its_choice_agree() -> None:
@@ -116,5 +116,5 @@ ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 async def test_replies_to_odd_texts_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
     passages = [Passage(id="o", title=title, text=text), HAYDN[0]]
     inputs = {"question": "Where is a?", "passages": passages, "reasoning": text, "judgement": text, "topic": title}
-    reply_text = await RESPONDERS[prompt](inputs, Draw(temperature, seed=text))
+    reply_text = await RESPONDERS[prompt](inputs, Sampler(temperature, seed=text))
     assert not PARSERS[prompt](reply_text).malformed, reply_text

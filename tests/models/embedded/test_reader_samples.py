@@ -11,7 +11,7 @@ from reader_fixtures import PASSAGES, make_message, no_earlier_readings, reply
 from quorum.core.context import Context
 from quorum.models.call import call
 from quorum.models.embedded.reading import Reading, Span
-from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies import Sampler
 
 __all__ = ["no_earlier_readings"]
 
@@ -50,11 +50,11 @@ async def test_samples_of_one_call_differ_and_repeat() -> None:
     st.text(max_size=3),
 )
 def test_a_draw_is_one_of_the_choices(choices: list[tuple[float, str]], heat: float, top_p: float, seed: str) -> None:
-    draw = Draw(heat, top_p, seed)
-    assert draw.sample(choices, random.Random(seed)) == draw.sample(choices, random.Random(seed))
-    assert draw.sample(choices, random.Random(seed)) in {text for _, text in choices}
+    sampler = Sampler(heat, top_p, seed)
+    assert sampler.sample(choices, random.Random(seed)) == sampler.sample(choices, random.Random(seed))
+    assert sampler.sample(choices, random.Random(seed)) in {text for _, text in choices}
     best = max(score for score, _ in choices)
-    assert Draw(heat, 0.0).sample(choices, random.Random(seed)) in {text for score, text in choices if score == best}
+    assert Sampler(heat, 0.0).sample(choices, random.Random(seed)) in {text for score, text in choices if score == best}
 
 
 @given(
@@ -66,4 +66,4 @@ def test_a_narrow_nucleus_chooses_as_temperature_0_does(scores: list[float], thr
     spans = [Span(str(n), 0, 0, 0, score) for n, score in enumerate(sorted(scores, reverse=True))]
     reading = Reading(spans, spans[0].score)
     assume(abs(reading.probability - threshold) > 1e-6)
-    assert Draw(1.0, 0.0, seed).choose(reading, threshold) == Draw().choose(reading, threshold)
+    assert Sampler(1.0, 0.0, seed).choose(reading, threshold) == Sampler().choose(reading, threshold)

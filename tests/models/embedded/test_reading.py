@@ -25,7 +25,7 @@ from quorum.models.embedded.reading import (
     score_tokens,
 )
 
-FIT = Calibration.of(read_manifest())
+FIT = Calibration.from_manifest(read_manifest())
 SAMPLE = Path(__file__).parents[3] / "data" / "sample" / "corpus"
 WORDS = ["tower", "river", "unaffable", "1931", "naïve", "don't", "(iron)", "東京", "bridge.", "of", "🌕"]
 

@@ -27,7 +27,7 @@ def test_the_items_used_last_are_kept() -> None:
 
 
 def test_passages_read_one_by_one_give_the_reading_of_all_windows_together() -> None:
-    model, fit = get_encoder(), Calibration.of(read_manifest())
+    model, fit = get_encoder(), Calibration.from_manifest(read_manifest())
     for question in ("Where was Haydn born?", "When did Haydn die?", "in 1732 Vienna"):
         windows = make_windows(model, question, PASSAGES, fit.window)
         logits = model.read([window.ids for window in windows], [window.types for window in windows])
@@ -68,7 +68,7 @@ def test_remembered_vectors_are_those_of_the_encoder_and_belong_to_the_caller() 
 
 
 def test_hidden_states_stored_by_a_reading_equal_newly_computed_ones() -> None:
-    model, fit = get_encoder(), Calibration.of(read_manifest())
+    model, fit = get_encoder(), Calibration.from_manifest(read_manifest())
     windows = make_windows(model, "Where was Haydn born?", PASSAGES, fit.window)
     rows, types = [window.ids for window in windows], [window.types for window in windows]
     model.last_states.clear()

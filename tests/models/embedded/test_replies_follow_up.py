@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from quorum.core.context import Context
 from quorum.graphs import answer
-from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies import Sampler
 from quorum.models.embedded.replies_follow_up import stand_alone
 from quorum.parsing.stand_alone import parse_stand_alone_question
 
@@ -25,12 +25,12 @@ HISTORY = "User: Who designed the Eiffel Tower?\nAssistant: Gustave Eiffel"
     ],
 )
 async def test_names_are_added_to_a_question_that_refers_back(question: str, expected: str) -> None:
-    assert await stand_alone({"history": HISTORY, "question": question}, Draw()) == expected
+    assert await stand_alone({"history": HISTORY, "question": question}, Sampler()) == expected
 
 
 async def test_only_names_of_the_last_turns_count() -> None:
     history = "User: Who was Ada Korn?\nAssistant: Nobody\n" + f"{HISTORY}\n{HISTORY}"
-    assert "Korn" not in await stand_alone({"history": history, "question": "Why?"}, Draw())
+    assert "Korn" not in await stand_alone({"history": history, "question": "Why?"}, Sampler())
 
 
 @given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
@@ -39,7 +39,7 @@ async def test_the_rewritten_question_keeps_its_contract(
 ) -> None:
     line = " ".join(question.split())
     reply = await stand_alone(
-        {"history": f"User: {earlier_question}\nAssistant: {earlier_answer}", "question": question}, Draw()
+        {"history": f"User: {earlier_question}\nAssistant: {earlier_answer}", "question": question}, Sampler()
     )
     assert reply.startswith(line)
     assert parse_stand_alone_question(reply, question).value

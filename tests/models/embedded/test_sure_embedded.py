@@ -9,7 +9,7 @@ from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer
 from quorum.graphs import answer
-from quorum.models.embedded.replies import Draw
+from quorum.models.embedded.replies import Sampler
 from quorum.models.embedded.responders import RESPONDERS
 from quorum.parsing.candidates import parse_candidates
 
@@ -21,13 +21,13 @@ PASSAGES = [
 ]
 
 
-async def reply(prompt: str, draw: Draw | None = None, **inputs: Any) -> str:
+async def reply(prompt: str, sampler: Sampler | None = None, **inputs: Any) -> str:
     inputs = {"question": QUESTION, "passages": PASSAGES, **inputs}
-    return await RESPONDERS[prompt](inputs, draw or Draw())
+    return await RESPONDERS[prompt](inputs, sampler or Sampler())
 
 
-async def propose_candidates(count: int, draw: Draw | None = None) -> list[str]:
-    parsed = parse_candidates(await reply("candidates", draw, count=str(count)), 26)
+async def propose_candidates(count: int, sampler: Sampler | None = None) -> list[str]:
+    parsed = parse_candidates(await reply("candidates", sampler, count=str(count)), 26)
     assert not parsed.malformed
     return parsed.value
 
@@ -44,8 +44,8 @@ async def test_candidates_are_short_differ_and_stand_in_the_passages() -> None:
 
 
 async def test_candidates_are_drawn_by_seed_above_temperature_0() -> None:
-    drawn = [tuple(await propose_candidates(2, Draw(2.0, 1.0, seed))) for seed in "abcdefgh"]
-    assert drawn == [tuple(await propose_candidates(2, Draw(2.0, 1.0, seed))) for seed in "abcdefgh"]
+    drawn = [tuple(await propose_candidates(2, Sampler(2.0, 1.0, seed))) for seed in "abcdefgh"]
+    assert drawn == [tuple(await propose_candidates(2, Sampler(2.0, 1.0, seed))) for seed in "abcdefgh"]
     assert len(set(drawn)) > 1
     assert all(len(set(pair)) == 2 for pair in drawn)
 
