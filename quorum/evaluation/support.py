@@ -80,8 +80,8 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
     if not result["unknown"] and is_unquotable(result["answer"]):
         return None  # no statement contains such an answer, for example yes
     from quorum.models.embedded.statements import (
-        LOWEST_SURE_CERTAINTY,
         find_certainty,
+        get_lowest_sure_certainty,
         rank_statements,
         repeats_question,
     )
@@ -97,9 +97,8 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
     span = answer_span or ((best.span.start, best.span.end) if best.span else None)
     if HOW_QUESTION.match(question) and is_command(passage["text"][best.start : best.end]):
         span = (best.start, best.end)
-    return make_support(
-        passage, (best.start, best.end), span, certainty, answer_span is not None and certainty >= LOWEST_SURE_CERTAINTY
-    )
+    sure = answer_span is not None and certainty >= get_lowest_sure_certainty()
+    return make_support(passage, (best.start, best.end), span, certainty, sure)
 
 
 def find_evidence_statement(result: Result) -> Support | None:

@@ -9,72 +9,28 @@ import argparse
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from quorum.core.state import Passage
 from quorum.core.text import f1, normalize
 from quorum.models.embedded import FOLDER, get_encoder_name
 from quorum.models.embedded.batching import Job, JobResult, read_jobs
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.reading import Calibration, Reading, find_spans
-from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_examples, read_records
+from quorum.training.calibration_cases import Case, make_cases, read_wrong_passages
+from quorum.training.examples import read_examples
+from quorum.training.logistic_regression import fit_logistic_regression
 from quorum.training.shared_encoder import hash_encoder
 
 UNCALIBRATED = Calibration(
     margin=1, answerable=0, bias=0, threshold_one_passage=0, threshold_several_passages=0, window=320, candidate_bonus=0
 )
-WRONG_PASSAGES = 4  # wrong passages in addition to the gold one
 BONUSES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 WINDOWS = (256, 320, 384)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A question, its passages and its accepted answers. Without answers, unknown is right."""
-
-    question: str
-    answers: tuple[str, ...]
-    passages: tuple[Passage, ...]
-
-
-def make_passage(text: str, title: str = "") -> Passage:
-    return Passage(id="", title=title, text=text)
-
-
-def make_cases(
-    examples: Iterable[Example], negatives: dict[str, list[Passage]], seed: int = 0
-) -> tuple[list[Case], list[Case]]:
-    """(cases over one passage, cases over several). Each held-out question with enough wrong passages gives a case with
-    the gold passage and one without it. Questions that the data mark as unanswerable give cases over one passage.
-    """
-    rng, one, many, seen = random.Random(seed), [], [], set()
-    for example in examples:
-        if not is_held_out(example, CALIBRATION_PERCENT) or example.question in seen:
-            continue
-        if not example.spans and not example.group.endswith("xneg"):
-            seen.add(example.question)
-            one.append(Case(example.question, (), (make_passage(example.context),)))
-            continue
-        wrong = negatives.get(example.question, [])
-        if not example.spans or len(wrong) <= WRONG_PASSAGES:
-            continue
-        seen.add(example.question)
-        answers = tuple(dict.fromkeys(example.context[start:end] for start, end in example.spans))
-        gold = make_passage(example.context)
-        one += [Case(example.question, answers, (gold,)), Case(example.question, (), (wrong[0],))]
-        mixed = [gold, *wrong[:WRONG_PASSAGES]]
-        rng.shuffle(mixed)
-        many += [
-            Case(example.question, answers, tuple(mixed)),
-            Case(example.question, (), tuple(wrong[: WRONG_PASSAGES + 1])),
-        ]
-    return one, many
 
 
 def read_cases(model: Encoder, group: Sequence[Case], fit: Calibration) -> list[JobResult]:
@@ -87,22 +43,6 @@ def score_answer(case: Case, answer: str | None) -> float:
     if answer is None:
         return float(not case.answers)
     return f1(answer, case.answers) if case.answers else 0.0
-
-
-def fit_logistic_regression(
-    features: NDArray[np.float64], labels: NDArray[np.float64], ridge: float = 1e-3
-) -> NDArray[np.float64]:
-    """Weights (columns, then bias) of a logistic regression, by Newton's method."""
-    x = np.hstack([features, np.ones((len(features), 1))])
-    weights = np.zeros(x.shape[1])
-    for _ in range(50):
-        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
-        gradient = x.T @ (p - labels) + ridge * weights
-        step = np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + ridge * np.eye(x.shape[1]), gradient)
-        weights = weights - step
-        if np.abs(step).max() < 1e-8:
-            break
-    return weights
 
 
 def find_best_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
@@ -186,10 +126,6 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
         shares.append((total / len(many), bonus))
         say(f"candidate bonus {bonus}: credit {total / len(many):.3f}")
     return replace(fit, candidate_bonus=max(shares, key=lambda item: (item[0], -item[1]))[1])
-
-
-def read_wrong_passages(path: Path) -> dict[str, list[Passage]]:
-    return {r["question"]: [make_passage(p["text"], p["title"]) for p in r["negatives"]] for r in read_records(path)}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -30,8 +30,7 @@ FUNCTION_WORDS = make_word_set(
     these they this those to was we were what when where which who whom whose why will with would you your"""
 )
 WEIGHTS = {"span": 0.6, "closeness": 6.0, "words": 2.5}
-CERTAINTY = {"bias": -2.351, "span": 0.722, "closeness": 1.173, "words": 0.67, "lead": 0.313, "agrees": 0.157}
-LOWEST_SURE_CERTAINTY = 0.45
+SIGNALS = ("span", "closeness", "words", "lead", "agrees")  # of the certainty, whose weights reader.json holds
 MOST_LEAD = 4.0  # a greater lead of the best statement over the second one counts as this
 LEAD_ALONE = 2.0  # the lead of a single statement
 
@@ -150,18 +149,28 @@ def stem(word: str) -> str:
     return word.rstrip("e") if len(word) > 4 else word
 
 
-def find_certainty(ranked: Sequence[Statement], agrees: bool) -> float:
-    """The probability (0..1) that the best statement holds the answer. agrees: it also holds the method's answer."""
-    if not ranked:
-        return 0.0
+def measure_signals(ranked: Sequence[Statement], agrees: bool) -> dict[str, float]:
+    """The signals of the certainty, named as in SIGNALS, of at least one statement, best first."""
     best = ranked[0]
     lead = min(MOST_LEAD, best.score - ranked[1].score) if len(ranked) > 1 else LEAD_ALONE
-    signals = {
+    return {
         "span": best.span_score,
         "closeness": best.closeness,
         "words": best.words,
         "lead": lead,
-        "agrees": agrees,
+        "agrees": float(agrees),
     }
-    odds = CERTAINTY["bias"] + sum(CERTAINTY[name] * float(value) for name, value in signals.items())
+
+
+def find_certainty(ranked: Sequence[Statement], agrees: bool) -> float:
+    """The probability (0..1) that the best statement holds the answer. agrees: it also holds the method's answer."""
+    if not ranked:
+        return 0.0
+    weights = read_manifest()["certainty"]["weights"]
+    odds = weights["bias"] + sum(weights[name] * value for name, value in measure_signals(ranked, agrees).items())
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, odds))))
+
+
+def get_lowest_sure_certainty() -> float:
+    """The certainty below which an answer is shown with a warning."""
+    return float(read_manifest()["certainty"]["lowest_sure"])

@@ -1,0 +1,58 @@
+"""Cases for calibration: questions held out of the reader's training, with and without their gold passage."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from quorum.core.state import Passage
+from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_records
+
+WRONG_PASSAGES = 4  # wrong passages in addition to the gold one
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, its passages and its accepted answers. Without answers, unknown is right."""
+
+    question: str
+    answers: tuple[str, ...]
+    passages: tuple[Passage, ...]
+
+
+def make_passage(text: str, title: str = "") -> Passage:
+    return Passage(id="", title=title, text=text)
+
+
+def make_cases(
+    examples: Iterable[Example], negatives: dict[str, list[Passage]], seed: int = 0
+) -> tuple[list[Case], list[Case]]:
+    """(cases over one passage, cases over several). Each held-out question with enough wrong passages gives a case with
+    the gold passage and one without it. Questions that the data mark as unanswerable give cases over one passage.
+    """
+    rng, one, many, seen = random.Random(seed), [], [], set()
+    for example in examples:
+        if not is_held_out(example, CALIBRATION_PERCENT) or example.question in seen:
+            continue
+        if not example.spans and not example.group.endswith("xneg"):
+            seen.add(example.question)
+            one.append(Case(example.question, (), (make_passage(example.context),)))
+            continue
+        wrong = negatives.get(example.question, [])
+        if not example.spans or len(wrong) <= WRONG_PASSAGES:
+            continue
+        seen.add(example.question)
+        answers = tuple(dict.fromkeys(example.context[start:end] for start, end in example.spans))
+        gold = make_passage(example.context)
+        one += [Case(example.question, answers, (gold,)), Case(example.question, (), (wrong[0],))]
+        mixed = [gold, *wrong[:WRONG_PASSAGES]]
+        rng.shuffle(mixed)
+        many += [
+            Case(example.question, answers, tuple(mixed)),
+            Case(example.question, (), tuple(wrong[: WRONG_PASSAGES + 1])),
+        ]
+    return one, many
+
+
+def read_wrong_passages(path: Path) -> dict[str, list[Passage]]:
+    return {r["question"]: [make_passage(p["text"], p["title"]) for p in r["negatives"]] for r in read_records(path)}

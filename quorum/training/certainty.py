@@ -1,0 +1,133 @@
+"""Fit the certainty of the statement shown with an answer: python -m quorum.training.certainty --help. Needs no torch.
+
+Ranks the statements of questions held out of the reader's training, with and without their gold passage, as
+`quorum.models.embedded.statements` does, and fits a logistic regression: does the best statement hold the answer?
+Writes its weights, and the lowest certainty without a warning, to reader.json. The reader keeps its name: no answer
+depends on them.
+"""
+
+import argparse
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorum.core.text import contains_answer
+from quorum.models.embedded import FOLDER
+from quorum.models.embedded.batching import Job, read_jobs
+from quorum.models.embedded.reading import Calibration
+from quorum.models.embedded.statements import SIGNALS, measure_signals, measure_statements
+from quorum.training.calibration_cases import Case, make_cases, read_wrong_passages
+from quorum.training.evaluate import compute_auroc
+from quorum.training.examples import read_examples
+from quorum.training.logistic_regression import fit_logistic_regression
+
+FOLDS = 5
+THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
+WARNED = 0.75  # the least share of the questions without an answer that get a warning
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One case: the signals of its best statement (in the order of SIGNALS), and whether that holds the answer."""
+
+    signals: list[float]
+    right: bool
+    answerable: bool
+    agrees: bool
+
+
+def measure_case(case: Case, fit: Calibration) -> Measured | None:
+    """The best statement of a case; None without a statement. It agrees if it holds the reader's own answer."""
+    ranked = measure_statements(case.question, case.passages)
+    if not ranked:
+        return None
+    best = ranked[0]
+    statement = case.passages[best.passage]["text"][best.start : best.end]
+    (done,) = read_jobs([Job(case.question, case.passages)], fit=fit)
+    threshold = fit.threshold_one_passage if len(case.passages) == 1 else fit.threshold_several_passages
+    known = bool(done.reading.spans) and done.reading.probability >= threshold
+    agrees = known and contains_answer(statement, [done.reading.spans[0].text])
+    signals = measure_signals(ranked, agrees)
+    right = bool(case.answers) and contains_answer(statement, case.answers)
+    return Measured([float(signals[name]) for name in SIGNALS], right, bool(case.answers), agrees)
+
+
+def compute_certainties(weights: NDArray[np.float64], signals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) probabilities from (n, signals) and the weights, bias last."""
+    return np.asarray(1 / (1 + np.exp(-(signals @ weights[:-1] + weights[-1]))))
+
+
+def cross_validate(signals: NDArray[np.float64], right: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
+    """(n,) each case's certainty by weights that were fitted without it, in FOLDS parts."""
+    folds = np.random.default_rng(seed).permutation(len(right)) % FOLDS
+    out = np.zeros(len(right))
+    for fold in range(FOLDS):
+        weights = fit_logistic_regression(signals[folds != fold], right[folds != fold])
+        out[folds == fold] = compute_certainties(weights, signals[folds == fold])
+    return out
+
+
+def choose_lowest_sure(certainty: NDArray[np.float64], cases: Sequence[Measured]) -> float:
+    """The lowest step of 0.05 from which on at least WARNED of the questions without an answer get a warning."""
+    agrees = np.array([case.agrees for case in cases])
+    unanswerable = np.array([not case.answerable for case in cases])
+    for threshold in THRESHOLDS:
+        sure = agrees & (certainty >= threshold)
+        if 1 - sure[unanswerable].mean() >= WARNED:
+            return threshold
+    return THRESHOLDS[-1]
+
+
+def fit(cases: Sequence[Measured]) -> tuple[dict[str, Any], dict[str, float]]:
+    """(what reader.json gets, figures): figures by cross-validation."""
+    signals = np.array([case.signals for case in cases])
+    right = np.array([float(case.right) for case in cases])
+    certainty = cross_validate(signals, right)
+    lowest = choose_lowest_sure(certainty, cases)
+    sure = np.array([case.agrees for case in cases]) & (certainty >= lowest)
+    unanswerable = np.array([not case.answerable for case in cases])
+    weights = fit_logistic_regression(signals, right)
+    fitted = dict(zip([*SIGNALS, "bias"], (round(float(weight), 3) for weight in weights), strict=True))
+    figures = {
+        "cases": len(cases),
+        "right": float(right.mean()),
+        "auroc": compute_auroc(list(certainty[right == 1]), list(certainty[right == 0])),
+        "lowest_sure": lowest,
+        "unanswerable with a warning": float(1 - sure[unanswerable].mean()),
+        "right without a warning": float(sure[right == 1].mean()),
+        "right among those without a warning": float(right[sure].mean()) if sure.any() else 0.0,
+    }
+    return {"weights": fitted, "lowest_sure": lowest}, figures
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m quorum.training.certainty", description=__doc__)
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help="the files of the training")
+    parser.add_argument("--negatives", type=Path, required=True, help="mined wrong passages, at least 5 for a question")
+    parser.add_argument("--limit", type=int, default=400, help="cases, half of them over several passages")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--manifest", type=Path, default=FOLDER / "reader.json", help="the reader.json to write to")
+    options = parser.parse_args(arguments)
+    manifest = json.loads(options.manifest.read_text(encoding="utf-8"))
+    rng = random.Random(options.seed)
+    examples = [example for file in options.data for example in read_examples(file)]
+    rng.shuffle(examples)
+    one, several = make_cases(examples, read_wrong_passages(options.negatives), options.seed)
+    rng.shuffle(one)
+    rng.shuffle(several)
+    half = options.limit // 2
+    reader_fit = Calibration.from_manifest(manifest)
+    cases = [case for case in (measure_case(case, reader_fit) for case in [*one[:half], *several[:half]]) if case]
+    manifest["certainty"], figures = fit(cases)
+    options.manifest.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(manifest["certainty"] | figures, indent=2))
+
+
+if __name__ == "__main__":
+    main()

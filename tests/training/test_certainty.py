@@ -1,0 +1,81 @@
+"""Fitting the certainty of the statement that is shown with an answer."""
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quorum.models.embedded import FOLDER, read_manifest
+from quorum.models.embedded.statements import SIGNALS
+from quorum.training import certainty
+from quorum.training.certainty import Measured, choose_lowest_sure, fit
+from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
+
+TOWNS = ("Rohrau", "Eisenach", "Salzburg", "Bonn", "Parma", "Zwickau", "Leipzig", "Halle", "Prague", "Vienna")
+
+
+def draw_cases(count: int) -> list[Measured]:
+    """Cases whose statement is right the more often, the surer the span is; a third has no answer."""
+    draw = random.Random(4)
+    cases = []
+    for number in range(count):
+        span, answerable = draw.gauss(0, 2), number % 3 != 0
+        right = answerable and draw.random() < 1 / (1 + np.exp(-span))
+        cases.append(Measured([span, draw.random(), draw.random(), draw.random(), 1.0], right, answerable, agrees=True))
+    return cases
+
+
+def test_the_span_decides_where_it_alone_tells_right_from_wrong() -> None:
+    fitted, figures = fit(draw_cases(600))
+    weights = fitted["weights"]
+    assert list(weights) == [*SIGNALS, "bias"]
+    assert weights["span"] > 3 * max(abs(weights[name]) for name in ("closeness", "words", "lead")) / 2
+    assert 0.65 < figures["auroc"] < 0.9
+    assert figures["unanswerable with a warning"] >= 0.75
+
+
+def test_the_threshold_is_the_lowest_step_that_warns_of_three_quarters() -> None:
+    chances = np.array([0.12, 0.22, 0.32, 0.62])
+    cases = [Measured([0.0] * 5, right=False, answerable=False, agrees=True) for _ in chances]
+    assert choose_lowest_sure(chances, cases) == 0.35
+    assert choose_lowest_sure(chances, [*cases[:3], Measured([0.0] * 5, False, False, agrees=False)]) == 0.25
+
+
+@pytest.fixture
+def held_out_files(tmp_path: Path) -> tuple[Path, Path]:
+    """Reading data of questions that the calibration part holds out, and the wrong passages of each."""
+    questions = [f"Where was composer number {number} born?" for number in range(2000)]
+    held_out = [question for question in questions if is_held_out(Example(question, ""), CALIBRATION_PERCENT)][:12]
+    data, negatives = tmp_path / "reading.jsonl.gz", tmp_path / "negatives.jsonl.gz"
+    with gzip.open(data, "wt") as reading, gzip.open(negatives, "wt") as wrong:
+        for number, question in enumerate(held_out):
+            town = TOWNS[number % len(TOWNS)]
+            context = f"{question.split(' was ')[1].split(' born')[0]} was born in {town}. He wrote a great deal."
+            place = {"text": town, "start": context.index(town)}
+            record = {"id": str(number), "question": question, "context": context, "answers": [place], "source": "own"}
+            reading.write(json.dumps(record) + "\n")
+            texts = ("Tea is a drink.", "The river is long.", "Chess has rules.", "Rain fell.", "A bell rang.")
+            wrong.write(
+                json.dumps({"question": question, "negatives": [{"title": "", "text": text} for text in texts]}) + "\n"
+            )
+    return data, negatives
+
+
+def test_the_command_writes_the_certainty_and_leaves_the_rest(
+    held_out_files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = tmp_path / "reader.json"
+    manifest.write_text((FOLDER / "reader.json").read_text(encoding="utf-8"), encoding="utf-8")
+    data, negatives = held_out_files
+    certainty.main(["--data", str(data), "--negatives", str(negatives), "--limit", "40", "--manifest", str(manifest)])
+    written = json.loads(manifest.read_text(encoding="utf-8"))
+    assert {name: value for name, value in written.items() if name != "certainty"} == {
+        name: value for name, value in read_manifest().items() if name != "certainty"
+    }
+    assert set(written["certainty"]["weights"]) == {*SIGNALS, "bias"}
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["cases"] == 40
+    assert 0.4 <= printed["right"] <= 0.6  # half of the cases have their gold passage, which plainly answers
