@@ -29,6 +29,7 @@ from quorum.training.shared_encoder import hash_encoder
 UNCALIBRATED = Calibration(
     margin=1, answerable=0, bias=0, threshold_one_passage=0, threshold_several_passages=0, window=320, candidate_bonus=0
 )
+MISSED = 0.25  # the share of questions whose five passages are taken to hold no answer
 BONUSES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 WINDOWS = (256, 320, 384)
 
@@ -64,21 +65,34 @@ def find_best_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> t
 
 
 def find_matching_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
-    """(threshold on the probability, mean credit) at which "unknown" is as frequent as it is right. The highest credit
-    would need far more "unknown", because a right answer gets only its F1 but a right "unknown" gets 1.
+    """(threshold on the probability, mean credit) at which "unknown" is as frequent as it is right, if MISSED of the
+    questions have no answer. The highest credit would need far more "unknown", because a right answer gets only its F1
+    but a right "unknown" gets 1.
     """
-    wanted = sum(not case.answers for case in group) / len(group)
+    weights = weigh_cases(group)
+    unknown = [0.0 if reading.spans else 1.0 for reading in readings]
 
     def share(threshold: float) -> float:
-        return sum(reading.probability < threshold or not reading.spans for reading in readings) / len(group)
+        below = [
+            max(no_span, reading.probability < threshold) for no_span, reading in zip(unknown, readings, strict=True)
+        ]
+        return float(np.dot(weights, below))
 
-    steps = [round(0.02 * step, 2) for step in range(1, 50)]
-    best = min(steps, key=lambda threshold: abs(share(threshold) - wanted))
-    total = sum(
-        score_answer(case, reading.spans[0].text if reading.probability >= best and reading.spans else None)
-        for case, reading in zip(group, readings, strict=True)
-    )
-    return best, total / len(group)
+    best = min((round(0.02 * step, 2) for step in range(1, 50)), key=lambda threshold: abs(share(threshold) - MISSED))
+    answers = [reading.spans[0].text if reading.probability >= best and reading.spans else None for reading in readings]
+    return best, compute_credit(group, answers)
+
+
+def weigh_cases(group: Sequence[Case]) -> list[float]:
+    """The weight of each case, of 1 in all: MISSED for the cases without an answer, the rest for the others."""
+    known = sum(bool(case.answers) for case in group)
+    return [(1 - MISSED) / known if case.answers else MISSED / (len(group) - known) for case in group]
+
+
+def compute_credit(group: Sequence[Case], answers: Sequence[str | None]) -> float:
+    """The mean credit of the answers to cases over several passages, weighed as `weigh_cases` says."""
+    pairs = zip(weigh_cases(group), group, answers, strict=True)
+    return sum(weight * score_answer(case, answer) for weight, case, answer in pairs)
 
 
 def add_bonus(reading: Reading, names: set[str], bonus: float) -> Reading:
@@ -115,16 +129,17 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
     singles = read_cases(model, [Case(c.question, c.answers, (p,)) for c in many for p in c.passages], fit)
     shares, at = [], 0
     for bonus in BONUSES:
-        total, at = 0.0, 0
+        answers, at = [], 0
         for case, reading in zip(many, readings, strict=True):
             own = [done.reading for done in singles[at : at + len(case.passages)]]
             at += len(case.passages)
             names = {normalize(r.spans[0].text) for r in own if r.spans and r.probability >= fit.threshold_one_passage}
             reading_with_bonus = add_bonus(reading, names, bonus)
             known = reading_with_bonus.spans and reading_with_bonus.probability >= fit.threshold_several_passages
-            total += score_answer(case, reading_with_bonus.spans[0].text if known else None)
-        shares.append((total / len(many), bonus))
-        say(f"candidate bonus {bonus}: credit {total / len(many):.3f}")
+            answers.append(reading_with_bonus.spans[0].text if known else None)
+        credit = compute_credit(many, answers)
+        shares.append((credit, bonus))
+        say(f"candidate bonus {bonus}: credit {credit:.3f}")
     return replace(fit, candidate_bonus=max(shares, key=lambda item: (item[0], -item[1]))[1])
 
 

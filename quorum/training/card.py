@@ -60,10 +60,10 @@ def head_rows(figures: dict[str, Any]) -> str:
     return rows
 
 
-def card(trained: dict[str, Any], figures: dict[str, Any], size: int, head: int) -> str:
+def card(trained: dict[str, Any], figures: dict[str, Any], size: int, head: int, window: int) -> str:
     """The card's text. `trained`: {"start", "low", "selection", "runs": [text, ...], "heads": [text, ...],
     "calibration_contexts", "held_out_percent"}; selection: choices that were made after the reported sets were seen;
-    size, head: bytes of the reader's and the sentence head's files.
+    size, head: bytes of the reader's and the sentence head's files; window: tokens of a window of the reader.
     """
     runs = "\n".join(f"* {run}" for run in [f"Start: {trained['start']}", *trained["runs"]])
     return CARD_TEMPLATE.substitute(
@@ -76,6 +76,7 @@ def card(trained: dict[str, Any], figures: dict[str, Any], size: int, head: int)
         selection=trained["selection"],
         calibration=trained["calibration_contexts"],
         percent=trained["held_out_percent"],
+        window=window,
     )
 
 
@@ -87,7 +88,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     trained, figures = (json.loads(path.read_text(encoding="utf-8")) for path in (options.trained, options.figures))
     sizes = [(options.folder / name).stat().st_size for name in ("reader.onnx", "sentences.onnx")]
-    text = card(trained, figures, *sizes)
+    manifest = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
+    text = card(trained, figures, *sizes, manifest["calibration"]["window"])
     (options.folder / "README.md").write_text(text, encoding="utf-8")
 
 

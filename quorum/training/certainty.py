@@ -28,8 +28,9 @@ from quorum.training.examples import read_examples
 from quorum.training.logistic_regression import fit_logistic_regression
 
 FOLDS = 5
-THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
+THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(10, 20))  # below 0.5 a statement is more likely wrong
 WARNED = 0.75  # the least share of the questions without an answer that get a warning
+RIGHT = 0.75  # the least share of the statements without a warning that hold the answer
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,15 @@ def cross_validate(signals: NDArray[np.float64], right: NDArray[np.float64], see
 
 
 def choose_lowest_sure(certainty: NDArray[np.float64], cases: Sequence[Measured]) -> float:
-    """The lowest step of 0.05 from which on at least WARNED of the questions without an answer get a warning."""
+    """The lowest step of 0.05, from 0.5 on, at which at least WARNED of the questions without an answer get a warning,
+    and at least RIGHT of the statements that are shown without one hold the answer.
+    """
     agrees = np.array([case.agrees for case in cases])
     unanswerable = np.array([not case.answerable for case in cases])
+    right = np.array([case.right for case in cases])
     for threshold in THRESHOLDS:
         sure = agrees & (certainty >= threshold)
-        if 1 - sure[unanswerable].mean() >= WARNED:
+        if 1 - sure[unanswerable].mean() >= WARNED and (not sure.any() or right[sure].mean() >= RIGHT):
             return threshold
     return THRESHOLDS[-1]
 

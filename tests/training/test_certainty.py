@@ -37,11 +37,21 @@ def test_the_span_decides_where_it_alone_tells_right_from_wrong() -> None:
     assert figures["unanswerable with a warning"] >= 0.75
 
 
+def make_case(*, right: bool = False, agrees: bool = True) -> Measured:
+    return Measured([0.0] * 5, right=right, answerable=right, agrees=agrees)
+
+
 def test_the_threshold_is_the_lowest_step_that_warns_of_three_quarters() -> None:
-    chances = np.array([0.12, 0.22, 0.32, 0.62])
-    cases = [Measured([0.0] * 5, right=False, answerable=False, agrees=True) for _ in chances]
-    assert choose_lowest_sure(chances, cases) == 0.35
-    assert choose_lowest_sure(chances, [*cases[:3], Measured([0.0] * 5, False, False, agrees=False)]) == 0.25
+    assert choose_lowest_sure(np.array([0.3, 0.3]), [make_case(right=True), make_case()]) == 0.5
+    chances = np.array([0.52, 0.57, 0.62, 0.82, 0.9, 0.9, 0.9])
+    known = [make_case(right=True)] * 3
+    assert choose_lowest_sure(chances, [make_case()] * 4 + known) == 0.65
+    assert choose_lowest_sure(chances, [make_case()] * 3 + [make_case(agrees=False)] + known) == 0.6
+
+
+def test_the_threshold_rises_until_three_quarters_of_what_it_lets_pass_are_right() -> None:
+    chances = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.62, 0.9])
+    assert choose_lowest_sure(chances, [make_case()] * 6 + [make_case(right=True)]) == 0.65
 
 
 @pytest.fixture

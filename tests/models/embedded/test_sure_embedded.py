@@ -98,7 +98,7 @@ async def test_a_choice_is_one_of_the_choices() -> None:
     [
         ("sure", {}, 7),
         ("sure", {"candidates": 3}, 13),
-        ("sure", {"ranking": "lazy"}, 5),
+        ("sure", {"ranking": "lazy"}, 7),  # both candidates are valid here, so both are ranked
         ("sure", {"sure_parts": "ranking"}, 5),
         ("sure", {"sure_parts": "summaries"}, 4),
         ("mcq", {}, 2),
