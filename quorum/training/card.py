@@ -89,7 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
     trained, figures = (json.loads(path.read_text(encoding="utf-8")) for path in (options.trained, options.figures))
     sizes = [(options.folder / name).stat().st_size for name in ("reader.onnx", "sentences.onnx")]
     manifest = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
-    text = card(trained, figures, *sizes, manifest["calibration"]["window"])
+    text = card(trained, figures, sizes[0], sizes[1], manifest["calibration"]["window"])
     (options.folder / "README.md").write_text(text, encoding="utf-8")
 
 
