@@ -4,7 +4,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
-export PYTHONDONTWRITEBYTECODE := # tests start hundreds of processes, which compile everything again without bytecode
+export PYTHONDONTWRITEBYTECODE := # empty: write bytecode; tests start hundreds of processes, each of which would compile all modules again
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ test-ray: .venv-ray/.installed-dev ## Run the tests of the engine `ray`, on a Ra
 test-agents: $(VENV)/.installed-dev .venv-agents/.installed ## Run the tests of LangGraph agents over MCP (their client in an environment of its own)
 	$(BIN)/python -m pytest tests/agents
 
-test-wheel: $(VENV)/.installed-dev .venv-studio/.installed-dev ## Run the built package as its users do (in a fresh environment)
+test-wheel: $(VENV)/.installed-dev .venv-studio/.installed-dev ## Build the package, install it in a fresh environment, and test it as its users run it
 	$(BIN)/python tests/wheel/check.py
 
 notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom, offline (NAMES='01 04': some of them)
@@ -51,13 +51,13 @@ check: $(VENV)/.installed-dev ## Lint, format, types and import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.installed-dev ## Run the short benchmarks: one table against benchmarks/recorded.json (NAMES='overhead cached': some of them)
+bench: $(VENV)/.installed-dev ## Run the short benchmarks and compare them with benchmarks/recorded.json (NAMES='overhead cached': some of them)
 	$(BIN)/python -m benchmarks.bench $(NAMES)
 
-fuzz: $(VENV)/.installed-dev ## Give generated replies, documents and data files to everything that reads
+fuzz: $(VENV)/.installed-dev ## Feed generated replies, documents and data files to all parsers and readers
 	$(BIN)/python -m benchmarks.fuzz
 
-readme: $(VENV)/.installed ## Write what README.md and docs/ take from the code anew
+readme: $(VENV)/.installed ## Write langgraph.json and the parts of docs/ that are generated from the code
 	$(BIN)/python docs/tables.py
 
 format: $(VENV)/.installed-dev ## Format the code
@@ -118,21 +118,21 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 	$(call install,,langchain langchain-openai langchain-mcp-adapters)
 	@touch $@
 
-.venv-%/constraints.txt: constraints-%.txt constraints.txt # its own versions, and those of constraints.txt for all else
+.venv-%/constraints.txt: constraints-%.txt constraints.txt # the versions of constraints-NAME.txt, and for all other packages those of constraints.txt
 	@mkdir -p $(@D)
-	@awk -F '==' 'NR == FNR { own[$$1]; print; next } !($$1 in own)' $^ > $@
+	@awk -F '==' 'NR == FNR { pinned[$$1]; print; next } !($$1 in pinned)' $^ > $@
 
 comma := ,
 define install
 @set -e; \
-modern='import sys; sys.exit(sys.version_info < (3, 11))'; \
+check_version='import sys; sys.exit(sys.version_info < (3, 11))'; \
 if command -v uv >/dev/null 2>&1; then \
 	[ -x $(BIN)/python ] || uv venv --quiet --allow-existing --python '>=3.11' $(VENV); \
 	uv pip install --python $(BIN)/python -c $(CONSTRAINTS) $(2) $(if $(1),-e '$(1)'); \
 else \
 	if ! [ -x $(BIN)/python ]; then \
 		for python in python3 python3.13 python3.12 python3.11 none; do \
-			if $$python -c "$$modern" 2>/dev/null; then break; fi; \
+			if $$python -c "$$check_version" 2>/dev/null; then break; fi; \
 		done; \
 		if [ $$python = none ]; then \
 			echo "make: no Python 3.11 or later found (python3 is: $$(python3 --version 2>&1)); install one, or uv." >&2; exit 1; \

@@ -1,4 +1,4 @@
-"""Writes what docs/api.md says of every public name, from its docstring and its signature (see tables.py)."""
+"""Generates the text of docs/api.md about every public name, from its docstring and its signature (see tables.py)."""
 
 import doctest
 import inspect
@@ -73,7 +73,7 @@ GROUPS = (
         >>> import quorum
         >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn."}]
         >>> record = {"question": "Who built the lighthouse?", "answers": ["Ada Korn"], "passages": passages}
-        >>> evaluation = quorum.evaluate([record], "concat,post_fusion", out="shown")
+        >>> evaluation = quorum.evaluate([record], "concat,post_fusion", out="example")
         >>> str(evaluation).splitlines()[0].split()[:3]
         ['method', 'n', 'EM']
         >>> sorted(evaluation.differences[0])[:4]
@@ -83,7 +83,7 @@ GROUPS = (
     Group(
         "Read replies",
         ("read_reply", "Parsed", "is_unknown"),
-        "What the methods read in the replies of a model, for programs that send Quorum's prompts themselves.",
+        "How the methods parse a model's replies, for programs that send Quorum's prompts themselves.",
         """
         >>> from quorum import is_unknown, read_reply
         >>> is_unknown("The passages do not say."), is_unknown("Unknown Pleasures")
@@ -96,8 +96,8 @@ GROUPS = (
     Group(
         "Errors",
         ("QuorumError", "SetupError", "CallError", "TooLong"),
-        "`TooLong` is a `CallError`; `CallError` and `SetupError` are each a `QuorumError`. A bug raises another"
-        " exception.",
+        "`TooLong` is a `CallError`; `CallError` and `SetupError` are each a `QuorumError`. Any other exception is a"
+        " bug in Quorum.",
         """
         >>> import quorum
         >>> try:
@@ -168,8 +168,8 @@ def list_documented_names() -> list[str]:
 
 def split_docstring(text: str) -> tuple[str, str]:
     """(the prose, the example that ends it, if there is one)."""
-    place = text.find(">>> ")
-    return (text.strip(), "") if place < 0 else (text[:place].strip(), text[place:].strip())
+    position = text.find(">>> ")
+    return (text.strip(), "") if position < 0 else (text[:position].strip(), text[position:].strip())
 
 
 def format_doctest(example: str) -> str:
@@ -188,8 +188,8 @@ def fence_code(code: str) -> str:
 def format_signature(name: str, function: Any) -> str:
     """A function's signature; a long one has one parameter per line."""
     signature = inspect.signature(function)
-    kind = "async def" if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function) else "def"
-    returned = f" -> {format_type(signature.return_annotation)}"
+    keyword = "async def" if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function) else "def"
+    return_type = f" -> {format_type(signature.return_annotation)}"
     keyword_only = False
     parts = []
     for parameter in signature.parameters.values():
@@ -198,37 +198,37 @@ def format_signature(name: str, function: Any) -> str:
             parts.append("*")
         default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
         parts.append(f"{parameter.name}: {format_type(parameter.annotation)}{default}")
-    line = f"{kind} {name}({', '.join(parts)}){returned}"
+    line = f"{keyword} {name}({', '.join(parts)}){return_type}"
     if len(line) <= WIDEST_LINE:
         return line
-    return "\n".join([f"{kind} {name}(", *(f"    {part}," for part in parts), f"){returned}"])
+    return "\n".join([f"{keyword} {name}(", *(f"    {part}," for part in parts), f"){return_type}"])
 
 
 def list_fields(value: Any) -> list[str]:
-    """The fields of a TypedDict or a dataclass; those of Context have a page of their own."""
+    """A table row for each field of a TypedDict or a dataclass; the fields of Context have a page of their own."""
     if value is quorum.Context:
         return []
     if is_typeddict(value):
-        types = {name: format_type(kind) for name, kind in value.__annotations__.items()}
+        types = {name: format_type(annotation) for name, annotation in value.__annotations__.items()}
     elif is_dataclass(value):
-        types = {part.name: format_type(part.type) for part in fields(value)}
+        types = {field.name: format_type(field.type) for field in fields(value)}
     else:
         return []
-    return [f"| `{name}` | {format_field_type(kind)} |" for name, kind in types.items()]
+    return [f"| `{name}` | {format_field_type(type_text)} |" for name, type_text in types.items()]
 
 
-def format_field_type(kind: str) -> str:
-    """A type for a cell of a table."""
-    inner = re.fullmatch(r"NotRequired\[(.*)\]", kind)
-    text = (inner[1] if inner else kind).replace("|", "\\|")
-    return f"`{text}`, may be absent" if inner else f"`{text}`"
+def format_field_type(type_text: str) -> str:
+    """A formatted type for a cell of a table."""
+    optional = re.fullmatch(r"NotRequired\[(.*)\]", type_text)
+    text = (optional[1] if optional else type_text).replace("|", "\\|")
+    return f"`{text}`, may be absent" if optional else f"`{text}`"
 
 
-def format_type(kind: Any) -> str:
+def format_type(annotation: Any) -> str:
     """A type as the code writes it, without module names."""
-    text = kind if isinstance(kind, str) else inspect.formatannotation(kind)
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = re.sub(r"ForwardRef\('([^']*)'[^)]*\)", r"\1", text)
     text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Za-z])", "", text).replace("'", "").replace("~T", "Any")
-    while inner := re.search(r"Annotated\[([^\[\],]*(?:\[[^\[\]]*\])?)[^\[\]]*\]", text):
-        text = text.replace(inner[0], inner[1])
+    while annotated := re.search(r"Annotated\[([^\[\],]*(?:\[[^\[\]]*\])?)[^\[\]]*\]", text):
+        text = text.replace(annotated[0], annotated[1])
     return text

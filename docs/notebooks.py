@@ -1,7 +1,7 @@
 """Runs the notebooks from top to bottom, each in an empty folder: docs/notebooks.py [--save] [--strip] [NAME ...]
 
 A cell that fails ends the run. --save keeps the outputs in the files for a person to read; --strip removes them again,
-because committed notebooks hold none.
+because committed notebooks must not have outputs.
 """
 
 import argparse
@@ -17,43 +17,45 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
-SECONDS_A_CELL = 600  # far more than any cell takes; a cell that hangs is stopped
+CELL_TIMEOUT_SECONDS = 600  # far more than any cell takes; it stops a cell that hangs
 
 
 def run_notebook(path: Path, save: bool) -> float:
-    """Execute one notebook in an empty folder, because it must not depend on other files. Returns its seconds."""
-    book: Any = nbformat.read(path, as_version=4)
+    """Execute one notebook in an empty folder, because it must not depend on other files. Returns its run time in
+    seconds.
+    """
+    notebook: Any = nbformat.read(path, as_version=4)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         NotebookClient(
-            book,
-            timeout=SECONDS_A_CELL,
-            startup_timeout=SECONDS_A_CELL,
+            notebook,
+            timeout=CELL_TIMEOUT_SECONDS,
+            startup_timeout=CELL_TIMEOUT_SECONDS,
             extra_arguments=["--log-level=ERROR"],
             resources={"metadata": {"path": folder}},
         ).execute()
     if save:
-        nbformat.write(book, path)
+        nbformat.write(notebook, path)
     return time.perf_counter() - started
 
 
 def strip_outputs(path: Path) -> None:
-    """Remove outputs, and what execution leaves in the cells."""
-    book: Any = nbformat.read(path, as_version=4)
-    for cell in book.cells:
+    """Remove outputs, execution counts and the metadata that an execution adds."""
+    notebook: Any = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
         cell.metadata = {}
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    book.metadata = {name: book.metadata[name] for name in ("kernelspec", "language_info")}
-    book.metadata.language_info = {"name": "python"}
-    nbformat.write(book, path)
+    notebook.metadata = {name: notebook.metadata[name] for name in ("kernelspec", "language_info")}
+    notebook.metadata.language_info = {"name": "python"}
+    nbformat.write(notebook, path)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks, such as 04; without any, all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which notebooks, such as 04; by default all")
     parser.add_argument("--save", action="store_true", help="keep the outputs in the files")
-    parser.add_argument("--strip", action="store_true", help="take the outputs out, run nothing")
+    parser.add_argument("--strip", action="store_true", help="remove the outputs from the files; run nothing")
     options = parser.parse_args()
     for name in [name for name in os.environ if name.startswith(("QUORUM_", "LANGSMITH_", "LANGCHAIN_"))]:
         del os.environ[name]  # a notebook runs as in a fresh clone: offline, on the embedded model

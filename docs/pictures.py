@@ -13,17 +13,19 @@ from openai_bodies import Response, make_error  # noqa: E402
 from page_server import serve_page  # noqa: E402
 
 QUESTION = "Who led the first expedition to reach the South Pole?"
+# JavaScript: the cards of the methods, and conditions to wait for: all methods have ended, all graphs are drawn, every
+# graph shows the state of a node.
 CARDS = "[...document.querySelectorAll('.card')]"
-ALL_DONE = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
-ALL_DRAWN = f"document.querySelectorAll('.graph svg').length === {CARDS}.length"
-ALL_LIT = f"{CARDS}.every((card) => card.querySelector('[data-state]'))"
+ALL_METHODS_ENDED = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
+ALL_GRAPHS_DRAWN = f"document.querySelectorAll('.graph svg').length === {CARDS}.length"
+ALL_GRAPHS_SHOW_STATES = f"{CARDS}.every((card) => card.querySelector('[data-state]'))"
 
 
 def open_question(page: Page, url: str, question: str, methods: str, ready: str, **settings: str) -> None:
-    """Open a link that asks a question, and wait until the cards are drawn."""
+    """Open a link that asks a question, and wait until the graphs are drawn and the condition `ready` holds."""
     query = urlencode({"q": question, "methods": methods, **settings, "run": "1"})
     page.visit(f"{url}?{query}", "!!document.querySelector('.card')")
-    page.until(f"({ready}) && {ALL_DRAWN} && {ALL_LIT}")
+    page.until(f"({ready}) && {ALL_GRAPHS_DRAWN} && {ALL_GRAPHS_SHOW_STATES}")
 
 
 def take_picture(page: Page, name: str) -> None:
@@ -36,12 +38,12 @@ def take_picture(page: Page, name: str) -> None:
 def main() -> None:
     (ROOT / "docs" / "pictures").mkdir(exist_ok=True)
     with (
-        tempfile.TemporaryDirectory() as place,
-        serve_page(Path(place)) as served,
-        open_browser(Path(place) / "b") as page,
+        tempfile.TemporaryDirectory() as folder,
+        serve_page(Path(folder)) as server,
+        open_browser(Path(folder) / "browser") as page,
     ):
         page.size(1360)
-        open_question(page, served.url, QUESTION, "concat,post_fusion,sure", ALL_DONE)
+        open_question(page, server.url, QUESTION, "concat,post_fusion,sure", ALL_METHODS_ENDED)
         take_picture(page, "page")
         page.scheme("dark")
         take_picture(page, "page-dark")
@@ -49,20 +51,20 @@ def main() -> None:
         page.size(390)
         take_picture(page, "page-narrow")
         page.size(1360)
-        served.model.reply(lambda request: Response("unknown", hold="[2]" not in request.text))
+        server.model.reply(lambda request: Response("unknown", hold="[2]" not in request.text))
         open_question(
             page,
-            served.url,
+            server.url,
             QUESTION,
             "concat_pf,post_fusion",
             "!!document.querySelector('.times')",
             model="openai:gpt",
         )
         take_picture(page, "page-running")
-        served.model.release()
-        page.until(ALL_DONE)
-        served.model.reply(make_error(401, "Incorrect API key provided"))
-        open_question(page, served.url, QUESTION, "concat[model=openai:gpt],concat", ALL_DONE)
+        server.model.release()
+        page.until(ALL_METHODS_ENDED)
+        server.model.reply(make_error(401, "Incorrect API key provided"))
+        open_question(page, server.url, QUESTION, "concat[model=openai:gpt],concat", ALL_METHODS_ENDED)
         take_picture(page, "page-error")
 
 

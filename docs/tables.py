@@ -16,9 +16,9 @@ from docs.api_page import write_api_page
 from quorum.core.context import Context
 from quorum.graphs import METHODS, list_methods
 
-CONVERSATION = "quorum.graphs.conversation:graph"
-CHAT = (
-    "Answer the last message of a conversation from documents; a follow-up question is understood from what was said."
+CHAT_GRAPH = "quorum.graphs.conversation:graph"
+CHAT_DESCRIPTION = (
+    "Answer the last message of a conversation from documents; a follow-up question may refer to earlier messages."
 )
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,19 +42,19 @@ def make_settings_table() -> str:
     """Every setting: its default and meaning, and the environment variable that sets it."""
     hints = typing.get_type_hints(Context, include_extras=True)
     rows = []
-    for part in fields(Context):
-        about = next(item for item in typing.get_args(hints[part.name]) if isinstance(item, FieldInfo))
-        extra = about.json_schema_extra if isinstance(about.json_schema_extra, dict) else {}
+    for field in fields(Context):
+        field_info = next(item for item in typing.get_args(hints[field.name]) if isinstance(item, FieldInfo))
+        extra = field_info.json_schema_extra if isinstance(field_info.json_schema_extra, dict) else {}
         default = extra.get("default")
         default_cell = "" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
-        rows.append([f"`{part.name}`", default_cell, about.description])
+        rows.append([f"`{field.name}`", default_cell, field_info.description])
     return format_table(["setting", "default", "meaning"], rows)
 
 
 def make_diagram(name: str) -> str:
     """A method's graph, drawn from the compiled graph, in a collapsed section."""
-    drawn = METHODS[name].graph.get_graph().draw_mermaid().strip()
-    return f"<details><summary>graph</summary>\n\n```mermaid\n{drawn}\n```\n\n</details>"
+    diagram = METHODS[name].graph.get_graph().draw_mermaid().strip()
+    return f"<details><summary>graph</summary>\n\n```mermaid\n{diagram}\n```\n\n</details>"
 
 
 def find_sections() -> dict[str, list[str]]:
@@ -72,7 +72,7 @@ def make_langgraph_json() -> str:
         name: {"path": method.place, "description": f"Answer a question from documents. {method.summary}"}
         for name, method in list_methods().items()
     }
-    graphs["chat"] = {"path": CONVERSATION, "description": CHAT}
+    graphs["chat"] = {"path": CHAT_GRAPH, "description": CHAT_DESCRIPTION}
     lines = ",\n".join(f'    "{name}": {json.dumps(graph, ensure_ascii=False)}' for name, graph in graphs.items())
     return (
         '{\n  "$schema": "https://langgra.ph/schema.json",\n  "dependencies": ["."],\n  "env": ".env",\n'
@@ -92,10 +92,10 @@ def make_parts() -> dict[str, dict[str, str]]:
 def fill_marks(text: str, parts: Mapping[str, str]) -> str:
     """Put every part between its marks in the text. A LookupError if a mark is missing."""
     for name, part in parts.items():
-        mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-        if not mark.search(text):
-            raise LookupError(f"there is no place for {name}: it wants <!-- {name} --> and <!-- /{name} -->")
-        text = mark.sub(lambda match, part=part: match[1] + part + "\n" + match[2], text)
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        if not pattern.search(text):
+            raise LookupError(f"there is no place for {name}: add the marks <!-- {name} --> and <!-- /{name} -->")
+        text = pattern.sub(lambda match, part=part: match[1] + part + "\n" + match[2], text)
     return text
 
 

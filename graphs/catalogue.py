@@ -88,7 +88,7 @@ METHODS = {
         Method(
             "pf_concat",
             POST_FUSION,
-            "Every passage answers alone; one prompt over those that could, with their answers as candidates.",
+            "Every passage answers alone; one prompt over those that gave an answer, with these answers as candidates.",
             "k*n + n",
             "2",
         ),
@@ -146,7 +146,7 @@ METHODS = {
         Method(
             "iter_retgen",
             ITER_RETGEN,
-            "T rounds: what was reasoned in one is searched for, with the question, in the next.",
+            "T rounds of search and reasoning; each round searches by the question and the last reasoning.",
             "T",
             "T",
         ),

@@ -1,4 +1,4 @@
-"""A package that adds to Quorum: the method `shout`, the metric `brevity`, the retriever `titles`, files `.note`."""
+"""A package that adds a method (`shout`), a metric (`brevity`), a retriever (`titles`) and a reader (`.note`)."""
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -17,14 +17,14 @@ from quorum.retrievers.collections import list_passages
 from quorum.retrievers.passages import make_document
 
 
-async def raise_voice(state: State) -> State:
+async def write_in_capitals(state: State) -> State:
     """answer -> answer."""
     return {"answer": state["answer"].upper()}
 
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
-    .add_sequence([begin, retrieve, concat_answer, raise_voice])
+    .add_sequence([begin, retrieve, concat_answer, write_in_capitals])
     .set_entry_point("begin")
     .compile(name="shout")
 )
@@ -32,27 +32,27 @@ method = Method("shout", "Example", "One prompt over all passages; the answer in
 
 
 def brevity(outputs: Result, reference_outputs: Reference) -> float | None:
-    """One over the number of words of the answer; None where there is none."""
+    """One divided by the number of words of the answer; None if the answer is unknown."""
     return None if outputs["unknown"] else 1 / len(outputs["answer"].split())
 
 
-class Titles(BaseRetriever):
+class TitleRetriever(BaseRetriever):
     """The passages whose titles share the most words with the question."""
 
     context: Context
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        wanted, passages = set(query.lower().split()), list_passages(self.context)
-        best = sorted(passages, key=lambda passage: -len(wanted & set(passage["title"].lower().split())))
+        query_words, passages = set(query.lower().split()), list_passages(self.context)
+        best = sorted(passages, key=lambda passage: -len(query_words & set(passage["title"].lower().split())))
         return [make_document(passage) for passage in best[: self.context.k]]
 
 
 def make_titles(context: Context) -> BaseRetriever:
-    """What `--retriever titles` makes."""
-    return Titles(context=context)
+    """The retriever that `--retriever titles` chooses."""
+    return TitleRetriever(context=context)
 
 
 def read_note(data: bytes, name: str) -> ReadFile:
-    """A file .note: its title is the first line, and each other line is a block."""
+    """Read a .note file: its first line is the title, and each other line is a block."""
     title, *lines = data.decode(errors="replace").splitlines()
     return ReadFile(title, [Block(line) for line in lines])

@@ -39,7 +39,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.usefixtures("example_plugin")
 def test_a_plugins_method_is_listed_drawn_and_asked(quorum: Quorum) -> None:
     assert "shout" in quorum("methods").out
-    assert "raise_voice" in quorum("methods", "shout", "--diagram").out
+    assert "write_in_capitals" in quorum("methods", "shout", "--diagram").out
     result = answer_sync("Who built the lighthouse of Vell?", "shout", given=PASSAGES)  # type: ignore[arg-type]
     assert result["answer"] == "ADA KORN"
 

@@ -12,4 +12,4 @@ __all__ = ["example_plugin"]  # a fixture, used by name
 @pytest.mark.usefixtures("example_plugin")
 def test_the_page_offers_and_draws_its_method() -> None:
     assert list_families()["Example"] == ["shout"]
-    assert "raise_voice" in str(render_mermaid("shout"))
+    assert "write_in_capitals" in str(render_mermaid("shout"))
