@@ -1,4 +1,4 @@
-"""The methods: one state machine per file, drawn from the shared nodes.
+"""The methods: one state machine per file, built from shared nodes.
 
 Begin with `catalogue`, which lists them, and `concat_pf`. Imports nodes and core.
 
@@ -39,7 +39,7 @@ async def answer(
     given: passages to answer from instead of retrieval, best first; gold_answers: read by oracle settings only, never
     shown to a model; history: the earlier messages, {"role": "user" or "assistant", "content": text}; config:
     LangGraph's (callbacks, tags, thread). With a history, one model call rewrites the question so that it stands alone;
-    the result holds the rewritten question as `question`.
+    `question` of the result is the rewritten question.
     Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
 
     >>> import asyncio, quorum

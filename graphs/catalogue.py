@@ -25,8 +25,8 @@ class Method:
     """A method, its paper and its cost.
 
     calls: the number of model calls; depth: how many of them follow one another. In both, k is the number of passages,
-    n of samples, K of candidates, s of searches (at most max_steps) and T of rounds (iterations); both are empty where
-    nothing is known. module: the module of the compiled `graph`; if empty, quorum.graphs.NAME.
+    n of samples, K of candidates, s of searches (at most max_steps) and T of rounds (iterations); both are empty if
+    the numbers are unknown. module: the module of the compiled `graph`; if empty, quorum.graphs.NAME.
     """
 
     name: str
@@ -109,7 +109,7 @@ METHODS = {
         Method(
             "self_verification",
             SELF_VERIFICATION,
-            "Five samples; of d different answers the one from which the question can best be restored.",
+            "Five samples; of d different answers, the one from which the question is best restored wins.",
             "5 + [d > 1] 11d",
             "1 or 3",
         ),
@@ -153,7 +153,7 @@ METHODS = {
         Method(
             "sure",
             SURE,
-            "K candidate answers, each with a summary that supports it; validity and ranking of the summaries choose.",
+            "K candidate answers, each with a supporting summary; the validity and ranking of the summaries decide.",
             "1 + 2K + K(K-1)",
             "3",
         ),
@@ -169,14 +169,14 @@ def list_methods() -> dict[str, Method]:
 
 
 def accept_plugin_method(name: str, value: object) -> Method:
-    """Check what a package registers: a `Method`, which takes the name of its entry point."""
+    """Check the object that a package registers as a method, and give it the name of its entry point."""
     if not isinstance(value, Method) or not value.module:
         raise TypeError(f"expected a quorum.Method that names its module, found {value!r}")
     return replace(value, name=name)
 
 
 def find_method(name: str) -> Method:
-    """The method of that name, or a SetupError that lists them and guesses which was meant."""
+    """The method of that name. Raises a SetupError that lists the methods and suggests the nearest name."""
     if is_composed_name(name):
         from quorum.graphs.composed import make_composed_method
 
@@ -185,7 +185,7 @@ def find_method(name: str) -> Method:
         return METHODS[name]
     methods = list_methods()
     if name not in methods:
-        close = get_close_matches(name.strip().lower().replace("-", "_"), methods, n=1)
-        guess = f"did you mean {close[0]}? The" if close else "the"
-        raise SetupError(f"There is no method {name!r}; {guess} methods are: {', '.join(methods)}.")
+        similar_names = get_close_matches(name.strip().lower().replace("-", "_"), methods, n=1)
+        suggestion = f"did you mean {similar_names[0]}? The" if similar_names else "the"
+        raise SetupError(f"There is no method {name!r}; {suggestion} methods are: {', '.join(methods)}.")
     return methods[name]

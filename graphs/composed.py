@@ -42,15 +42,15 @@ class ComposedMethod(Method):
 
 
 def make_composed_method(file: str, systems: Mapping[str, str] | None = None) -> ComposedMethod:
-    """Make a method of the cascade in a file, like those of the catalogue."""
+    """Make a method, like those of the catalogue, from the cascade in a file."""
     composed = read_composed(file)
-    words = [
+    stage_texts = [
         stage.method + (f" (accepted: {stage.accept.description})" if stage.accept else "") for stage in composed.stages
     ]
     return ComposedMethod(
         name=file,
         paper="composed and certified on your questions (docs/decisions.md)",
-        summary=f"A cascade: {', else '.join(words)}.",
+        summary=f"A cascade: {', else '.join(stage_texts)}.",
         calls=" + ".join("1" if stage.system else f"({find_method(stage.method).calls})" for stage in composed.stages),
         depth=" + ".join("1" if stage.system else find_method(stage.method).depth for stage in composed.stages),
         systems=dict(systems or {}),
@@ -86,8 +86,8 @@ def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Ma
         return find_method(stage.method).graph
     if stage.method not in systems:
         raise SetupError(
-            f"{cascade.file} asks the system {stage.method!r}, and no file may say where that is; give its "
-            f"spec: --system {stage.method}=SPEC, or {stage.method}=SPEC in --methods, as when it was measured."
+            f"{cascade.file} asks the system {stage.method!r}, but a file must not say where a system is; give the "
+            f"spec with which it was measured: --system {stage.method}=SPEC, or {stage.method}=SPEC in --methods."
         )
     from quorum.graphs.own_system import own_system_graph
 
@@ -108,8 +108,8 @@ def get_composed(graph: Any) -> ComposedCascade | None:
 def name_stage(cascade: ComposedCascade, number: int) -> str:
     """Name the node of a stage: the method, with a number if an earlier stage has the same method."""
     method = cascade.stages[number].method
-    before = sum(stage.method == method for stage in cascade.stages[:number])
-    return f"{method}_{before + 1}" if before else method
+    earlier_count = sum(stage.method == method for stage in cascade.stages[:number])
+    return f"{method}_{earlier_count + 1}" if earlier_count else method
 
 
 def use_measured_model(graph: Any, context: Context) -> Context:

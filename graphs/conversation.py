@@ -18,20 +18,23 @@ from quorum.nodes.routes import rewrite_follow_up
 from quorum.nodes.stand_alone import stand_alone
 
 
-def draw_conversation(name: str, node: str, method: Any, settings: type[Context]) -> Any:
-    """The compiled graph around a method. The node `node` is the method's graph, or runs a method."""
+def draw_conversation(name: str, method_node: str, method: Any, context_schema: type[Context]) -> Any:
+    """The compiled graph around a method. `method` becomes the node `method_node`: a graph, or a node that runs one."""
     drawn: Any = MethodGraph(
-        ConversationState, input_schema=ConversationInput, output_schema=ConversationResult, context_schema=settings
+        ConversationState,
+        input_schema=ConversationInput,
+        output_schema=ConversationResult,
+        context_schema=context_schema,
     )
     return (
         drawn.add_node(begin_turn)
         .add_node(stand_alone)
-        .add_node(node, method)
+        .add_node(method_node, method)
         .add_node(end_turn)
         .add_edge("__start__", "begin_turn")
-        .add_conditional_edges("begin_turn", rewrite_follow_up, {"follow-up": "stand_alone", "first": node})
-        .add_edge("stand_alone", node)
-        .add_edge(node, "end_turn")
+        .add_conditional_edges("begin_turn", rewrite_follow_up, {"follow-up": "stand_alone", "first": method_node})
+        .add_edge("stand_alone", method_node)
+        .add_edge(method_node, "end_turn")
         .add_edge("end_turn", "__end__")
         .compile(name=name)
         .with_config(recursion_limit=MOST_SUPERSTEPS)
@@ -55,8 +58,8 @@ def continue_conversation(graph: Any, state: Question, history: Sequence[Mapping
     """(graph, input) that answer a question after a history. They wrap the method's graph and its input `state`."""
     turns = [(turn["role"], turn["content"]) for turn in read_history(history)]
     messages = [*turns, ("user", state["question"])]
-    rest = {"given": state.get("given"), "gold_answers": state.get("gold_answers")}
-    return conversation_graph(graph), {"messages": messages, **rest}
+    other_inputs = {"given": state.get("given"), "gold_answers": state.get("gold_answers")}
+    return conversation_graph(graph), {"messages": messages, **other_inputs}
 
 
 graph = draw_conversation("chat", "ask_method", ask_method_node(lambda name: find_method(name).graph), ChatContext)

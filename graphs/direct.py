@@ -1,6 +1,6 @@
 """Few-shot answering (Brown et al. 2020), over the passages or from memory.
 
-retrieve -> direct_answer | direct_from_memory
+(retrieve -> direct_answer) | direct_from_memory
 """
 
 from quorum.core.context import Context

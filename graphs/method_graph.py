@@ -45,10 +45,11 @@ class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
 
 
 class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
-    """A compiled graph whose synchronous calls run its asynchronous side, on the process's own event loop.
+    """A compiled graph whose synchronous methods run the asynchronous ones, on one event loop for the whole process.
 
-    They work from a script, a thread, a notebook and a server's handler, and block their caller. Ctrl-C cancels the
-    run, and so does closing a stream before its end. The parameters are those of the asynchronous methods.
+    The synchronous methods work in a script, a thread, a notebook and a server's handler, and block their caller.
+    Ctrl-C cancels the run, and so does closing a stream before its end. The parameters are those of the asynchronous
+    methods.
     """
 
     async def ainvoke(
@@ -68,13 +69,14 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
     ) -> AsyncIterator[Any]:
         """Stream as LangGraph does, but leave the thoughts of models out of the messages.
 
-        A calibration is a `SetupError`, because a stream shows an answer before its confidence is known.
+        Raises `SetupError` for a calibration, because a stream shows an answer before its confidence is known.
         """
         calibration, context = take_calibration(context, config)
         if calibration is not None:
             raise SetupError(
-                f"The calibration {calibration} cannot be kept in a stream, which shows an answer before it is "
-                "withheld; LangGraph Studio streams: leave the calibration empty there, or use invoke or ainvoke."
+                f"The calibration {calibration} cannot be applied to a stream, which shows an answer before its "
+                "confidence is known. LangGraph Studio streams: leave the calibration empty there, or use invoke or "
+                "ainvoke."
             )
         stream: Any = super().astream(input, config, context=context, **settings)
         messages = VisibleMessages()
@@ -186,9 +188,9 @@ def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str |
     A graph inside another one has no context of its own and withholds nothing.
     """
     if context is None:
-        nested = RUNTIME_KEY in ((config or {}).get("configurable") or {})
-        given = None if nested else os.environ.get("QUORUM_CALIBRATION")
-        return (given, Context(calibration=None)) if given else (None, None)
+        is_nested = RUNTIME_KEY in ((config or {}).get("configurable") or {})
+        calibration = None if is_nested else os.environ.get("QUORUM_CALIBRATION")
+        return (calibration, Context(calibration=None)) if calibration else (None, None)
     if isinstance(context, Mapping):
         return context.get("calibration"), {**context, "calibration": None} if "calibration" in context else context
     calibration = getattr(context, "calibration", None)

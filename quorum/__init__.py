@@ -63,7 +63,7 @@ __all__ = [
     "stream",
 ]
 
-_NAMES = {
+_NAMES_BY_MODULE = {
     "quorum.api.compare": ("compare", "compare_async"),
     "quorum.api.documents": ("index",),
     "quorum.api.evaluate": ("evaluate", "evaluate_async"),
@@ -79,14 +79,14 @@ _NAMES = {
     "quorum.parsing.read_reply": ("read_reply",),
     "quorum.retrievers.index_report": ("IndexReport",),
 }
-_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+_MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 
 def _check_links() -> None:
     """Raise an ImportError if the checkout has text files in the place of its three symbolic links."""
-    here = os.path.dirname(__file__)
+    package_folder = os.path.dirname(__file__)
     for folder in ("graphs", "nodes", "retrievers"):
-        if os.path.isfile(os.path.join(here, folder)):
+        if os.path.isfile(os.path.join(package_folder, folder)):
             raise ImportError(
                 f"quorum/{folder} is a text file where this checkout needs a link to ../{folder}: run "
                 "`git config core.symlinks true`, then `git checkout -- quorum` (on Windows in developer mode)."
@@ -102,8 +102,8 @@ def __getattr__(name: str) -> Any:
         from importlib import metadata
 
         value: Any = metadata.version("quorum-rag")
-    elif name in _MODULE_OF:
-        value = getattr(import_module(_MODULE_OF[name]), name)
+    elif name in _MODULE_BY_NAME:
+        value = getattr(import_module(_MODULE_BY_NAME[name]), name)
     else:
         raise AttributeError(f"module 'quorum' has no attribute {name!r}")
     globals()[name] = value

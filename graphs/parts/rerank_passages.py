@@ -16,7 +16,7 @@ from quorum.nodes.routes import choose_reranker, continue_windows, reorder_if_ex
 
 
 class RerankInput(TypedDict, total=False):
-    """query: what the passages were searched for, null for the question."""
+    """query: the query that found the passages; null if it was the question."""
 
     question: str
     query: str | None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def split_methods(methods: "str | Graph | Sequence[str | Graph]") -> tuple[str, list["Graph"]]:
-    """The names of methods as one text, with commas between them, and the list of graphs."""
+    """(the names of methods as one text, with commas between them; the methods that are graphs)."""
     if isinstance(methods, str):
         return methods, []
     if not isinstance(methods, Sequence):

@@ -1,4 +1,4 @@
-"""Evaluations from Python, in scripts and in notebooks. A notebook already runs an event loop."""
+"""Evaluations from Python: `evaluate` for scripts and notebooks, `evaluate_async` for asynchronous code."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -77,17 +77,17 @@ def evaluate(
     concurrency: int = 8,
     progress: "Progress | None" = None,
 ) -> "Evaluation":
-    """Ask every question of a data set by several methods, and measure their answers. The same call again continues.
+    """Ask every question of a data set by several methods, and measure their answers. Repeat the call to continue.
 
-    data: a file of questions (docs/data.md), or records {"question", "answers"} with "id" and "passages" where you have
-    them; empty `answers` say that "unknown" is right. methods: names as for `quorum eval --methods`, such as
+    data: a file of questions (docs/data.md), or records {"question", "answers"}, if possible with "id" and "passages";
+    empty `answers` mean that "unknown" is the right answer. methods: names as for `quorum eval --methods`, such as
     "concat,concat[k=10]", a list of them, compiled graphs of your own, or both. context: the settings of all methods.
-    limit: ask only the first `limit` questions. out: the folder of the results; without it one under results/, named by
-    the configuration. corpus: a folder or file to retrieve from, or "pool", the passages of all questions; collection:
-    an indexed collection to retrieve from. Without corpus and collection, each question's own passages are read.
-    baseline: the method to compare with, by default the first. judge: a chat model that decides whether an answer that
-    is not an exact match is right. skip_bad: skip broken records. concurrency: questions at once. progress: called with
-    (stage, steps done, steps in total).
+    limit: ask only the first `limit` questions. out: the folder of the results; by default a folder under results/,
+    named after the configuration. corpus: a folder or file to retrieve from, or "pool", the passages of all questions;
+    collection: an indexed collection to retrieve from. Without corpus and collection, each question's own passages are
+    read. baseline: the method to compare with, by default the first. judge: a chat model that decides whether an answer
+    that is not an exact match is right. skip_bad: skip broken records. concurrency: questions at once. progress: called
+    with (stage, steps done, steps in total).
 
     Works in a script and inside a running event loop, where it blocks; there, `await evaluate_async(...)` does not.
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from quorum.core.context import Context
     from quorum.core.state import Passage, Result
 
-SEARCH_AGAIN = ("blendfilter", "iter_retgen", "react", "self_ask")  # these search again while they answer
-SNIPPET_LENGTH = 300  # characters of each passage that an agent is shown
+REPEATED_SEARCH_METHODS = ("blendfilter", "iter_retgen", "react", "self_ask")  # they search again while they answer
+SNIPPET_LENGTH = 300  # characters of each passage that an agent sees
 
 
 def as_retriever(method: str = "concat", context: "Context | None" = None) -> "BaseRetriever":
@@ -45,7 +45,7 @@ async def find_passages(method: str, question: str, context: "Context") -> "list
     from quorum.core.context import get_filter
     from quorum.graphs.parts.passages_to_read import passages_to_read
 
-    if method in SEARCH_AGAIN or "retrieve" not in find_method(method).graph.nodes:
+    if method in REPEATED_SEARCH_METHODS or "retrieve" not in find_method(method).graph.nodes:
         return list((await answer(question, method, context)).get("passages") or [])
     settings = replace(context, context_filter=get_filter(context)) if method == "filco" else context
     result: Any = await passages_to_read.ainvoke({"question": question}, context=settings)
@@ -76,10 +76,10 @@ def as_tool(
     from quorum.core.context import Context
     from quorum.core.sync import run_sync
 
-    chosen, settings = find_method(method), context or Context()
+    chosen_method, settings = find_method(method), context or Context()
 
     async def ask(question: str) -> tuple[str, Any]:
-        result = await answer(question, chosen.name, settings)
+        result = await answer(question, chosen_method.name, settings)
         return format_answer(result), result
 
     def ask_sync(question: str) -> tuple[str, Any]:
@@ -89,7 +89,7 @@ def as_tool(
         func=ask_sync,
         coroutine=ask,
         name=name,
-        description=description or describe(chosen, settings),
+        description=description or describe_tool(chosen_method, settings),
         args_schema={
             "type": "object",
             "properties": {"question": {"type": "string", "description": "The question, complete in itself"}},
@@ -99,8 +99,8 @@ def as_tool(
     )
 
 
-def describe(method: Method, context: "Context") -> str:
-    """What an agent reads about a tool without a description of its own."""
+def describe_tool(method: Method, context: "Context") -> str:
+    """The description of a tool if the caller gives none."""
     return f"Answers a question from the documents of the collection {context.collection!r}. {method.summary}"
 
 

@@ -28,16 +28,16 @@ COLUMN_TITLES = {
 }
 SHARE_MEASURES = ("contains", "unknown")
 COST_MEASURES = ("calls", "input_tokens", "output_tokens", "seconds_p50", "seconds_p95")
-PLAIN_MEAN_MEASURES = ("errors", "malformed", "unscored", "judge_errors")
+FAILURE_COUNTS = ("errors", "malformed", "unscored", "judge_errors")
 
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
     """The result of `evaluate`.
 
-    folder: where config.json, results.jsonl and summary.json lie. measures: the measures that the answers are judged
-    by, the deciding one first. table: a row for each method: `method`, `n` (questions), means over the questions,
-    shares in 0..1, `em_low` and `em_high` (95% interval), and the calls and tokens per question of the method alone.
+    folder: where config.json, results.jsonl and summary.json lie. measures: the measures of the answers, the deciding
+    one first. table: a row for each method: `method`, `n` (questions), means over the questions, shares in 0..1,
+    `em_low` and `em_high` (95% interval), and the calls and tokens per question of the method alone.
     differences: a row for each method and measure against the baseline, with interval, `p_holm` (adjusted for the
     number of methods) and `questions_needed` (for a significant difference; None if the means are equal). spent: the
     calls and tokens of this run, without replies from the journal.
@@ -104,9 +104,9 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        words = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
-        place = f"<p>The report is <code>{escape(str(self.report))}</code></p>"
-        return f"<ul>{words}</ul>{self.evaluation._repr_html_()}{place}"
+        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
+        report = f"<p>The report is <code>{escape(str(self.report))}</code></p>"
+        return f"<ul>{items}</ul>{self.evaluation._repr_html_()}{report}"
 
 
 def make_evaluation(scores: "Scores") -> Evaluation:
@@ -155,12 +155,12 @@ def read_answers(path: Path) -> Iterator[Row]:
     return iter(rows.values())
 
 
-def make_measures_table(rows: Sequence[Row], judged: Sequence[str]) -> Table:
+def make_measures_table(rows: Sequence[Row], measures: Sequence[str]) -> Table:
     """A row for each method: its measures, its costs and, if there are any, its failures."""
     names = [
-        name for name in (*judged, *SHARE_MEASURES, *COST_MEASURES) if any(row.get(name) is not None for row in rows)
+        name for name in (*measures, *SHARE_MEASURES, *COST_MEASURES) if any(row.get(name) is not None for row in rows)
     ]
-    counts = [name for name in PLAIN_MEAN_MEASURES if any(row.get(name) for row in rows)]
+    counts = [name for name in FAILURE_COUNTS if any(row.get(name) for row in rows)]
     header = ["method", "n", *(COLUMN_TITLES[name] for name in names), *(name.replace("_", " ") for name in counts)]
     return Table("", header, [make_measures_row(row, names, counts) for row in rows])
 
@@ -185,12 +185,12 @@ def format_cell(row: Mapping[str, Any], name: str) -> str:
     )
 
 
-def make_difference_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[Table]:
+def make_difference_tables(rows: Sequence[Row], measures: Sequence[str]) -> list[Table]:
     """For each baseline, the difference of every method in the deciding measure."""
-    measure = judged[0]
+    measure = measures[0]
     tables = []
     for baseline in dict.fromkeys(row["baseline"] for row in rows):
-        own_rows = [row for row in rows if row["baseline"] == baseline and row["measure"] == measure]
+        baseline_rows = [row for row in rows if row["baseline"] == baseline and row["measure"] == measure]
         cells = [
             [
                 row["method"],
@@ -198,12 +198,17 @@ def make_difference_tables(rows: Sequence[Row], judged: Sequence[str]) -> list[T
                 "-" if row.get("test") == "race" else "<.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
                 "-" if row["questions_needed"] is None else f"{row['questions_needed']:,}",
             ]
-            for row in own_rows
+            for row in baseline_rows
         ]
         if cells:
-            title = f"Minus {baseline}, over {own_rows[0]['n']:,} questions; p by Holm; to tell: questions needed"
-            tables.append(Table(title, ["method", COLUMN_TITLES[measure], "p", "to tell"], cells))
+            title = describe_differences(baseline, baseline_rows[0]["n"])
+            tables.append(Table(title, ["method", COLUMN_TITLES[measure], "p", "n needed"], cells))
     return tables
+
+
+def describe_differences(baseline: str, questions: int) -> str:
+    """The title of a table of differences: its baseline, and the meaning of its columns."""
+    return f"Difference from {baseline} on {questions:,} questions; p by Holm; n needed: for significance"
 
 
 def format_interval(value: float, low: float, high: float, sign: str = "") -> str:

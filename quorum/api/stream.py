@@ -37,8 +37,8 @@ class NodeFinished(Event):
 class AnswerText(Event):
     """The next piece of the answer. All pieces together are the answer of the result.
 
-    A long answer and a turn of a dialogue arrive while the model writes them; a short answer and that of a vote arrive
-    in one piece, when they are final. replaces: discard all earlier pieces, the answer begins with this one.
+    A long answer and a turn of a dialogue arrive while the model writes them. A short answer and the answer of a vote
+    arrive in one piece, when they are final. replaces: discard all earlier pieces; the answer begins with this one.
     """
 
     text: str
@@ -70,17 +70,17 @@ class AnswerReader:
         prompt = str(metadata.get("prompt") or "")
         if metadata.get("prompt_detail") or not is_written_out(prompt):
             return None
-        before = self.replies.get(str(message.id), "")
+        earlier_text = self.replies.get(str(message.id), "")
         if metadata.get(BEGINS_ANEW):
-            before = ""
+            earlier_text = ""
             self.withdraw()
-        text = before + str(message.text)
+        text = earlier_text + str(message.text)
         self.replies = {str(message.id): text}  # a repeated call starts from nothing
-        if before and len(text) < self.next_length:
+        if earlier_text and len(text) < self.next_length:
             return None
         self.next_length = len(text) + len(text) // 32
         visible = find_visible(text, is_whole=False)  # graphs other than ours stream thoughts too
-        if before and not visible.startswith(self.visible):
+        if earlier_text and not visible.startswith(self.visible):
             self.withdraw()
         self.visible = visible
         answer = replace_half_characters(read_partial_answer(prompt, visible, self.question))
@@ -149,26 +149,26 @@ async def stream(
     }
     graph: Any = find_method(method).graph if isinstance(method, str) else method
     settings, reader, inputs = context or Context(), AnswerReader(question), cast("Any", state)
-    modes = ["updates", "values", *(["messages"] if is_written_as_it_comes(graph, settings) else [])]
+    modes = ["updates", "values", *(["messages"] if is_shown_while_written(graph, settings) else [])]
     if history:
         from quorum.graphs.conversation import continue_conversation
 
         graph, inputs = continue_conversation(graph, state, history)
-    last: dict[str, Any] = {}
+    final_state: dict[str, Any] = {}
     parts: AsyncIterator[Any] = graph.astream(inputs, config, context=settings, stream_mode=modes, subgraphs=True)
-    async for space, mode, part in parts:
+    async for namespace, mode, part in parts:
         if mode == "messages":
             if piece := reader.read(*part):
                 yield piece
         elif mode == "values":
-            last = last if space else part
+            final_state = final_state if namespace else part
         else:
             for node, update in part.items():
                 if not node.startswith("__"):  # LangGraph's own updates, such as an interrupt, begin so
                     yield NodeFinished(
-                        node, unwrap_update(update or {}), tuple(name.partition(":")[0] for name in space)
+                        node, unwrap_update(update or {}), tuple(name.partition(":")[0] for name in namespace)
                     )
-    result = cast("Result", {name: last[name] for name in list_result_names(graph) if name in last})
+    result = cast("Result", {name: final_state[name] for name in list_result_names(graph) if name in final_state})
     if "answer" in result:
         yield reader.finish(result["answer"])
     yield RunFinished(result)
@@ -186,7 +186,7 @@ async def answer_and_report(
 ) -> "Result":
     """Answer as `answer` does, and call `on_event` with every event of `stream`.
 
-    With a calibration there are no events: nothing is shown before the answer is sure enough.
+    With a calibration there are no events: nothing may be shown before the confidence is known.
     """
     if context.calibration is not None:
         return await answer(question, method, context, given=given, history=history, config=config)
@@ -200,10 +200,11 @@ async def answer_and_report(
     return cast("Result", result)
 
 
-def is_written_as_it_comes(graph: "Graph", context: "Context") -> bool:
-    """Whether one reply is the answer and long enough to be shown as it is written.
+def is_shown_while_written(graph: "Graph", context: "Context") -> bool:
+    """Whether the answer is one long reply, which can be shown while the model writes it.
 
-    A cascade may reject its stages' answers; of several samples the most frequent one wins.
+    False for a cascade, which may reject the answer of a stage, and for several samples, of which the most frequent
+    wins.
     """
     is_cascade = getattr(graph, "composed", None) is not None
     return context.answer_type in ("long", "dialogue") and context.samples == 1 and not is_cascade

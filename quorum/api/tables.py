@@ -15,7 +15,7 @@ class Table:
 
     def __str__(self) -> str:
         lines = [self.header, *self.rows]
-        widths = [max(len(line[place]) for line in lines) for place in range(len(self.header))]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(self.header))]
         return "\n".join([*([self.title] if self.title else []), *(align_row(line, widths) for line in lines)])
 
     def _repr_html_(self) -> str:
@@ -27,15 +27,15 @@ class Table:
 
 def align_row(line: Sequence[str], widths: Sequence[int]) -> str:
     first, *others = (
-        cell.ljust(width) if place == 0 else cell.rjust(width)
-        for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        cell.ljust(width) if column == 0 else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(line, widths, strict=True))
     )
     return "  ".join([first, *others]).rstrip()
 
 
 def render_html_row(cells: Sequence[str], tag: str) -> str:
-    inner = "".join(
-        f'<{tag} style="text-align: {"right" if place else "left"}">{escape(cell)}</{tag}>'
-        for place, cell in enumerate(cells)
+    html_cells = "".join(
+        f'<{tag} style="text-align: {"right" if column else "left"}">{escape(cell)}</{tag}>'
+        for column, cell in enumerate(cells)
     )
-    return f"<tr>{inner}</tr>"
+    return f"<tr>{html_cells}</tr>"

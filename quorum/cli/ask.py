@@ -88,7 +88,7 @@ def ask(
     is_saved = True
     try:
         result = asyncio.run(
-            run(replace_invalid_bytes(question), graph, context, given_passages, tracer, stream=stream)
+            answer_question(replace_invalid_bytes(question), graph, context, given_passages, tracer, stream=stream)
         )
     finally:
         if tracer is not None and save_trace_to is not None:
@@ -130,8 +130,9 @@ def check_abstain_below(method: str, context: "Context", below: float) -> None:
 
 
 def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Result":
-    """The result; its answer becomes unknown if the confidence is below the bound. Stderr shows the withheld answer, or
-    says that the answer has no confidence.
+    """The result; its answer becomes unknown if the confidence is below the bound.
+
+    A message on stderr shows the withheld answer, or says that the answer has no confidence.
     """
     from quorum.evaluation.metrics.uncertainty import abstain_below
 
@@ -160,9 +161,11 @@ def print_withheld_answer(result: "Result") -> None:
     """Print on stderr the answer that a calibration withheld."""
     withheld = result["suppressed"]
     if withheld is not None:
-        sure = "no confidence" if withheld["confidence"] is None else f"confidence {withheld['confidence']:.2f}"
-        lowest = f"the lowest accepted is {withheld['answer_from']:g}"
-        message = f"the answer {withheld['answer']!r} was withheld: {sure}, {lowest}."
+        confidence_text = (
+            "no confidence" if withheld["confidence"] is None else f"confidence {withheld['confidence']:.2f}"
+        )
+        limit_text = f"the lowest accepted is {withheld['answer_from']:g}"
+        message = f"the answer {withheld['answer']!r} was withheld: {confidence_text}, {limit_text}."
         typer.echo(f"quorum: {message}", err=True)
 
 
@@ -179,7 +182,7 @@ def create_sample_if_missing(context: "Context") -> None:
         ensure_sample(context, lambda done, total, path: progress("index the sample", done, total))
 
 
-async def run(
+async def answer_question(
     question: str,
     method: "Graph",
     context: "Context",
@@ -230,6 +233,7 @@ def replace_invalid_bytes(text: str) -> str:
 
 
 def make_tracer(stream: bool) -> "Tracer":
+    """A tracer of the run; with `stream`, it prints every finished node on stderr."""
     from quorum.cli.show import make_stderr_console
     from quorum.cli.trace import format_headline
     from quorum.evaluation.trace import Tracer

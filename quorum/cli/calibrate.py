@@ -23,14 +23,18 @@ def calibrate(
     ],
     method: Annotated[
         str | None,
-        typer.Option("--method", metavar="NAME", help="Method to calibrate; else the one that answers most."),
+        typer.Option(
+            "--method", metavar="NAME", help="Method to calibrate; by default the one that answers the most questions."
+        ),
     ] = None,
     confidence: Annotated[
-        float, typer.Option("--confidence", metavar="P", help="Probability that the promise holds.")
+        float, typer.Option("--confidence", metavar="P", help="Probability that --wrong-at-most holds.")
     ] = 0.95,
     measure: Annotated[
         str | None,
-        typer.Option("--measure", metavar="NAME", help="Measure that says right or wrong: em, accuracy or judged."),
+        typer.Option(
+            "--measure", metavar="NAME", help="Measure that decides which answers are wrong: em, accuracy or judged."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="By default calibration.json in the folder.")
@@ -51,12 +55,12 @@ def calibrate(
     recorded = read_results(results, measure)
     calibrations = calibrate_methods(recorded, share, error, method)
     path = out or results / "calibration.json"
-    written = make_calibration_file(recorded, calibrations[0], share, error)
-    write_calibration(path, written)
+    calibration_content = make_calibration_file(recorded, calibrations[0], share, error)
+    write_calibration(path, calibration_content)
     if json:
         from json import dumps
 
-        typer.echo(dumps(written, ensure_ascii=False, indent=2))
+        typer.echo(dumps(calibration_content, ensure_ascii=False, indent=2))
         return
     typer.echo(describe_promise(calibrations[0], share, confidence))
     for calibration in calibrations[1:]:

@@ -38,9 +38,9 @@ def chat(
     context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
-    chosen = find_method_with_systems(method, system)
+    chosen_method = find_method_with_systems(method, system)
     create_sample_if_missing(context)
-    conversation = Conversation(chosen, context, system or ())
+    conversation = Conversation(chosen_method, context, system or ())
     if sys.stdin.isatty():
         typer.echo(f"{method} over the collection {context.collection}. Ask, or type /help; Ctrl-D ends.")
     has_failed = False

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from quorum.retrievers.manage_collections import Summary
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A collection.", show_default=False)]
-MOST_FILES = 50
+MAX_LISTED_FILES = 50
 
 app = typer.Typer(
     name="collections",
@@ -63,11 +63,11 @@ def list_collections(store: Store = None, json: AsJson = False) -> None:
 
     table = make_plain_table("collection", "passages", "files", "embeddings", "size", "changed", "remarks")
     for summary in summaries:
-        table.add_row(*make_row(summary))
+        table.add_row(*make_summary_row(summary))
     make_stdout_console().print(table)
 
 
-def make_row(summary: "Summary") -> list[str]:
+def make_summary_row(summary: "Summary") -> list[str]:
     """The row of a collection in the table."""
     remarks = [
         *(["unfinished"] if summary.unfinished else []),
@@ -113,15 +113,15 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
 
         typer.echo(dumps(asdict(summary) | {"documents": files}, ensure_ascii=False, indent=2))
         return
-    remarks = make_row(summary)[-1]
+    remarks = make_summary_row(summary)[-1]
     typer.echo(f"{summary.name}: {format_count(summary.passages, 'passage')} of {format_count(len(files), 'file')}")
     typer.echo(
         f"embeddings {summary.embedding}; changed {summary.changed or 'unknown'}" + (f"; {remarks}" if remarks else "")
     )
-    for path, count in list(files.items())[:MOST_FILES]:
+    for path, count in list(files.items())[:MAX_LISTED_FILES]:
         typer.echo(f"  {escape_name(path)}: {format_count(count, 'passage')}")
-    if len(files) > MOST_FILES:
-        typer.echo(f"  and {len(files) - MOST_FILES:,} more (--json names all)")
+    if len(files) > MAX_LISTED_FILES:
+        typer.echo(f"  and {len(files) - MAX_LISTED_FILES:,} more (--json lists all)")
 
 
 @app.command("rm")
@@ -146,7 +146,7 @@ def clear(store: Store = None) -> None:
 @app.command()
 def rename(
     name: Name,
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.", show_default=False)],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The new name.", show_default=False)],
     store: Store = None,
 ) -> None:
     """Give a collection another name."""
@@ -177,7 +177,9 @@ def export(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File that `quorum collections export` wrote.", show_default=False)
+    ],
     collection: Annotated[str, typer.Option("--collection", metavar="NAME", help="Collection to fill.")],
     store: Store = None,
     embeddings: Embeddings = None,

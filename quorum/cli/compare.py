@@ -54,7 +54,7 @@ Models: TypeAlias = Annotated[str | None, typer.Option("--models", metavar="A,B"
 Retrievers: TypeAlias = Annotated[
     str | None, typer.Option("--retrievers", metavar="A,B", help="Retrievers to compare: hybrid, chroma, bm25.")
 ]
-Sizes: TypeAlias = Annotated[
+PassageCounts: TypeAlias = Annotated[
     str | None, typer.Option("--k", metavar="N,M", help="Numbers of passages per query to compare.")
 ]
 Budget: TypeAlias = Annotated[
@@ -71,7 +71,7 @@ def compare(
     methods: Methods = None,
     models: Models = None,
     retrievers: Retrievers = None,
-    k: Sizes = None,
+    k: PassageCounts = None,
     baseline: Baseline = None,
     budget: Budget = None,
     max_cost: MaxCost = None,
@@ -136,7 +136,7 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
     from quorum.cli.race_progress import show_race
     from quorum.evaluation.compare.compare import compare, plan_comparison
 
-    async def work() -> "Decision | None":
+    async def plan_and_run() -> "Decision | None":
         with progress_bar() as progress:
             planned = await plan_comparison(options, progress=progress)
         print_left_out(planned.left_out)
@@ -150,7 +150,7 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
             return await compare(planned, progress=progress, watch=watch)
 
     with explain_resuming():
-        return asyncio.run(work())
+        return asyncio.run(plan_and_run())
 
 
 def print_left_out(left_out: "Mapping[str, str]") -> None:
@@ -162,7 +162,7 @@ def print_left_out(left_out: "Mapping[str, str]") -> None:
 
 
 def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
-    """Print the estimate before anything is paid for: as the output of a dry run, else as a message."""
+    """Print the estimate before the first paid call: on stdout in a dry run, else on stderr."""
     from rich.text import Text
 
     from quorum.cli.show import make_plain_table, make_stderr_console, make_stdout_console
@@ -216,15 +216,17 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
         for sentence in decision.recommendation.sentences:
             console.print(sentence)
         console.print()
-        raced = [] if scores.race is None else [make_race_table(scores.race)]
-        shares = make_share_table(decision.figures, decision.recommendation.wrong_cost)
-        print_tables([*raced, shares, *make_score_tables(scores.summary, scores.comparisons, scores.measures)])
+        race_tables = [] if scores.race is None else [make_race_table(scores.race)]
+        share_table = make_share_table(decision.figures, decision.recommendation.wrong_cost)
+        print_tables(
+            [*race_tables, share_table, *make_score_tables(scores.summary, scores.comparisons, scores.measures)]
+        )
     typer.echo(f"quorum: the report is {scores.folder / 'report.html'}", err=True)
     print_spent(scores)
 
 
 def format_result_line(decision: "Decision") -> str:
-    """The last line of --json: what recommendation.json says, the measures of every method, and the report's path."""
+    """The last line of --json: recommendation.json's content, the measures of every method, and the report's path."""
     import json
 
     from quorum.evaluation.run.config_file import read_config

@@ -56,12 +56,12 @@ def compose(
     guarantee = Guarantee(lose_at_most, error, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
     recorded = read_results(results, measure)
     composition = compose(recorded, guarantee, prices)
-    path, written = out or results / "composed.json", make_composed_file(recorded, composition, guarantee)
-    write_composed(path, written)
+    path, composed_content = out or results / "composed.json", make_composed_file(recorded, composition, guarantee)
+    write_composed(path, composed_content)
     if json:
         from json import dumps
 
-        typer.echo(dumps(written, ensure_ascii=False, indent=2))
+        typer.echo(dumps(composed_content, ensure_ascii=False, indent=2))
     else:
         for sentence in describe_composed(composition, guarantee):
             typer.echo(sentence)

@@ -26,8 +26,8 @@ COMMAND_HELP = """\
 /k N              passages per query
 /set KEY=VALUE    any other setting
 /sources          the passages behind the last answer, and its calls and tokens
-/history          what was said so far
-/new              forget what was said
+/history          the conversation so far
+/new              forget the conversation so far
 /save FILE        write the conversation: Markdown, or JSON if the name ends in .json
 /quit             end (also Ctrl-D)"""
 
@@ -70,7 +70,7 @@ class Conversation:
         self.graph = self.method.graph  # SetupError for a composed method whose system is not named
 
     async def ask(self, question: str) -> None:
-        """Answer a question and print the answer as it arrives; before it, how a follow-up question was understood."""
+        """Answer a question: print how a follow-up question was understood, then the answer as it arrives."""
         from quorum.api.stream import answer_and_report
         from quorum.evaluation.support import add_support
 
@@ -82,11 +82,11 @@ class Conversation:
                 {"role": "assistant", "content": exchange.answer},
             )
         ]
-        console, shown = make_stdout_console(), AnswerPrinter(question)
-        result = await answer_and_report(question, self.graph, self.context, shown.print_event, history=history)
+        console, printer = make_stdout_console(), AnswerPrinter(question)
+        result = await answer_and_report(question, self.graph, self.context, printer.print_event, history=history)
         last = Exchange(question, self.method.name, await add_support(question, result, self.context))
         self.exchanges.append(last)
-        console.print("" if shown.has_answer else format_headline(last.result))
+        console.print("" if printer.has_answer else format_headline(last.result))
         if note := last.result.get("note"):
             console.print(Text(note, style="dim"))
         support = last.result.get("support")
@@ -134,8 +134,8 @@ class Conversation:
         """Print the last result as `quorum ask` does."""
         if not self.exchanges:
             raise SetupError("Nothing was asked yet; ask a question first.")
-        last, console = self.exchanges[-1], make_stdout_console()
-        console.print(format_result(last.result, last.method, colours=console.color_system is not None))
+        exchange, console = self.exchanges[-1], make_stdout_console()
+        console.print(format_result(exchange.result, exchange.method, colours=console.color_system is not None))
 
     def print_history(self, _: str) -> None:
         """Print all questions and answers."""
@@ -223,7 +223,7 @@ def list_sources(result: "Result") -> list[str]:
     """The title and the place of each passage that supports the answer."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     cited = (passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages)
-    named = (
+    source_names = (
         f"{item['title'] or item['id']}{f' ({describe_place(item)})' if describe_place(item) else ''}" for item in cited
     )
-    return list(dict.fromkeys(" ".join(name.split()) for name in named))
+    return list(dict.fromkeys(" ".join(name.split()) for name in source_names))

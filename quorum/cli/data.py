@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from quorum.datasets.records import Record
 
-MOST_SHOWN = 5
+MAX_SHOWN_REASONS = 5
 data = typer.Typer(help="Convert data sets.", no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -25,12 +25,13 @@ def convert(
         typer.Argument(
             metavar="IN",
             help="SQuAD, NQ-open, TriviaQA, HotpotQA, 2WikiMultihopQA, StrategyQA, WebQuestions, FEVER, ASQA, KILT, "
-            "DPR results, FlashRAG, CSV, or JSON lines of ours; also gzip.",
+            "DPR results, FlashRAG, CSV, or Quorum's JSON lines; also gzip.",
             show_default=False,
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", metavar="OUT.jsonl", help="File to write; .jsonl.gz packs it.", show_default=False)
+        Path,
+        typer.Option("--out", metavar="OUT.jsonl", help="File to write; .jsonl.gz compresses it.", show_default=False),
     ],
     split: Annotated[
         str | None,
@@ -49,10 +50,10 @@ def convert(
     left_out: list[str] = []
     records = select_split(read_questions(source, bad=bad if skip_bad else None, left_out=left_out), split)
     count = write_questions(out, records)
-    for reason in bad[:MOST_SHOWN]:
+    for reason in bad[:MAX_SHOWN_REASONS]:
         typer.echo(f"quorum: skipped {reason}", err=True)
-    if len(bad) > MOST_SHOWN:
-        typer.echo(f"quorum: skipped {len(bad) - MOST_SHOWN:,} more", err=True)
+    if len(bad) > MAX_SHOWN_REASONS:
+        typer.echo(f"quorum: skipped {len(bad) - MAX_SHOWN_REASONS:,} more", err=True)
     if left_out:
         typer.echo(f"quorum: left out {format_count(len(left_out), 'question')} marked keep: false", err=True)
     typer.echo(f"{out}: {format_count(count, 'question')}, {len(bad):,} skipped.")

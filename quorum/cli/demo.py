@@ -17,7 +17,7 @@ COMPARED_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure,filco"
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[FOLDER]", help="For the store and the results; by default .quorum and results."),
+        typer.Argument(metavar="[FOLDER]", help="Folder of the store and the results; by default .quorum and results."),
     ] = None,
 ) -> None:
     """Three questions with their evidence, then six methods compared, on the sample (offline)."""

@@ -100,15 +100,15 @@ def evaluate(
     check_langsmith(langsmith)
     with explain_resuming(), progress_bar() as progress:
         scores = asyncio.run(evaluate(options, progress=progress))
-    mention_retriever(retriever, options)
+    warn_about_unused_retriever(retriever, options)
     with upload_after(langsmith, scores.folder):
         print_scores(scores)
 
 
-def mention_retriever(retriever: str | None, options: "Options") -> None:
+def warn_about_unused_retriever(retriever: str | None, options: "Options") -> None:
     """Warn if a retriever is named and nothing is searched."""
-    searched = options.corpus is not None or options.collection is not None
-    if retriever not in (None, "given") and not searched:
+    is_searched = options.corpus is not None or options.collection is not None
+    if retriever not in (None, "given") and not is_searched:
         typer.echo(
             f"quorum: --retriever {retriever} was not used, because the questions have their own passages; "
             "to search these, give --corpus pool.",
@@ -137,7 +137,7 @@ def print_tables(tables: "Iterable[RenderableType]") -> None:
 
 
 def describe_common_failure(scores: "Scores") -> str:
-    """What went wrong most often, in brackets; "" if the rows do not say."""
+    """The most frequent error message, in brackets; "" if there is none."""
     from collections import Counter
 
     messages = Counter(message for column in scores.by_column.values() for message in column.failed.values())
@@ -155,20 +155,23 @@ def print_spent(scores: "Scores") -> None:
     spent = scores.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
     rehearsed = sum(used["calls"] for used in scores.plan.rehearsed.values())
-    besides = f", besides {rehearsed:,} for the estimate" if rehearsed else ""
-    calls = f"{format_count(spent.calls, 'call')} now ({tokens}){besides}"
+    for_estimate = f", besides {rehearsed:,} for the estimate" if rehearsed else ""
+    calls = f"{format_count(spent.calls, 'call')} now ({tokens}){for_estimate}"
     typer.echo(f"quorum: made {calls}; results in {scores.folder}", err=True)
-    if (judging := scores.judge_spent) is not None:
-        tokens = f"{judging.input_tokens:,} tokens in, {judging.output_tokens:,} out"
-        typer.echo(f"quorum: the judge made {format_count(judging.calls, 'further call')} now ({tokens})", err=True)
-    errors, unjudged = (sum(int(row.get(name) or 0) for row in scores.summary.values()) for name in FAILURE_COUNTS)
-    if errors:
+    if (judge_spent := scores.judge_spent) is not None:
+        tokens = f"{judge_spent.input_tokens:,} tokens in, {judge_spent.output_tokens:,} out"
+        typer.echo(f"quorum: the judge made {format_count(judge_spent.calls, 'further call')} now ({tokens})", err=True)
+    error_count, unjudged_count = (
+        sum(int(row.get(name) or 0) for row in scores.summary.values()) for name in FAILURE_COUNTS
+    )
+    if error_count:
         cause = describe_common_failure(scores)
         typer.echo(
-            f"quorum: {format_count(errors, 'answer')} failed{cause}; the same command again asks only those.", err=True
+            f"quorum: {format_count(error_count, 'answer')} failed{cause}; the same command again asks only those.",
+            err=True,
         )
-    if unjudged:
-        what = f"the judge failed on {format_count(unjudged, 'answer')}"
-        typer.echo(f"quorum: {what}; the same command again asks it only about those.", err=True)
-    if errors or unjudged:
+    if unjudged_count:
+        failure = f"the judge failed on {format_count(unjudged_count, 'answer')}"
+        typer.echo(f"quorum: {failure}; the same command again asks it only about those.", err=True)
+    if error_count or unjudged_count:
         raise typer.Exit(1)

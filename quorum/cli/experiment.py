@@ -35,7 +35,7 @@ Data: TypeAlias = Annotated[
     Path | None, typer.Argument(metavar="[DATA]", help="Questions, as for eval.", show_default=False)
 ]
 Methods: TypeAlias = Annotated[
-    str | None, typer.Option("--methods", metavar="A,B", help="Other methods than the experiment's.")
+    str | None, typer.Option("--methods", metavar="A,B", help="Methods to ask instead of the experiment's.")
 ]
 PreferenceJudge: TypeAlias = Annotated[
     str | None, typer.Option("--judge", metavar="SPEC", help="The model that judges summaries or answers.")
@@ -58,7 +58,7 @@ PaperColumns: TypeAlias = Annotated[
     str | None, typer.Option("--beside", metavar="WORDS", help="The paper's figures to show, such as 'NQ gpt-4'.")
 ]
 DropKnown: TypeAlias = Annotated[
-    bool, typer.Option("--drop-known", help="Ask only what the model does not know without a context.")
+    bool, typer.Option("--drop-known", help="Ask only the questions that the model answers wrong without a context.")
 ]
 GoldFile: TypeAlias = Annotated[
     Path | None, typer.Option("--gold-from", metavar="FILE", help="File of passages that contains the gold passages.")
@@ -107,14 +107,14 @@ def experiment(
         return
     import asyncio
 
-    from quorum.cli.evaluate import mention_retriever
+    from quorum.cli.evaluate import warn_about_unused_retriever
     from quorum.cli.progress import explain_resuming, progress_bar
     from quorum.cli.settings import is_stated, list_stated, read_context
     from quorum.cli.upload import check_langsmith, upload_after
     from quorum.evaluation.experiments.run_experiment import Choices, run_experiment
     from quorum.evaluation.run.options import Options, split_list
 
-    chosen = find_experiment_with_data(name, data)
+    chosen_experiment = find_experiment_with_data(name, data)
     context = read_context(
         settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
@@ -132,7 +132,7 @@ def experiment(
         gold_from=gold_from,
         prices=prices,
     )
-    options_given = {"k": k, "retriever": retriever, "embeddings": embeddings}
+    given_options = {"k": k, "retriever": retriever, "embeddings": embeddings}
     choices = Choices(
         judge=judge,
         verifier=verifier,
@@ -141,15 +141,15 @@ def experiment(
         variants=tuple(variant or ()),
         drop_known=drop_known,
         quick=quick,
-        stated_settings=list_stated(settings) | {key for key, value in options_given.items() if value is not None},
+        stated_settings=list_stated(settings) | {key for key, value in given_options.items() if value is not None},
         figures_to_show=beside,
     )
     check_langsmith(langsmith)
     with explain_resuming(), progress_bar() as progress:
-        outcome = asyncio.run(run_experiment(chosen, options, choices, progress=progress))
-    mention_retriever(retriever, options)
+        outcome = asyncio.run(run_experiment(chosen_experiment, options, choices, progress=progress))
+    warn_about_unused_retriever(retriever, options)
     with upload_after(langsmith, outcome.scores.folder):
-        print_experiment(chosen, outcome, as_json=as_json)
+        print_experiment(chosen_experiment, outcome, as_json=as_json)
 
 
 def find_experiment_with_data(name: str, data: Path | None) -> "Experiment":
@@ -211,7 +211,7 @@ def describe_experiment(experiment: "Experiment") -> dict[str, object]:
         "needs": list(experiment.needs),
         "figures": [asdict(block) for block in experiment.figures],
         "note": experiment.note,
-        "aliases": sorted(alias for alias, found in ALIASES.items() if found.name == experiment.name),
+        "aliases": sorted(alias for alias, target in ALIASES.items() if target.name == experiment.name),
     }
 
 

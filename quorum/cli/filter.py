@@ -11,7 +11,7 @@ from quorum.cli.options import Collection, Embeddings, K, Retriever, Settings, S
 if TYPE_CHECKING:
     from quorum.training.silver import Statistics
 
-LEAST_SHARE_WITH_SILVER = 0.5  # warn if fewer of the questions have silver sentences
+MIN_SHARE_WITH_SILVER = 0.5  # warn if fewer of the questions have silver sentences
 app = typer.Typer(name="filter", help="Make context filters (FILCO) from your own questions.", no_args_is_help=True)
 app.command("train")(train_filter)
 app.command("export")(export)
@@ -36,13 +36,15 @@ def silver(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Silver lines to write (.jsonl).")],
     tokens: Annotated[
         Literal["words", "characters"],
-        typer.Option("--tokens", help="lexical counts words, as published, or characters, as the authors' code."),
+        typer.Option("--tokens", help="lexical counts words, as published, or characters, as the authors' code does."),
     ] = "words",
     threshold: Annotated[
-        float | None, typer.Option("--threshold", metavar="X", help="The score to exceed, for example 0.3 for lexical.")
+        float | None,
+        typer.Option("--threshold", metavar="X", help="Choose only above this score, for example 0.3 for lexical."),
     ] = None,
     top: Annotated[
-        Literal["one", "per_passage"], typer.Option("--top", help="The best of all passages, or of each one.")
+        Literal["one", "per_passage"],
+        typer.Option("--top", help="Choose the best of all passages, or of each passage."),
     ] = "one",
     unit: Annotated[
         Literal["sentence", "passage"], typer.Option("--unit", help="What is chosen: sentences or whole passages.")
@@ -59,7 +61,7 @@ def silver(
     embeddings: Embeddings = None,
     settings: Settings = None,
 ) -> None:
-    """Find the sentences that answers need, to train a filter on. To continue a stopped run, run the command again."""
+    """Find the sentences that answers are based on, to train a filter. To continue a stopped run, run it again."""
     import asyncio
 
     from quorum.cli.progress import progress_bar
@@ -123,10 +125,10 @@ def print_statistics(statistics: "Statistics", out: Path) -> None:
             f"{statistics.precision_after:.1%} of the "
             "silver (0 where it is empty)."
         )
-    if share < LEAST_SHARE_WITH_SILVER:
+    if share < MIN_SHARE_WITH_SILVER:
         typer.echo(
-            f'quorum: {1 - share:.0%} of the targets are "None"; a filter would mostly learn to keep nothing: lower '
-            "--threshold, or take another --measure.",
+            f"quorum: {1 - share:.0%} of the questions have no silver; a filter would mostly learn to keep nothing: "
+            "lower --threshold, or take another --measure.",
             err=True,
         )
     typer.echo(f"quorum: silver lines in {out}", err=True)

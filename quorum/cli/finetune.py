@@ -18,22 +18,24 @@ Out: TypeAlias = Annotated[Path, typer.Option("--out", metavar="DIR", help="Fold
 Base: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--base", metavar="PATH", help="Model to start from, as transformers has it; for a filter also: embedded."
+        "--base",
+        metavar="PATH",
+        help="Model to start from, in the format of transformers; for a filter also: embedded.",
     ),
 ]
 Rate: TypeAlias = Annotated[float, typer.Option("--rate", metavar="R", help="Learning rate.")]
-Epochs: TypeAlias = Annotated[int, typer.Option("--epochs", metavar="N", help="Times through the data.")]
-Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="N", help="Examples in a step.")]
+Epochs: TypeAlias = Annotated[int, typer.Option("--epochs", metavar="N", help="Passes through the data.")]
+Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="N", help="Examples per training step.")]
 ExamplesAtOnce: TypeAlias = Annotated[
     int, typer.Option("--at-once", metavar="N", help="Examples in memory at once; results differ only by rounding.")
 ]
-Length: TypeAlias = Annotated[int, typer.Option("--length", metavar="N", help="Tokens of a prompt.")]
-Output: TypeAlias = Annotated[int, typer.Option("--output", metavar="N", help="Tokens of a reply.")]
+Length: TypeAlias = Annotated[int, typer.Option("--length", metavar="N", help="Largest number of tokens in a prompt.")]
+Output: TypeAlias = Annotated[int, typer.Option("--output", metavar="N", help="Largest number of tokens in a reply.")]
 Lora: TypeAlias = Annotated[
     bool | None,
     typer.Option(
         "--lora/--no-lora",
-        help="Low-rank adapters, or all weights; default: adapters for causal models.",
+        help="Train low-rank adapters, or all weights; default: adapters for causal models.",
         show_default=False,
     ),
 ]
@@ -42,8 +44,9 @@ Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", help="Seed 
 Mode: TypeAlias = Annotated[
     Literal["filco", "psg"], typer.Option("--mode", help="Learn to copy sentences, or to name whole passages.")
 ]
-ContextOf: TypeAlias = Annotated[
-    Literal["silver", "full"], typer.Option("--context", help="Learn to answer from the silver, or from all text.")
+GeneratorContext: TypeAlias = Annotated[
+    Literal["silver", "full"],
+    typer.Option("--context", help="Learn to answer from the silver, or from the whole passages."),
 ]
 
 generator = typer.Typer(name="generator", help="Make answering models from silver data (FILCO).", no_args_is_help=True)
@@ -123,7 +126,7 @@ def train_generator(
     silver: SilverFile,
     out: Out,
     base: Base,
-    context: ContextOf = "silver",
+    context: GeneratorContext = "silver",
     rate: Rate = 5e-5,
     epochs: Epochs = 3,
     batch: Batch = 32,
@@ -167,7 +170,7 @@ def train(task: "Task", silver: Path, base: str, out: Path, settings: "Settings"
         raise
 
 
-def print_report(report: "Report", out: Path, use: str) -> None:
+def print_report(report: "Report", out: Path, usage_options: str) -> None:
     """Print the scores on stdout and how to use the model on stderr."""
     from quorum.core.text import format_count
 
@@ -175,7 +178,7 @@ def print_report(report: "Report", out: Path, use: str) -> None:
     typer.echo(f"{format_count(report.examples, 'example')}; training loss by epoch, nats per token: {losses}.")
     if report.left_out or report.shortened:
         typer.echo(f"Too long: {report.left_out} left out; {report.shortened} lost their last passages.")
-    typer.echo(f"quorum: the model is in {out}; use it with {use}", err=True)
+    typer.echo(f"quorum: the model is in {out}; use it with {usage_options}", err=True)
 
 
 def export(
@@ -183,7 +186,7 @@ def export(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Chat fine-tuning file to write (.jsonl).")],
     role: Annotated[Literal["filter", "generator"], typer.Option("--for", help="What the examples teach.")] = "filter",
     mode: Mode = "filco",
-    context: ContextOf = "silver",
+    context: GeneratorContext = "silver",
     limit: Limit = None,
 ) -> None:
     """Write silver data as a fine-tuning service takes them; use the model as context_filter=llm:openai:NAME."""
@@ -192,12 +195,14 @@ def export(
     from quorum.training.pairs import Task, read_lines
 
     count = export(Task(role, mode=mode, context=context), read_lines(silver, role, limit), out)
-    typer.echo(f"{format_count(count, 'example')} for a {role} in {out}; look it over with: quorum filter check {out}")
+    typer.echo(f"{format_count(count, 'example')} for a {role} in {out}; check it with: quorum filter check {out}")
 
 
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Chat fine-tuning file (.jsonl).", show_default=False)],
-    window: Annotated[int, typer.Option("--window", metavar="N", help="Tokens that an example may have.")] = 16384,
+    window: Annotated[
+        int, typer.Option("--window", metavar="N", help="Largest number of tokens in an example.")
+    ] = 16384,
 ) -> None:
     """Report what a fine-tuning service would refuse in a file, or learn wrong from it. Problems make exit code 1."""
     from quorum.core.text import format_count

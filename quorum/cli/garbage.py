@@ -11,12 +11,12 @@ def delay_garbage_collection() -> None:
 
     This saves about an eighth of the processor time of a first answer.
     """
-    usual = gc.get_threshold()
+    usual_threshold = gc.get_threshold()
 
-    def begin(phase: str, info: dict[str, Any]) -> None:
-        gc.callbacks.remove(begin)
+    def restore_threshold(phase: str, info: dict[str, Any]) -> None:
+        gc.callbacks.remove(restore_threshold)
         gc.freeze()
-        gc.set_threshold(*usual)
+        gc.set_threshold(*usual_threshold)
 
-    gc.callbacks.append(begin)
-    gc.set_threshold(OBJECTS_BEFORE_COLLECTION, *usual[1:])
+    gc.callbacks.append(restore_threshold)
+    gc.set_threshold(OBJECTS_BEFORE_COLLECTION, *usual_threshold[1:])

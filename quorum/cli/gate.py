@@ -15,13 +15,15 @@ def gate(
     baseline: Annotated[
         str,
         typer.Argument(
-            metavar="BASELINE", help="Results of what is in use: FOLDER or FOLDER:METHOD.", show_default=False
+            metavar="BASELINE", help="Results of the system in use: FOLDER or FOLDER:METHOD.", show_default=False
         ),
     ],
     new: Annotated[
         str,
         typer.Argument(
-            metavar="NEW", help="Results of what would replace it: FOLDER or FOLDER:METHOD.", show_default=False
+            metavar="NEW",
+            help="Results of the system that would replace it: FOLDER or FOLDER:METHOD.",
+            show_default=False,
         ),
     ],
     margin: Annotated[
@@ -45,7 +47,7 @@ def gate(
         read_method_results(baseline, measure),
         read_method_results(new, measure),
     )
-    decided = decide_gate(
+    decision = decide_gate(
         baseline_results,
         new_results,
         margin,
@@ -55,10 +57,10 @@ def gate(
     if json:
         from json import dumps
 
-        typer.echo(dumps(decided.to_json(), ensure_ascii=False, indent=2))
+        typer.echo(dumps(decision.to_json(), ensure_ascii=False, indent=2))
     else:
-        typer.echo(describe_gate(decided))
-    raise typer.Exit(EXIT_CODES[decided.verdict])
+        typer.echo(describe_gate(decision))
+    raise typer.Exit(EXIT_CODES[decision.verdict])
 
 
 def read_method_results(text: str, measure: str | None) -> "tuple[RecordedResults, str | None]":

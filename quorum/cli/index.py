@@ -12,21 +12,25 @@ from quorum.cli.options import Embeddings, Engine, Store
 if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexReport
 
-MOST_NAMED = 20  # files with the same reason that are named one by one
+MAX_NAMED_FILES = 20  # files with the same reason that are named one by one
 
 
 def index(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     collection: Annotated[str, typer.Option("--collection", metavar="NAME", help="Collection to fill.")],
     words: Annotated[int, typer.Option("--words", metavar="N", help="Words in a passage.")] = 100,
-    prune: Annotated[bool, typer.Option("--prune", help="Remove what is no longer among the files.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove documents that are no longer among the files.")
+    ] = False,
     include: Annotated[
         list[str] | None,
-        typer.Option("--include", metavar="PATTERN", help="Read only such files in folders: '*.md'. May be repeated."),
+        typer.Option(
+            "--include", metavar="PATTERN", help="In folders, read only files that match: '*.md'. May be repeated."
+        ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option("--exclude", metavar="PATTERN", help="Skip such files in folders: 'drafts/'. May be repeated."),
+        typer.Option("--exclude", metavar="PATTERN", help="In folders, skip what matches: 'drafts/'. May be repeated."),
     ] = None,
     no_gitignore: Annotated[
         bool, typer.Option("--no-gitignore", help="Also read what a .gitignore leaves out.")
@@ -86,14 +90,14 @@ def print_report(report: "IndexReport", collection: str) -> None:
     if report.ignored:
         files = format_count(report.ignored, "file or folder", "files and folders")
         typer.echo(f"quorum: {files} left out by .gitignore; --no-gitignore reads them", err=True)
-    changes = {what: getattr(report, what) for what in ("added", "replaced", "unchanged", "removed")}
+    changes = {kind: getattr(report, kind) for kind in ("added", "replaced", "unchanged", "removed")}
     changes["skipped"] = len(report.skipped)
-    done = ", ".join(f"{count:,} {what}" for what, count in changes.items() if count) or "nothing to do"
+    change_text = ", ".join(f"{count:,} {kind}" for kind, count in changes.items() if count) or "nothing to do"
     copies = f"; {format_count(report.copies, 'copy is', 'copies are')} kept as one passage" if report.copies else ""
-    typer.echo(f"{collection}: {done}; {format_count(report.passages, 'passage')} in all{copies}.")
+    typer.echo(f"{collection}: {change_text}; {format_count(report.passages, 'passage')} in all{copies}.")
 
 
-def print_reasons(verb: str, reasons: Sequence[tuple[str, str]]) -> None:
+def print_reasons(prefix: str, reasons: Sequence[tuple[str, str]]) -> None:
     """Print a line for each file. Of many files with the same reason, only the first are named."""
     from quorum.core.files import escape_name
 
@@ -101,12 +105,15 @@ def print_reasons(verb: str, reasons: Sequence[tuple[str, str]]) -> None:
     for path, reason in reasons:
         by_reason[reason].append(path)
     for path, reason in reasons:
-        same = by_reason[reason]
-        if len(same) <= MOST_NAMED:
-            typer.echo(f"quorum: {verb}{escape_name(path)}: {escape_name(reason)}", err=True)
-        elif path == same[0]:
-            named = ", ".join(escape_name(name) for name in same[:3])
-            typer.echo(f"quorum: {verb}{len(same):,} files ({named}, ...): {escape_name(reason)}", err=True)
+        paths_with_reason = by_reason[reason]
+        if len(paths_with_reason) <= MAX_NAMED_FILES:
+            typer.echo(f"quorum: {prefix}{escape_name(path)}: {escape_name(reason)}", err=True)
+        elif path == paths_with_reason[0]:
+            first_names = ", ".join(escape_name(name) for name in paths_with_reason[:3])
+            typer.echo(
+                f"quorum: {prefix}{len(paths_with_reason):,} files ({first_names}, ...): {escape_name(reason)}",
+                err=True,
+            )
 
 
 def describe_interruption(collection: str, store: str) -> str:

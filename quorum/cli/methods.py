@@ -8,7 +8,7 @@ from quorum.cli.options import AsJson
 from quorum.core.errors import SetupError
 
 NOTE_ON_CALLS = (
-    "Calls are counted as in the papers, which is what --set shorten=off asks for. With shorten=auto, a chat model "
+    "The numbers of calls are those of the papers and of --set shorten=off. With shorten=auto, a chat model "
     "that gives a short answer in more than 12 words is asked to shorten it, which takes one more call."
 )
 
@@ -28,7 +28,7 @@ def methods(
         return
     chosen = [find_method(name)] if name is not None else list(list_methods().values())
     rows = [
-        {part: getattr(method, part) for part in ("name", "paper", "summary", "calls", "depth")} for method in chosen
+        {field: getattr(method, field) for field in ("name", "paper", "summary", "calls", "depth")} for method in chosen
     ]
     if json:
         from json import dumps

@@ -88,22 +88,22 @@ def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Wat
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[status]}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         task = bars.add_task("index", total=1.0, status="")
-        began = clock()
-        time_left, last_line, last_drawn = TimeLeft(began), began, 0.0
+        started_at = clock()
+        time_left, last_line, last_drawn = TimeLeft(started_at), started_at, 0.0
 
         def watch(progress: "IndexProgress") -> None:
             nonlocal last_line, last_drawn
-            moment = clock()
-            if console.is_terminal and moment - last_drawn >= REDRAW_SECONDS:
-                last_drawn = moment
+            now = clock()
+            if console.is_terminal and now - last_drawn >= REDRAW_SECONDS:
+                last_drawn = now
                 bars.update(
                     task,
                     completed=progress.share,
-                    status=describe_index_progress(progress, time_left.update(progress.share, moment)),
+                    status=describe_index_progress(progress, time_left.update(progress.share, now)),
                 )
-            elif not console.is_terminal and moment - last_line >= SECONDS_BETWEEN_LINES:
-                last_line = moment
-                line = describe_index_progress(progress, time_left.update(progress.share, moment))
+            elif not console.is_terminal and now - last_line >= SECONDS_BETWEEN_LINES:
+                last_line = now
+                line = describe_index_progress(progress, time_left.update(progress.share, now))
                 console.print(f"quorum: {line}, at {escape_name(Path(progress.path).name)}", soft_wrap=True)
 
         yield watch

@@ -60,7 +60,9 @@ def try_reply(
     question: Annotated[str | None, typer.Option("--question", metavar="TEXT", help="What was asked.")] = None,
     candidates: Annotated[
         list[str] | None,
-        typer.Option("--candidates", metavar="TEXT", help="A text that the reply may choose; give it once for each."),
+        typer.Option(
+            "--candidates", metavar="TEXT", help="A text that the reply may choose; give the option once for each."
+        ),
     ] = None,
     count: Annotated[
         int | None,
@@ -73,18 +75,18 @@ def try_reply(
     from quorum.parsing.read_reply import EXTRA_ARGUMENTS, get_contract, read_reply
 
     check_name(name)
-    given = {"question": question, "candidates": candidates, "count": count}
-    if missing := sorted(argument for argument in get_contract(name).needed_extras if given[argument] is None):
+    extra_arguments = {"question": question, "candidates": candidates, "count": count}
+    if missing := sorted(
+        argument for argument in get_contract(name).needed_extras if extra_arguments[argument] is None
+    ):
         raise SetupError(f"Replies to {name!r} are read with --{missing[0]}, {EXTRA_ARGUMENTS[missing[0]]}; give it.")
-    reading = read_reply(name, read_text(reply), question=question, candidates=candidates, count=count)
-    value = (
-        asdict(reading.value) if is_dataclass(reading.value) and not isinstance(reading.value, type) else reading.value
-    )
+    parsed = read_reply(name, read_text(reply), question=question, candidates=candidates, count=count)
+    value = asdict(parsed.value) if is_dataclass(parsed.value) and not isinstance(parsed.value, type) else parsed.value
     answer = value.get("answer") if isinstance(value, dict) else value
     report = {
         "prompt": name,
         "value": value,
-        "malformed": reading.malformed,
+        "malformed": parsed.malformed,
         "is_unknown": isinstance(answer, str) and is_unknown(answer),
     }
     if json:
@@ -116,9 +118,9 @@ def check_name(name: str) -> None:
     from quorum.prompts import BUILT_IN
 
     if name not in BUILT_IN:
-        close = get_close_matches(name.strip().lower().replace("-", "_"), BUILT_IN, n=1)
-        guess = f"did you mean {close[0]}?" if close else "quorum prompts lists them."
-        raise SetupError(f"There is no prompt {name!r}; {guess}")
+        similar_names = get_close_matches(name.strip().lower().replace("-", "_"), BUILT_IN, n=1)
+        suggestion = f"did you mean {similar_names[0]}?" if similar_names else "quorum prompts lists them."
+        raise SetupError(f"There is no prompt {name!r}; {suggestion}")
 
 
 def read_text(reply: str) -> str:
@@ -130,7 +132,7 @@ def read_text(reply: str) -> str:
     try:
         return read_regular(Path(reply)).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise SetupError(
             f"The reply {reply!r} cannot be read ({reason}); give a UTF-8 text file, or - for standard input."
         ) from None

@@ -89,7 +89,7 @@ def questions(
         embeddings=embeddings,
     )
 
-    async def work() -> "WrittenQuestions | None":
+    async def plan_and_write() -> "WrittenQuestions | None":
         with progress_bar() as progress:
             planned = await plan(corpus, collection, context, options, out, progress=progress)
         if dry_run or planned.estimate.questions:
@@ -100,7 +100,7 @@ def questions(
             return await make_questions(planned, progress=progress)
 
     with explain_resuming():
-        written = asyncio.run(work())
+        written = asyncio.run(plan_and_write())
     if written is not None:
         print_written(written)
 
@@ -124,10 +124,10 @@ def print_written(outcome: "WrittenQuestions") -> None:
     from quorum.evaluation.questions.check import FAULT_DESCRIPTIONS
 
     kept_count = sum(outcome.kept_counts.values())
-    rejected = [
+    rejection_counts = [
         f"{outcome.faults[name]:,} {FAULT_DESCRIPTIONS[name]}" for name in FAULT_DESCRIPTIONS if outcome.faults[name]
     ]
-    reasons = f": {', '.join(rejected)}" if rejected else ""
+    reasons = f": {', '.join(rejection_counts)}" if rejection_counts else ""
     if outcome.drafts:
         accepted = outcome.drafts - outcome.faults.total()
         typer.echo(f"{format_count(outcome.drafts, 'draft')} written, {accepted:,} kept{reasons}.")
@@ -136,16 +136,18 @@ def print_written(outcome: "WrittenQuestions") -> None:
         for kind in outcome.wanted_counts
         if outcome.wanted_counts[kind] or outcome.kept_counts[kind]
     )
-    before = f", {outcome.count_before:,} of them from earlier runs" if outcome.count_before else ""
-    typer.echo(f"{outcome.path}: {format_count(kept_count, 'question')} to keep ({kinds}){before}.")
-    for kind, why in outcome.end_reasons.items():
-        typer.echo(f"{outcome.kept_counts[kind]:,} of {outcome.wanted_counts[kind]:,} {kind}: {END_REASONS[why]}.")
+    earlier_text = f", {outcome.count_before:,} of them from earlier runs" if outcome.count_before else ""
+    typer.echo(f"{outcome.path}: {format_count(kept_count, 'question')} to keep ({kinds}){earlier_text}.")
+    for kind, end_reason in outcome.end_reasons.items():
+        typer.echo(
+            f"{outcome.kept_counts[kind]:,} of {outcome.wanted_counts[kind]:,} {kind}: {END_REASONS[end_reason]}."
+        )
     spent = outcome.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
     review = f"; review {outcome.path}" if kept_count else ""
     typer.echo(f"quorum: made {format_count(spent.calls, 'call')} now ({tokens}){review}", err=True)
     if failed := outcome.faults["failed"]:
-        what = f"{format_count(failed, 'draft')} failed ({outcome.error})"
-        typer.echo(f"quorum: {what}; the same command again asks only those.", err=True)
+        failure = f"{format_count(failed, 'draft')} failed ({outcome.error})"
+        typer.echo(f"quorum: {failure}; the same command again asks only those.", err=True)
     if failed or not kept_count:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Shows a running race: on a terminal a live table, with --json a line now and then, else a line for each drop."""
+"""Shows a running race: a live table on a terminal, lines of JSON with --json, else a line for each dropped method."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from quorum.cli.show import make_stderr_console
 if TYPE_CHECKING:
     from quorum.evaluation.run.race import RaceWatcher, RunningRace
 
-MOST_REPORTS = 20  # with --json, lines per race; a dropped method adds one
+MAX_REGULAR_REPORTS = 20  # with --json: lines of a race, besides one for each dropped method
 REDRAW_SECONDS = 0.5  # seconds
 
 
@@ -64,19 +64,19 @@ class ShownState:
 
     def __init__(self) -> None:
         self.dropped: set[str] = set()
-        self.reported = -1
+        self.last_report = -1
 
     def find_newly_dropped(self, race: "RunningRace") -> list[str]:
         """The methods that were dropped since the last call."""
-        new = [name for name in race.asked_when_dropped if name not in self.dropped]
+        newly_dropped = [name for name in race.asked_when_dropped if name not in self.dropped]
         self.dropped = set(race.asked_when_dropped)  # a race that is run again may ask methods again
-        return new
+        return newly_dropped
 
     def is_due(self, race: "RunningRace") -> bool:
         """Whether the race has advanced by a twentieth since the last report."""
-        part = race.settled * MOST_REPORTS // max(1, race.questions)
-        due, self.reported = part != self.reported, part
-        return due
+        current_report = race.settled * MAX_REGULAR_REPORTS // max(1, race.questions)
+        is_due_now, self.last_report = current_report != self.last_report, current_report
+        return is_due_now
 
 
 def draw_standings(race: "RunningRace") -> RenderableType:

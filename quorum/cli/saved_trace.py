@@ -1,4 +1,4 @@
-"""`quorum trace`: prints a run that `quorum ask --save-trace` wrote, as `--trace` would have."""
+"""`quorum trace`: prints a run that `quorum ask --save-trace` wrote, in the form of `--trace`."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def trace(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What --save-trace wrote.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that --save-trace wrote.", show_default=False)],
 ) -> None:
     """Print a run that was saved with: quorum ask --save-trace FILE."""
     from quorum.cli.trace import print_trace
@@ -63,13 +63,13 @@ def replace_file(file: Path, text: str) -> None:
     Anything but a regular file is written directly.
     """
     if not file.is_file() or not os.access(file.parent, os.W_OK):
-        with open_private_text(file) as device:
-            device.write(text)
+        with open_private_text(file) as target:
+            target.write(text)
         return
     draft = file.with_name(f"{file.name}.part")
     try:
-        with open_private_text(draft) as written:
-            written.write(text)
+        with open_private_text(draft) as draft_file:
+            draft_file.write(text)
         draft.chmod(stat.S_IMODE(file.stat().st_mode))
         os.replace(draft, file)
     except OSError:
@@ -80,7 +80,7 @@ def replace_file(file: Path, text: str) -> None:
 
 
 def read_trace(file: Path) -> "Step":
-    """Read a saved run. A file without one is a `SetupError`."""
+    """Read a saved run. Raises `SetupError` if the file holds none."""
     from quorum.core.files import read_regular
     from quorum.evaluation.saved_run import read_saved_run
     from quorum.evaluation.trace import Step

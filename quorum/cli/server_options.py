@@ -65,7 +65,7 @@ def make_server_options(
     composed: list[str] | None = None,
     systems: list[str] | None = None,
 ) -> "Options":
-    """What clients may do, from the options; an address that others reach without a token is a `SetupError`."""
+    """What clients may do, from the options. Raises `SetupError` if others can reach the address without a token."""
     from quorum.evaluation.run.columns import read_systems
     from quorum.serving.address import check_tokens
     from quorum.serving.serve import Options

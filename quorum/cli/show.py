@@ -30,10 +30,10 @@ def make_stderr_console() -> Console:
 
 
 def format_result(result: ShownResult, method: str, *, colours: bool, shows_scores: bool = False) -> RenderableType:
-    """The answer on the first line, its cost on the second, then the sentence that holds it, and the passages.
+    """The answer on the first line, its cost on the second, then the sentence that holds the answer, and the passages.
 
-    An answer that is not sure is marked as such, and the closest sentence is offered. shows_scores: also show
-    ids and scores, for debugging a run.
+    An unsure answer is marked as such, with the closest sentence. shows_scores: also show ids and scores, for debugging
+    a run.
     """
     support = result.get("support")
     parts: list[RenderableType] = [format_headline(result), Text(" · ".join(describe_run(result, method)), style="dim")]
@@ -43,16 +43,16 @@ def format_result(result: ShownResult, method: str, *, colours: bool, shows_scor
     if support is not None:
         parts += [Text(), *format_support(support, result["passages"], colours=colours)]
     evidence, unsupported = result.get("evidence") or [], result.get("unsupported") or []
-    parts += [Text(), Text(name_evidence(result), style="bold")]
+    parts += [Text(), Text(choose_passages_heading(result), style="bold")]
     for item in evidence:
         if item["passage"] in passages:
             parts += format_passage(item, *passages[item["passage"]], colours=colours, shows_scores=shows_scores)
     if unsupported:
-        parts.append(Text("Voted for it, but do not contain it:", style="bold"))
+        parts.append(Text("Passages that voted for the answer but do not contain it:", style="bold"))
     for id_ in unsupported:
         rank, passage = passages.get(id_, (None, None))
-        named = f"{rank}. {passage['title'] or id_}" if passage else id_
-        parts.append(Padding(Text(named, style="dim"), (0, 0, 0, 3)))
+        passage_name = f"{rank}. {passage['title'] or id_}" if passage else id_
+        parts.append(Padding(Text(passage_name, style="dim"), (0, 0, 0, 3)))
     return Group(*parts)
 
 
@@ -66,12 +66,12 @@ def format_headline(result: ShownResult) -> Text:
 
 
 def format_support(support: Support, passages: Sequence[Passage], *, colours: bool) -> list[RenderableType]:
-    """The sentence with the span that answers, and where it stands."""
+    """The sentence that supports the answer, with the answer marked, and its place in the document."""
     start, end = support["span"] or (support["start"], support["start"])
     sentence = mark_span(support["sentence"], start - support["start"], end - support["start"], colours=colours)
-    lead = [] if support["sure"] else [Text("The closest sentence:", style="bold")]
+    heading = [] if support["sure"] else [Text("The closest sentence:", style="bold")]
     places = [format_place(passage) for passage in passages if passage["id"] == support["passage"]][:1]
-    return [*lead, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
+    return [*heading, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
 
 
 def mark_span(text: str, start: int, end: int, *, colours: bool) -> Text:
@@ -88,12 +88,12 @@ def format_place(passage: Passage) -> Text:
     return Text(place, style=Style(dim=True, link=make_file_link(passage) or None))
 
 
-def name_evidence(result: Result) -> str:
+def choose_passages_heading(result: Result) -> str:
     """The heading above the passages: "Evidence" if they contain the answer, else what the method says about them."""
     evidence = result.get("evidence") or []
     if not evidence:
         return "No passage contains the answer." if not result["unknown"] else "No passage supports an answer."
-    return "Voted for it" if has_unquoted_evidence(result) else "Evidence"
+    return "Passages that voted for the answer" if has_unquoted_evidence(result) else "Evidence"
 
 
 def format_passage(
@@ -105,8 +105,8 @@ def format_passage(
     """
     title = Text(f"{rank}. {passage['title'] or passage['id']}", style="bold")
     if place := describe_place(passage):
-        address = make_file_link(passage)
-        title.append(f"  {place}", style=Style(bold=False, dim=True, link=address or None))
+        file_link = make_file_link(passage)
+        title.append(f"  {place}", style=Style(bold=False, dim=True, link=file_link or None))
     if shows_scores or (not place and passage["title"]):
         score = [f"score {passage['score']:.3f}"] if shows_scores and "score" in passage else []
         title.append("  " + " · ".join([*score, passage["id"]]), style="not bold dim")
@@ -119,7 +119,9 @@ def format_passage(
 def describe_run(result: Result, method: str) -> list[str]:
     """The line below the answer: method, confidence, calls, tokens and problems of the run."""
     usage = (result.get("usage") or {}).values()
-    calls = sum(calls_of_node["calls"] for calls_of_node in usage)
+    calls = sum(counts["calls"] for counts in usage)
+    tokens_in = sum(counts["input_tokens"] for counts in usage)
+    tokens_out = sum(counts["output_tokens"] for counts in usage)
     malformed = sum(node["count"] for node in (result.get("malformed") or {}).values())
     verbose = sum(node["count"] for node in (result.get("verbose") or {}).values())
     confidence, dropped = result.get("confidence"), result.get("dropped") or 0
@@ -127,7 +129,7 @@ def describe_run(result: Result, method: str) -> list[str]:
         method,
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
         format_count(calls, "call"),
-        f"{sum(one['input_tokens'] for one in usage):,} tokens in, {sum(one['output_tokens'] for one in usage):,} out",
+        f"{tokens_in:,} tokens in, {tokens_out:,} out",
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
         *([format_count(verbose, "wordy answer")] if verbose else []),
         *(["not greedy: the model refuses temperature 0"] if result.get("not_greedy") else []),

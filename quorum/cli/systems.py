@@ -1,4 +1,4 @@
-"""A user's own systems on the command line: --system NAME=SPEC."""
+"""A user's own question-answering systems on the command line: --system NAME=SPEC (docs/own_systems.md)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -26,7 +26,7 @@ def find_method_with_systems(name: str, systems: Sequence[str] | None) -> "Metho
     from quorum.evaluation.run.columns import read_systems
     from quorum.graphs.composed import make_composed_method
 
-    found = read_systems(systems)
+    specs = read_systems(systems)
     if not is_composed_name(name):
-        raise SetupError(f"--system {next(iter(found))} is for a composed method; give its file with --method.")
-    return make_composed_method(name, found)
+        raise SetupError(f"--system {next(iter(specs))} is for a composed method; give its file with --method.")
+    return make_composed_method(name, specs)

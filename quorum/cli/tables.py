@@ -83,27 +83,27 @@ def make_score_tables(
     summary: Summary,
     comparisons: Sequence[Comparison],
     measures: Sequence[str],
-    own_measures: Iterable[str] = (),
+    user_measures: Iterable[str] = (),
     analysis_measures: Sequence[str] = (),
 ) -> list[RenderableType]:
     """The tables of `quorum eval`: the answers by the deciding `measures`, the differences, passages and costs.
 
-    Metrics of installed packages have a column each. own_measures: the user's own; analysis_measures: shown in a
+    Metrics of installed packages have a column each. user_measures: the user's own; analysis_measures: shown in a
     table of their own, in place of the measures of passages.
     """
-    own_columns = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *own_measures)]
+    user_columns = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *user_measures)]
     answers = [
         *(ANSWER_COLUMNS[name] for name in measures),
         *keep_filled(summary, FURTHER_ANSWER_COLUMNS),
-        *own_columns,
+        *user_columns,
     ]
-    wordy = describe_wordy_answers(summary)
-    more = keep_filled(summary, [ANALYSIS_COLUMNS[name] for name in analysis_measures])
+    wordy_note = describe_wordy_answers(summary)
+    analysis_columns = keep_filled(summary, [ANALYSIS_COLUMNS[name] for name in analysis_measures])
     return [
         make_measure_table(summary, answers, counts=True),
-        *([Text(wordy, style="yellow")] if wordy else []),
+        *([Text(wordy_note, style="yellow")] if wordy_note else []),
         *(make_difference_table(comparison, measures) for comparison in comparisons),
-        *([make_measure_table(summary, more)] if more else []),
+        *([make_measure_table(summary, analysis_columns)] if analysis_columns else []),
         make_measure_table(
             summary, COST_COLUMNS if analysis_measures else [*keep_filled(summary, PASSAGE_COLUMNS), *COST_COLUMNS]
         ),
@@ -152,31 +152,32 @@ def make_difference_table(comparison: Comparison, measures: Sequence[str]) -> Gr
     """Each method minus the baseline, with 95% intervals and adjusted p-values."""
     shown = [name for name in measures if any(name in differences for differences in comparison["methods"].values())]
     titles = [title for name in shown for title in (ANSWER_COLUMNS[name].title, "p")]
-    table = make_plain_table("method", *titles, *(["to tell"] if shown else []), align_right=True)
+    table = make_plain_table("method", *titles, *(["n needed"] if shown else []), align_right=True)
     for name, difference in comparison["methods"].items():
         cells = [text for measure in shown for text in format_difference(difference.get(measure))]
-        needed = (
+        needed_cell = (
             [format_needed(difference[shown[0]]["questions_needed"]) if shown and shown[0] in difference else "-"]
             if shown
             else []
         )
-        table.add_row(Text(name, style="bold"), *cells, *needed)
+        table.add_row(Text(name, style="bold"), *cells, *needed_cell)
     return Group(Text(describe_comparison(comparison), style="dim"), table)
 
 
 def describe_comparison(comparison: Comparison) -> str:
     """The line above a comparison: its questions and the meaning of its columns."""
-    left = comparison["left_out"]
-    missing = f" ({left:,} left out, which some did not answer)" if left else ""
+    left_out_count = comparison["left_out"]
+    left_out_note = f" ({left_out_count:,} left out, because a method did not answer)" if left_out_count else ""
     questions = format_count(comparison["n"], "question")
-    raced = any(
+    has_race = any(
         difference["test"] == "race"
         for differences in comparison["methods"].values()
         for difference in differences.values()
     )
     return (
-        f"Minus {comparison['baseline']}, over {questions} that all answered{missing}; p by Holm; "
-        "to tell: questions needed" + ("; no p: a race left one of the two out, over the questions of both" * raced)
+        f"Difference from {comparison['baseline']} on {questions} that all answered{left_out_note}; p by Holm; "
+        "n needed: for significance"
+        + ("; no p: a race dropped one of the two methods; on the questions that both were asked" * has_race)
     )
 
 
@@ -184,7 +185,7 @@ def format_difference(difference: Difference | None) -> tuple[str, str]:
     """'+5.0 [+1.2, +9.0]' and the adjusted p."""
     if difference is None:
         return "-", "-"
-    if difference["test"] == "race":  # one of the two was dropped: only the interval holds
+    if difference["test"] == "race":  # a race dropped one of the two methods: only the interval holds
         return format_interval(difference["difference"], difference["low"], difference["high"], "+"), "-"
     p = difference["p_holm"]
     return format_interval(
@@ -199,13 +200,13 @@ def format_needed(needed: int | None) -> str:
 
 def make_share_table(figures: Iterable["Figures"], wrong_cost: float) -> Table:
     """The shares of right, wrong and unknown answers of every method; with a cost of wrong answers, also the worth."""
-    worth = ["worth"] if wrong_cost else []
-    table = make_plain_table("method", "right, %", "wrong, %", "unknown, %", *worth, "", align_right=True)
+    worth_title = ["worth"] if wrong_cost else []
+    table = make_plain_table("method", "right, %", "wrong, %", "unknown, %", *worth_title, "", align_right=True)
     for item in (figure for figure in figures if figure.n):
         shares = (item.right, item.wrong, item.unknown)
         cells = [f"{100 * share:.1f}" for share in shares]
-        value = [format_interval(item.quality, item.low, item.high)] if wrong_cost else []
-        table.add_row(Text(item.name, style="bold"), *cells, *value, draw_bar(shares, BAR_WIDTH))
+        worth = [format_interval(item.quality, item.low, item.high)] if wrong_cost else []
+        table.add_row(Text(item.name, style="bold"), *cells, *worth, draw_bar(shares, BAR_WIDTH))
     return table
 
 
@@ -225,9 +226,9 @@ def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["
         table.add_row(
             Text(item.method, style=style), f"{item.asked:,} of {questions:,}", mean, Text(state, style="red")
         )
-    about = "questions like these" if race.mode == "future" else "these questions"
-    after = f"The race after {race.settled:,} of {questions:,} questions"
-    return Group(Text(f"{after}; intervals for {about} that hold at every moment", style="dim"), table)
+    question_set = "questions like these" if race.mode == "future" else "these questions"
+    progress = f"The race after {race.settled:,} of {questions:,} questions"
+    return Group(Text(f"{progress}; intervals for {question_set} that hold at every moment", style="dim"), table)
 
 
 def make_panel_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:

@@ -43,52 +43,54 @@ class AccessControl:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
-        id_ = given if REQUEST_ID.fullmatch(given) else f"req_{token_hex(12)}"
+        given_id = headers.get("x-request-id", "")
+        id_ = given_id if REQUEST_ID.fullmatch(given_id) else f"req_{token_hex(12)}"
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own_headers = [(b"x-request-id", id_.encode()), (b"x-content-type-options", b"nosniff")]
-                message["headers"] = [*message.get("headers", ()), *own_headers, (b"cache-control", b"no-store")]
+                added_headers = [(b"x-request-id", id_.encode()), (b"x-content-type-options", b"nosniff")]
+                message["headers"] = [*message.get("headers", ()), *added_headers, (b"cache-control", b"no-store")]
             await send(message)
 
         try:
-            key = self.check(headers, scope["path"])
+            key = self.find_client(headers, scope["path"])
             check_length(headers)
         except Refusal as refusal:
             await refusal.respond()(scope, receive, send_with_id)
             return
         scope["state"] = {**scope.get("state", {}), "request_id": id_, "key": key}
-        await self.app(scope, bound_body(receive), send_with_id)
+        await self.app(scope, limit_body(receive), send_with_id)
 
-    def check(self, headers: Headers, path: str) -> str:
-        """The name under which the request's limits are counted. Raises `Refusal` if the request may not enter."""
+    def find_client(self, headers: Headers, path: str) -> str:
+        """The name under which the request's limits are counted. Raises `Refusal` if it has no access."""
         if not self.tokens:
             self.check_local(headers)
             return "local"
         if path == OPEN_PATH:
             return "health"
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        given = given.strip() if scheme.lower() == "bearer" else ""
-        right = [token for token in self.tokens if hmac.compare_digest(given.encode(), token.encode())]
-        if not right:
+        scheme, _, given_key = headers.get("authorization", "").partition(" ")
+        given_key = given_key.strip() if scheme.lower() == "bearer" else ""
+        matching_tokens = [token for token in self.tokens if hmac.compare_digest(given_key.encode(), token.encode())]
+        if not matching_tokens:
             message = (
-                "That is not a key of this server." if given else "This server asks for a key: Authorization: Bearer."
+                "That is not a key of this server."
+                if given_key
+                else "This server asks for a key: Authorization: Bearer."
             )
             raise Refusal(401, message, "invalid_api_key", headers=KEY_HEADER)
-        return sha256(b"quorum key " + right[0].encode()).hexdigest()[:16]
+        return sha256(b"quorum key " + matching_tokens[0].encode()).hexdigest()[:16]
 
     def check_local(self, headers: Headers) -> None:
         """Refuse requests from another site's page, even if that site's name points to this machine (DNS rebinding)."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
-            name, site = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
+            host_name, origin_host = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
         except ValueError:
-            name, site = None, None
-        if not is_loopback(name or ""):
+            host_name, origin_host = None, None
+        if not is_loopback(host_name or ""):
             message = "Without a token this server answers on this machine alone, as localhost or 127.0.0.1."
             raise Refusal(403, message, "forbidden_host")
-        if site is not None and site != host:
+        if origin_host is not None and origin_host != host:
             raise Refusal(403, "Another site's page may not use this server.", "forbidden_origin")
 
 
@@ -96,18 +98,18 @@ def check_length(headers: Headers) -> None:
     """Raise `Refusal` (413) for a body whose stated length is too large."""
     length = headers.get("content-length", "0")
     if length.isdecimal() and int(length) > LARGEST_BODY:
-        raise make_too_large()
+        raise make_too_large_refusal()
 
 
-def make_too_large() -> Refusal:
+def make_too_large_refusal() -> Refusal:
     return Refusal(413, f"The request has more than {LARGEST_BODY // 1_000_000} MB.", "request_too_large")
 
 
-def bound_body(receive: Receive) -> Receive:
+def limit_body(receive: Receive) -> Receive:
     """Limit a body whose length is not stated. Beyond the limit, the body ends as if the client had disconnected."""
     received_bytes = 0
 
-    async def receive_bounded() -> Message:
+    async def receive_limited() -> Message:
         nonlocal received_bytes
         if received_bytes > LARGEST_BODY:
             return {"type": "http.disconnect"}
@@ -115,7 +117,7 @@ def bound_body(receive: Receive) -> Receive:
         received_bytes += len(message.get("body", b""))
         return message
 
-    return receive_bounded
+    return receive_limited
 
 
 def split_paths(api: App, page: App | None) -> App:

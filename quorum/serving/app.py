@@ -36,17 +36,17 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
     """The application behind its access control. `tokens` are the keys; without one, only this machine is served."""
-    started = int(time.time())
+    started_at = int(time.time())
 
     async def list_models(request: Request) -> Response:
         models, methods = await asyncio.to_thread(service.permissions.list_models), service.permissions.list_methods()
-        data = [describe_model(model, methods[model.method], started) for model in models]
+        data = [describe_model(model, methods[model.method], started_at) for model in models]
         return JSONResponse({"object": "list", "data": data})
 
     async def show_model(request: Request) -> Response:
         served_model = await asyncio.to_thread(service.permissions.find_model, request.path_params["model"])
         method = service.permissions.list_methods()[served_model.method]
-        return JSONResponse(describe_model(served_model, method, started))
+        return JSONResponse(describe_model(served_model, method, started_at))
 
     async def complete(request: Request) -> Response:
         chat = read_chat(await read_body(request))
@@ -156,10 +156,10 @@ async def stream(task: "asyncio.Task[Reply]", event_queue: EventQueue, job: Job,
     has_usage = job.chat.has_usage
     try:
         yield format_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if has_usage else {}))
-        null: dict[str, Any] = {"usage": None} if has_usage else {}
+        usage_field: dict[str, Any] = {"usage": None} if has_usage else {}
         task.add_done_callback(lambda _: event_queue.end())
-        async for delta, own in event_queue.read():
-            yield ": still at work\n\n" if delta is None else format_chunk(head, delta, **own, **null)
+        async for delta, quorum_fields in event_queue.read():
+            yield ": still at work\n\n" if delta is None else format_chunk(head, delta, **quorum_fields, **usage_field)
         for event in format_remaining_events(head, task.result(), event_queue.answer, has_usage=has_usage):
             yield event
     except Refusal as refusal:
@@ -172,5 +172,5 @@ async def stream(task: "asyncio.Task[Reply]", event_queue: EventQueue, job: Job,
 
 def describe_model(served_model: ServedModel, method: Method, created: int) -> dict[str, Any]:
     """A method as OpenAI describes a model."""
-    about = {"object": "model", "created": created, "owned_by": "quorum", "description": method.summary}
-    return {"id": served_model.id, **about}
+    fields = {"object": "model", "created": created, "owned_by": "quorum", "description": method.summary}
+    return {"id": served_model.id, **fields}

@@ -7,17 +7,17 @@ from typing import Any
 
 from starlette.requests import Request
 
-from quorum.serving.access_control import LARGEST_BODY, make_too_large
+from quorum.serving.access_control import LARGEST_BODY, make_too_large_refusal
 from quorum.serving.conversation import Message
 from quorum.serving.errors import Refusal
 
-MOST_MESSAGES = 1000
+MAX_MESSAGES = 1000
 QUORUM_FLAGS = ("sources", "history")  # keys of the field `quorum` that are not settings
 
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A client's request. settings: the field `quorum`, without `sources` and `history`, which are the two flags."""
+    """A client's request. settings: the field `quorum` without `sources` and `history`, which become flags."""
 
     model: str
     messages: tuple[Message, ...]
@@ -34,7 +34,7 @@ async def read_body(request: Request) -> Any:
     async for part in request.stream():
         body += part
         if len(body) > LARGEST_BODY:
-            raise make_too_large()
+            raise make_too_large_refusal()
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -47,8 +47,8 @@ def read_chat(body: Any) -> ChatRequest:
     model, messages = fields.get("model"), fields.get("messages")
     if not isinstance(model, str) or not model:
         raise refuse_field("model", "a text, such as concat_pf; GET /v1/models lists them")
-    if not isinstance(messages, list) or not 0 < len(messages) <= MOST_MESSAGES:
-        raise refuse_field("messages", f"a list of 1 to {MOST_MESSAGES} messages")
+    if not isinstance(messages, list) or not 0 < len(messages) <= MAX_MESSAGES:
+        raise refuse_field("messages", f"a list of 1 to {MAX_MESSAGES} messages")
     if fields.get("n") not in (None, 1):
         raise refuse_field("n", "1: a method gives one answer (quorum.samples asks the model more often)")
     quorum_fields, options = fields.get("quorum"), fields.get("stream_options")

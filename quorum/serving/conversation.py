@@ -11,7 +11,7 @@ SPEAKERS = ("user", "assistant")
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a chat: who says it ("user", "assistant", "system", ...), and its text."""
+    """One message of a chat: who wrote it ("user", "assistant", "system", ...), and its text."""
 
     role: str
     text: str
@@ -30,6 +30,6 @@ def read_question(messages: Sequence[Message]) -> str:
 
 def read_turns(messages: Sequence[Message]) -> list[dict[str, str]]:
     """The turns of user and assistant before the last user message: the history that `quorum.answer` takes."""
-    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=0)
-    spoken = [message for message in messages[:last] if message.role in SPEAKERS and message.text.strip()]
-    return [{"role": item.role, "content": item.text} for item in spoken]
+    question_index = max((index for index, message in enumerate(messages) if message.role == "user"), default=0)
+    turns = [message for message in messages[:question_index] if message.role in SPEAKERS and message.text.strip()]
+    return [{"role": item.role, "content": item.text} for item in turns]

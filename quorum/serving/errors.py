@@ -34,9 +34,9 @@ class Refusal(Exception):  # noqa: N818  a refusal is raised, but is no failure 
 
     @property
     def body(self) -> dict[str, Any]:
-        """The error as OpenAI words it."""
-        about = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
-        return {"error": about}
+        """The error in OpenAI's format."""
+        error = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
+        return {"error": error}
 
     def respond(self) -> JSONResponse:
         """The HTTP response."""
@@ -47,20 +47,22 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
     """The refusal for a failure in a run. The full error is printed on the server's terminal, with the request's id."""
     print(f"quorum: request {request_id}: {' '.join(str(clean_value(str(error), False)).split())}", file=sys.stderr)
     if isinstance(error, TooLong):
-        return Refusal(400, hide_places(str(error), context), "context_length_exceeded")
+        return Refusal(400, hide_paths(str(error), context), "context_length_exceeded")
     if isinstance(error, CallError):
-        return Refusal(502, hide_places(str(error), context), "model_call_failed", "api_error", headers=NO_RETRY)
+        return Refusal(502, hide_paths(str(error), context), "model_call_failed", "api_error", headers=NO_RETRY)
     if isinstance(error, QuorumError):
-        return Refusal(400, hide_places(str(error), context), "setup")
+        return Refusal(400, hide_paths(str(error), context), "setup")
     traceback.print_exception(error, file=sys.stderr)
     message = f"Something in Quorum failed ({type(error).__name__}); the server's terminal says where: {request_id}."
     return Refusal(500, message, "internal_error", "server_error", headers=NO_RETRY)
 
 
-def hide_places(text: str, context: Context) -> str:
+def hide_paths(text: str, context: Context) -> str:
     """The text on one line, without secrets and without the server's paths and addresses from its settings."""
     message = MISSING_COLLECTION.sub(r"\1.", " ".join(str(clean_value(text, False)).split()))
-    own_paths = (context.store, context.journal, context.examples, context.prompts)
-    for place in sorted((item for item in own_paths if isinstance(item, str) and item != "off"), key=len, reverse=True):
-        message = message.replace(place, "[hidden]")
+    setting_values = (context.store, context.journal, context.examples, context.prompts)
+    for path in sorted(
+        (item for item in setting_values if isinstance(item, str) and item != "off"), key=len, reverse=True
+    ):
+        message = message.replace(path, "[hidden]")
     return FILE_PATH.sub("[hidden]", URL_ADDRESS.sub("[hidden]", message))

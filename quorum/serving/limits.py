@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 
 from quorum.serving.errors import NO_RETRY, Refusal
 
-MINUTE, DAY = 60.0, 86_400.0
-SIDE_TASKS = 4  # for each question: title, tags, follow-ups and a search
+MINUTE, DAY = 60.0, 86_400.0  # seconds
+SIDE_TASKS_PER_QUESTION = 4  # title, tags, follow-ups and a search
 
 
 @dataclass
 class Account:
-    """The usage of one token. day: the day of `dollars`, from 1970; highest_cost: of the most expensive answer."""
+    """The usage of one token.
+
+    day: the day on which `dollars` were spent, counted from 1970; highest_cost: the cost of the most expensive answer.
+    """
 
     questions: deque[float] = field(default_factory=deque)
     tasks: deque[float] = field(default_factory=deque)
@@ -33,9 +36,7 @@ class Limits:
         self.accounts: dict[str, Account] = {}
 
     def begin(self, key: str, *, is_question: bool = True) -> None:
-        """Count the start of a question or a side task. Raises `Refusal` (429) beyond the limits. Call `end`
-        afterwards.
-        """
+        """Count the start of a question or a side task. Raises `Refusal` (429) beyond the limits. Then call `end`."""
         now, account = self.clock(), self.accounts.setdefault(key, Account())
         if account.day != int(now // DAY):
             account.day, account.dollars = int(now // DAY), 0.0
@@ -45,7 +46,7 @@ class Limits:
             )
             raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY)
         if self.per_minute is not None:
-            most_per_minute = self.per_minute * (1 if is_question else SIDE_TASKS)
+            most_per_minute = self.per_minute * (1 if is_question else SIDE_TASKS_PER_QUESTION)
             admit_request(account.questions if is_question else account.tasks, most_per_minute, now)
         account.under_way += 1
 

@@ -29,27 +29,27 @@ READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 PASSAGE_ADDRESS = "quorum://{collection}/passages/{passage}"
 Question = Annotated[str, Field(description="The question, complete in itself")]
 Query = Annotated[str, Field(description="What to search for")]
-MethodName = Annotated[str, Field(description="How to answer; the tool methods lists them")]
-CollectionName = Annotated[str | None, Field(description="Where to look; the tool collections lists them")]
+MethodName = Annotated[str, Field(description="How to answer; the tool `methods` lists the names")]
+CollectionName = Annotated[str | None, Field(description="Where to look; the tool `collections` lists the names")]
 Settings = Annotated[dict[str, Any] | None, Field(description='Settings of the method, such as {"k": 10}')]
 Count = Annotated[int, Field(description="Passages at most", ge=1, le=50)]
 
 
 def make_mcp(service: Service) -> Any:
-    """The server. Its descriptions name the present content of the collections. Blocks."""
+    """The server. Its descriptions say what the collections contain when the server starts. Blocks."""
     from quorum import __version__
 
     tools = Tools(service)
-    contents = " ".join(f"{name}: {about}" for name, about in tools.describe_collections().items())
+    contents = " ".join(f"{name}: {description}" for name, description in tools.describe_collections().items())
     server: Any = MCPServer("quorum", title="Quorum", version=__version__, instructions=contents, log_level="WARNING")
-    abouts = {
+    descriptions = {
         tools.ask: f"Answer a question from documents, with the passages that support the answer. {contents}",
         tools.search: f"Find the passages of documents that fit a query, best first. {contents}",
         tools.collections: "List the collections of documents that can be asked, and what each holds.",
         tools.methods: "List the methods that can answer, with what each does and how many model calls it takes.",
     }
-    for tool, about in abouts.items():
-        server.add_tool(tool, name=tool.__name__, description=about, annotations=READ_ONLY)
+    for tool, description in descriptions.items():
+        server.add_tool(tool, name=tool.__name__, description=description, annotations=READ_ONLY)
     server.resource(PASSAGE_ADDRESS, name="passage", description="The text of a passage")(tools.passage)
     return server
 
@@ -82,14 +82,14 @@ class Tools:
         """The answer with its sources as text, and the whole result as structured content."""
         name = f"{method}@{collection or self.permissions.base.collection}"
         chat = ChatRequest(name, (Message("user", question),), settings or {})
-        context, done = self.permissions.base, 0
+        context, finished_nodes = self.permissions.base, 0
         reports: list[asyncio.Future[None]] = []
 
         def report(event: Event) -> None:
-            nonlocal done
+            nonlocal finished_nodes
             if isinstance(event, NodeFinished) and not event.inside:
-                done += 1
-                reports.append(asyncio.ensure_future(call.report_progress(done, None, event.node)))
+                finished_nodes += 1
+                reports.append(asyncio.ensure_future(call.report_progress(finished_nodes, None, event.node)))
 
         try:
             job = await self.service.accept(chat, find_key(call))

@@ -35,8 +35,8 @@ class Metrics:
         if dollars is not None:
             self.counts["quorum_dollars_total"][label] += dollars
         row = self.seconds.setdefault(method, [0.0] * (len(SECONDS_BUCKETS) + 2))
-        for place, most in enumerate(SECONDS_BUCKETS):
-            row[place] += seconds <= most
+        for index, bound in enumerate(SECONDS_BUCKETS):
+            row[index] += seconds <= bound
         row[-2] += 1
         row[-1] += seconds
 
@@ -44,15 +44,17 @@ class Metrics:
         """The text that Prometheus reads."""
         lines = ["# HELP quorum_under_way Questions under way", "# TYPE quorum_under_way gauge"]
         lines.append(f"quorum_under_way {self.under_way}")
-        for name, about in DESCRIPTION_OF_FIGURE.items():
-            lines += [f"# HELP {name} {about}", f"# TYPE {name} counter"]
+        for name, description in DESCRIPTION_OF_FIGURE.items():
+            lines += [f"# HELP {name} {description}", f"# TYPE {name} counter"]
             lines += [f"{name}{{{label}}} {value:.10g}" for label, value in sorted(self.counts[name].items())]
         name = "quorum_seconds"
         lines += [f"# HELP {name} Seconds until a question was answered", f"# TYPE {name} histogram"]
         for method, row in sorted(self.seconds.items()):
-            bounds = [*(f"{item:g}" for item in SECONDS_BUCKETS), "+Inf"]
-            pairs = zip(bounds, row, strict=False)
-            lines += [f'{name}_bucket{{method="{method}",le="{bound}"}} {count:.10g}' for bound, count in pairs]
+            upper_bounds = [*(f"{item:g}" for item in SECONDS_BUCKETS), "+Inf"]
+            pairs = zip(upper_bounds, row, strict=False)
+            lines += [
+                f'{name}_bucket{{method="{method}",le="{upper_bound}"}} {count:.10g}' for upper_bound, count in pairs
+            ]
             lines += [
                 f'{name}_sum{{method="{method}"}} {row[-1]:.10g}',
                 f'{name}_count{{method="{method}"}} {row[-2]:.10g}',

@@ -85,10 +85,19 @@ def describe_settings() -> dict[str, Any]:
 
     from quorum.core.context import Context
 
-    known: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
-    named = {name: {"enum": list(choices)} for name, choices in ALLOWED_CHOICES.items()}
-    models = {name: {**TEXT_TYPE, "description": known[name].get("description", "")} for name in ("model", "verifier")}
+    schemas: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
+    choices_schemas = {name: {"enum": list(choices)} for name, choices in ALLOWED_CHOICES.items()}
+    models = {
+        name: {**TEXT_TYPE, "description": schemas[name].get("description", "")} for name in ("model", "verifier")
+    }
     sources = {"sources": {"type": "boolean", "default": True, "description": "Whether sources follow the answer"}}
     history = {"history": {"type": "boolean", "default": True, "description": "Whether earlier messages are read"}}
-    allowed = {name: known[name] | {"maximum": most} for name, most in LARGEST_VALUES.items()}
-    return {name: known[name] for name in ALLOWED_SETTINGS} | allowed | named | models | sources | history
+    limited_schemas = {name: schemas[name] | {"maximum": largest} for name, largest in LARGEST_VALUES.items()}
+    return (
+        {name: schemas[name] for name in ALLOWED_SETTINGS}
+        | limited_schemas
+        | choices_schemas
+        | models
+        | sources
+        | history
+    )

@@ -49,8 +49,8 @@ class ServedModel:
 class Permissions:
     """What clients may choose besides the server's own collection and model.
 
-    collections: names, or None for every collection of the store; models: specs of chat models; cascades: by the name
-    that clients use.
+    base: the server's settings; collections: names, or None for every collection of the store; models: specs of chat
+    models; cascades: by the name that clients use.
     """
 
     base: Context
@@ -76,8 +76,10 @@ class Permissions:
     def list_models(self) -> list[ServedModel]:
         """Every method, alone (over the server's own collection) and over each collection. Blocks."""
         collections = self.list_collections()
-        plain = [ServedModel(method, method, self.base.collection) for method in self.list_methods()]
-        return plain + [ServedModel(f"{item.id}@{name}", item.method, name) for item in plain for name in collections]
+        base_models = [ServedModel(method, method, self.base.collection) for method in self.list_methods()]
+        return base_models + [
+            ServedModel(f"{item.id}@{name}", item.method, name) for item in base_models for name in collections
+        ]
 
     def find_model(self, id_: Any) -> ServedModel:
         """The method with that name; else a `Refusal` (404) that does not reveal other collections. Blocks."""
@@ -108,18 +110,18 @@ class Permissions:
             return value
         if name not in ALLOWED_SETTINGS:
             known = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))
-            raise SetupError(f"A client does not choose the setting {name[:40]!r}; it may choose: {known}.")
+            raise SetupError(f"A client may not choose the setting {name[:40]!r}; it may choose: {known}.")
         setting = parse_setting(name, format_setting(value))
         if name in LARGEST_VALUES and setting > max(LARGEST_VALUES[name], getattr(self.base, name)):
             raise SetupError(
-                f"Setting {name}={setting} is too much; over HTTP it may be {LARGEST_VALUES[name]} at most."
+                f"Setting {name}={setting} is too large; over HTTP it may be {LARGEST_VALUES[name]} at most."
             )
         return setting
 
     def read_model(self, name: str, value: Any) -> str | None:
-        """A model that is allowed by name, or the server's own."""
-        own_model = self.base.model if isinstance(self.base.model, str) else None
-        if value not in (*self.models, own_model, getattr(self.base, name)):
+        """The spec of a chat model. Raises `SetupError` unless it is the server's own or one of `models`."""
+        server_model = self.base.model if isinstance(self.base.model, str) else None
+        if value not in (*self.models, server_model, getattr(self.base, name)):
             raise SetupError(f"Setting {name}={str(value)[:100]!r} is not allowed on this server (see --allow-models).")
         return None if value is None else str(value)
 

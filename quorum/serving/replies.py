@@ -47,8 +47,8 @@ def format_quote(result: ShownResult) -> str:
         return ""
     sentence, (start, end) = support["sentence"], support["span"] or (0, 0)
     start, end = max(0, start - support["start"]), max(0, end - support["start"])
-    words = f"{escape(sentence[:start])}**{escape(sentence[start:end])}**{escape(sentence[end:])}"
-    quote = " ".join((words if start < end else escape(sentence)).split())
+    marked_sentence = f"{escape(sentence[:start])}**{escape(sentence[start:end])}**{escape(sentence[end:])}"
+    quote = " ".join((marked_sentence if start < end else escape(sentence)).split())
     return f"\n\n> {quote}" if support["sure"] else f"\n\nThe closest sentence:\n> {quote}"
 
 
@@ -88,17 +88,19 @@ def format_source(passage: Passage, start: int | None, end: int | None) -> str:
     text = passage["text"]
     first, last = find_word_edges(text, max(0, (start or 0) - SNIPPET_LENGTH), (end or 0) + SNIPPET_LENGTH)
     words = " ".join(text[first:last].split())
-    cut = f"{'…' if first else ''}{words}{'…' if last < len(text) else ''}"
+    snippet = f"{'…' if first else ''}{words}{'…' if last < len(text) else ''}"
     place = describe_place(passage)
     name = (" ".join(passage["title"].split()) or passage["id"]) + (f" ({place})" if place else "")
-    source = f'{name}: "{cut}"'
+    source = f'{name}: "{snippet}"'
     return escape(source)
 
 
 def find_word_edges(text: str, first: int, last: int) -> tuple[int, int]:
     """The range, shortened at both ends so that it cuts no word."""
-    before, after = re.compile(r"\S*\s").match(text, first), text.rfind(" ", first, last)
-    return (before.end() if first and before else first), (after if last < len(text) and after > first else last)
+    cut_word, last_space = re.compile(r"\S*\s").match(text, first), text.rfind(" ", first, last)
+    return (cut_word.end() if first and cut_word else first), (
+        last_space if last < len(text) and last_space > first else last
+    )
 
 
 def count_usage(usage: Mapping[str, Usage]) -> dict[str, Any]:
@@ -142,13 +144,13 @@ def format_remaining_events(
     head: Mapping[str, Any], reply: Reply, sent_answer: str, *, has_usage: bool
 ) -> Iterator[str]:
     """The events at the end: the answer if none of it was sent, its sources, the whole result, the usage if wanted."""
-    null = {"usage": None} if has_usage else {}
+    usage_field = {"usage": None} if has_usage else {}
     if not sent_answer:
-        yield format_chunk(head, {"content": reply.answer}, **null)
+        yield format_chunk(head, {"content": reply.answer}, **usage_field)
     if reply.sources:
-        yield format_chunk(head, {"content": reply.sources}, **null)
+        yield format_chunk(head, {"content": reply.sources}, **usage_field)
     quorum_part = {} if reply.result is None else {"quorum": reply.result}
-    yield format_chunk(head, {}, "stop", **quorum_part, **null)
+    yield format_chunk(head, {}, "stop", **quorum_part, **usage_field)
     if has_usage:
         yield format_event({**head, "choices": [], "usage": count_usage(reply.usage)})
     yield format_event("[DONE]")

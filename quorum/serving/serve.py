@@ -42,7 +42,7 @@ def serve(
 ) -> None:
     """Serve until the process is stopped. Blocks. Calls `on_ready` with the address.
 
-    page: creates the application for all paths that are not the API's.
+    page: creates the application that serves all paths except the API's.
     Raises `SetupError` for an address that is unavailable or that others reach without a token, for a missing
     collection, and for a limit in dollars on a model without a price.
     """
@@ -101,10 +101,10 @@ def check_collections(base: Context, allowed: Sequence[str] | None) -> None:
     from quorum.retrievers.collections import list_collections
 
     existing = {base.collection, *list_collections(base.store)}
-    missing = next((name for name in allowed if name not in existing), None)
-    if missing:
+    missing_name = next((name for name in allowed if name not in existing), None)
+    if missing_name:
         raise SetupError(
-            f"--collections names {missing!r}, which the store {base.store} does not hold; it has: "
+            f"--collections names {missing_name!r}, which the store {base.store} does not hold; it has: "
             f"{', '.join(sorted(existing))}."
         )
 

@@ -16,7 +16,7 @@ from quorum.graphs.catalogue import Method, list_methods
 if TYPE_CHECKING:
     from quorum.evaluation.run.columns import Column
 
-NAME = re.compile(r"[A-Za-z][\w.-]{0,63}")
+NAME_PATTERN = re.compile(r"[A-Za-z][\w.-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Contex
     """
     cascades: dict[str, ServedCascade] = {}
     for text in files:
-        given, equals, file = text.partition("=")
+        given_name, equals, file = text.partition("=")
         if not equals:
-            given, file = Path(text).stem, text
-        name = given.strip()
+            given_name, file = Path(text).stem, text
+        name = given_name.strip()
         if not is_composed_name(file):
             raise SetupError(f"--composed {text!r} names no .json file; give one that quorum compose wrote.")
-        if not NAME.fullmatch(name) or name in list_methods() or name in cascades:
+        if not NAME_PATTERN.fullmatch(name) or name in list_methods() or name in cascades:
             raise SetupError(
                 f"--composed {text!r} needs a valid name that is not in use; write --composed NAME={file}."
             )

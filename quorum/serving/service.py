@@ -24,7 +24,7 @@ from quorum.serving.replies import Reply, make_reply
 from quorum.serving.side_tasks import find_last_user_message, find_task_kind, make_fallback_reply
 from quorum.serving.spending import Spending
 
-MOST_AT_ONCE, MOST_WAITING = 32, 1000  # questions of all clients
+MAX_RUNNING, MAX_WAITING = 32, 1000  # questions of all clients
 LONGEST_TASK = 60_000  # characters of a side task
 SIDE_TASK = "side_task"
 OnEvent = Callable[[Event], None]
@@ -57,7 +57,7 @@ class Service:
     def __init__(self, permissions: Permissions, limits: Limits | None = None, prices: Prices | None = None) -> None:
         self.permissions, self.limits, self.prices = permissions, limits or Limits(), prices or Prices()
         self.metrics = Metrics()
-        self.slots = asyncio.Semaphore(MOST_AT_ONCE)
+        self.slots = asyncio.Semaphore(MAX_RUNNING)
 
     async def accept(self, chat: ChatRequest, key: str) -> Job:
         """Check a request. Raises `Refusal` if it is not allowed."""
@@ -76,9 +76,9 @@ class Service:
         on_event: called with every event of the run: nodes that finish, pieces of the answer.
         """
         self.limits.begin(job.key, is_question=job.task is None)
-        spending, begun = Spending(), time.perf_counter()
+        spending, started_at = Spending(), time.perf_counter()
         task = asyncio.create_task(self.run_job(job, spending, on_event))
-        task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - begun))
+        task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - started_at))
         return task
 
     async def run_job(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
@@ -89,7 +89,10 @@ class Service:
             return await self.answer(job, spending, on_event)
 
     def record_end(self, job: Job, finished_task: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
-        """Record the end of a job. An answer costs all its calls, also stored ones; a failure only actual calls."""
+        """Record the end of a job.
+
+        An answer is charged for all its calls, even stored replies; a failure only for the calls that were made.
+        """
         usage: Mapping[str, Usage] = spending.usage
         if finished_task.cancelled():
             outcome = "stopped"
@@ -109,7 +112,7 @@ class Service:
     @asynccontextmanager
     async def hold_slot(self) -> AsyncIterator[None]:
         """Hold a slot among the concurrent questions. Raises `Refusal` (503) if too many wait."""
-        if self.metrics.under_way >= MOST_AT_ONCE + MOST_WAITING:
+        if self.metrics.under_way >= MAX_RUNNING + MAX_WAITING:
             message = "Too many questions are waiting; ask again in a moment."
             raise Refusal(503, message, "overloaded", "server_error", headers={"retry-after": "2"})
         self.metrics.under_way += 1

@@ -31,7 +31,7 @@ LONGEST_TITLE = 6  # words
 
 
 def find_task_kind(messages: Sequence[Message]) -> str | None:
-    """The side task that a conversation ends in; None for a question. A task of an unknown kind is a question."""
+    """The kind of side task that the last user message is; None for a question. An unknown task is a question."""
     text = find_last_user_message(messages)
     head = text[:400].lower()
     if text.startswith("### Task:") and CHAT_HISTORY.search(text):
@@ -62,8 +62,8 @@ def make_fallback_reply(kind: str, text: str) -> str:
 
 def get_first_question(text: str) -> str:
     """The first user message in the chat that a side task quotes."""
-    inside = CHAT_HISTORY.search(text)
-    match = re.search(r"(?im)^(?:user|human): *(.+)$", inside.group(1) if inside else text)
+    history = CHAT_HISTORY.search(text)
+    match = re.search(r"(?im)^(?:user|human): *(.+)$", history.group(1) if history else text)
     return match.group(1) if match else "Chat"
 
 

@@ -27,9 +27,9 @@ class Spending(AsyncCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        about = metadata or {}
-        if not about.get("stored"):
-            self.prompts[run_id] = str(about.get("prompt") or "call")
+        call_metadata = metadata or {}
+        if not call_metadata.get("stored"):
+            self.prompts[run_id] = str(call_metadata.get("prompt") or "call")
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         prompt = self.prompts.pop(run_id, None)

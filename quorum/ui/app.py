@@ -18,7 +18,7 @@ from quorum.retrievers.collections import list_collections
 from quorum.ui.cards import RunView
 from quorum.ui.follow_up import read_conversation
 from quorum.ui.form import Form
-from quorum.ui.past_runs import PastRun, find_home, list_past_runs, load_run, save_run
+from quorum.ui.past_runs import PastRun, find_page_folder, list_past_runs, load_run, save_run
 from quorum.ui.query import Query, parse_link
 from quorum.ui.run import Run, describe_error, start_run
 from quorum.ui.texts import draw_text
@@ -26,7 +26,7 @@ from quorum.ui.upload_panel import UploadPanel
 
 ASSETS_FOLDER = Path(__file__).parent / "assets"
 PAGE_HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
-MOST_UNDER_WAY = 16  # runs at once, of all visitors
+MAX_UNDER_WAY = 16  # runs at once, of all visitors
 STORE_TIMEOUT_SECONDS = 60  # long, because the store may be on a server or the machine busy
 SECONDS_OF_UNIT = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
@@ -36,13 +36,13 @@ class SharedState:
 
     def __init__(self, base: Context) -> None:
         self.base = base
-        self.home = find_home(base)
+        self.page_folder = find_page_folder(base)
         self.under_way: dict[str, Run] = {}
 
     def ask(self, query: Query) -> Run:
-        """Start a run; a bad question or setting, or too many runs at once, is a `SetupError`."""
-        if len(self.under_way) >= MOST_UNDER_WAY:
-            raise SetupError(f"{MOST_UNDER_WAY} questions are under way already; ask again when one is answered.")
+        """Start a run. Raises `SetupError` for a bad question or setting, and if too many runs are under way."""
+        if len(self.under_way) >= MAX_UNDER_WAY:
+            raise SetupError(f"{MAX_UNDER_WAY} questions are under way already; ask again when one is answered.")
 
         def read_history(method: str) -> Awaitable[list[dict[str, str]]]:
             return read_conversation(query.follows, method, self.find)
@@ -54,15 +54,15 @@ class SharedState:
     async def save(self, run: Run) -> None:
         """Save a run that has ended to a file."""
         try:
-            await asyncio.to_thread(save_run, run, self.home / "runs")
+            await asyncio.to_thread(save_run, run, self.page_folder / "runs")
         finally:
             self.under_way.pop(run.id, None)
 
     async def find(self, id_: str) -> Run:
-        """A run in progress or an earlier one. An unknown id is a `SetupError`."""
+        """A run in progress or an earlier one. Raises `SetupError` for an unknown id."""
         if id_ in self.under_way:
             return self.under_way[id_]
-        return await asyncio.to_thread(load_run, id_, self.home / "runs")
+        return await asyncio.to_thread(load_run, id_, self.page_folder / "runs")
 
     async def list_collections(self) -> list[str]:
         """The store's collections; only the sample if the store does not answer (a question then reports the error)."""
@@ -88,15 +88,15 @@ class Page:
                     ui.link("Quorum", "/")
                     html.small("answers over your documents, by the methods you choose")
                 self.form = Form(self.shared.base, query, collections, self.ask)
-                UploadPanel(self.shared.base, self.form.value("collection"), self.choose_collection)
-                with ui.expansion("Past runs", on_value_change=self.refresh_past_runs) as past:
-                    self.past = html.div()
-                past.props("dense switch-toggle-side").classes("past")
+                UploadPanel(self.shared.base, self.form.get_setting("collection"), self.choose_collection)
+                with ui.expansion("Past runs", on_value_change=self.refresh_past_runs) as past_panel:
+                    self.past_runs = html.div()
+                past_panel.props("dense switch-toggle-side").classes("past")
             with html.main().classes("runs") as self.runs:
                 self.message = draw_text("p", message).classes("error").props("role=alert")
-                self.empty = html.div().classes("empty")
+                self.welcome = html.div().classes("empty")
                 if run is None:
-                    draw_welcome(self.empty)
+                    draw_welcome(self.welcome)
                 else:
                     RunView(run, self.form.follow)
 
@@ -104,7 +104,7 @@ class Page:
         """Start a run and show it above earlier ones. The page's address becomes the run's."""
         run = self.shared.ask(query)
         self.message.text = ""
-        self.empty.clear()
+        self.welcome.clear()
         with self.runs:
             view = RunView(run, self.form.follow)
         view.root.move(target_index=2)
@@ -114,18 +114,18 @@ class Page:
 
     async def refresh_past_runs(self) -> None:
         """Refresh the list of saved runs."""
-        past = await asyncio.to_thread(list_past_runs, self.shared.home / "runs")
-        self.past.clear()
-        with self.past:
-            draw_past(past)
+        past_runs = await asyncio.to_thread(list_past_runs, self.shared.page_folder / "runs")
+        self.past_runs.clear()
+        with self.past_runs:
+            draw_past_runs(past_runs)
 
     async def choose_collection(self, collection: str) -> None:
         """Choose the collection into which documents were just indexed."""
         self.form.set_collections(await self.shared.list_collections(), collection)
 
 
-def draw_welcome(place: Any) -> None:
-    with place:
+def draw_welcome(container: Any) -> None:
+    with container:
         html.h2("Ask a question")
         html.p(
             "Tick two or more methods to see them side by side: what each answers, from which passages, by which "
@@ -133,11 +133,11 @@ def draw_welcome(place: Any) -> None:
         )
 
 
-def draw_past(past: list[PastRun]) -> None:
-    if not past:
+def draw_past_runs(past_runs: list[PastRun]) -> None:
+    if not past_runs:
         html.p("None yet.").classes("note")
     with html.ul():
-        for past_run in past:
+        for past_run in past_runs:
             with html.li():
                 ui.link(past_run.question, f"/run/{past_run.id}")
                 html.small(f"{past_run.methods} · {format_age(past_run.asked_at)}")
@@ -184,12 +184,12 @@ def make_page_app(base: Context) -> FastAPI:
     async def index(request: Request) -> None:
         page = Page(shared)
         try:
-            query, at_once = parse_link(request.url.query, base)
+            query, asks_at_once = parse_link(request.url.query, base)
         except SetupError as error:
             await page.draw(Query(), message=describe_error(error))
             return
         await page.draw(query, run=await find_followed(shared, query))
-        if at_once and not is_from_another_site(request):
+        if asks_at_once and not is_from_another_site(request):
             await ui.context.client.connected()  # returns without a connection if the client is not a browser
             if ui.context.client.has_socket_connection:
                 page.form.submit()

@@ -32,11 +32,11 @@ PHASE_CLASSES = {"running": "running", "done": "", "failed": "failed", "stopped"
 @lru_cache(maxsize=64)
 def render_mermaid(method: str) -> str | None:
     """A method's graph as `quorum methods NAME --diagram` prints it, without colours; None for an unknown method."""
-    known = list_methods().get(method)
-    if known is None:
+    found_method = list_methods().get(method)
+    if found_method is None:
         return None
-    drawn = known.graph.get_graph().draw_mermaid()
-    return COLOUR_LINES.sub("", drawn)
+    diagram = found_method.graph.get_graph().draw_mermaid()
+    return COLOUR_LINES.sub("", diagram)
 
 
 class Card:
@@ -75,11 +75,11 @@ class Card:
         self.root.props["data-phase"] = answer.phase
         self.root.props["data-method"] = answer.name
         self.phase.text = PHASE_CLASSES[answer.phase]
-        shown = {
+        node_states = {
             name: [node_state.phase, node_state.begin_count, node_state.end_count]
             for name, node_state in list_node_states(answer).items()
         }
-        self.graph.props["data-lights"] = json.dumps(shown)
+        self.graph.props["data-lights"] = json.dumps(node_states)
         self.path.text = " → ".join(
             name + (f" ×{count}" if count > 1 else "") for name, count in list_visited_nodes(answer)
         )
@@ -89,9 +89,9 @@ class Card:
 
     def draw_answer(self) -> None:
         answer = self.answer
-        words, kind = choose_headline(answer)
-        self.message.text = words
-        self.message.classes(replace=f"answer {kind}" + (" long" if len(words) > LONG_ANSWER else ""))
+        text, kind = choose_headline(answer)
+        self.message.text = text
+        self.message.classes(replace=f"answer {kind}" + (" long" if len(text) > LONG_ANSWER else ""))
         self.draw_support()
         self.understood.text = describe_follow_up(answer, self.question)
         self.facts.text = " · ".join(list_facts(answer))
@@ -103,10 +103,10 @@ class Card:
         support = describe_support(self.answer.result)
         if support is None:
             return
-        lead, parts, place = support
+        heading, parts, place = support
         with self.support:
-            if lead:
-                html.small(lead)
+            if heading:
+                html.small(heading)
             with html.p():
                 for part, is_marked in parts:
                     (html.mark if is_marked else html.span)(part)
@@ -124,11 +124,11 @@ class Card:
                     ui.tab(name, label=title)
             first = next(iter(parts))
             with ui.tab_panels(tabs, value=first, animated=False) as panels:
-                places = {name: ui.tab_panel(name) for name in parts}
+                panels_by_name = {name: ui.tab_panel(name) for name in parts}
 
         def draw(name: str) -> None:
-            if name in places and not places[name].default_slot.children:
-                with places[name]:
+            if name in panels_by_name and not panels_by_name[name].default_slot.children:
+                with panels_by_name[name]:
                     parts[name][1]()
 
         panels.on_value_change(lambda event: draw(str(event.value)))
@@ -136,7 +136,7 @@ class Card:
 
 
 def choose_headline(answer: Answer) -> tuple[str, str]:
-    """(the text in the place of the answer, its kind)."""
+    """(the answer or the text shown instead of it, the kind of the text)."""
     if answer.phase == "failed":
         return answer.error or "It failed.", "error"
     if answer.phase == "stopped":
@@ -144,8 +144,8 @@ def choose_headline(answer: Answer) -> tuple[str, str]:
     if answer.result is None and answer.partial_answer:
         return answer.partial_answer, "known"
     if answer.result is None:
-        now = [name for name, node_state in list_node_states(answer).items() if node_state.phase == "running"]
-        return (f"{', '.join(now)} …" if now else "…"), "pending"
+        running_nodes = [name for name, node_state in list_node_states(answer).items() if node_state.phase == "running"]
+        return (f"{', '.join(running_nodes)} …" if running_nodes else "…"), "pending"
     if answer.result.get("unknown"):
         return "unknown", "unknown"
     if is_unsure(answer.result):
@@ -163,8 +163,8 @@ def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, b
     start, end = support["span"] or (support["start"], support["start"])
     start, end = start - support["start"], end - support["start"]
     parts = [(sentence[:start], False), (sentence[start:end], True), (sentence[end:], False)]
-    lead = "" if support["sure"] else "The closest sentence:"
-    return lead, [part for part in parts if part[0]], describe_place(passage) or passage["title"] or passage["id"]
+    heading = "" if support["sure"] else "The closest sentence:"
+    return heading, [part for part in parts if part[0]], describe_place(passage) or passage["title"] or passage["id"]
 
 
 def describe_follow_up(answer: Answer, question: str) -> str:
@@ -223,7 +223,7 @@ class RunView:
                 ui.link("Ask again", self.run.query.make_link()).classes("again")
                 follow = ui.button("Follow up", on_click=lambda: self.follow(self.run))
                 follow.props("flat dense no-caps").classes("follow-up")
-                self.stop = ui.button("Stop", on_click=self.run.stop).props("flat dense no-caps").classes("stop")
+                self.stop_button = ui.button("Stop", on_click=self.run.stop).props("flat dense no-caps").classes("stop")
             self.note = draw_text("p").classes("error")
 
     def refresh(self) -> None:
@@ -232,15 +232,15 @@ class RunView:
             card.refresh()
         version = sum(answer.version for answer in self.run.answers)
         if version != self.drawn_version and len(self.run.answers) > 1:
-            self.compare()
+            self.draw_comparison()
         self.drawn_version = version
-        self.stop.set_visibility(self.run.is_running)
+        self.stop_button.set_visibility(self.run.is_running)
         self.note.text = self.run.note or ""
         task = self.run.task
         if not self.run.is_running and (task is None or task.done()):
             self.timer.deactivate()
 
-    def compare(self) -> None:
+    def draw_comparison(self) -> None:
         """Draw all answers in one table."""
         self.compared.clear()
         heads = ["method", "answer", "confidence", "calls", "tokens", "seconds"]
@@ -250,14 +250,14 @@ class RunView:
 
 def make_comparison_row(answer: Answer) -> list[Any]:
     result, (calls, tokens_in, tokens_out) = answer.result or {}, count_totals(answer)
-    words, kind = choose_headline(answer)
-    shown = words if kind in ("known", "unknown", "unsure") else answer.phase
-    known = bool(result)
+    text, kind = choose_headline(answer)
+    shown_text = text if kind in ("known", "unknown", "unsure") else answer.phase
+    has_result = bool(result)
     return [
         answer.name,
-        shown,
+        shown_text,
         result.get("confidence"),
-        calls if known else None,
-        tokens_in + tokens_out if known else None,
+        calls if has_result else None,
+        tokens_in + tokens_out if has_result else None,
         None if answer.seconds is None else round(answer.seconds, 2),
     ]

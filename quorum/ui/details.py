@@ -13,7 +13,7 @@ from quorum.nodes.evidence import has_unquoted_evidence
 from quorum.ui.run import Answer, list_node_states
 from quorum.ui.texts import draw_folded_section, draw_table, format_cell
 
-MOST_SHOWN = 100  # passages or steps of one kind; thousands would slow a browser down
+MAX_SHOWN = 100  # passages or steps of one kind; thousands would slow a browser down
 
 DetailPart = tuple[str, Callable[[], None]]
 
@@ -45,7 +45,7 @@ def draw_passages(result: Result) -> None:
     unsupported = set(result.get("unsupported") or [])
     badge = "voted for it" if has_unquoted_evidence(result) else "evidence"
     with html.ol().classes("passages"):
-        for rank, passage in enumerate(passages[:MOST_SHOWN], start=1):
+        for rank, passage in enumerate(passages[:MAX_SHOWN], start=1):
             evidence = marked.get(passage["id"])
             draw_passage(rank, passage, evidence, badge if evidence else VOTE_BADGES.get(passage["id"] in unsupported))
     draw_truncation_note(len(passages), "passages")
@@ -83,15 +83,19 @@ def draw_votes(result: Result) -> None:
             with html.div().classes("ballot" + (" unknown" if name == "unknown" else "")):
                 html.span(name)
                 html.i().style(f"width: {100 * len(ranks) / len(votes):.1f}%")
-                by = ", ".join(map(str, sorted(set(ranks))))
-                html.small(f"{format_count(len(ranks), 'vote')} · by passage {by}")
-    weighed = any("weight" in vote for vote in votes)
-    heads = ["passage", "answer", *(["weight"] if weighed else [])]
+                passage_numbers = ", ".join(map(str, sorted(set(ranks))))
+                html.small(f"{format_count(len(ranks), 'vote')} · by passage {passage_numbers}")
+    has_weights = any("weight" in vote for vote in votes)
+    headers = ["passage", "answer", *(["weight"] if has_weights else [])]
     lines = [
-        [vote["rank"] + 1, "unknown" if vote["unknown"] else vote["answer"], *([vote.get("weight")] if weighed else [])]
-        for vote in votes[:MOST_SHOWN]
+        [
+            vote["rank"] + 1,
+            "unknown" if vote["unknown"] else vote["answer"],
+            *([vote.get("weight")] if has_weights else []),
+        ]
+        for vote in votes[:MAX_SHOWN]
     ]
-    draw_table(heads, lines)
+    draw_table(headers, lines)
     draw_truncation_note(len(votes), "votes")
 
 
@@ -117,15 +121,15 @@ def draw_steps(answer: Answer) -> None:
     """Draw the run's nodes with their prompts and replies."""
     with html.div().classes("steps"):
         for graph in answer.root.steps:
-            for step in graph.steps[:MOST_SHOWN]:
+            for step in graph.steps[:MAX_SHOWN]:
                 draw_step(step)
             draw_truncation_note(len(graph.steps), "steps")
 
 
 def draw_step(step: Step) -> None:
     """Draw a step with its inner steps."""
-    took = [] if step.seconds is None else [f"{step.seconds:.2f} s"]
-    facts = " · ".join([*step.details, *step.changes, *took])
+    time_taken = [] if step.seconds is None else [f"{step.seconds:.2f} s"]
+    facts = " · ".join([*step.details, *step.changes, *time_taken])
     if not (step.prompt or step.reply or step.steps or step.error):
         with html.div().classes("step"):
             html.span(step.name)
@@ -140,7 +144,7 @@ def draw_step(step: Step) -> None:
         if step.reply:
             html.span("reply").classes("label")
             html.pre(step.reply).classes("reply")
-        for inner in step.steps[:MOST_SHOWN]:
+        for inner in step.steps[:MAX_SHOWN]:
             draw_step(inner)
         draw_truncation_note(len(step.steps), "steps")
 
@@ -159,7 +163,7 @@ def draw_costs(answer: Answer) -> None:
         with draw_folded_section(
             f"{format_count(node_replies['count'], 'reply', 'replies')} to {name} broke the contract"
         ):
-            for reply in node_replies["replies"][:MOST_SHOWN]:
+            for reply in node_replies["replies"][:MAX_SHOWN]:
                 html.pre(reply)
     if result.get("dropped"):
         html.p(f"{format_count(result['dropped'], 'passage')} dropped to fit the window.")
@@ -170,5 +174,5 @@ def draw_costs(answer: Answer) -> None:
 
 
 def draw_truncation_note(count: int, noun: str) -> None:
-    if count > MOST_SHOWN:
-        html.p(f"The first {MOST_SHOWN} of {count:,} {noun}.").classes("note")
+    if count > MAX_SHOWN:
+        html.p(f"The first {MAX_SHOWN} of {count:,} {noun}.").classes("note")

@@ -1,4 +1,4 @@
-"""The left column: question, collection, methods, model, passages and all settings."""
+"""The form in the left column: question, collection, methods, model, passages and all settings."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from quorum.ui.run import Run, describe_error
 from quorum.ui.texts import draw_text
 
 SUGGESTED_MODELS = ("embedded", "openai:")
-LONGEST_SHOWN = 80  # characters of the question that is followed
+LONGEST_FOLLOWED_TEXT = 80  # characters of the question that is followed
 
 
 class Form:
@@ -31,9 +31,9 @@ class Form:
             self.draw_main_settings(collections)
             self.draw_methods([column.name for column in parse_methods(query.methods, base)])
             self.draw_settings()
-        for held in ("ctrl", "meta"):  # runs before the focused field's own handler of Enter
-            self.root.on(f"keydown.capture.{held}.enter.stop.prevent", self.submit, args=[])
-            self.root.on(f"keyup.capture.{held}.enter.stop.prevent", js_handler="() => {}")
+        for modifier in ("ctrl", "meta"):  # runs before the focused field's own handler of Enter
+            self.root.on(f"keydown.capture.{modifier}.enter.stop.prevent", self.submit, args=[])
+            self.root.on(f"keyup.capture.{modifier}.enter.stop.prevent", js_handler="() => {}")
         self.root.on("submit.prevent", self.submit, args=[])
 
     def draw_question(self, question: str) -> None:
@@ -51,17 +51,17 @@ class Form:
 
     def draw_main_settings(self, collections: Sequence[str]) -> None:
         """Collection, model and k, each with a field of its own."""
-        chosen = self.value("collection")
+        chosen = self.get_setting("collection")
         names = sorted({*collections, chosen})
         self.collection = ui.select(names, value=chosen, label="Collection").props("outlined dense options-dense")
-        self.collection.on_value_change(lambda event: self.set("collection", event.value))
+        self.collection.on_value_change(lambda event: self.change_setting("collection", event.value))
         with html.div().classes("pair"):
-            model = ui.input("Model", value=self.value("model"), autocomplete=list(SUGGESTED_MODELS)).props(
+            model = ui.input("Model", value=self.get_setting("model"), autocomplete=list(SUGGESTED_MODELS)).props(
                 "outlined dense"
             )
-            model.on_value_change(lambda event: self.set("model", event.value))
-            k = ui.number("Passages", value=float(self.value("k")), min=1, precision=0).props("outlined dense")
-            k.on_value_change(lambda event: self.set("k", event.value))
+            model.on_value_change(lambda event: self.change_setting("model", event.value))
+            k = ui.number("Passages", value=float(self.get_setting("k")), min=1, precision=0).props("outlined dense")
+            k.on_value_change(lambda event: self.change_setting("k", event.value))
 
     def draw_methods(self, chosen: Sequence[str]) -> None:
         """A check box for each method, grouped by paper; methods with settings of their own come first."""
@@ -100,8 +100,8 @@ class Form:
         with self.settings_panel:
             for setting in list_form_fields(self.base):
                 self.draw_setting(setting)
-            fixed = f"store {self.base.store}, journal {self.base.journal or 'in the store'}"
-            html.p(f"{fixed}: given when the server starts.").classes("note")
+            fixed_settings = f"store {self.base.store}, journal {self.base.journal or 'in the store'}"
+            html.p(f"{fixed_settings}: chosen when the server starts.").classes("note")
 
     def draw_setting(self, setting: FormField) -> None:
         value_text = self.settings.get(setting.name, setting.server_value)
@@ -119,18 +119,18 @@ class Form:
         else:
             field = ui.input(setting.name, value=value_text).props("outlined dense")
         html.small(setting.description)
-        field.on_value_change(lambda event: self.set(setting.name, event.value))
+        field.on_value_change(lambda event: self.change_setting(setting.name, event.value))
 
-    def value(self, name: str) -> str:
+    def get_setting(self, name: str) -> str:
         """A setting as text; the server's value if the user has not chosen one."""
         return self.settings.get(name, format_setting(getattr(self.base, name)))
 
-    def set(self, name: str, value: Any) -> None:
+    def change_setting(self, name: str, value: Any) -> None:
         """Keep a setting if it differs from the server's."""
-        given = format_setting(int(value) if isinstance(value, float) and value.is_integer() else value)
+        text = format_setting(int(value) if isinstance(value, float) and value.is_integer() else value)
         self.settings.pop(name, None)
-        if given != format_setting(getattr(self.base, name)):
-            self.settings[name] = given
+        if text != format_setting(getattr(self.base, name)):
+            self.settings[name] = text
         self.show_settings_count()
 
     def show_settings_count(self) -> None:
@@ -141,7 +141,7 @@ class Form:
         return [name for name, box in self.methods.items() if box.value]
 
     def read_query(self) -> Query:
-        """The form's values as a `Query`. An invalid value is a `SetupError`."""
+        """The form's values as a `Query`. Raises `SetupError` for an invalid value."""
         if not self.list_chosen():
             raise SetupError("No method is chosen; tick one or more.")
         return Query(
@@ -167,7 +167,7 @@ class Form:
         self.follows = "" if run is None else run.id
         self.followed.set_visibility(run is not None)
         if run is not None:
-            self.followed_words.text = f"Follows: {run.query.question[:LONGEST_SHOWN]}"
+            self.followed_words.text = f"Follows: {run.query.question[:LONGEST_FOLLOWED_TEXT]}"
 
     def submit(self) -> None:
         """Ask, or show the error beside the button."""

@@ -1,4 +1,4 @@
-"""Controls access to the page: an ASGI wrapper around all of it, HTTP and WebSockets alike.
+"""Controls access to the page: an ASGI wrapper around its HTTP requests and WebSockets.
 
 Without a token the page answers only to the names of this machine; another name is a sign of DNS rebinding. An address
 that other machines can reach needs a token. Requests from other sites' pages are always refused.
@@ -76,12 +76,12 @@ class Guard:
         """The reason to refuse a request from anyone, or None."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
-            name, site = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
+            host_name, origin_host = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
         except ValueError:
-            return "The request names an impossible host."
-        if self.token is None and not is_loopback(name or ""):
+            return "The request names an invalid host."
+        if self.token is None and not is_loopback(host_name or ""):
             return "This page answers on this machine alone, as localhost or 127.0.0.1."
-        if site is not None and site != host:
+        if origin_host is not None and origin_host != host:
             return "Another site's page may not use this one."
         return None
 
@@ -92,14 +92,14 @@ class Guard:
     async def ask_token(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
         """Turn a correct ?token= into a cookie and reopen the page without it; else show a form that asks for it."""
         pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in pairs if name == "token"]
-        right = [hmac.compare_digest(token_given.encode(), token.encode()) for token_given in given]
-        if scope["type"] != "http" or not any(right):
-            message = "That is not the token." if given else "This page asks for its token."
-            await refuse(scope, receive, send, 401, TOKEN_FORM.format(message=message), markup=True)
+        given_tokens = [value for name, value in pairs if name == "token"]
+        matches = [hmac.compare_digest(token_given.encode(), token.encode()) for token_given in given_tokens]
+        if scope["type"] != "http" or not any(matches):
+            message = "That is not the token." if given_tokens else "This page asks for its token."
+            await refuse(scope, receive, send, 401, TOKEN_FORM.format(message=message), is_html=True)
             return
-        rest = urlencode([pair for pair in pairs if pair[0] != "token"])
-        path = "/" + quote(scope["path"].lstrip("/")) + ("?" + rest if rest else "")
+        other_parameters = urlencode([pair for pair in pairs if pair[0] != "token"])
+        path = "/" + quote(scope["path"].lstrip("/")) + ("?" + other_parameters if other_parameters else "")
         # Not a redirect: after a link on another site, the browser would not send it the new cookie.
         head = f'<meta http-equiv="refresh" content="0;url={escape(path)}">'
         cookie = f"{self.cookie}={derive_cookie(token)}; HttpOnly; SameSite=Strict; Path=/"
@@ -149,7 +149,7 @@ def describe_too_large(largest: int) -> str:
 
 
 async def refuse(
-    scope: Scope, receive: Receive, send: Send, status: int, message: str, *, markup: bool = False
+    scope: Scope, receive: Receive, send: Send, status: int, message: str, *, is_html: bool = False
 ) -> None:
     """Send the refusal as text. A WebSocket is closed before it opens."""
     if scope["type"] == "websocket":
@@ -157,12 +157,17 @@ async def refuse(
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
     await send_reply(
-        send, status, PAGE_TEMPLATE.format(head="", body=message if markup else f"<p>{escape(message)}</p>")
+        send, status, PAGE_TEMPLATE.format(head="", body=message if is_html else f"<p>{escape(message)}</p>")
     )
 
 
-async def send_reply(send: Send, status: int, text: str, *more: tuple[bytes, bytes]) -> None:
+async def send_reply(send: Send, status: int, text: str, *extra_headers: tuple[bytes, bytes]) -> None:
     """Send a complete HTML response."""
-    own_headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store"), *HEADERS, *more]
-    await send({"type": "http.response.start", "status": status, "headers": own_headers})
+    headers = [
+        (b"content-type", b"text/html; charset=utf-8"),
+        (b"cache-control", b"no-store"),
+        *HEADERS,
+        *extra_headers,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text.encode()})

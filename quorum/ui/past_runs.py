@@ -34,13 +34,13 @@ class PastRun:
     asked_at: float
 
 
-def find_home(base: Context) -> Path:
-    """The folder of the page's files: in a local store, else .quorum/."""
+def find_page_folder(base: Context) -> Path:
+    """The folder of the page's files: that of the store; .quorum/ if the store is a server."""
     return Path(".quorum" if "://" in base.store else base.store).expanduser().resolve()
 
 
 def save_run(run: Run, folder: Path) -> None:
-    """Write a run. A folder that is not writable is a `SetupError`. Blocks."""
+    """Write a run. Raises `SetupError` if the folder is not writable. Blocks."""
     file = folder / f"{run.id}.json"
     part = file.with_suffix(".part")
     try:
@@ -52,7 +52,7 @@ def save_run(run: Run, folder: Path) -> None:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         raise SetupError(
-            f"This run is not kept: {folder} cannot be written to ({error.strerror}); give another --store."
+            f"This run is not saved: {folder} cannot be written to ({error.strerror}); give another --store."
         ) from None
 
 
@@ -81,7 +81,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
 
 
 def load_run(id_: str, folder: Path) -> Run:
-    """Read the run of that name. A missing or unreadable file is a `SetupError`. Blocks."""
+    """Read the run with that id. Raises `SetupError` for a missing or unreadable file. Blocks."""
     if not RUN_ID.fullmatch(id_) or not (folder / f"{id_}.json").is_file():
         raise SetupError(f"There is no run {id_[:40]!r}; choose one from the list of past runs.")
     try:
@@ -96,7 +96,7 @@ def load_run(id_: str, folder: Path) -> Run:
 
 
 def read_answer(saved: dict[str, Any], steps: Iterator[Step]) -> Answer:
-    """An answer with its own graphs, which are stored in order."""
+    """An answer with its graphs, which are the next of `steps`."""
     if saved["phase"] not in get_args(Phase):
         raise ValueError("an answer has an unknown phase")
     root = Step("run", "run", steps=[next(steps) for _ in range(saved["graphs"])])
@@ -112,7 +112,7 @@ def read_answer(saved: dict[str, Any], steps: Iterator[Step]) -> Answer:
 
 
 def describe_run(id_: str, saved: dict[str, Any]) -> PastRun:
-    """The list line of a run, from its file."""
+    """The entry of a run in the list of past runs, from its file."""
     asked_at = float(saved["page"]["asked"])
     if not 0 <= asked_at <= LATEST_TIME:
         raise ValueError("the time of the question is not in the calendar")
@@ -135,7 +135,7 @@ def list_past_runs(folder: Path, count: int = 30) -> list[PastRun]:
 
 @lru_cache(maxsize=1000)
 def read_past_run(file: Path) -> PastRun | None:
-    """The list line of a run. It can be cached, because a run's file never changes."""
+    """The entry of a run in the list. It can be cached, because a run's file never changes."""
     try:
         return describe_run(file.stem, read_saved_run(read_regular(file))[0])
     except (OSError, ValueError, KeyError, TypeError):

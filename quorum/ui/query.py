@@ -18,7 +18,7 @@ OWN_PARAMETERS = (
 )
 FIXED_SETTINGS = ("store", "journal")  # a link must not choose the server's files
 LONGEST_QUESTION = 20_000  # characters
-MOST_LINK_PARTS = 200
+MAX_LINK_PARTS = 200
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Query:
     follows: str = ""
 
     def make_columns(self, base: Context) -> list[Column]:
-        """The methods with their contexts. An invalid setting is a `SetupError`."""
+        """The methods with their contexts. Raises `SetupError` for an invalid setting."""
         if not self.question.strip():
             raise SetupError("There is no question yet; write one.")
         if len(self.question) > LONGEST_QUESTION:
@@ -63,16 +63,16 @@ def check_changeable(settings: Mapping[str, str]) -> None:
     """Raise a SetupError for a setting that only the server may choose."""
     fixed = next((name for name in FIXED_SETTINGS if name in settings), None)
     if fixed:
-        raise SetupError(f"The page does not change {fixed!r}; give it when the server starts: quorum serve --help.")
+        raise SetupError(f"The page cannot change {fixed!r}; choose it when the server starts: quorum serve --help.")
 
 
 def parse_link(query: str, base: Context) -> tuple[Query, bool]:
-    """Parse a link's query; also returns whether to ask at once (`run=1`). An invalid query is a `SetupError`."""
+    """(the query of a link, whether to ask at once: `run=1`). Raises `SetupError` for an invalid link."""
     parameters, settings = {"q": "", "methods": DEFAULT, "run": "", "follows": ""}, dict[str, str]()
     try:
-        pairs = parse_qsl(query, max_num_fields=MOST_LINK_PARTS)
+        pairs = parse_qsl(query, max_num_fields=MAX_LINK_PARTS)
     except ValueError:
-        raise SetupError(f"The link has more than {MOST_LINK_PARTS} parts; name fewer settings.") from None
+        raise SetupError(f"The link has more than {MAX_LINK_PARTS} parts; name fewer settings.") from None
     for name, value in pairs:
         if name == "set":
             key, _, text = value.partition("=")
@@ -87,7 +87,7 @@ def parse_link(query: str, base: Context) -> tuple[Query, bool]:
 
 
 def select_changed(settings: Mapping[str, str], base: Context) -> dict[str, str]:
-    """The settings that differ from the server's. An invalid one is a `SetupError`."""
+    """The settings that differ from the server's. Raises `SetupError` for an invalid one."""
     changed_context = make_query_context(settings, base)
     return {name: text for name, text in settings.items() if getattr(changed_context, name) != getattr(base, name)}
 
@@ -111,19 +111,19 @@ def list_form_fields(base: Context) -> list[FormField]:
     """All settings except those with a field of their own and those that a page must not change."""
     from pydantic import TypeAdapter
 
-    shapes: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
+    schemas: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
     names = [part.name for part in fields(Context) if part.name not in (*OWN_PARAMETERS, *FIXED_SETTINGS)]
-    return [make_form_field(name, shapes[name], getattr(base, name)) for name in names]
+    return [make_form_field(name, schemas[name], getattr(base, name)) for name in names]
 
 
-def make_form_field(name: str, shape: Mapping[str, Any], value: Any) -> FormField:
+def make_form_field(name: str, schema: Mapping[str, Any], value: Any) -> FormField:
     """Make the field from the JSON schema of one setting."""
-    parts = [part for part in shape.get("anyOf", [shape]) if part.get("type") != "null"]
-    first, optional = parts[0], len(parts) < len(shape.get("anyOf", [shape]))
+    parts = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
+    first, optional = parts[0], len(parts) < len(schema.get("anyOf", [schema]))
     kinds: dict[str, Literal["flag", "number"]] = {"boolean": "flag", "integer": "number", "number": "number"}
     return FormField(
         name=name,
-        description=str(shape.get("description", "")),
+        description=str(schema.get("description", "")),
         kind="choice" if "enum" in first else kinds.get(str(first.get("type")), "text"),
         server_value=format_setting(value),
         choices=tuple(map(str, first.get("enum", ()))),

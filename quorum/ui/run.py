@@ -140,12 +140,12 @@ async def run_method(question: str, method: Column, answer: Answer, read_history
         history = [] if read_history is None else await read_history(method.name)
         graph, context = method.method_or_graph, method.context
 
-        def show(event: Event) -> None:
+        def show_piece(event: Event) -> None:
             if isinstance(event, AnswerText):
                 answer.partial_answer = event.text if event.replaces else answer.partial_answer + event.text
                 answer.change()
 
-        result = await answer_and_report(question, graph, context, show, history=history, config=config)
+        result = await answer_and_report(question, graph, context, show_piece, history=history, config=config)
         answer.result = await add_support(question, result, context)
         phase = "done"
     except asyncio.CancelledError:

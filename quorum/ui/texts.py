@@ -12,19 +12,19 @@ def draw_text(tag: str, value: str = "") -> Any:
     return TextElement(tag=tag, text=value)
 
 
-def draw_table(heads: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") -> Any:
+def draw_table(headers: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") -> Any:
     """A table of texts. Columns with numbers are aligned to the right."""
     rows = [list(line) for line in lines]
-    right = [any(isinstance(row[place], int | float) for row in rows) for place in range(len(heads))]
+    is_number_column = [any(isinstance(row[column], int | float) for row in rows) for column in range(len(headers))]
     with html.div().classes("wide"), html.table().classes(kind) as element:
         with html.thead(), html.tr():
-            for head, number in zip(heads, right, strict=True):
-                html.th(head).props("scope=col").classes("number" if number else "")
+            for header, is_number in zip(headers, is_number_column, strict=True):
+                html.th(header).props("scope=col").classes("number" if is_number else "")
         with html.tbody():
             for row in rows:
                 with html.tr():
-                    for value, number in zip(row, right, strict=True):
-                        html.td(format_cell(value)).classes("number" if number else "")
+                    for value, is_number in zip(row, is_number_column, strict=True):
+                        html.td(format_cell(value)).classes("number" if is_number else "")
     return element
 
 

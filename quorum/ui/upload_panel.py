@@ -49,9 +49,11 @@ class UploadPanel:
         self.timer: Any = ui.timer(REDRAW_SECONDS, self.refresh, active=False)
 
     def reject_files(self) -> None:
-        self.say("Some files were refused: their type is not supported, or they are larger than 100 MB.", is_error=True)
+        self.show_message(
+            "Some files were refused: their type is not supported, or they are larger than 100 MB.", is_error=True
+        )
 
-    def say(self, message: str, *, is_error: bool = False) -> None:
+    def show_message(self, message: str, *, is_error: bool = False) -> None:
         self.message.text = message
         self.message.classes(replace="error" if is_error else "said")
 
@@ -60,12 +62,14 @@ class UploadPanel:
         self.results.clear()
         self.files.reset()
         if self.job is not None and not self.job.is_over:
-            self.say("Other documents are still being indexed; drop these again when that is done.", is_error=True)
+            self.show_message(
+                "Other documents are still being indexed; drop these again when that is done.", is_error=True
+            )
             return
         try:
             self.job = IndexingJob(check_target(str(self.name.value or "")))
         except SetupError as error:
-            self.say(describe_error(error), is_error=True)
+            self.show_message(describe_error(error), is_error=True)
             return
         uploads = [(file.name, file.save) for file in event.files]
         background_tasks.create(index_uploads(self.job, uploads, self.base), name=f"index into {self.job.collection}")
@@ -79,15 +83,15 @@ class UploadPanel:
         self.bar.set_visibility(not job.is_over)
         if not job.is_over:
             self.bar.value = job.done / job.total if job.total else 0
-            self.say(
+            self.show_message(
                 f"Indexing {job.current_file or format_count(len(job.files), 'file')}: {job.done:,} of {job.total:,}"
             )
             return
         self.timer.deactivate()
         if job.error:
-            self.say(job.error, is_error=True)
+            self.show_message(job.error, is_error=True)
             return
-        self.say(f"{job.collection} holds {format_count(job.passages or 0, 'passage')}.")
+        self.show_message(f"{job.collection} holds {format_count(job.passages or 0, 'passage')}.")
         with self.results:
             draw_table(["file", ""], job.files.items())
         if job.passages:

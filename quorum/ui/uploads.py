@@ -14,13 +14,13 @@ from quorum.core.errors import QuorumError, SetupError
 from quorum.retrievers.collection_names import SAMPLE, check_name
 from quorum.retrievers.index import index_documents
 from quorum.retrievers.index_report import IndexReport
-from quorum.ui.past_runs import find_home
+from quorum.ui.past_runs import find_page_folder
 from quorum.ui.run import describe_bug, describe_error
 
 LARGEST_FILE = 100_000_000  # bytes
 LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
 LONGEST_NAME = 120  # characters
-MOST_NAME_BYTES = 180  # file systems allow 255, and a number may be added
+MAX_NAME_BYTES = 180  # file systems allow 255, and a number may be added
 BIDI_CONTROLS = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"
 UNSAFE_CHARACTERS = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{BIDI_CONTROLS}\ud800-\udfff]")
 LINE_OF_FILE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # how a report names a line of a file
@@ -51,21 +51,21 @@ class IndexingJob:
 
 def clean_name(name: str) -> str:
     """The last part of a path of any system, without characters that a file name should not have."""
-    bare = UNSAFE_CHARACTERS.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
-    if len(bare) > LONGEST_NAME or len(bare.encode()) > MOST_NAME_BYTES:
-        stem, dot, kind = bare.rpartition(".")
-        bare = (
-            shorten_name(stem, LONGEST_NAME - 12) + dot + shorten_name(kind, 11)
+    cleaned = UNSAFE_CHARACTERS.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
+    if len(cleaned) > LONGEST_NAME or len(cleaned.encode()) > MAX_NAME_BYTES:
+        stem, dot, suffix = cleaned.rpartition(".")
+        cleaned = (
+            shorten_name(stem, LONGEST_NAME - 12) + dot + shorten_name(suffix, 11)
             if dot
-            else shorten_name(bare, LONGEST_NAME)
+            else shorten_name(cleaned, LONGEST_NAME)
         )
-    return bare or "document"
+    return cleaned or "document"
 
 
 def shorten_name(name: str, longest: int) -> str:
     """The beginning of a name, limited in characters and in bytes."""
-    room = longest * MOST_NAME_BYTES // LONGEST_NAME
-    return name[:longest].encode()[:room].decode(errors="ignore")
+    byte_limit = longest * MAX_NAME_BYTES // LONGEST_NAME
+    return name[:longest].encode()[:byte_limit].decode(errors="ignore")
 
 
 def make_unique_names(names: Sequence[str]) -> list[str]:
@@ -73,11 +73,11 @@ def make_unique_names(names: Sequence[str]) -> list[str]:
     names_in_use: dict[str, str] = {}  # name in lower case -> name
     numbers: dict[str, int] = {}
     for name in map(clean_name, names):
-        stem, dot, kind = name.partition(".")
+        stem, dot, suffix = name.partition(".")
         number, unique = numbers.get(name.lower(), 1), name if name.lower() not in names_in_use else ""
         while not unique or unique.lower() in names_in_use:
             number += 1
-            unique = f"{stem} ({number}){dot}{kind}"
+            unique = f"{stem} ({number}){dot}{suffix}"
         names_in_use[unique.lower()] = unique
         numbers[name.lower()] = number
     return list(names_in_use.values())
@@ -96,7 +96,7 @@ async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, Save]], b
     A file replaces an earlier one with the same name in the collection.
     """
     job.files = dict.fromkeys(make_unique_names([name for name, _ in uploads]), "waits")
-    folder = find_home(base) / "uploads" / job.collection
+    folder = find_page_folder(base) / "uploads" / job.collection
     try:
         async with INDEXING_LOCK:
             report = await asyncio.shield(write_and_index(job, [save for _, save in uploads], folder, base))
@@ -143,6 +143,6 @@ def report_outcomes(job: IndexingJob, report: IndexReport) -> None:
         path, outcome = (path_or_line, reason) if line is None else (line[1], f"line {line[2]}: {reason}")
         lines.setdefault(Path(path).name, []).append(outcome)
     for name, reasons in lines.items():
-        whole = not reasons[0].startswith("line ")
-        more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
-        job.files[name] = f"not read: {reasons[0]}" if whole else f"indexed, without {reasons[0]}{more}"
+        is_unread = not reasons[0].startswith("line ")
+        more_text = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+        job.files[name] = f"not read: {reasons[0]}" if is_unread else f"indexed, without {reasons[0]}{more_text}"

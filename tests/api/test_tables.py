@@ -63,10 +63,10 @@ def test_differences_follow_with_their_baseline(tmp_path: Path) -> None:
     ]
     result = make_evaluation(tmp_path, make_row("concat"), differences=differences)
     assert str(result).split("\n\n")[1].splitlines() == [
-        "Minus concat, over 1,200 questions; p by Holm; to tell: questions needed",
-        "method                   EM      p  to tell",
-        "sure    +10.0 [-5.0, +25.0]  0.200    2,500",
-        "react        0.0 [0.0, 0.0]  <.001        -",
+        "Difference from concat on 1,200 questions; p by Holm; n needed: for significance",
+        "method                   EM      p  n needed",
+        "sure    +10.0 [-5.0, +25.0]  0.200     2,500",
+        "react        0.0 [0.0, 0.0]  <.001         -",
     ]
 
 
@@ -75,7 +75,7 @@ def test_a_notebook_gets_the_same_cells(tmp_path: Path) -> None:
     page = Cells(result._repr_html_())
     assert page.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     assert [text for table in result.tables() for line in (table.header, *table.rows) for text in line] == [
-        text for text in page.texts if not text.startswith("Minus")
+        text for text in page.texts if not text.startswith("Difference")
     ]
 
 

@@ -148,7 +148,7 @@ def test_mostly_empty_targets_are_reported(tmp_path: Path, capsys: pytest.Captur
     with pytest.raises(SystemExit) as ended:
         main(["filter", "silver", str(data), "--measure", "strinc", "--out", str(tmp_path / "s.jsonl")])
     assert not ended.value.code
-    assert '67% of the targets are "None"; a filter would mostly learn to keep nothing' in capsys.readouterr().err
+    assert "67% of the questions have no silver; a filter would mostly learn to keep nothing" in capsys.readouterr().err
 
 
 class Stopping:

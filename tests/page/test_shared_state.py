@@ -8,7 +8,7 @@ from openai_server import OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.ui.app import MOST_UNDER_WAY, SharedState
+from quorum.ui.app import MAX_UNDER_WAY, SharedState
 from quorum.ui.query import Query
 
 
@@ -19,8 +19,8 @@ async def test_no_more_runs_at_once_than_the_machine_bears(
     base = Context(model="openai:test", store=str(tmp_path / "store"), collection="none", attempts=1)
     shared = SharedState(base)
     query = Query("Why?")
-    runs = [shared.ask(query) for _ in range(MOST_UNDER_WAY)]
-    with pytest.raises(SetupError, match=f"{MOST_UNDER_WAY} questions are under way already; ask again"):
+    runs = [shared.ask(query) for _ in range(MAX_UNDER_WAY)]
+    with pytest.raises(SetupError, match=f"{MAX_UNDER_WAY} questions are under way already; ask again"):
         shared.ask(query)
     await asyncio.gather(*(run.task for run in runs if run.task is not None))
     assert ({run.is_running for run in runs}, shared.under_way) == ({False}, {})

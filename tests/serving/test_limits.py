@@ -10,7 +10,7 @@ from openai_server import OpenAIServer
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
-from quorum.serving.errors import Refusal, hide_places
+from quorum.serving.errors import Refusal, hide_paths
 from quorum.serving.limits import Limits
 from quorum.serving.serve import check_collections, check_prices
 
@@ -146,4 +146,4 @@ def test_figures_are_counted_by_method(serve: Serve, openai_server: OpenAIServer
     ],
 )
 def test_paths_of_the_server_are_hidden(message: str, expected: str) -> None:
-    assert hide_places(message, Context(store=".own-store")) == expected
+    assert hide_paths(message, Context(store=".own-store")) == expected

@@ -58,7 +58,7 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
     """Do what an agent does: list the tools, search, ask with progress, read a source, make a mistake."""
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert set(tools) == {"ask", "search", "collections", "methods"}
-    assert "towers: 1 passage, among them from: Towers" in str(tools["ask"].description)
+    assert "towers: 1 passage, with titles such as: Towers" in str(tools["ask"].description)
     assert set(tools["ask"].input_schema["properties"]) == {"question", "method", "collection", "settings"}
     assert set((await client.call_tool("collections")).structured_content) == {"towers"}
     assert "concat_pf" in (await client.call_tool("methods")).structured_content

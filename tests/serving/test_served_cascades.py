@@ -78,7 +78,7 @@ def test_a_client_does_not_change_what_was_measured(system: str, serve: Serve) -
 @pytest.mark.parametrize(
     ("composed", "systems", "message"),
     [
-        ("cascade.json", {}, "cascade asks the system 'mine', and no file may say where that is"),
+        ("cascade.json", {}, "cascade asks the system 'mine', but a file must not say where a system is"),
         ("cascade.json", {"mine": OTHER}, "was measured with another system 'mine'"),
         ("concat=cascade.json", None, "needs a valid name that is not in use"),
         ("a@b=cascade.json", None, "needs a valid name that is not in use"),
@@ -131,7 +131,7 @@ def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, o
     assert "Error in" not in run.err
     missing, other = quorum(*command), quorum(*command, "--system", f"mine={OTHER}")
     assert (missing.code, other.code) == (2, 2)
-    assert "give its spec: --system mine=SPEC" in missing.err
+    assert "give the spec with which it was measured: --system mine=SPEC" in missing.err
     assert "another system 'mine'" in other.err
     wrong = quorum("ask", QUESTION, "--system", f"mine={system}")
     assert (wrong.code, "is for a composed method" in wrong.err) == (2, True)
@@ -157,7 +157,7 @@ def test_quorum_chat_takes_the_file_and_the_system(
     assert changed == "cascade.json: A cascade: mine (accepted: known), else concat."
     missing = quorum("chat", "--method", file, *collection)
     assert missing.code == 2
-    assert "give its spec: --system mine=SPEC" in missing.err
+    assert "give the spec with which it was measured: --system mine=SPEC" in missing.err
 
 
 def test_a_comparison_names_the_system_beside_the_cascade(

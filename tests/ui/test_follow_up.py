@@ -10,7 +10,7 @@ from openai_server import OpenAIServer, Request
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.retrievers.index import index_passages
-from quorum.ui.follow_up import MOST_RUNS, read_conversation
+from quorum.ui.follow_up import MAX_RUNS, read_conversation
 from quorum.ui.past_runs import load_run, save_run
 from quorum.ui.query import Query, parse_link
 from quorum.ui.run import Answer, Run, start_run
@@ -44,7 +44,7 @@ async def test_each_method_reads_its_own_answers() -> None:
 
 async def test_runs_that_follow_each_other_in_a_circle_end() -> None:
     save_run(make_run(FIRST_RUN_ID, "Why?", FIRST_RUN_ID, concat="So."), FOLDER)
-    assert len(await read_conversation(FIRST_RUN_ID, "concat", find)) == 2 * MOST_RUNS
+    assert len(await read_conversation(FIRST_RUN_ID, "concat", find)) == 2 * MAX_RUNS
 
 
 @pytest.mark.parametrize("id_", ["../../etc/passwd", FIRST_RUN_ID])

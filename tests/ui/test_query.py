@@ -40,8 +40,8 @@ def test_a_link_may_start_its_question() -> None:
         ("k=0", "Setting k=0 does not fit"),
         ("k=many", "give a whole number from 1 to 1000"),
         ("set=nonsense=1", "no setting 'nonsense'"),
-        ("set=store=/tmp/elsewhere", "does not change 'store'"),
-        ("set=journal=/tmp/file", "does not change 'journal'"),
+        ("set=store=/tmp/elsewhere", "cannot change 'store'"),
+        ("set=journal=/tmp/file", "cannot change 'journal'"),
         ("methods=no_such", "no method 'no_such'"),
         ("methods=concat[", "cannot be read"),
         ("methods=concat,/etc/composed.json", "names a file, which is not taken here"),
@@ -59,7 +59,7 @@ def test_an_invalid_link_is_reported(query: str, message: str) -> None:
     [
         (Query("  "), "no question yet"),
         (Query("x" * 20_001), "20,000 characters"),
-        (Query("Why?", "concat[journal=/tmp/file]"), "does not change 'journal'"),
+        (Query("Why?", "concat[journal=/tmp/file]"), "cannot change 'journal'"),
     ],
 )
 def test_impossible_queries_are_refused(query: Query, message: str) -> None:

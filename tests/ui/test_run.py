@@ -164,7 +164,7 @@ async def test_hidden_passages_are_not_saved(
 async def test_an_unwritable_folder_is_reported(store: str, openai_server: OpenAIServer) -> None:
     FOLDER.write_text("a file")
     run = await ask_and_wait("concat", store)
-    assert (run.answers[0].phase, "is not kept" in (run.note or "")) == ("done", True)
+    assert (run.answers[0].phase, "is not saved" in (run.note or "")) == ("done", True)
 
 
 def test_the_list_of_past_runs_is_newest_first_and_skips_other_files() -> None:

@@ -12,7 +12,7 @@ from quorum.retrievers.collections import list_collections
 from quorum.retrievers.store import open_store
 from quorum.ui.uploads import (
     LONGEST_NAME,
-    MOST_NAME_BYTES,
+    MAX_NAME_BYTES,
     IndexingJob,
     Save,
     check_target,
@@ -29,7 +29,7 @@ def test_a_name_never_leaves_its_folder(name: str) -> None:
     assert Path(cleaned).name == cleaned
     assert not cleaned.startswith(".")
     assert len(cleaned) <= LONGEST_NAME
-    assert len(cleaned.encode()) <= MOST_NAME_BYTES
+    assert len(cleaned.encode()) <= MAX_NAME_BYTES
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,20 @@
 "use strict";
-// Lights the nodes of a graph: a figure says in data-lights how each node stands, {name: [phase, begun, ended]}, and
-// this puts it on the nodes of the drawing, whichever of the two comes first.
+// Colours the nodes of a graph during a run. The attribute data-lights of a figure holds the state of each node,
+// {name: [phase, begun, ended]}; this script copies it to the nodes of the SVG, whether the attribute or the SVG appears
+// first.
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
 
-  function nodes(figure) {
-    const found = new Map();
+  function findNodes(figure) {
+    const nodesByName = new Map();
     for (const node of figure.querySelectorAll("g.node")) {
       const name = /flowchart-(.+)-\d+$/.exec(node.id);
-      if (name) found.set(name[1], node);
+      if (name) nodesByName.set(name[1], node);
     }
-    return found;
+    return nodesByName;
   }
 
-  function count(node, begun, ended) {
+  function showCount(node, begun, ended) {
     let badge = node.querySelector(":scope > .times");
     if (begun < 2 && !badge) return;
     if (!badge) {
@@ -25,16 +26,16 @@
       node.append(badge);
     }
     const text = ended < begun ? ended + "/" + begun : "×" + begun;
-    if (badge.textContent !== text) badge.textContent = text; // only what changes, or the observer would see it for ever
+    if (badge.textContent !== text) badge.textContent = text; // write only a change: each write calls the observer again
   }
 
-  function light(figure) {
-    const drawn = nodes(figure);
+  function showStates(figure) {
+    const svgNodes = findNodes(figure);
     for (const [name, [phase, begun, ended]] of Object.entries(JSON.parse(figure.dataset.lights || "{}"))) {
-      const node = drawn.get(name);
+      const node = svgNodes.get(name);
       if (!node) continue;
       if (node.dataset.state !== phase) node.dataset.state = phase;
-      count(node, begun, ended);
+      showCount(node, begun, ended);
     }
   }
 
@@ -43,8 +44,8 @@
     for (const change of changes) {
       const figure = change.target.closest?.("figure.graph");
       if (figure) figures.add(figure);
-      for (const added of change.addedNodes) added.querySelectorAll?.("figure.graph").forEach((one) => figures.add(one));
+      for (const added of change.addedNodes) added.querySelectorAll?.("figure.graph").forEach((graph) => figures.add(graph));
     }
-    figures.forEach(light);
+    figures.forEach(showStates);
   }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["data-lights"] });
 })();

@@ -102,7 +102,7 @@ def test_the_tables_fit_into_100_columns() -> None:
     lines = text.splitlines()
     assert len(lines) == 4 + 4 + 4
     assert max(len(line.rstrip()) for line in lines) <= 100
-    assert lines[4].startswith("Minus concat, over 300 questions that all answered; p by Holm")
+    assert lines[4].startswith("Difference from concat on 300 questions that all answered; p by Holm")
     assert "[" in lines[1]
     assert "1,200.0" in lines[-1]
 

@@ -132,7 +132,7 @@ async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_
     assert post_fusion.invoke(question, context=CONTEXT | {"calibration": str(file)})["unknown"]
     without = await post_fusion.ainvoke(question, context=Context(**CONTEXT))
     assert (without["answer"], without["suppressed"]) == ("red", None)
-    with pytest.raises(SetupError, match="cannot be kept in a stream"):
+    with pytest.raises(SetupError, match="cannot be applied to a stream"):
         [item async for item in post_fusion.astream(question, context=context)]
 
 
