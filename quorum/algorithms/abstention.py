@@ -37,7 +37,8 @@ class Threshold:
 class NoThreshold:
     """No threshold keeps the promise.
 
-    needed: about how many questions would be enough for a threshold; None if more questions do not help.
+    answered, wrong: at the threshold that needs the fewest questions. needed: about how many questions would be enough
+    for a threshold; None if more questions do not help.
     """
 
     answered: int
@@ -45,10 +46,10 @@ class NoThreshold:
     needed: int | None
 
 
-def count_least_answers(at_most: float, error: float) -> int:
+def count_fewest_answers(at_most: float, error: float) -> int:
     """The fewest answers for which a promise is possible, if none of them is wrong: ln error / ln(1 - at_most).
 
-    >>> count_least_answers(0.05, 0.05)
+    >>> count_fewest_answers(0.05, 0.05)
     59
     """
     return math.ceil(math.log(error) / math.log1p(-at_most) - ROUNDING_ERROR)
@@ -67,11 +68,11 @@ def find_threshold(
     0.21
     """
     confidences, is_wrong = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.bool_)
-    least, accepted = count_least_answers(at_most, error), None
+    fewest, accepted = count_fewest_answers(at_most, error), None
     for step in range(THRESHOLD_STEPS, -1, -1):
         is_answered = confidences >= step / THRESHOLD_STEPS - ROUNDING_ERROR
         answered = int(is_answered.sum())
-        if answered < least:
+        if answered < fewest:
             continue
         mistakes = int(is_wrong[is_answered].sum())
         p = chance_of_at_most(mistakes, answered, at_most)
@@ -108,7 +109,7 @@ def count_answers_needed(share: float, at_most: float, error: float, most: int =
     """
     if share >= at_most:
         return None
-    low, high = 1, count_least_answers(at_most, error)
+    low, high = 1, count_fewest_answers(at_most, error)
     while high <= most and chance_of_at_most(math.ceil(share * high), high, at_most) > error:
         low, high = high, 2 * high
     while low < high:

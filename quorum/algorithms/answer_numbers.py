@@ -97,7 +97,7 @@ UNIT_SPELLINGS = {
 }
 UNIT_OF_WORD = {name: unit for unit, names in UNIT_SPELLINGS.items() for name in (unit, *names.split())}
 CURRENCIES = {"$": "dollar", "€": "euro", "£": "gbp", "¥": "yen"}
-MOST_DIGITS = 15
+MOST_SCALED_DIGITS = 15  # a longer number is not multiplied by a scale such as "million"
 
 
 def rewrite_numbers(words: Sequence[str]) -> list[str]:
@@ -111,16 +111,18 @@ def rewrite_numbers(words: Sequence[str]) -> list[str]:
     (['21st'], ['5th'], ['no', 'one'])
     """
     rewritten: list[str] = []
-    at = 0
-    while at < len(words):
-        number, after = read_number(words, at)
-        if number is None or (rewritten and rewritten[-1] == "no" and words[at] == "one"):
-            rewritten.append(normalize_unit(words[at]) if rewritten and is_number(rewritten[-1]) else words[at])
-            at += 1
+    position = 0
+    while position < len(words):
+        number, end = read_number(words, position)
+        if number is None or (rewritten and rewritten[-1] == "no" and words[position] == "one"):
+            rewritten.append(
+                normalize_unit(words[position]) if rewritten and is_number(rewritten[-1]) else words[position]
+            )
+            position += 1
             continue
         currency = CURRENCIES.get(rewritten[-1]) if rewritten and is_number(number) else None
         rewritten[len(rewritten) - bool(currency) :] = [number, *([currency] if currency else [])]
-        at = after
+        position = end
     return rewritten
 
 
@@ -132,59 +134,59 @@ def is_number(word: str) -> bool:
     return word.lstrip("-").replace(".", "", 1).isdecimal()
 
 
-def read_number(words: Sequence[str], at: int) -> tuple[str | None, int]:
+def read_number(words: Sequence[str], position: int) -> tuple[str | None, int]:
     """The number that begins at a word, in digits, and the place after it. The number is None if none begins there."""
-    first = words[at]
+    first = words[position]
     if first in NUMBER_OF_ORDINAL:
-        return ("2nd" if first == "second" else format_ordinal(NUMBER_OF_ORDINAL[first])), at + 1
+        return ("2nd" if first == "second" else format_ordinal(NUMBER_OF_ORDINAL[first])), position + 1
     if is_number(first):
-        return read_scale(first, words, at + 1)
+        return read_scaled_number(first, words, position + 1)
     if first not in NUMBER_OF_WORD and not (
-        first in ("a", "an") and words[at + 1 : at + 2] and is_scale(words[at + 1])
+        first in ("a", "an") and words[position + 1 : position + 2] and is_scale(words[position + 1])
     ):
-        return None, at
-    return read_words(words, at)
+        return None, position
+    return read_number_words(words, position)
 
 
 def is_scale(word: str) -> bool:
     return word == "hundred" or word in SCALES
 
 
-def read_scale(digits: str, words: Sequence[str], at: int) -> tuple[str, int]:
-    """ "3.5", then "million" -> "3500000"."""
-    scale = SCALES.get(words[at]) if at < len(words) else None
-    if scale is None or len(digits) > MOST_DIGITS:
-        return digits, at
+def read_scaled_number(digits: str, words: Sequence[str], position: int) -> tuple[str, int]:
+    """Multiply a number by the scale that follows it: "3.5", then "million" -> "3500000"."""
+    scale = SCALES.get(words[position]) if position < len(words) else None
+    if scale is None or len(digits) > MOST_SCALED_DIGITS:
+        return digits, position
     value = Decimal(digits) * scale
-    return (str(int(value)), at + 1) if value == int(value) else (digits, at)
+    return (str(int(value)), position + 1) if value == int(value) else (digits, position)
 
 
-def read_words(words: Sequence[str], at: int) -> tuple[str, int]:
+def read_number_words(words: Sequence[str], position: int) -> tuple[str, int]:
     """Read a number in words, such as "two thousand and five". Each scale must be smaller than the one before."""
     total, part, limit = 0, 0, 10**15
     room = 100  # the next word may add a number below this to the part
-    start = at
-    while at < len(words):
-        word = "one" if at == start and words[at] in ("a", "an") else words[at]
+    start = position
+    while position < len(words):
+        word = "one" if position == start and words[position] in ("a", "an") else words[position]
         if word in NUMBER_OF_WORD and NUMBER_OF_WORD[word] < room:
             part += NUMBER_OF_WORD[word]
             room = 10 if NUMBER_OF_WORD[word] >= 20 else 0
             room = room if NUMBER_OF_WORD[word] else 0
         elif word in NUMBER_OF_ORDINAL and NUMBER_OF_ORDINAL[word] < room and word != "second":
-            return format_ordinal(total + part + NUMBER_OF_ORDINAL[word]), at + 1
+            return format_ordinal(total + part + NUMBER_OF_ORDINAL[word]), position + 1
         elif word == "hundred" and 0 < part < 10:
             part, room = part * 100, 100
         elif SCALES.get(word, limit) < limit and part:
             total, part, limit, room = total + part * SCALES[word], 0, SCALES[word], 1000
             room = 100
-        elif not (word == "and" and room == 100 and total + part and is_number_word(words, at + 1)):
+        elif not (word == "and" and room == 100 and total + part and is_number_word(words, position + 1)):
             break
-        at += 1
-    return str(total + part), at
+        position += 1
+    return str(total + part), position
 
 
-def is_number_word(words: Sequence[str], at: int) -> bool:
-    return at < len(words) and words[at] in NUMBER_OF_WORD and NUMBER_OF_WORD[words[at]] > 0
+def is_number_word(words: Sequence[str], position: int) -> bool:
+    return position < len(words) and words[position] in NUMBER_OF_WORD and NUMBER_OF_WORD[words[position]] > 0
 
 
 def format_ordinal(number: int) -> str:

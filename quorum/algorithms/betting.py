@@ -1,9 +1,9 @@
 """Testing by betting: tests and intervals for a mean that stay valid even if one checks them after every question.
 
 The hypothesis: the mean of x_1, x_2, ... in [-1, 1] is at most `mean`. A gambler bets a share of the capital against
-it on each next value. If the hypothesis is true, no bet is favourable, so the capital ever reaches 1/d with probability
-d at most, however often one looks and whenever one stops (Ville 1939). The capital, an e-process, is the evidence
-against the hypothesis.
+it on each next value. If the hypothesis is true, no bet is favourable. The probability that the capital ever reaches
+1/d is then at most d, however often one looks and whenever one stops (Ville 1939). The capital, an e-process, is the
+evidence against the hypothesis.
 
 Source: Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting (arXiv:2010.09686),
 section 4; without replacement: Waudby-Smith and Ramdas 2020 (arXiv:2006.04347).
@@ -42,13 +42,15 @@ def compute_log_factors(x: Floats, m: Floats) -> Floats:
 
 
 def compute_capital(values: ArrayLike, *, mean: float = 0.0, population: int | None = None) -> Floats:
-    """The capital against "the mean is at most `mean`" after each value: the average over seven stakes, from 1 on.
+    """The capital won against "the mean is at most `mean`", after each value: the average over seven stakes.
+
+    The capital before the first value is 1.
 
     values: along the last axis, each in [-1, 1]; their order must not depend on them. population: the number of values
     from which these are drawn without replacement; None: independent draws. The capital becomes infinite once the
     values not yet drawn cannot bring the population's mean down to `mean` any more.
 
-    >>> [round(float(one), 3) for one in compute_capital([1, 1, -1])]
+    >>> [round(float(capital), 3) for capital in compute_capital([1, 1, -1])]
     [1.4, 2.046, 0.975]
     """
     x = np.asarray(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Certifies how much a cascade can lose to a single method, on recorded questions that did not design the cascade."""
+"""Certifies how much a cascade can lose to a single method, on recorded questions that the design did not use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,11 +60,11 @@ def certify_cascades(
     certificates: list[Certificate] = []
     margin = lose_at_most / (1 + wrong_cost)
     for candidate in candidates:
-        by_method = compute_losses(recorded, candidate.cascade, wrong_cost)
-        p_values = {name: compute_margin_p_value(values, margin) for name, values in by_method.items()}
+        losses_of_method = compute_losses(recorded, candidate.cascade, wrong_cost)
+        p_values = {name: compute_margin_p_value(values, margin) for name, values in losses_of_method.items()}
         against = max(p_values, key=lambda name: p_values[name]) if p_values else None
         p = p_values[against] if against else 1.0
-        loss = float(by_method[against].mean()) * (1 + wrong_cost) if against else 0.0
+        loss = float(losses_of_method[against].mean()) * (1 + wrong_cost) if against else 0.0
         certificates.append(Certificate(candidate, p, against, loss, p <= error))
         if p > error:
             break

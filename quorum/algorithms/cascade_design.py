@@ -28,16 +28,16 @@ def split_questions(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int
     """
     groups = np.unique(group)
     chosen = np.random.default_rng(seed).permutation(groups)[: max(1, len(groups) // DESIGN_DIVISOR)]
-    designs = np.isin(group, chosen)
-    return np.flatnonzero(designs), np.flatnonzero(~designs)
+    is_for_design = np.isin(group, chosen)
+    return np.flatnonzero(is_for_design), np.flatnonzero(~is_for_design)
 
 
-def list_tests(recorded: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
+def list_acceptance_tests(recorded: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
     """The tests that fit the recorded answers of this method."""
     tests = [AcceptanceTest("known")]
     known = recorded.known[method]
-    sure = recorded.confidence[method]
-    values = np.unique(sure[known & np.isfinite(sure)])
+    confidence = recorded.confidence[method]
+    values = np.unique(confidence[known & np.isfinite(confidence)])
     if len(values) > MOST_THRESHOLDS:
         values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_THRESHOLDS), method="nearest"))
     tests += [AcceptanceTest("confidence", float(value)) for value in values]
@@ -80,68 +80,67 @@ def list_cascades(recorded: RecordedAnswers) -> Iterator[Candidate]:
         yield Candidate((Stage(names[method], None),), float(score), float(cost))
     lowest = float(recorded.worst.min()) if recorded.worst.size else 0.0
     worst = np.where(recorded.failed, lowest, recorded.worst)
-    for first_place in range(count):
-        for accept in list_tests(recorded, first_place, first=True):
-            is_accepted = find_accepted_questions(recorded, first_place, accept, ()) | recorded.failed[first_place]
-            score_so_far, is_open = np.where(is_accepted, worst[first_place], 0.0), ~is_accepted
-            first = Stage(names[first_place], accept)
+    for first_method in range(count):
+        for accept in list_acceptance_tests(recorded, first_method, first=True):
+            is_accepted = find_accepted_questions(recorded, first_method, accept, ()) | recorded.failed[first_method]
+            score_so_far, is_open = np.where(is_accepted, worst[first_method], 0.0), ~is_accepted
+            first = Stage(names[first_method], accept)
             if not is_open.any():
                 continue
-            for second_place in (place for place in range(count) if place != first_place):
-                added = recorded.cost[second_place] - recorded.shared[first_place, second_place]
-                cost_so_far = recorded.cost[first_place] + np.where(is_open, added, 0.0)
-                last = Stage(names[second_place], None)
-                total = (score_so_far + np.where(is_open, worst[second_place], 0.0)).sum()
+            for second_method in (method for method in range(count) if method != first_method):
+                added = recorded.cost[second_method] - recorded.shared[first_method, second_method]
+                cost_so_far = recorded.cost[first_method] + np.where(is_open, added, 0.0)
+                last = Stage(names[second_method], None)
+                total = (score_so_far + np.where(is_open, worst[second_method], 0.0)).sum()
                 yield Candidate((first, last), float(total) / n, float(cost_so_far.sum()) / n)
                 yield from list_three_stage_cascades(
-                    recorded, worst, (first_place, second_place), first, score_so_far, is_open, cost_so_far
+                    recorded, worst, (first_method, second_method), first, score_so_far, is_open, cost_so_far
                 )
 
 
 def list_three_stage_cascades(
     recorded: RecordedAnswers,
     worst: Floats,
-    places: tuple[int, int],
+    first_two_methods: tuple[int, int],
     first: Stage,
     score_so_far: Floats,
     is_open: Flags,
     cost_so_far: Floats,
 ) -> Iterator[Candidate]:
-    """The three-stage cascades that begin with the two methods at `places`.
+    """The three-stage cascades that begin with the two methods `first_two_methods`.
 
     worst: the worth of each answer; first: the first stage; score_so_far, cost_so_far: by question, of the first stage
     and of the first two; is_open: the questions that reach the second stage.
     """
     names, n = recorded.methods, recorded.questions
-    first_place, second_place = places
-    thirds = [place for place in range(len(names)) if place not in places]
-    if not thirds:
+    first_method, second_method = first_two_methods
+    third_methods = [method for method in range(len(names)) if method not in first_two_methods]
+    if not third_methods:
         return
-    accepts = list_tests(recorded, second_place, first=False)
-    failed = recorded.failed[second_place]
+    accepts = list_acceptance_tests(recorded, second_method, first=False)
+    failed = recorded.failed[second_method]
     is_accepted = (
         np.array(
-            [find_accepted_questions(recorded, second_place, accept, (first_place,)) | failed for accept in accepts]
+            [find_accepted_questions(recorded, second_method, accept, (first_method,)) | failed for accept in accepts]
         )
         & is_open
     )
     is_passed_on = is_open & ~is_accepted
-    added = recorded.cost[thirds] - np.maximum(
-        recorded.shared[first_place, thirds], recorded.shared[second_place, thirds]
+    added = recorded.cost[third_methods] - np.maximum(
+        recorded.shared[first_method, third_methods], recorded.shared[second_method, third_methods]
     )
     scores = (
-        (score_so_far + is_accepted * worst[second_place]).sum(axis=1)[:, None] + is_passed_on @ worst[thirds].T
+        (score_so_far + is_accepted * worst[second_method]).sum(axis=1)[:, None] + is_passed_on @ worst[third_methods].T
     ) / n
     costs = (cost_so_far.sum() + is_passed_on @ added.T) / n
     for row, accept in enumerate(accepts):
         if not is_passed_on[row].any() or not is_accepted[row].any():
             continue
         best: float | None = None
-        for column in np.lexsort(
-            (-scores[row], costs[row])
-        ):  # the cheapest first; a higher cost must bring a higher score
+        cheapest_first = np.lexsort((-scores[row], costs[row]))
+        for column in cheapest_first:  # a higher cost must bring a higher score
             if best is not None and scores[row, column] <= best + SMALLEST_GAIN:
                 continue
             best = float(scores[row, column])
-            stages = (first, Stage(names[second_place], accept), Stage(names[thirds[column]], None))
+            stages = (first, Stage(names[second_method], accept), Stage(names[third_methods[column]], None))
             yield Candidate(stages, best, float(costs[row, column]))

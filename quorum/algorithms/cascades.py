@@ -95,15 +95,15 @@ def find_accepted_questions(
     """The questions on which the method's answer passes the test. earlier: the methods of the stages before it."""
     is_accepted: Flags = recorded.known[method]
     if accept.test == "confidence":
-        sure = recorded.confidence[method]
-        is_accepted = is_accepted & (np.nan_to_num(sure, nan=-1.0) >= float(accept.at_least or 0.0))
+        confidence = recorded.confidence[method]
+        is_accepted = is_accepted & (np.nan_to_num(confidence, nan=-1.0) >= float(accept.at_least or 0.0))
     if accept.test == "certified":
         is_accepted = is_accepted & recorded.certified[method]
     if accept.test == "same":
-        same = np.zeros_like(is_accepted)
+        is_same = np.zeros_like(is_accepted)
         for earlier_stage in earlier:
-            same |= recorded.known[earlier_stage] & (recorded.key[earlier_stage] == recorded.key[method])
-        is_accepted = is_accepted & same
+            is_same |= recorded.known[earlier_stage] & (recorded.key[earlier_stage] == recorded.key[method])
+        is_accepted = is_accepted & is_same
     return is_accepted
 
 

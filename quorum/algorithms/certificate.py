@@ -49,8 +49,8 @@ def count_survived_replacements(
 ) -> int:
     """How many replaced passages the winner's lead over one rival survives."""
     gains = sorted((counts[winner] - counts[rival] + samples for counts in by_passage), reverse=True)
-    replaced = 0
-    while replaced < len(gains) and lead > gains[replaced]:
-        lead -= gains[replaced]
-        replaced += 1
-    return replaced
+    replacements = 0
+    while replacements < len(gains) and lead > gains[replacements]:
+        lead -= gains[replacements]
+        replacements += 1
+    return replacements

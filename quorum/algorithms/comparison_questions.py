@@ -13,7 +13,7 @@ from quorum.algorithms.answer_dates import rewrite_dates
 from quorum.algorithms.answer_numbers import is_number, rewrite_numbers
 from quorum.core.sentences import make_word_set
 
-Wish = Literal["least", "most"]
+Extreme = Literal["least", "most"]
 Kind = Literal["date", "number"]
 
 EARLIER_WORDS = make_word_set("first earlier earliest older oldest sooner before")
@@ -22,26 +22,26 @@ MORE_WORDS = make_word_set(
     "taller tallest higher highest larger largest bigger biggest longer longest more most greater deeper heavier"
 )
 LESS_WORDS = make_word_set("smaller smallest shorter shortest fewer fewest less least lower lowest lighter")
-WISHED_VALUE: dict[str, tuple[Kind, Wish]] = {
+KIND_AND_EXTREME: dict[str, tuple[Kind, Extreme]] = {
     **dict.fromkeys(EARLIER_WORDS, ("date", "least")),
     **dict.fromkeys(LATER_WORDS, ("date", "most")),
     **dict.fromkeys(MORE_WORDS, ("number", "most")),
     **dict.fromkeys(LESS_WORDS, ("number", "least")),
 }
-COMPARATIVE = rf"\b(?:{'|'.join(sorted(WISHED_VALUE))})\b"
+COMPARATIVE = rf"\b(?:{'|'.join(sorted(KIND_AND_EXTREME))})\b"
 TWO_OPTIONS = r"(?P<first>[^?]+?),? or (?P<second>[^?]+?)"
 QUESTION_FORMS = [
-    rf"^(?P<asked>.*?{COMPARATIVE}[^,:?]*?)\s*(?:,|:|--|–)\s*{TWO_OPTIONS}$",  # Who was born first, A or B?
+    rf"^(?P<criterion>.*?{COMPARATIVE}[^,:?]*?)\s*(?:,|:|--|–)\s*{TWO_OPTIONS}$",  # Who was born first, A or B?
     rf"^(?:which|what|who)\b[^,]*, {TWO_OPTIONS}, "
-    rf"(?P<asked>.*{COMPARATIVE}.*)$",  # Which band, A or B, has more members?
-    rf"^(?P<asked>.*{COMPARATIVE})\s+{TWO_OPTIONS}$",  # Who is older A or B?
-    rf"^(?:in )?between (?:the \w+ )?{TWO_OPTIONS.replace(' or ', ' and ')},? (?P<asked>(?:which|who"
+    rf"(?P<criterion>.*{COMPARATIVE}.*)$",  # Which band, A or B, has more members?
+    rf"^(?P<criterion>.*{COMPARATIVE})\s+{TWO_OPTIONS}$",  # Who is older A or B?
+    rf"^(?:in )?between (?:the \w+ )?{TWO_OPTIONS.replace(' or ', ' and ')},? (?P<criterion>(?:which|who"
     rf"|what).*{COMPARATIVE}.*)$",
-    rf"^(?:did|was|were|is) {TWO_OPTIONS} (?P<asked>(?-i:[a-z]+"
+    rf"^(?:did|was|were|is) {TWO_OPTIONS} (?P<criterion>(?-i:[a-z]+"
     rf"(?: [a-z]+)*) {COMPARATIVE})$",  # Did A or B happen first?
 ]
 THAN_QUESTION = re.compile(
-    rf"^(?:is|was|are|were|did|does|has|have) (?P<first>[^?]+) (?P<asked>{COMPARATIVE}.*?) than (?P<second>[^?]+)$",
+    rf"^(?:is|was|are|were|did|does|has|have) (?P<first>[^?]+) (?P<criterion>{COMPARATIVE}.*?) than (?P<second>[^?]+)$",
     re.IGNORECASE,
 )
 QUESTION_PATTERNS = [*(re.compile(form, re.IGNORECASE) for form in QUESTION_FORMS), THAN_QUESTION]
@@ -84,14 +84,14 @@ LIVED_WORD = re.compile(r"\blived\b", re.IGNORECASE)
 class Comparison:
     """A question that compares two options, `first` and `second`.
 
-    kind: what is compared. wish: which end of the scale is asked for. criterion: the question without the options.
-    is_yes_no: the question is whether the first option surpasses the second, as in "Is A older than B?".
+    kind: what is compared. extreme: which end of the scale the question asks for. criterion: the question without the
+    options. is_yes_no: the question is whether the first option surpasses the second, as in "Is A older than B?".
     """
 
     first: str
     second: str
     kind: Kind
-    wish: Wish
+    extreme: Extreme
     criterion: str
     is_yes_no: bool = False
 
@@ -100,7 +100,7 @@ def parse_comparison(question: str) -> Comparison | None:
     """The two options and what is compared; None for any other question.
 
     >>> comparison = parse_comparison("Who was born first, Ada Lovelace or Mary Somerville?")
-    >>> comparison.first, comparison.second, comparison.kind, comparison.wish
+    >>> comparison.first, comparison.second, comparison.kind, comparison.extreme
     ('Ada Lovelace', 'Mary Somerville', 'date', 'least')
     >>> parse_comparison("Who built the tower?") is None
     True
@@ -113,8 +113,8 @@ def parse_comparison(question: str) -> Comparison | None:
         first, second = tidy_option(match["first"]), tidy_option(match["second"])
         if not first or not second:
             return None
-        kind, wish = find_wish(match["asked"])
-        return Comparison(first, second, kind, wish, match["asked"], form is THAN_QUESTION)
+        kind, extreme = find_kind_and_extreme(match["criterion"])
+        return Comparison(first, second, kind, extreme, match["criterion"], form is THAN_QUESTION)
     return None
 
 
@@ -123,12 +123,15 @@ def tidy_option(text: str) -> str:
     return LEADING_WORD.sub("", text.strip(" ,;:\"“”'")).strip(' ,"“”')
 
 
-def find_wish(question_part: str) -> tuple[Kind, Wish]:
-    """What is compared and which end is asked for: "more recently" is a late date, "died first" an early one."""
+def find_kind_and_extreme(question_part: str) -> tuple[Kind, Extreme]:
+    """What is compared, and which end of the scale the question asks for.
+
+    "more recently" asks for the later date, "died first" for the earlier one.
+    """
     words = [word.lower() for word in WORD.findall(question_part)]
-    wishes = [WISHED_VALUE[word] for word in words if word in WISHED_VALUE]
-    dates = [wish for wish in wishes if wish[0] == "date"]
-    return (dates or wishes)[-1]
+    comparatives = [KIND_AND_EXTREME[word] for word in words if word in KIND_AND_EXTREME]
+    of_dates = [comparative for comparative in comparatives if comparative[0] == "date"]
+    return (of_dates or comparatives)[-1]
 
 
 def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
@@ -150,10 +153,10 @@ def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str
     first, second = values
     if first is None or second is None or first == second:
         return None
-    is_first = first < second if comparison.wish == "least" else first > second
+    first_wins = first < second if comparison.extreme == "least" else first > second
     if comparison.is_yes_no:
-        return "yes" if is_first else "no"
-    return comparison.first if is_first else comparison.second
+        return "yes" if first_wins else "no"
+    return comparison.first if first_wins else comparison.second
 
 
 def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str, str]]) -> tuple[float, ...] | None:
@@ -175,15 +178,15 @@ def find_text(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
 
     A title counts as similar, too, if its text begins by naming the option.
     """
-    wanted = list_words(option)
+    option_words = list_words(option)
     best, text = 0.0, None
     for title, body in passages:
-        named = list_words(BRACKETED_TEXT.sub("", title))
-        shared = len(wanted & named) / max(1, len(wanted | named))
-        if wanted and wanted <= list_words(body[:160]):
-            shared = max(shared, 0.6)
-        if shared > best:
-            best, text = shared, body
+        title_words = list_words(BRACKETED_TEXT.sub("", title))
+        similarity = len(option_words & title_words) / max(1, len(option_words | title_words))
+        if option_words and option_words <= list_words(body[:160]):
+            similarity = max(similarity, 0.6)
+        if similarity > best:
+            best, text = similarity, body
     return text if best >= 0.5 else None
 
 
@@ -206,7 +209,7 @@ def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
     if re.search(r"\bdi(?:ed|e)\b|\bdeath\b", question_part, re.IGNORECASE):
         return read_death(rewritten, dates)
     after = (
-        find_after(rewritten, r"\bborn\b")
+        find_end_of_match(rewritten, r"\bborn\b")
         if re.search(r"\bborn|older|oldest|younger|youngest", question_part)
         else None
     )
@@ -228,11 +231,11 @@ def read_death(text: str, dates: Sequence[tuple[int, tuple[float, ...]]]) -> tup
         inside = [date for place, date in dates if span.start() < place < span.end()]
         if len(inside) > 1:
             return inside[-1]
-    after = find_after(text, r"\bdied\b|\bdeath\b")
+    after = find_end_of_match(text, r"\bdied\b|\bdeath\b")
     return None if after is None else next((date for place, date in dates if place > after), None)
 
 
-def find_after(text: str, pattern: str) -> int | None:
+def find_end_of_match(text: str, pattern: str) -> int | None:
     match = re.search(pattern, text, re.IGNORECASE)
     return match.end() if match else None
 
@@ -255,7 +258,7 @@ def read_asked_number(question_part: str, text: str) -> tuple[float, ...] | None
             if unit in METRES_PER_UNIT:
                 return (value * METRES_PER_UNIT[unit],)
         return None
-    nouns = {stem(word) for word in asked_words - FUNCTION_WORDS - set(WISHED_VALUE)}
+    nouns = {stem(word) for word in asked_words - FUNCTION_WORDS - set(KIND_AND_EXTREME)}
     for place, value in numbers:
         if any(stem(word) in nouns for word in words[place + 1 : place + 4]):
             return (value,)

@@ -24,10 +24,10 @@ ELLIPSIS = re.compile(r"\[?(?:\.\.\.+|…|\. \. \.)\]?")
 
 @dataclass
 class CopyMatch:
-    """pieces: the copied sentences, in reading order; strange: the parts of the reply that no passage contains."""
+    """pieces: the copied sentences, in reading order; unmatched: the parts of the reply that no passage contains."""
 
     pieces: list[Piece] = field(default_factory=list)
-    strange: list[str] = field(default_factory=list)
+    unmatched: list[str] = field(default_factory=list)
 
 
 def match_copies(reply: str, passages: Sequence[Passage]) -> CopyMatch:
@@ -37,16 +37,16 @@ def match_copies(reply: str, passages: Sequence[Passage]) -> CopyMatch:
     sentence. Titles and lead-ins such as "From passage 2:" are ignored. A sentence that several passages contain is
     taken from the first of them.
     """
-    places = [(normalize_words(piece.text), piece) for piece in split_pieces(passages)]
+    normalized_pieces = [(normalize_words(piece.text), piece) for piece in split_pieces(passages)]
     titles = {normalize_words(passage["title"]) for passage in passages}
     copies: dict[Piece, None] = {}
-    strange = []
+    unmatched = []
     for line in read_reply_lines(reply):
-        taken, left = match_line(line, places, titles)
-        copies |= dict.fromkeys(taken)
+        matches, unmatched_parts = match_line(line, normalized_pieces, titles)
+        copies |= dict.fromkeys(matches)
         if not line.endswith((":", "：")) and not ONLY_A_MARKER.fullmatch(line):
-            strange += left
-    return CopyMatch(sorted(copies, key=lambda piece: (piece.rank, piece.start)), strange)
+            unmatched += unmatched_parts
+    return CopyMatch(sorted(copies, key=lambda piece: (piece.rank, piece.start)), unmatched)
 
 
 def normalize_words(text: str) -> str:
@@ -55,8 +55,8 @@ def normalize_words(text: str) -> str:
     >>> normalize_words("It's (in) Paris!")
     ' its in paris '
     """
-    spoken = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", ""))
-    return f" {' '.join(spoken)} " if spoken else ""
+    words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", ""))
+    return f" {' '.join(words)} " if words else ""
 
 
 def is_refusal(reply: str) -> bool:
@@ -81,47 +81,49 @@ def read_reply_lines(reply: str) -> Iterator[str]:
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         text = "\n".join(value)
     for line in text.splitlines():
-        bare = LIST_MARKER.sub("", line).strip()
-        if bare.strip("-=*_#`>.… \t"):
-            yield bare
+        content = LIST_MARKER.sub("", line).strip()
+        if content.strip("-=*_#`>.… \t"):
+            yield content
 
 
-def match_line(line: str, places: Sequence[tuple[str, Piece]], titles: set[str]) -> tuple[list[Piece], list[str]]:
+def match_line(
+    line: str, normalized_pieces: Sequence[tuple[str, Piece]], titles: set[str]
+) -> tuple[list[Piece], list[str]]:
     """The sentences that one line copies, and the parts of the line that no passage contains."""
-    whole_matches = [piece for text, piece in places if text == normalize_words(line)]
+    whole_matches = [piece for text, piece in normalized_pieces if text == normalize_words(line)]
     if whole_matches or normalize_words(line) in titles:
         return whole_matches[:1], []
     pieces: list[Piece] = []
-    strange = []
+    unmatched = []
     for start, end in find_sentences(line):
         parts = [part for part in ELLIPSIS.split(line[start:end]) if normalize_words(part)]
-        together = match_ellipsis([normalize_words(part) for part in parts], places)
-        for part in [] if together else parts:
-            matches = match_part(normalize_words(part), places)
+        ellipsis_match = match_ellipsis([normalize_words(part) for part in parts], normalized_pieces)
+        for part in [] if ellipsis_match else parts:
+            matches = match_part(normalize_words(part), normalized_pieces)
             pieces += matches
             if not matches and normalize_words(part) not in titles:
-                strange.append(part.strip())
-        pieces += together
-    return pieces, strange
+                unmatched.append(part.strip())
+        pieces += ellipsis_match
+    return pieces, unmatched
 
 
-def match_ellipsis(parts: Sequence[str], places: Sequence[tuple[str, Piece]]) -> list[Piece]:
+def match_ellipsis(parts: Sequence[str], normalized_pieces: Sequence[tuple[str, Piece]]) -> list[Piece]:
     """The sentence that contains all parts in their order, if it was copied with an ellipsis; at least four words."""
     if len(parts) < 2 or sum(part.count(" ") - 1 for part in parts) < SHORTEST_COPY:
         return []
     ordered = re.compile(".*".join(map(re.escape, parts)).replace(r"\ .*\ ", r"\ (?:.*\ )?"))
-    return [piece for text, piece in places if ordered.search(text)][:1]
+    return [piece for text, piece in normalized_pieces if ordered.search(text)][:1]
 
 
-def match_part(part: str, places: Sequence[tuple[str, Piece]]) -> list[Piece]:
+def match_part(part: str, normalized_pieces: Sequence[tuple[str, Piece]]) -> list[Piece]:
     """The sentence that equals or contains the part; else the sentences inside it ("Passage 2 says: ...")."""
-    same = next((piece for text, piece in places if text == part), None)
-    if same is None and part.count(" ") > SHORTEST_COPY:
-        same = next((piece for text, piece in places if part in text), None)
-    if same is not None:
-        return [same]
+    match = next((piece for text, piece in normalized_pieces if text == part), None)
+    if match is None and part.count(" ") > SHORTEST_COPY:
+        match = next((piece for text, piece in normalized_pieces if part in text), None)
+    if match is not None:
+        return [match]
     inside: dict[str, Piece] = {}
-    for text, piece in places:
+    for text, piece in normalized_pieces:
         if text.count(" ") > SHORTEST_COPY and text in part:
             inside.setdefault(text, piece)
     return list(inside.values())

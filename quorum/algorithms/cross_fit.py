@@ -17,11 +17,11 @@ def compute_cross_fitted_score(values: ArrayLike, *, halves: int = RANDOM_HALVES
     0.5
     """
     table = np.asarray(values, dtype=np.float64)
-    draw, scores = np.random.default_rng(seed), []
+    generator, scores = np.random.default_rng(seed), []
     for _ in range(halves):
-        order = draw.permutation(len(table))
-        first_half, other = order[: len(table) // 2], order[len(table) // 2 :]
-        for chosen_on, scored_on in ((first_half, other), (other, first_half)):
+        order = generator.permutation(len(table))
+        first_half, second_half = order[: len(table) // 2], order[len(table) // 2 :]
+        for chosen_on, scored_on in ((first_half, second_half), (second_half, first_half)):
             means = table[chosen_on].mean(axis=0)
             best = np.flatnonzero(means >= means.max() - 1e-12)
             scores.append(float(table[scored_on][:, best].mean()))

@@ -79,9 +79,9 @@ def count_character_f1(text: str, reference: str) -> float:
     >>> count_character_f1("abc", "cab")
     1.0
     """
-    one, other = Counter(normalize(text)), Counter(normalize(reference))
-    shared = sum((one & other).values())
-    return 2 * shared / (sum(one.values()) + sum(other.values())) if shared else 0.0
+    text_counts, reference_counts = Counter(normalize(text)), Counter(normalize(reference))
+    shared = sum((text_counts & reference_counts).values())
+    return 2 * shared / (sum(text_counts.values()) + sum(reference_counts.values())) if shared else 0.0
 
 
 async def score_cxmi(
@@ -97,8 +97,8 @@ async def score_cxmi(
     """
     make = make_prompt or format_scoring_prompt
     pairs = [(make(question, piece), answer) for piece in (None, *candidates)]
-    alone, *with_piece = await scorer.log_probabilities(pairs)
-    return [score - alone for score in with_piece]
+    without_piece, *with_pieces = await scorer.log_probabilities(pairs)
+    return [score - without_piece for score in with_pieces]
 
 
 def format_scoring_prompt(question: str, piece: Piece | None) -> str:
@@ -117,9 +117,9 @@ def choose_best(
     """
     chosen: dict[int, tuple[float, Piece]] = {}
     for piece, score in zip(candidates, scores, strict=True):
-        place = piece.rank if top == "per_passage" else 0
-        if score > threshold and (place not in chosen or score > chosen[place][0]):
-            chosen[place] = (score, piece)
+        group = piece.rank if top == "per_passage" else 0
+        if score > threshold and (group not in chosen or score > chosen[group][0]):
+            chosen[group] = (score, piece)
     return [piece for _, piece in chosen.values()]
 
 

@@ -1,7 +1,7 @@
 """Compares two methods on the same questions: whether one is better, or worse by a margin, and by how much.
 
 All p-values are exact for any number of questions: a true hypothesis is rejected with probability alpha at most.
-`losses` are x_one - x_other for each question, in [-1, 1].
+`losses`: for each question, the score of one method minus the score of the other, in [-1, 1].
 """
 
 import math
@@ -54,14 +54,18 @@ def compute_counts_p_value(n: int, plus: int, minus: int, margin: float) -> floa
     2003). Of all mean losses of `margin` or more, `margin` itself gives the largest probability.
     """
     largest_share = max(margin, clopper_pearson_upper(plus + minus, n, NUISANCE_ERROR))
-    ones, others = list_extreme_tables(n, largest_share, float(compute_tango_statistic(plus, minus, n, margin)), margin)
+    plus_counts, minus_counts = list_extreme_tables(
+        n, largest_share, float(compute_tango_statistic(plus, minus, n, margin)), margin
+    )
     logs = compute_log_factorials(n)
-    ways = logs[n] - logs[ones] - logs[others] - logs[n - ones - others]
+    log_ways = logs[n] - logs[plus_counts] - logs[minus_counts] - logs[n - plus_counts - minus_counts]
 
     def compute_tail(share: float) -> float:
-        each = ones * compute_safe_log((share + margin) / 2) + (n - ones - others) * compute_safe_log(1 - share)
-        each += np.where(others > 0, others * compute_safe_log((share - margin) / 2), 0.0)
-        return float(np.exp(ways + each).sum())
+        log_chances = plus_counts * compute_safe_log((share + margin) / 2) + (
+            n - plus_counts - minus_counts
+        ) * compute_safe_log(1 - share)
+        log_chances += np.where(minus_counts > 0, minus_counts * compute_safe_log((share - margin) / 2), 0.0)
+        return float(np.exp(log_ways + log_chances).sum())
 
     low, high, worst = margin, largest_share, 0.0
     for _ in range(2):  # a grid, then a finer grid around its maximum
@@ -82,11 +86,11 @@ def list_extreme_tables(n: int, largest_share: float, observed: float, margin: f
     Leaves out tables with so many unequal answers that they have almost no probability if `largest_share` is right.
     """
     widest = min(n, math.ceil(n * largest_share + 9 * math.sqrt(n * largest_share * (1 - largest_share) + 1) + 9))
-    ones, others = np.meshgrid(np.arange(widest + 1), np.arange(widest + 1), indexing="ij")
-    inside = ones + others <= widest
-    ones, others = ones[inside], others[inside]
-    extreme = compute_tango_statistic(ones, others, n, margin) <= observed + 1e-9
-    return ones[extreme], others[extreme]
+    plus_counts, minus_counts = np.meshgrid(np.arange(widest + 1), np.arange(widest + 1), indexing="ij")
+    inside = plus_counts + minus_counts <= widest
+    plus_counts, minus_counts = plus_counts[inside], minus_counts[inside]
+    extreme = compute_tango_statistic(plus_counts, minus_counts, n, margin) <= observed + 1e-9
+    return plus_counts[extreme], minus_counts[extreme]
 
 
 def compute_tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, difference: float) -> Floats:
@@ -95,12 +99,12 @@ def compute_tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, differenc
     The observed minus the hypothetical difference, divided by the standard deviation under the most likely share of
     unequal answers.
     """
-    one, other = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
-    b = -one - other + (2 * n - one + other) * difference
-    c = -other * difference * (1 - difference)
+    plus_counts, minus_counts = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
+    b = -plus_counts - minus_counts + (2 * n - plus_counts + minus_counts) * difference
+    c = -minus_counts * difference * (1 - difference)
     share = (np.sqrt(np.maximum(b * b - 8 * n * c, 0.0)) - b) / (4 * n)
     variance = np.maximum(n * (2 * share + difference * (1 - difference)), 1e-12)
-    statistic: Floats = (one - other - n * difference) / np.sqrt(variance)
+    statistic: Floats = (plus_counts - minus_counts - n * difference) / np.sqrt(variance)
     return statistic
 
 
@@ -169,16 +173,16 @@ def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float
     than MOST_QUESTIONS would be needed.
     """
     values = np.asarray(losses, dtype=np.float64)
-    room = margin - float(values.mean()) if len(values) else 0.0
-    if len(values) < 2 or room <= 0:
+    distance = margin - float(values.mean()) if len(values) else 0.0
+    if len(values) < 2 or distance <= 0:
         return None
     spread = float(values.std(ddof=1))
-    needed = math.ceil(((compute_normal_quantile(1 - error) + compute_normal_quantile(power)) * spread / room) ** 2)
+    needed = math.ceil(((compute_normal_quantile(1 - error) + compute_normal_quantile(power)) * spread / distance) ** 2)
     return max(needed, count_fewest_questions(margin, error)) if needed <= MOST_QUESTIONS else None
 
 
 def count_fewest_questions(margin: float, error: float) -> int:
-    """The fewest questions that can show a mean loss below `margin`, namely if the two methods never differ.
+    """The fewest questions that can show a mean loss below `margin`: enough only if the two methods never differ.
 
     >>> count_fewest_questions(0.03, 0.1)
     76

@@ -2,9 +2,9 @@
 
 All methods answer the same questions in one random order. For every method B we test the hypothesis "B is the best".
 Two gamblers bet against it; each starts with half of the capital. The first divides its half equally among the other
-methods A and bets each part on "A is better than B". The second bets, at each question, on the method that leads B by
-most so far. If B is the best, no bet is favourable, and the capital ever reaches 1/error with probability `error` at
-most (Ville 1939). B is dropped when the capital reaches it. So
+methods A and bets each part on "A is better than B". The second bets, at each question, on the method whose lead over
+B is the largest so far. If B is the best, no bet is favourable, and the probability that the capital ever reaches
+1/error is at most `error` (Ville 1939). B is dropped when the capital reaches 1/error. So
 
     P(the best is ever dropped) <= error,
 
@@ -74,10 +74,10 @@ class Race:
         """
         low = np.asarray(worst, dtype=np.float64)
         high = low if best is None else np.asarray(best, dtype=np.float64)
-        against = self.find_rivals()
-        x = np.where(against, low[:, None] - high[None, :], 0.0)
+        rivals = self.find_rivals()
+        x = np.where(rivals, low[:, None] - high[None, :], 0.0)
         if self.mode != "exact":
-            self.place_bets(x, against)
+            self.place_bets(x, rivals)
         self.leads += x
         self.asked += 1
         losers = self.find_losers()
@@ -91,26 +91,26 @@ class Race:
         rivals: Flags = self.live[:, None] & self.live[None, :] & ~np.eye(self.methods, dtype=np.bool_)
         return rivals if self.challengers is None else rivals & self.challengers[:, None]
 
-    def place_bets(self, x: Floats, against: Flags) -> None:
+    def place_bets(self, x: Floats, rivals: Flags) -> None:
         """Multiply the capital by the gains of the bets on this question."""
         left = self.population - self.asked
         m = -self.leads / left if self.mode == "questions" and left > 0 else np.zeros_like(x)
-        gains = np.where(against[..., None], compute_log_factors(x, m), 0.0)
+        gains = np.where(rivals[..., None], compute_log_factors(x, m), 0.0)
         self.pairs += gains
-        ahead = np.where(against, self.leads, -np.inf).argmax(axis=0)  # A for every B, chosen before the question
-        self.leader += gains[ahead, np.arange(self.methods)]
+        leaders = np.where(rivals, self.leads, -np.inf).argmax(axis=0)  # A for every B, chosen before the question
+        self.leader += gains[leaders, np.arange(self.methods)]
 
     def compute_evidence(self) -> Floats:
         """The capital won against each live method; infinite if the method cannot win on these questions any more."""
-        against = self.find_rivals()
+        rivals = self.find_rivals()
         evidence = np.zeros(self.methods)
         if self.mode != "exact" and self.methods > 1:
-            pairs = np.where(against, np.exp(np.minimum(self.pairs, LARGEST_LOG)).mean(axis=-1), 0.0)
+            pairs = np.where(rivals, np.exp(np.minimum(self.pairs, LARGEST_LOG)).mean(axis=-1), 0.0)
             leader = np.exp(np.minimum(self.leader, LARGEST_LOG)).mean(axis=-1)
             evidence = (pairs.sum(axis=0) / (self.methods - 1) + leader) / 2
         if self.mode != "future":
             left = self.population - self.asked
-            certain = (against & (self.leads > left + ROUNDING_ERROR)).any(axis=0)
+            certain = (rivals & (self.leads > left + ROUNDING_ERROR)).any(axis=0)
             evidence = np.where(certain, np.inf, evidence)
         return np.where(self.live, evidence, 0.0)
 

@@ -1,5 +1,5 @@
 """Answers whether two things share a trait, from the passages about them: "Are A and B both X?", "Are A and B from the
-same country?". Rules, without a model.
+same country?". Rules decide, without a model.
 """
 
 import re
@@ -122,13 +122,13 @@ def find_named_passages(question: str, passages: Sequence[tuple[str, str]]) -> l
 
     A title that occurs only inside a longer title does not count.
     """
-    low = " ".join(WORD.findall(question.lower()))
+    remaining_question = " ".join(WORD.findall(question.lower()))
     named_passages: list[tuple[str, str]] = []
     for title, text in sorted(passages, key=lambda passage: -len(passage[0])):
         name = BRACKETED_TEXT.sub("", title)
         words = " ".join(WORD.findall(name.lower()))
-        if words and re.search(rf"\b{re.escape(words)}\b", low):
-            low = re.sub(rf"\b{re.escape(words)}\b", " ", low, count=1)
+        if words and re.search(rf"\b{re.escape(words)}\b", remaining_question):
+            remaining_question = re.sub(rf"\b{re.escape(words)}\b", " ", remaining_question, count=1)
             named_passages.append((name, text))
     return named_passages
 
@@ -160,7 +160,7 @@ def list_countries(text: str) -> set[str]:
 
 def stem(word: str) -> str:
     """A word without its plural ending."""
-    for ending, instead in (("ies", "y"), ("es", "e"), ("s", "")):
+    for ending, replacement in (("ies", "y"), ("es", "e"), ("s", "")):
         if word.endswith(ending) and len(word) > 3:
-            return word.removesuffix(ending) + instead
+            return word.removesuffix(ending) + replacement
     return word

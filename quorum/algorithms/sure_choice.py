@@ -45,8 +45,8 @@ def bound_scores(
         for candidate in (preference["first"], preference["second"]):
             low[candidate] += score_comparison(candidate, preference["preferred"]) / 2
     missing = list_missing_pairs(count, preferences)
-    left = [sum(candidate in pair for pair in missing) for candidate in range(count)]
-    return [(score, score + number / 2) for score, number in zip(low, left, strict=True)]
+    missing_counts = [sum(candidate in pair for pair in missing) for candidate in range(count)]
+    return [(score, score + number / 2) for score, number in zip(low, missing_counts, strict=True)]
 
 
 def list_missing_pairs(count: int, preferences: Sequence[Preference]) -> list[tuple[int, int]]:
@@ -60,10 +60,12 @@ def score_comparison(candidate: int, preferred: int | None) -> float:
     return 0.5 if preferred is None else float(candidate == preferred)
 
 
-def find_certain_winner(reach: Sequence[tuple[float, float]]) -> int | None:
+def find_certain_winner(score_bounds: Sequence[tuple[float, float]]) -> int | None:
     """The candidate that wins whatever the missing comparisons say, or None. The earlier candidate wins a tie."""
-    for best, (low, _) in enumerate(reach):
-        if all(is_certain_win(low, high, best < other) for other, (_, high) in enumerate(reach) if other != best):
+    for best, (low, _) in enumerate(score_bounds):
+        if all(
+            is_certain_win(low, high, best < other) for other, (_, high) in enumerate(score_bounds) if other != best
+        ):
             return best
     return None
 
@@ -80,23 +82,23 @@ def choose_next_pairs(
 
     They are the missing comparisons of the candidate that can still reach the highest score, the earliest of equals.
     """
-    reach, missing = bound_scores(count, validity, preferences), list_missing_pairs(count, preferences)
-    if not missing or find_certain_winner(reach) is not None:
+    score_bounds, missing = bound_scores(count, validity, preferences), list_missing_pairs(count, preferences)
+    if not missing or find_certain_winner(score_bounds) is not None:
         return []
     leader = max(
-        sorted({candidate for pair in missing for candidate in pair}), key=lambda candidate: reach[candidate][1]
+        sorted({candidate for pair in missing for candidate in pair}), key=lambda candidate: score_bounds[candidate][1]
     )
     return [pair for pair in missing if leader in pair]
 
 
 def choose_candidate(count: int, validity: Sequence[bool] | None, preferences: Sequence[Preference]) -> Choice:
     """Choose the candidate with the highest score, the earliest of equals. `validity` is None if it was not asked."""
-    reach = bound_scores(count, validity, preferences)
-    scores = [low for low, _ in reach]
-    leader = find_certain_winner(reach)
+    score_bounds = bound_scores(count, validity, preferences)
+    scores = [low for low, _ in score_bounds]
+    leader = find_certain_winner(score_bounds)
     if count < 2 or list_missing_pairs(count, preferences):
         return Choice(scores.index(max(scores)) if leader is None else leader, None, None)
     first, second = sorted(scores, reverse=True)[:2]
     # The lead is largest if the best beats all others and these tie: then each of them scores (K-2)/2.
-    widest = (0 if validity is None else 1) + (count - 1) - (count - 2) / 2
-    return Choice(scores.index(first), scores, (first - second) / widest)
+    largest_lead = (0 if validity is None else 1) + (count - 1) - (count - 2) / 2
+    return Choice(scores.index(first), scores, (first - second) / largest_lead)

@@ -15,10 +15,10 @@ def compute_cosines(query: str, texts: Sequence[str]) -> list[float]:
     this smoothed form a word that occurs in all of them still counts.
     """
     counts = [Counter(WORD.findall(text.casefold())) for text in (query, *texts)]
-    found_in = Counter(word for count in counts for word in count)
-    rarity = {word: math.log((1 + len(counts)) / (1 + df)) + 1 for word, df in found_in.items()}
+    document_frequency = Counter(word for count in counts for word in count)
+    idf = {word: math.log((1 + len(counts)) / (1 + df)) + 1 for word, df in document_frequency.items()}
     query_vector, *others = [
-        scale_to_unit_length({word: n * rarity[word] for word, n in count.items()}) for count in counts
+        scale_to_unit_length({word: n * idf[word] for word, n in count.items()}) for count in counts
     ]
     return [compute_dot_product(query_vector, other) for other in others]
 

@@ -19,9 +19,9 @@ from quorum.algorithms.answer_dates import rewrite_dates
 from quorum.algorithms.answer_numbers import rewrite_numbers
 from quorum.core.text import normalize
 
-MOST_READ = 100_000  # characters of a text that are searched for an answer
+LONGEST_SEARCHED_TEXT = 100_000  # characters; the rest of a text is not searched for an answer
 LONGEST_ANSWER = 400  # characters; longer answers are the same only if SQuAD's normalisation makes them equal
-LONGEST_READ_TEXT = 20_000  # characters
+LONGEST_CACHED_TEXT = 20_000  # characters; longer texts are not cached, and their keys are digests
 
 
 def vote_key(answer: str) -> str:
@@ -62,7 +62,9 @@ def contains_key(text: str, answer: str) -> bool:
     key = vote_key(answer)
     if len(answer) > LONGEST_ANSWER or not key:
         return False
-    words = list_key_words(text[:MOST_READ]) if len(text) > LONGEST_READ_TEXT else list_recent_key_words(text)
+    words = (
+        list_key_words(text[:LONGEST_SEARCHED_TEXT]) if len(text) > LONGEST_CACHED_TEXT else list_key_words_cached(text)
+    )
     return any(begins_with_key(words, start, key) for start in range(len(words)))
 
 
@@ -71,7 +73,7 @@ def list_key_words(text: str) -> Sequence[str]:
     return rewrite_numbers([word.lower() for word in split_words(fold_characters(text))])
 
 
-list_recent_key_words = lru_cache(maxsize=512)(list_key_words)  # several methods look for answers in the same passages
+list_key_words_cached = lru_cache(maxsize=512)(list_key_words)  # several methods look for answers in the same passages
 
 
 def begins_with_key(words: Sequence[str], start: int, key: str) -> bool:
@@ -88,7 +90,7 @@ def make_long_key(answer: str) -> str:
     """The key of a long answer, by SQuAD's normalisation; of a very long one a digest, to save memory."""
     return (
         normalize(answer)
-        if len(answer) <= LONGEST_READ_TEXT
+        if len(answer) <= LONGEST_CACHED_TEXT
         else hashlib.sha256(answer.encode("utf-8", "replace")).hexdigest()
     )
 

@@ -54,14 +54,14 @@ def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
     if not counts:
         return remaining_votes <= 0
     most = max(counts)
-    first = counts.index(most)
+    winner_place = counts.index(most)
     overtaken = any(
-        count + remaining_votes >= most for count in counts[:first]
+        count + remaining_votes >= most for count in counts[:winner_place]
     )  # an answer whose first vote came earlier wins a tie
     return (
         not overtaken
         and remaining_votes <= most
-        and all(count + remaining_votes <= most for count in counts[first + 1 :])
+        and all(count + remaining_votes <= most for count in counts[winner_place + 1 :])
     )
 
 

@@ -47,12 +47,12 @@ async def compare_async(
     """
     from quorum.api.results import make_comparison
     from quorum.core.context import Context
-    from quorum.evaluation.compare.compare import USUAL_METHODS, compare, plan_comparison
+    from quorum.evaluation.compare.compare import DEFAULT_METHODS, compare, plan_comparison
     from quorum.evaluation.compare.recommend import read_budget
     from quorum.evaluation.run.options import Options, split_list
     from quorum.evaluation.run.source import ignore_progress
 
-    names, graphs = split_methods(USUAL_METHODS if methods is None else methods)
+    names, graphs = split_methods(DEFAULT_METHODS if methods is None else methods)
     report = progress or ignore_progress
     with open_data_path(data) as path:
         options = Options(

@@ -94,7 +94,7 @@ def compare(
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
     from quorum.cli.settings import is_stated, read_context
     from quorum.cli.upload import check_langsmith, upload_after
-    from quorum.evaluation.compare.compare import USUAL_METHODS
+    from quorum.evaluation.compare.compare import DEFAULT_METHODS
     from quorum.evaluation.compare.recommend import read_budget
     from quorum.evaluation.run.options import Options, split_list
 
@@ -104,7 +104,7 @@ def compare(
         limit=limit,
         skip_bad=skip_bad,
         task=context.answer_type if is_stated("answer_type", settings) else None,
-        methods=methods or USUAL_METHODS,
+        methods=methods or DEFAULT_METHODS,
         models=split_list(models),
         retrievers=split_list(retrievers),
         k=split_list(k),

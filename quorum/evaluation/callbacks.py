@@ -27,5 +27,5 @@ def read_usage(response: LLMResult) -> Mapping[str, Any]:
 
 def is_stored(response: LLMResult) -> bool:
     """Whether the reply came from the journal."""
-    about = getattr(read_message(response), "response_metadata", None) or {}
-    return bool(about.get("stored"))
+    response_metadata = getattr(read_message(response), "response_metadata", None) or {}
+    return bool(response_metadata.get("stored"))

@@ -64,12 +64,12 @@ def make_runs(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]]:
     """The run of an answer and a child run for its model calls, from which LangSmith counts and prices tokens."""
     id_, started = make_run_id(target, row), target.started.astimezone(UTC)
     ended = started + timedelta(seconds=row["seconds"])
-    order = f"{started:%Y%m%dT%H%M%S%fZ}{id_}"
+    dotted_order = f"{started:%Y%m%dT%H%M%S%fZ}{id_}"
     common = {"trace_id": id_, "project_name": target.project, "start_time": started, "end_time": ended}
     counts = {name: row.get(name) for name in COUNTED_KEYS}
     yield common | {
         "id": id_,
-        "dotted_order": order,
+        "dotted_order": dotted_order,
         "name": target.method,
         "run_type": "chain",
         "inputs": {"question": row["question"]},
@@ -83,7 +83,7 @@ def make_runs(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]]:
         yield common | {
             "id": child_id,
             "parent_run_id": id_,
-            "dotted_order": f"{order}.{started:%Y%m%dT%H%M%S%fZ}{child_id}",
+            "dotted_order": f"{dotted_order}.{started:%Y%m%dT%H%M%S%fZ}{child_id}",
             "name": "1 call" if row["calls"] == 1 else f"{row['calls']} calls",
             "run_type": "llm",
             "inputs": {},
@@ -109,8 +109,8 @@ def make_outputs(row: Row) -> dict[str, Any]:
 
 def make_usage(row: Row) -> dict[str, int]:
     """The tokens of all calls, as LangChain names them."""
-    read, written = row["input_tokens"] or 0, row["output_tokens"] or 0
-    return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+    input_tokens, output_tokens = row["input_tokens"] or 0, row["output_tokens"] or 0
+    return {"input_tokens": input_tokens, "output_tokens": output_tokens, "total_tokens": input_tokens + output_tokens}
 
 
 def describe_model(model: str) -> dict[str, str]:

@@ -74,10 +74,10 @@ def upload(folder: Path, name: str, progress: Progress = ignore_progress) -> Upl
     """Send the results of a folder to the dataset `name`. Raises `SetupError` on failure; the results are kept."""
     try:
         with connect_langsmith() as client, LineIndex(folder / "results.jsonl") as lines:
-            return send(client, read_config(folder / "config.json"), lines, name, progress)
+            return send_results(client, read_config(folder / "config.json"), lines, name, progress)
     except UPLOAD_ERRORS as error:
         raise SetupError(
-            f"The results are in {folder}, but LangSmith did not take them ({describe_error(error)}); run the same "
+            f"The results are in {folder}, but LangSmith did not accept them ({describe_error(error)}); run the same "
             "command again: it sends what is missing and asks no question again."
         ) from None
 
@@ -85,18 +85,20 @@ def upload(folder: Path, name: str, progress: Progress = ignore_progress) -> Upl
 @contextmanager
 def connect_langsmith() -> Iterator["Sender"]:
     """A client that is closed at the end. We report failures ourselves, so LangSmith's log is silenced."""
-    log = logging.getLogger("langsmith")
-    level, client = log.level, Sender()
-    log.setLevel(logging.CRITICAL)
+    logger = logging.getLogger("langsmith")
+    level, client = logger.level, Sender()
+    logger.setLevel(logging.CRITICAL)
     try:
         yield client
     finally:
         client.close(timeout=0)
-        log.setLevel(level)
+        logger.setLevel(level)
 
 
 class Sender(TraceClient):
-    """A client that reports failures of its background work, and sends every run whatever the tracing sample rate."""
+    """A client that reports failures of its background work, and sends every run even if the tracing sample rate is
+    below 1.
+    """
 
     def __init__(self) -> None:
         self.failures: list[Exception] = []
@@ -115,27 +117,29 @@ def describe_error(error: Exception) -> str:
     return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
 
 
-def send(client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: Progress) -> UploadSummary:
+def send_results(
+    client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: Progress
+) -> UploadSummary:
     """Send the dataset, its examples, then one experiment after the other."""
     dataset = find_dataset(client, name, config)
     add_examples(client, dataset.id, lines)
-    titles, sent_count, total = [], 0, len(lines.places)
+    titles, sent_count, total = [], 0, len(lines.offsets)
     for method in config["methods"]:
-        rows = [id_ for method_of_row, id_ in lines.places if method_of_row == method]
+        rows = [id_ for method_of_row, id_ in lines.offsets if method_of_row == method]
         title = f"{name}: {method} {compute_short_hash(config)}"
-        about = make_metadata(config, method)
-        experiment = find_experiment(client, title, dataset.id, about, len(rows))
+        metadata = make_metadata(config, method)
+        experiment = find_experiment(client, title, dataset.id, metadata, len(rows))
         digest = compute_digest(lines, method, rows)
         titles.append(title)
         if experiment.metadata.get("results") != digest:
             target = ExperimentTarget(
-                dataset.id, experiment.id, title, method, str(about.get("model")), experiment.start_time
+                dataset.id, experiment.id, title, method, str(metadata.get("model")), experiment.start_time
             )
             for chunk in split_into_chunks(rows):
                 send_rows(client, target, [get_row(lines, method, id_) for id_ in chunk])
                 sent_count += len(chunk)
                 progress("upload", sent_count, total)
-            client.update_project(experiment.id, metadata=about | {"results": digest})
+            client.update_project(experiment.id, metadata=metadata | {"results": digest})
     return UploadSummary(dataset.url, titles, sent_count)
 
 
@@ -154,7 +158,7 @@ def find_dataset(client: langsmith.Client, name: str, config: Mapping[str, Any])
 
 def add_examples(client: langsmith.Client, dataset: UUID, lines: LineIndex) -> None:
     """Add the questions that the dataset does not have yet."""
-    method_of_id = {id_: method for method, id_ in lines.places}
+    method_of_id = {id_: method for method, id_ in lines.offsets}
     for chunk in split_into_chunks(method_of_id.items()):
         rows = {make_example_id(dataset, row): row for row in (get_row(lines, method, id_) for id_, method in chunk)}
         existing = {example.id for example in client.list_examples(dataset_id=dataset, example_ids=list(rows))}
@@ -198,8 +202,8 @@ def compute_digest(lines: LineIndex, method: str, ids: Sequence[str]) -> str:
 
 def split_into_chunks(items: Iterable[T]) -> Iterator[list[T]]:
     """Split rows into batches of the size of one request."""
-    rest = iter(items)
-    while chunk := list(islice(rest, ROWS_PER_REQUEST)):
+    iterator = iter(items)
+    while chunk := list(islice(iterator, ROWS_PER_REQUEST)):
         yield chunk
 
 

@@ -43,13 +43,13 @@ def check_bounds(value: Any) -> None:
         if not level:
             return
         for item in level:
-            # No number is larger or smaller than NaN.
+            # `not <=` also catches NaN, for which every comparison is false.
             if isinstance(item, int | float) and not abs(item) <= LARGEST_NUMBER:
                 raise ValueError("a number in it is too large")
-        inside = [
+        contents = [
             list(item.values()) if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
         ]
-        level = [item for part in inside for item in part]
+        level = [item for part in contents for item in part]
     if level:
         raise ValueError("it is nested too deeply")
 

@@ -99,9 +99,9 @@ class Tracer(AsyncCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        about = metadata or {}
-        details = [f"prompt {about['prompt_version']}"] if about.get("prompt_version") else []
-        details += ["stored reply"] if about.get("stored") else []
+        description = metadata or {}
+        details = [f"prompt {description['prompt_version']}"] if description.get("prompt_version") else []
+        details += ["stored reply"] if description.get("stored") else []
         step = Step("call", str(kwargs.get("name") or "call"), details=details)
         step.prompt = clean_text("\n".join(str(message.text) for message in messages[0]))
         self.begin(step, run_id, parent_run_id)

@@ -33,7 +33,7 @@ class Step(TypedDict):
 class Call(TypedDict):
     """A reply. step: the number of the node that asked; name: the prompt and which of several ("answer: passage 2").
 
-    seconds: the model's time for the real call, also if the reply came from the journal (`stored`).
+    seconds: the model's time for the real call, even if the reply came from the journal (`stored`).
     """
 
     step: int | None
@@ -71,15 +71,15 @@ class Watch(AsyncCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        above = self.nodes.get(parent_run_id) if parent_run_id else None
+        enclosing = self.nodes.get(parent_run_id) if parent_run_id else None
         name = get_node_name(kwargs.get("name"), parent_run_id, metadata)
         if name is None:
-            self.nodes[run_id] = above
+            self.nodes[run_id] = enclosing
             return
         self.nodes[run_id] = len(self.steps)
         self.start_times[run_id] = time.perf_counter()
         self.steps.append(
-            Step(node=name, within=above, round=int((metadata or {}).get("langgraph_step", 0)), seconds=0.0)
+            Step(node=name, within=enclosing, round=int((metadata or {}).get("langgraph_step", 0)), seconds=0.0)
         )
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
@@ -107,13 +107,13 @@ class Watch(AsyncCallbackHandler):
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         if run_id not in self.open_calls:
             return
-        call, begun, now = self.open_calls.pop(run_id), self.start_times.pop(run_id), time.perf_counter()
+        call, started, now = self.open_calls.pop(run_id), self.start_times.pop(run_id), time.perf_counter()
         usage = read_usage(response)
-        took = float(getattr(read_message(response), "response_metadata", {}).get("seconds", now - begun))
+        seconds = float(getattr(read_message(response), "response_metadata", {}).get("seconds", now - started))
         call["reply"], call["stored"] = response.generations[0][0].text, is_stored(response)
-        call["seconds"] = round(took, SHOWN_DIGITS)
+        call["seconds"] = round(seconds, SHOWN_DIGITS)
         call["input_tokens"], call["output_tokens"] = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
-        self.spans.append((call["step"], begun, now, took))
+        self.spans.append((call["step"], started, now, seconds))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         failed = self.open_calls.pop(run_id, None)
@@ -126,9 +126,9 @@ class Watch(AsyncCallbackHandler):
         self.open_searches[run_id] = (step, query, time.perf_counter())
 
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
-        step, query, begun = self.open_searches.pop(run_id, (None, "", 0.0))
+        step, query, started = self.open_searches.pop(run_id, (None, "", 0.0))
         if step is not None and query in self.search_seconds:
-            self.spans.append((step, begun, time.perf_counter(), self.search_seconds[query]))
+            self.spans.append((step, started, time.perf_counter(), self.search_seconds[query]))
 
     def compute_seconds_alone(self) -> float:
         """Seconds from the question to the answer, as if no other method ran: a stored reply and a cached search count
@@ -154,8 +154,8 @@ def find_longest_path(
 def sum_node_seconds(spans: Sequence[tuple[int | None, float, float, float]]) -> float:
     """Seconds of the calls of one node; overlapping calls count as the longest of them."""
     total, longest, until = 0.0, 0.0, float("-inf")
-    for _, start, end, took in sorted(spans, key=lambda span: span[1]):
+    for _, start, end, seconds in sorted(spans, key=lambda span: span[1]):
         if start >= until:
             total, longest = total + longest, 0.0
-        longest, until = max(longest, took), max(until, end)
+        longest, until = max(longest, seconds), max(until, end)
     return total + longest

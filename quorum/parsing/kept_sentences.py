@@ -22,7 +22,7 @@ def parse_copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[li
     copies = match_copies(turn, passages)
     if not copies.pieces and 0 < len(turn.strip()) < LONGEST_REFUSAL and is_refusal(turn):
         return Parsed([])
-    return Parsed(copies.pieces, malformed=bool(copies.strange) or not copies.pieces)
+    return Parsed(copies.pieces, malformed=bool(copies.unmatched) or not copies.pieces)
 
 
 def parse_chosen_passages(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:

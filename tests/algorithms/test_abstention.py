@@ -8,13 +8,13 @@ from quorum.algorithms.abstention import (
     NoThreshold,
     Threshold,
     count_answers_needed,
-    count_least_answers,
+    count_fewest_answers,
     find_threshold,
 )
 
 
 def test_fifty_nine_answers_without_a_mistake_are_the_least_for_five_per_cent() -> None:
-    assert count_least_answers(0.05, 0.05) == 59
+    assert count_fewest_answers(0.05, 0.05) == 59
     assert isinstance(find_threshold([0.9] * 59, [False] * 59, 59, 0.05, 0.05), Threshold)
     assert find_threshold([0.9] * 58, [False] * 58, 58, 0.05, 0.05) == NoThreshold(58, 0, 59)
 

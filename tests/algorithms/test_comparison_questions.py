@@ -29,7 +29,7 @@ PASSAGES = [
 def test_options_and_wished_value_are_read_from_a_comparison(question: str, parts: tuple[str, str, str, str]) -> None:
     parsed = parse_comparison(question)
     assert parsed is not None
-    assert (parsed.first, parsed.second, parsed.kind, parsed.wish) == parts
+    assert (parsed.first, parsed.second, parsed.kind, parsed.extreme) == parts
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.rounds import Recorder, Round
 from quorum.evaluation.run.rows import make_failed_row
 from quorum.evaluation.run.shared_retrieval import share_retrieval
-from quorum.evaluation.run.spending import Spending, SpentElsewhere
+from quorum.evaluation.run.spending import Spending, WorkerSpending
 from quorum.models.journal_database import Record as Reply
 from quorum.retrievers.index_on_ray import Part, PrecomputedEmbeddings, digest_passage, split_files
 
@@ -182,10 +182,10 @@ def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet,
             return make_failed_row(record, name, "short", "", seconds=0) | {"error": error, "malformed": 0}
 
         writer.write_answers(
-            Answers([row(records[0], "concat"), row(records[0], "post_fusion")], spent=SpentElsewhere(2, 30, 4))
+            Answers([row(records[0], "concat"), row(records[0], "post_fusion")], spent=WorkerSpending(2, 30, 4))
         )
         writer.write_answers(Answers([row(records[0], "concat")]))  # twice: a worker ended before its row was confirmed
-        writer.write_answers(Answers([row(records[1], "concat", "refused")], spent=SpentElsewhere(1, 10, 0)))
+        writer.write_answers(Answers([row(records[1], "concat", "refused")], spent=WorkerSpending(1, 10, 0)))
         assert [(record["id"], names) for record, names in writer.find_remaining()()] == [
             ("q1", ["post_fusion"]),
             ("q2", ["concat", "post_fusion"]),

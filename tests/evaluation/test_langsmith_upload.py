@@ -150,7 +150,7 @@ def test_a_failed_upload_is_completed_by_the_same_command(
     if refused != "/datasets":  # the data set is looked up before the run as well
         workspace.refused = {refused}
         failed = quorum("eval", data, *METHODS, "--out", "out")
-        assert (failed.code, failed.err.splitlines()[-1].count("LangSmith did not take them")) == (2, 1)
+        assert (failed.code, failed.err.splitlines()[-1].count("LangSmith did not accept them")) == (2, 1)
         assert "no room" in failed.err
         assert "concat " in failed.out
         assert len(read_rows()) == 6

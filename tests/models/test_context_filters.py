@@ -141,7 +141,7 @@ def test_any_copied_sentence_is_found(passages: list[Passage], data: st.DataObje
     all_pieces = split_pieces(passages)
     chosen = data.draw(st.lists(st.sampled_from(all_pieces), min_size=1, unique=True))
     pieces = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
-    assert pieces.strange == []
+    assert pieces.unmatched == []
 
     def words(text: str) -> str:
         return " ".join(re.findall(r"\w+", text.lower()))

@@ -85,13 +85,13 @@ def test_a_point_tells_its_name_and_numbers(page: Page, tmp_path: Path, scheme: 
     page.scheme(scheme)
     page.open(open_charts(tmp_path, 1, 24))
     visible_tips = (
-        "[...document.querySelectorAll('.broad .told')].filter((one) => one.getBoundingClientRect().width > 0)"
+        "[...document.querySelectorAll('.broad .caption')].filter((one) => one.getBoundingClientRect().width > 0)"
     )
     assert page.run(f"{visible_tips}.map((one) => one.textContent)") == [
         "Point at a method, or tap it, for its numbers."
     ]
     page.send("Emulation.setFocusEmulationEnabled", enabled=True)
-    page.run("document.querySelectorAll('.broad .here')[10].focus()")
+    page.run("document.querySelectorAll('.broad .marker')[10].focus()")
     (texts,) = page.run(f"{visible_tips}.map((one) => one.textContent)")
     assert texts.startswith(METHOD_NAMES[10])
     assert texts.endswith(" tokens")

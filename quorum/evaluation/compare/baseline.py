@@ -8,7 +8,15 @@ from typing_extensions import TypedDict
 from quorum.algorithms.paired import compute_paired_interval
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.registry import WORTH_MEASURE, is_binary, list_compared_measures
-from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap, holm, mcnemar, questions_needed, sign_flip
+from quorum.evaluation.metrics.statistics import (
+    Floats,
+    Interval,
+    bootstrap,
+    count_questions_needed,
+    holm,
+    mcnemar,
+    sign_flip,
+)
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.race_result import RaceResult
 
@@ -56,8 +64,8 @@ def compare(
     """
     dropped = [] if race is None else [name for name in names if is_undecided(race, name, baseline)]
     all_names, names = names, [name for name in names if name not in dropped]
-    sets = [set(scores[name].ids) for name in names]
-    common = sorted(set.intersection(*sets))
+    id_sets = [set(scores[name].ids) for name in names]
+    common = sorted(set.intersection(*id_sets))
     compared_names = [name for name in names if name != baseline]
     compared: dict[str, dict[str, Difference]] = {name: {} for name in all_names if name != baseline}
     if race is not None:
@@ -80,12 +88,14 @@ def compare(
         )
         for name, difference in zip(compared_names, differences, strict=True):
             compared[name][measure] = difference
-    return Comparison(baseline=baseline, n=len(common), left_out=len(set.union(*sets)) - len(common), methods=compared)
+    return Comparison(
+        baseline=baseline, n=len(common), left_out=len(set.union(*id_sets)) - len(common), methods=compared
+    )
 
 
 def is_undecided(race: RaceResult, name: str, baseline: str) -> bool:
-    """Whether two methods of a race cannot be tested on a fixed set of questions: one of them was dropped, or the race
-    has not ended.
+    """Whether two methods of a race cannot be tested on a fixed set of questions, because the race dropped one of them
+    or has not ended.
     """
     return name != baseline and (not race.finished or race.is_dropped(name) or race.is_dropped(baseline))
 
@@ -100,13 +110,13 @@ def compute_race_differences(
         if measure not in scores.values or measure not in base.values:
             continue
         values, others = (dict(zip(column.ids, column.values[measure], strict=True)) for column in (scores, base))
-        pairs = {id_: values[id_] - others[id_] for id_ in values.keys() & others.keys()}
+        differences = {id_: values[id_] - others[id_] for id_ in values.keys() & others.keys()}
         widest = 1 + scores.wrong_cost if measure == WORTH_MEASURE else 1.0
-        known = {id_: value / widest for id_, value in pairs.items() if not np.isnan(value)}
-        if known and all(abs(value) <= 1 for value in known.values()):
-            low, high = race.compute_anytime_interval(known, asked_count)
+        scaled_differences = {id_: value / widest for id_, value in differences.items() if not np.isnan(value)}
+        if scaled_differences and all(abs(value) <= 1 for value in scaled_differences.values()):
+            low, high = race.compute_anytime_interval(scaled_differences, asked_count)
             result[measure] = Difference(
-                difference=round(widest * float(np.mean(list(known.values()))), COMPARED_DIGITS),
+                difference=round(widest * float(np.mean(list(scaled_differences.values()))), COMPARED_DIGITS),
                 low=round(widest * low, COMPARED_DIGITS),
                 high=round(widest * high, COMPARED_DIGITS),
                 test="race",
@@ -149,7 +159,7 @@ def make_difference(values: Floats, test: str, p: float, p_holm: float, widest: 
         test=test,
         p=round(p, COMPARED_DIGITS),
         p_holm=round(p_holm, COMPARED_DIGITS),
-        questions_needed=questions_needed(values),
+        questions_needed=count_questions_needed(values),
     )
 
 

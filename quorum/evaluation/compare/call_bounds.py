@@ -1,4 +1,4 @@
-"""The fewest and the most calls that a method makes for a question, from the formula in the catalogue."""
+"""The fewest and the most calls that a method makes for a question, from its formula in the catalogue of methods."""
 
 import ast
 import math
@@ -27,8 +27,8 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
     >>> compute_call_bounds(parse_methods("concat_pf", Context(k=4))[0])
     (1.0, 5.0)
     """
-    shape = "" if column.own_graph is not None else find_method(column.method).calls
-    if not shape:
+    formula = "" if column.own_graph is not None else find_method(column.method).calls
+    if not formula:
         return 0.0, math.inf
     context = column.context
     values = {
@@ -40,7 +40,7 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
         "d": MOST_DISTINCT_ANSWERS,
     }
     least = most = 0.0
-    for term in shape.split(" + "):
+    for term in formula.split(" + "):
         match = TERM.fullmatch(term)
         parts = (match["sum"] if match else term).split("..")
         low, high = evaluate_formula(parts[0], values), evaluate_formula(parts[-1], values)
@@ -50,11 +50,11 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
 
 def evaluate_formula(formula: str, values: Mapping[str, float]) -> float:
     """The value of a sum of products, written as in the table of methods: '2K', 'K(K-1)', 'k*n'."""
-    spelled = re.sub(r"(?<=[A-Za-z])(?=\()|(?<=\d)(?=[A-Za-z])", "*", formula)
+    formula_with_operators = re.sub(r"(?<=[A-Za-z])(?=\()|(?<=\d)(?=[A-Za-z])", "*", formula)
 
     def evaluate(node: ast.expr) -> float:
         if isinstance(node, ast.BinOp):
             return OPERATORS[type(node.op)](evaluate(node.left), evaluate(node.right))
         return values[node.id] if isinstance(node, ast.Name) else float(ast.literal_eval(node))
 
-    return evaluate(ast.parse(spelled.strip(), mode="eval").body)
+    return evaluate(ast.parse(formula_with_operators.strip(), mode="eval").body)

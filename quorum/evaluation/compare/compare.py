@@ -22,7 +22,7 @@ from quorum.evaluation.run.run_plan import lock_folder, run
 from quorum.evaluation.run.score import Scores, score
 from quorum.evaluation.run.source import Progress, ignore_progress
 
-USUAL_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"  # the methods that are compared by default
+DEFAULT_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"
 
 
 async def plan_comparison(options: Options, *, progress: Progress = ignore_progress) -> Plan:
@@ -47,31 +47,33 @@ async def compare(planned: Plan, *, progress: Progress = ignore_progress, watch:
 
 
 async def measure(planned: Plan, progress: Progress, watch: RaceWatcher | None = None) -> tuple[Scores, TotalSpent]:
-    """Plan -> rows -> scores, within the limit on cost. spent.json records the spending, also if the run ends early."""
-    before = read_spent(planned.folder)
-    spending = LimitedSpending(Prices(planned.options.prices), planned.options.max_cost, before, planned.rehearsed)
+    """Plan -> rows -> scores, within the limit on cost. spent.json records the spending, even if the run ends early."""
+    earlier_spending = read_spent(planned.folder)
+    spending = LimitedSpending(
+        Prices(planned.options.prices), planned.options.max_cost, earlier_spending, planned.rehearsed
+    )
     if planned.judge is not None:
-        counting = JudgeSpending(spending, before and before.get("judge"))
-        planned = replace(planned, judge=replace(planned.judge, spent=counting))
+        judge_spending = JudgeSpending(spending, earlier_spending and earlier_spending.get("judge"))
+        planned = replace(planned, judge=replace(planned.judge, spent=judge_spending))
     try:
         with lock_folder(planned.folder):
             rows = await run(planned, spending, progress, watch)
             asked_count = rows.new_answers
-            while (fewer := limit_challengers_by_figures(planned, rows)) is not None:
-                planned = fewer
+            while (limited_plan := limit_challengers_by_figures(planned, rows)) is not None:
+                planned = limited_plan
                 rows = await run(planned, spending, progress, watch)
                 asked_count += rows.new_answers
             rows = replace(rows, new_answers=asked_count)
             scores = await score(rows, progress)
     finally:
-        spent = sum_spending(spending, planned.judge, before)
+        spent = sum_spending(spending, planned.judge, earlier_spending)
         write_spent(planned.folder, spent)
     return scores, spent
 
 
-def sum_spending(spending: LimitedSpending, judge: Judge | None, before: TotalSpent | None) -> TotalSpent:
+def sum_spending(spending: LimitedSpending, judge: Judge | None, earlier_spending: TotalSpent | None) -> TotalSpent:
     """The total spending in the folder. The spending of the judge, or of an earlier judge, is counted separately."""
-    spent, part = spending.total(), before and before.get("judge")
+    spent, judge_total = spending.total(), earlier_spending and earlier_spending.get("judge")
     if judge is not None and isinstance(judge.spent, LimitedSpending):
-        part = judge.spent.total()
-    return {**spent, "judge": part} if part else spent
+        judge_total = judge.spent.total()
+    return {**spent, "judge": judge_total} if judge_total else spent

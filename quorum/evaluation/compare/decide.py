@@ -80,7 +80,7 @@ def describe_cross_fit(best: float, cross_fitted: float) -> str:
 
 
 def describe_cascade(scores: Scores) -> list[str]:
-    """A sentence about what `quorum compose` would save; none if no cascade can be certified."""
+    """A list with one sentence about what `quorum compose` would save; empty if no cascade can be certified."""
     try:
         composed = compose(read_results(scores.folder), Guarantee(wrong_cost=scores.plan.options.wrong_cost))
     except SetupError:
@@ -112,14 +112,14 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     ]
     recommendation = recommend(figures, by_column, measure, options.budget, race, options.wrong_cost)
     compared = [figure for figure in figures if figure.n and (race is None or not race.is_dropped(figure.name))]
-    within = {
+    within_budget = {
         figure.name: get_cost_or_zero(figure, recommendation.unit)
         for figure in compared
         if is_within(figure, options.budget)
     }
     choices = (
-        choose_at_costs(by_column, right_measure, within, common)
-        if recommendation.best is not None and len(within) > 1
+        choose_at_costs(by_column, right_measure, within_budget, common)
+        if recommendation.best is not None and len(within_budget) > 1
         else []
     )
     recommendation = replace(recommendation, choices=tuple(choices))

@@ -6,7 +6,7 @@ from quorum.algorithms.race import Mode
 from quorum.evaluation.compare.format_figures import format_percent, join_first_names
 from quorum.evaluation.run.race_result import RaceResult
 
-NOTHING_NEW = "about new questions this says nothing"
+NO_CLAIM_ABOUT_NEW_QUESTIONS = "about new questions this says nothing"
 QUESTIONS_OF_MODE: Mapping[Mode, str] = {"questions": "on these questions", "future": "on new questions like these"}
 
 
@@ -14,29 +14,31 @@ def describe_race(race: RaceResult, best: str | None) -> list[str]:
     """When the race dropped which method, what it saved, and what follows. best: the recommended method."""
     if not race.dropped:
         return ["The race dropped no method."] if race.finished else []
-    out = [f"{standing.method} after {standing.asked:,} of {race.questions:,} questions" for standing in race.dropped]
+    dropped_methods = [
+        f"{standing.method} after {standing.asked:,} of {race.questions:,} questions" for standing in race.dropped
+    ]
     saved = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.finished else ""
     count = f"{len(race.dropped)} of {len(race.standings)} methods"
-    return [f"The race dropped {count}{saved}: {join_first_names(out)}.", describe_promise(race, best)]
+    return [f"The race dropped {count}{saved}: {join_first_names(dropped_methods)}.", describe_promise(race, best)]
 
 
 def describe_promise(race: RaceResult, best: str | None) -> str:
     """The conclusion that holds for the dropped methods."""
     if race.mode == "exact":
-        return f"None of these could still have become the best on these questions; {NOTHING_NEW}."
+        return f"None of these could still have become the best on these questions; {NO_CLAIM_ABOUT_NEW_QUESTIONS}."
     promise = (
         f"The chance that it dropped the method that is best {QUESTIONS_OF_MODE[race.mode]} is at most {race.error:.0%}"
     )
     if race.mode == "future" and best is not None and len(race.survivors) > 1:
         return f"{promise}; this does not say which of the survivors is the best."
-    return f"{promise}; {NOTHING_NEW}." if race.mode == "questions" else f"{promise}."
+    return f"{promise}; {NO_CLAIM_ABOUT_NEW_QUESTIONS}." if race.mode == "questions" else f"{promise}."
 
 
 def describe_open_race(race: RaceResult, limit: float | None) -> str:
-    """The headline of a race that ended before its survivors were asked everything."""
+    """The headline of a race that ended before its survivors were asked all questions."""
     at = "before its end" if limit is None else f"at the limit of ${limit:g}"
     where = f"The race stopped {at}, after {race.settled:,} of {race.questions:,} questions"
     names = join_first_names(race.survivors)
     if len(race.survivors) == 1:
         return f"{where}, with one method left: {names}."
-    return f"{where}. Still in it, none of them certified as the best: {names}."
+    return f"{where}. Still in the race, none of them certified as the best: {names}."

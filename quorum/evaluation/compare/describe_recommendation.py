@@ -16,7 +16,7 @@ from quorum.evaluation.compare.recommendation import ALPHA, Figures, Recommendat
 
 
 def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:
-    """The best method against the baseline."""
+    """The difference between the best method and the baseline, in a sentence."""
     for comparison in comparisons:
         compared = comparison["methods"].get(str(recommendation.best), {}).get(recommendation.measure)
         if compared is not None:
@@ -34,7 +34,7 @@ def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comp
 def describe_recommendation(
     recommendation: Recommendation,
     figures: Sequence[Figures],
-    within: Sequence[Figures],
+    within_budget: Sequence[Figures],
     differences: Mapping[str, Difference],
     *,
     raced: bool,
@@ -42,13 +42,13 @@ def describe_recommendation(
     """The recommendation as sentences. raced: a race has dropped methods."""
     by_name = {method.name: method for method in figures}
     best = by_name[str(recommendation.best)]
-    is_only = len(within) == 1 and len(differences) == 0
+    is_only = len(within_budget) == 1 and len(differences) == 0
     sentences = [describe_headline(recommendation, by_name, is_only=is_only, raced=raced)]
     sentences += describe_equals(recommendation, by_name, differences)
-    if recommendation.budget and len(within) == 1 and not raced:
+    if recommendation.budget and len(within_budget) == 1 and not raced:
         sentences.append("No other method keeps within the limit.")
     sentences += describe_worse(best, differences)
-    sentences += describe_beyond_budget(best, figures, within)
+    sentences += describe_beyond_budget(best, figures, within_budget)
     return sentences + describe_failures(figures)
 
 
@@ -88,10 +88,10 @@ def describe_equals(
         needed = differences[name]["questions_needed"]
         enough = f"; about {needed:,} questions would be enough" if needed else ""
         parts.append(f"{name} ({format_points(differences[name]['difference'])}{enough})")
-    high = f"{best.name} has the highest mean: {describe_quality(best)}, for {describe_costs(best)} a question"
+    highest_mean = f"{best.name} has the highest mean: {describe_quality(best)}, for {describe_costs(best)} a question"
     if recommendation.cheapest == best.name:
-        high = "It also has the highest mean"
-    sentences = [f"{high}; these questions do not distinguish it from {join_first_names(parts)}."]
+        highest_mean = "It also has the highest mean"
+    sentences = [f"{highest_mean}; these questions do not distinguish it from {join_first_names(parts)}."]
     if recommendation.cheapest != best.name:
         cheap = by_name[str(recommendation.cheapest)]
         share = (
@@ -116,9 +116,9 @@ def describe_worse(best: Figures, differences: Mapping[str, Difference]) -> list
     return [f"Significantly worse: {join_first_names(parts)}."]
 
 
-def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within: Sequence[Figures]) -> list[str]:
+def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within_budget: Sequence[Figures]) -> list[str]:
     """The sentence about a better method that exceeds the budget."""
-    names = {method.name for method in within}
+    names = {method.name for method in within_budget}
     beyond = [method for method in figures if method.n and method.name not in names and method.quality > best.quality]
     if not beyond:
         return []
@@ -148,10 +148,10 @@ def describe_none_within(
 
 
 def describe_failures(figures: Sequence[Figures]) -> list[str]:
-    most = sorted((method for method in figures if method.errors), key=lambda method: -method.errors)
-    if not most:
+    with_failures = sorted((method for method in figures if method.errors), key=lambda method: -method.errors)
+    if not with_failures:
         return []
-    failed = join_first_names([f"{method.errors:,} of {method.name}" for method in most])
+    failed = join_first_names([f"{method.errors:,} of {method.name}" for method in with_failures])
     return [
         f"Answers that failed count neither as right nor as wrong: {failed}; run the same command again to ask them."
     ]

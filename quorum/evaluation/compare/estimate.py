@@ -117,12 +117,12 @@ def estimate_column(column: Column, calls_by_question: Sequence[Sequence[Rehears
     all_calls = [call for question in calls_by_question for call in question]
     least, most = compute_call_bounds(column)
     calls = len(all_calls) / count
-    wordy = max(
+    repeated_share = max(
         (sum(call.may_be_repeated for call in question) / len(question) for question in calls_by_question if question),
         default=0.0,
     )
-    if wordy and math.isfinite(most):
-        most = math.ceil(most * (1 + wordy))
+    if repeated_share and math.isfinite(most):
+        most = math.ceil(most * (1 + repeated_share))
     return MethodEstimate(
         calls=calls,
         least=min(least, calls),

@@ -105,6 +105,6 @@ def compute_costs(column: Column, ids: Sequence[str], details: LineIndex) -> Ite
 
 def calibrate(scores: ColumnScores, measure: str) -> Calibration | None:
     """The calibration of a column: how well its confidence predicts right answers, without unknown answers."""
-    sure, right, unknown = (np.array(scores.values[name]) for name in ("confidence", measure, "unknown"))
+    confidence, right, unknown = (np.array(scores.values[name]) for name in ("confidence", measure, "unknown"))
     is_answered = unknown == 0
-    return compute_calibration(sure[is_answered], right[is_answered], of=len(scores.ids))
+    return compute_calibration(confidence[is_answered], right[is_answered], question_count=len(scores.ids))

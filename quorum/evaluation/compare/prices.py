@@ -119,10 +119,10 @@ def read_table(file: Path) -> dict[str, Price]:
 def read_price(name: str, value: Any, file: Path) -> Price:
     values = value if isinstance(value, dict) else {}
     numbers = {key: values.get(key) for key in ("input", "output", "cached") if key in values}
-    sound = all(
+    is_valid = all(
         isinstance(number, int | float) and not isinstance(number, bool) and number >= 0 for number in numbers.values()
     )
-    if not sound or not {"input", "output"} <= numbers.keys() or values.keys() - numbers.keys():
+    if not is_valid or not {"input", "output"} <= numbers.keys() or values.keys() - numbers.keys():
         raise SetupError(f"The price of {name!r} in {file} does not fit ({value}); {PRICE_FILE_FORM}.")
     complete: dict[str, float] = {"cached": values["input"], **values}
     return Price(complete["input"], complete["output"], complete["cached"])

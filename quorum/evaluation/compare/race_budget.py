@@ -10,8 +10,9 @@ from quorum.evaluation.run.run_plan import Rows
 
 
 def limit_challengers_by_estimate(planned: Plan) -> Plan:
-    """The plan; in its race, only the methods that are expected to stay within the budget may drop others. The estimate
-    does not know a method's seconds, so every method is expected to stay within a limit on seconds.
+    """The plan with a race in which only methods that are expected to stay within the budget may drop others.
+
+    The estimate does not know a method's seconds, so every method is expected to stay within a limit on seconds.
     """
     budget = {unit: most for unit, most in planned.options.budget.items() if unit != "seconds"}
     if planned.options.race is None or not planned.options.budget or planned.estimate is None:

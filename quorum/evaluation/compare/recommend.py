@@ -48,23 +48,23 @@ def recommend(
     if unit == "cost" and not any(method.cost for method in answered):
         unit = "tokens"  # everything is free
     dropped = [] if race is None else [standing.method for standing in race.dropped if scores[standing.method].ids]
-    within = [method for method in answered if is_within(method, budget) and method.name not in dropped]
+    within_budget = [method for method in answered if is_within(method, budget) and method.name not in dropped]
     if race is not None and not race.finished and len(race.survivors) > 1:
-        names, front = [method.name for method in within], find_pareto_front(answered, unit)
+        names, front = [method.name for method in within_budget], find_pareto_front(answered, unit)
         return Recommendation(measure, dict(budget), None, names, None, front, unit, None, wrong_cost=wrong_cost)
-    if not within:
+    if not within_budget:
         front = find_pareto_front(answered, unit)
         recommendation = Recommendation(measure, dict(budget), None, [], None, front, unit, None, wrong_cost=wrong_cost)
         recommendation.sentences.extend(describe_none_within(answered, figures, recommendation))
         return recommendation
-    best = max(within, key=lambda method: (round(method.quality, 6), -get_cost_or_zero(method, unit)))
-    comparison = compare(scores, [*(method.name for method in within), *dropped], best.name, race)
+    best = max(within_budget, key=lambda method: (round(method.quality, 6), -get_cost_or_zero(method, unit)))
+    comparison = compare(scores, [*(method.name for method in within_budget), *dropped], best.name, race)
     all_differences = {
         name: differences[measure] for name, differences in comparison["methods"].items() if measure in differences
     }
     tested = {name: difference for name, difference in all_differences.items() if difference["test"] != "race"}
     equal = sorted(
-        (method for method in within if method.name in tested and tested[method.name]["p_holm"] >= ALPHA),
+        (method for method in within_budget if method.name in tested and tested[method.name]["p_holm"] >= ALPHA),
         key=lambda method: get_cost_or_zero(method, unit),
     )
     cheapest = min([best, *equal], key=lambda method: get_cost_or_zero(method, unit))
@@ -80,7 +80,7 @@ def recommend(
         wrong_cost=wrong_cost,
     )
     recommendation.sentences.extend(
-        describe_recommendation(recommendation, figures, within, tested, raced=bool(dropped))
+        describe_recommendation(recommendation, figures, within_budget, tested, raced=bool(dropped))
     )
     return recommendation
 

@@ -46,9 +46,9 @@ class Recommendation:
 
     measure: the deciding measure; best: the method with the highest mean within the budget, None if no method is within
     it; equals: methods within the budget that do not differ significantly from the best (p_holm >= 0.05), cheapest
-    first; cheapest: the cheapest of `best` and `equals`; front: the Pareto front, cheap to good; sentences: the
-    recommendation in words, the most important first. wrong_cost: the cost of a wrong answer in units of a right
-    one; choices: the recommendations at other costs.
+    first; cheapest: the cheapest of `best` and `equals`; front: the Pareto front, from the cheapest to the best;
+    sentences: the recommendation in words, the most important first. wrong_cost: the cost of a wrong answer in units of
+    a right one; choices: the recommendations at other costs.
     """
 
     measure: str

@@ -100,16 +100,16 @@ async def rehearse(
     spending: receives the calls that the evaluation needs anyway; the journal then holds their replies.
     """
     context = column.make_context(task)
-    listener = CallRecorder(context)
-    listening: list[Any] = [listener] if spending is None or not is_local(context) else [listener, spending]
+    recorder = CallRecorder(context)
+    callbacks: list[Any] = [recorder] if spending is None or not is_local(context) else [recorder, spending]
     if not is_local(context):
-        chosen = get_filter(context) if column.method == "filco" else context.context_filter or ""
+        filter_name = get_filter(context) if column.method == "filco" else context.context_filter or ""
         context = replace(
             context,
             model="embedded",
             verifier=None,
-            answer_type="short",  # the embedded reader refuses labels; the prompts are as long
-            context_filter="llm" if chosen.startswith("llm") else context.context_filter,
+            answer_type="short",  # the embedded reader refuses labels; the prompts have the same length
+            context_filter="llm" if filter_name.startswith("llm") else context.context_filter,
         )
     try:
         with rehearsal():
@@ -118,11 +118,11 @@ async def rehearse(
                 replace(column, context=context),
                 context,
                 uses_given_passages=uses_given_passages,
-                config={"callbacks": listening},
+                config={"callbacks": callbacks},
             )
     except QuorumError:
-        return add_missing_calls(listener.calls, compute_call_bounds(column)[0])
-    return listener.calls
+        return add_missing_calls(recorder.calls, compute_call_bounds(column)[0])
+    return recorder.calls
 
 
 def add_missing_calls(calls: list[RehearsedCall], fewest_calls: float) -> list[RehearsedCall]:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from quorum.evaluation.compare.prices import FREE_PRICE, Prices
 from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.result_files import write_json
-from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, SpentElsewhere
+from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, WorkerSpending
 
 
 class TotalSpent(TypedDict):
@@ -38,14 +38,14 @@ class LimitedSpending(ModelSpending):
         self,
         prices: Prices,
         limit: float | None = None,
-        before: TotalSpent | None = None,
+        earlier_spending: TotalSpent | None = None,
         rehearsed: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
         super().__init__()
         self.prices, self.limit, self.cost = prices, limit, 0.0
-        self.models = dict(before["models"]) if before else {}
-        self.searches = before["searches"] if before else 0
-        self.searched = before["searched"] if before else 0
+        self.models = dict(earlier_spending["models"]) if earlier_spending else {}
+        self.searches = earlier_spending["searches"] if earlier_spending else 0
+        self.searched = earlier_spending["searched"] if earlier_spending else 0
         for name, used in (rehearsed or {}).items():
             self.add(name, used)
         self.cost = 0.0  # the rehearsal is free
@@ -67,12 +67,12 @@ class LimitedSpending(ModelSpending):
         """Raises `LimitReachedError` once this run has spent more than the limit."""
         if self.limit is not None and self.count_dollars() > self.limit:
             raise LimitReachedError(
-                f"The models have cost ${self.count_dollars():.4f}, the limit is ${self.limit:g}; what was answered "
-                "is kept: give a higher --max-cost to go on."
+                f"The models have cost ${self.count_dollars():.4f}, the limit is ${self.limit:g}; the answers so "
+                "far are kept: give a higher --max-cost to continue."
             )
 
     def count_dollars(self) -> float:
-        """Dollars in this run, against the limit."""
+        """The dollars of this run, which count against the limit."""
         return self.cost
 
     def add(self, model: str, used: Mapping[str, int]) -> None:
@@ -80,7 +80,7 @@ class LimitedSpending(ModelSpending):
         price = self.prices.find_price(model) or FREE_PRICE
         self.cost += price.compute_cost(used["input_tokens"], used["output_tokens"], used["cached_tokens"])
 
-    def merge(self, other: SpentElsewhere) -> None:
+    def merge(self, other: WorkerSpending) -> None:
         super().merge(other)
         self.check_limit()
 
@@ -95,8 +95,8 @@ class LimitedSpending(ModelSpending):
 class JudgeSpending(LimitedSpending):
     """Counts the judge's spending separately; judge and methods share one limit."""
 
-    def __init__(self, methods: LimitedSpending, before: TotalSpent | None = None) -> None:
-        super().__init__(methods.prices, methods.limit, before)
+    def __init__(self, methods: LimitedSpending, earlier_spending: TotalSpent | None = None) -> None:
+        super().__init__(methods.prices, methods.limit, earlier_spending)
         self.methods = methods
 
     def count_dollars(self) -> float:

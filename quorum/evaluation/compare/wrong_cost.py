@@ -46,8 +46,8 @@ def count_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shar
     score, unknown = score[known], unknown[known]
     if not len(score):
         return Shares(0.0, 0.0, 0.0)
-    right, silent = float(score.mean()), float(np.where(unknown, 1 - score, 0.0).mean())
-    return Shares(right, max(0.0, 1 - right - silent), silent)
+    right, wrongly_unknown = float(score.mean()), float(np.where(unknown, 1 - score, 0.0).mean())
+    return Shares(right, max(0.0, 1 - right - wrongly_unknown), wrongly_unknown)
 
 
 def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> str:
@@ -92,23 +92,25 @@ def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[Choice]:
 
     choose: cost -> the best method and the cheapest of its equals.
 
-    >>> [(one.least, one.most, one.cheapest) for one in list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))]
+    >>> [(x.least, x.most, x.cheapest) for x in list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))]
     [(0.0, 0.75, 'a'), (1.0, 10.0, 'b')]
     """
     choices_at_costs = [(cost, *choose(cost)) for cost in SHOWN_COSTS]
     choices = []
-    for (best, cheapest), same in groupby(choices_at_costs, key=lambda choice: choice[1:]):
-        costs = [cost for cost, *_ in same]
+    for (best, cheapest), neighbours in groupby(choices_at_costs, key=lambda choice: choice[1:]):
+        costs = [cost for cost, *_ in neighbours]
         choices.append(Choice(costs[0], costs[-1], best, cheapest))
     return choices
 
 
 def describe_choices(choices: Sequence[Choice]) -> str | None:
     """The costs at which the recommendation changes, in a sentence; None without choices."""
-    changes = [(cheapest, [*same]) for cheapest, same in groupby(choices, key=lambda choice: choice.cheapest)]
+    changes = [
+        (cheapest, [*neighbours]) for cheapest, neighbours in groupby(choices, key=lambda choice: choice.cheapest)
+    ]
     if not changes:
         return None
-    first, *others = [(name, same[0].least) for name, same in changes]
+    first, *others = [(name, neighbours[0].least) for name, neighbours in changes]
     if not others:
         return (
             f"The recommendation stays {first[0]} whatever a wrong answer costs, up to {SHOWN_COSTS[-1]:g} right ones."

@@ -35,7 +35,7 @@ def make_answer_table(
     worst, best = (
         np.array(part) for part in zip(*(results.bound_worth(name, wrong_cost) for name in methods), strict=True)
     )
-    failed = np.array([results.find_failed(name) for name in methods])
+    failed = np.array([results.find_failed_questions(name) for name in methods])
     unknown = np.array([results.get_numbers(name, "unknown") == 1 for name in methods])
     calls, certified = read_calls(results, methods)
     tables = [find_prices(results, name, unit, Prices(prices)) for name in methods]
@@ -57,9 +57,12 @@ def make_answer_table(
 
 def number_answers(results: RecordedResults, methods: Sequence[str]) -> np.ndarray:
     """A number for each answer; answers that are equal after normalisation have the same number."""
-    places: dict[str, int] = {}
+    number_of_answer: dict[str, int] = {}
     return np.array(
-        [[places.setdefault(answer, len(places)) for answer in results.get_vote_keys(name)] for name in methods]
+        [
+            [number_of_answer.setdefault(answer, len(number_of_answer)) for answer in results.get_vote_keys(name)]
+            for name in methods
+        ]
     )
 
 
@@ -100,10 +103,10 @@ def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
     settings = results.get_settings(method)
     spec_prices = {}
     for role in ("model", "verifier"):
-        described = settings.get(role)
-        if described is None:
+        model = settings.get(role)
+        if model is None:
             continue
-        spec = f"{described['provider']}:{described['model']}" if isinstance(described, Mapping) else str(described)
+        spec = f"{model['provider']}:{model['model']}" if isinstance(model, Mapping) else str(model)
         price = prices.find_price("embedded" if spec.startswith("embedded") else spec)
         if price is None:
             raise SetupError(
@@ -116,13 +119,13 @@ def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
 
 def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
     """The cost of one call."""
-    name, read, written, _ = call
+    name, input_tokens, output_tokens, _ = call
     if unit == "calls":
         return 1.0
     if unit == "tokens":
-        return float(read + written)
+        return float(input_tokens + output_tokens)
     role = "verifier" if "verifier" in prices and name.split(":")[0] in VERIFIER_PROMPTS else "model"
-    return prices[role].compute_cost(read, written)
+    return prices[role].compute_cost(input_tokens, output_tokens)
 
 
 def compute_costs(
@@ -147,22 +150,28 @@ def compute_costs(
             if own_calls is None:
                 continue
             cost[row, column] = sum(number * price_call(call, unit, prices[row]) for call, number in own_calls.items())
-            for other, earlier in enumerate(methods):
-                if other != row and models[other] == models[row]:
-                    both = own_calls & calls.get((earlier, id_), Counter())
-                    shared[other, row, column] = sum(
-                        number * price_call(call, unit, prices[row]) for call, number in both.items()
+            for earlier_row, earlier in enumerate(methods):
+                if earlier_row != row and models[earlier_row] == models[row]:
+                    shared_calls = own_calls & calls.get((earlier, id_), Counter())
+                    shared[earlier_row, row, column] = sum(
+                        number * price_call(call, unit, prices[row]) for call, number in shared_calls.items()
                     )
     return cost, shared
 
 
 def estimate_costs(results: RecordedResults, method: str, unit: Unit, prices: Mapping[str, Price]) -> np.ndarray:
     """The cost from the counts in the rows alone; a failed answer costs the mean of the others."""
-    read, written = results.get_numbers(method, "input_tokens"), results.get_numbers(method, "output_tokens")
-    costs = results.get_numbers(method, "calls") if unit == "calls" else read + written
+    input_tokens, output_tokens = (
+        results.get_numbers(method, "input_tokens"),
+        results.get_numbers(method, "output_tokens"),
+    )
+    costs = results.get_numbers(method, "calls") if unit == "calls" else input_tokens + output_tokens
     if unit == "dollars":
         costs = np.array(
-            [prices["model"].compute_cost(input_count, other) for input_count, other in zip(read, written, strict=True)]
+            [
+                prices["model"].compute_cost(input_count, output_count)
+                for input_count, output_count in zip(input_tokens, output_tokens, strict=True)
+            ]
         )
     mean: Any = np.nanmean(costs) if np.isfinite(costs).any() else 0.0
     return np.where(np.isnan(costs), mean, costs)

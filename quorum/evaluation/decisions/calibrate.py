@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from quorum.algorithms.abstention import Threshold, count_least_answers, find_threshold
+from quorum.algorithms.abstention import Threshold, count_fewest_answers, find_threshold
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
 from quorum.evaluation.run.result_files import write_json
 
-FREE_SETTINGS = {"answer_type", "calibration"}  # a run may change these and still use the file
+CHANGEABLE_SETTINGS = {"answer_type", "calibration"}  # a run may change these and still use the file
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,9 @@ class CalibratedMethod:
 def calibrate_methods(
     results: RecordedResults, wrong_at_most: float, error: float, method: str | None = None
 ) -> list[CalibratedMethod]:
-    """The thresholds of the named method, or of every method that states a confidence, the most answers first.
+    """The thresholds of the named method, or of every method that states a confidence.
+
+    The method that answers the most questions comes first.
 
     error: the probability that a promise fails; several methods get an equal part of it each. Raises `SetupError` if
     the measure is not right-or-wrong, or no method states a confidence.
@@ -43,24 +45,26 @@ def calibrate_methods(
             "another with --measure, or compare with a --judge."
         )
     names = [check_method(results, method)] if method else list(results.methods)
-    confident = [name for name in names if np.isfinite(results.get_numbers(name, "confidence")).any()]
-    if not confident:
+    with_confidence = [name for name in names if np.isfinite(results.get_numbers(name, "confidence")).any()]
+    if not with_confidence:
         subject = method or "any method here"
         raise SetupError(
             f"The results hold no confidence of {subject}; calibrate a method that votes, samples or ranks "
             "(post_fusion, sure, concat with samples=5)."
         )
-    if len(results.ids) < count_least_answers(wrong_at_most, error / len(confident)):
-        raise make_too_few_error(results, wrong_at_most, error / len(confident))
-    calibrated = [calibrate_method(results, name, wrong_at_most, error / len(confident)) for name in confident]
+    if len(results.ids) < count_fewest_answers(wrong_at_most, error / len(with_confidence)):
+        raise make_too_few_error(results, wrong_at_most, error / len(with_confidence))
+    calibrated = [
+        calibrate_method(results, name, wrong_at_most, error / len(with_confidence)) for name in with_confidence
+    ]
     return sorted(calibrated, key=lambda calibration: -(calibration.threshold.answered if calibration.threshold else 0))
 
 
 def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: float) -> SetupError:
-    least, asked_count = count_least_answers(wrong_at_most, error), format_count(len(results.ids), "question")
+    fewest_answers, questions = count_fewest_answers(wrong_at_most, error), format_count(len(results.ids), "question")
     return SetupError(
-        f"{asked_count} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {least} answers even if "
-        "none is wrong; ask more questions, or promise less with --wrong-at-most."
+        f"{questions} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {fewest_answers} answers even "
+        "if none is wrong; ask more questions, or promise less with --wrong-at-most."
     )
 
 
@@ -70,7 +74,7 @@ def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float
     """
     confidence, score = results.get_numbers(method, "confidence"), results.get_numbers(method, results.measure)
     is_answered = np.isfinite(confidence) & np.isfinite(score) & (results.get_numbers(method, "unknown") != 1)
-    question_count = int(results.find_asked(method).sum())
+    question_count = int(results.find_asked_questions(method).sum())
     threshold = find_threshold(confidence[is_answered], score[is_answered] < 1, question_count, wrong_at_most, error)
     if isinstance(threshold, Threshold):
         return CalibratedMethod(method, threshold, None, int(is_answered.sum()))
@@ -85,7 +89,9 @@ def make_calibration_file(
         raise SetupError(describe_no_threshold(calibrated, wrong_at_most, len(results.ids)))
     threshold = calibrated.threshold
     settings = {
-        name: value for name, value in results.get_settings(calibrated.method).items() if name not in FREE_SETTINGS
+        name: value
+        for name, value in results.get_settings(calibrated.method).items()
+        if name not in CHANGEABLE_SETTINGS
     }
     return {
         "kind": "quorum calibration",

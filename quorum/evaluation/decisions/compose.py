@@ -88,10 +88,10 @@ def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = No
     """Design on a third of the questions, certify on the others. Raises `SetupError` for too few questions."""
     check_guarantee(terms)
     recorded = make_answer_table(results, terms.unit, wrong_cost=terms.wrong_cost, prices=prices)
-    least, groups = count_questions_to_compose(terms), len(np.unique(recorded.group))
-    if groups < least:
+    fewest, groups = count_questions_to_compose(terms), len(np.unique(recorded.group))
+    if groups < fewest:
         raise SetupError(
-            f"{format_count(groups, 'question')} are too few to lose {terms.lose_at_most:g} at most: at least {least} "
+            f"{format_count(groups, 'question')} are too few to lose {terms.lose_at_most:g} at most: at least {fewest} "
             "are needed; compare on more questions, or give a larger --lose-at-most."
         )
     return choose_cascade(recorded, terms)
@@ -99,11 +99,11 @@ def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = No
 
 def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult:
     """Design and certify a cascade from the tables of the answers; see `compose`."""
-    designs, certifies = split_questions(recorded.group, terms.seed)
-    certifying_answers = recorded.select_questions(certifies)
+    design_questions, certifying_questions = split_questions(recorded.group, terms.seed)
+    certifying_answers = recorded.select_questions(certifying_questions)
     certificates = certify_cascades(
         certifying_answers,
-        design_cascades(recorded.select_questions(designs)),
+        design_cascades(recorded.select_questions(design_questions)),
         terms.lose_at_most,
         terms.error,
         terms.wrong_cost,
@@ -111,11 +111,11 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
     score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
     best = max(range(len(recorded.methods)), key=lambda place: (score[place], -cost[place]))
     passed = [certificate for certificate in certificates if certificate.passed]
-    accepted = [
+    cheaper = [
         certificate for certificate in passed if average_cost(recorded, certificate.candidate.cascade) < cost[best]
     ]
     single: Cascade = (Stage(recorded.methods[best], None),)
-    chosen = min(accepted, key=lambda certificate: average_cost(recorded, certificate.candidate.cascade), default=None)
+    chosen = min(cheaper, key=lambda certificate: average_cost(recorded, certificate.candidate.cascade), default=None)
     cascade = chosen.candidate.cascade if chosen else single
     replayed = replay_cascade(recorded, cascade)
     return ComposeResult(
@@ -129,7 +129,7 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
         cost=float(replayed.cost.mean()),
         shares=compute_stage_shares(recorded, cascade),
         questions=recorded.questions,
-        certifying=len(certifies),
+        certifying=len(certifying_questions),
         needed=None if passed else estimate_questions_needed(certifying_answers, certificates, terms),
     )
 
@@ -146,8 +146,8 @@ def estimate_questions_needed(
         return None
     cascade, margin = certificates[-1].candidate.cascade, terms.lose_at_most / (1 + terms.wrong_cost)
     estimates = [
-        estimate_questions_to_certify(certificate, margin, terms.error)
-        for certificate in compute_losses(certifying_answers, cascade, terms.wrong_cost).values()
+        estimate_questions_to_certify(losses, margin, terms.error)
+        for losses in compute_losses(certifying_answers, cascade, terms.wrong_cost).values()
     ]
     known_estimates = [questions for questions in estimates if questions is not None]
     if len(known_estimates) < len(estimates) or not known_estimates:
@@ -210,13 +210,13 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     accept = None if stage.accept is None else {"test": stage.accept.test, "at_least": stage.accept.at_least}
     system = settings.pop("system", None)
     versions = {**results.config.get("prompts", {}), **(settings.get("prompts") or {})}
-    sent = list_prompts(results, stage.method) or set(BUILT_IN)
+    sent_prompts = list_prompts(results, stage.method) or set(BUILT_IN)
     return {
         "name": stage.method,
         "method": method,
         "accept": accept,
         "settings": settings,
-        "prompts": {name: versions[name] for name in sorted(sent) if name in versions},
+        "prompts": {name: versions[name] for name in sorted(sent_prompts) if name in versions},
         **({} if system is None else {"system": system}),
     }
 

@@ -150,8 +150,8 @@ def align_worth(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The lowest and highest worth of the method's answers, in the order of `ids`."""
     low, high = results.bound_worth(method, wrong_cost)
-    place = {id_: number for number, id_ in enumerate(results.ids)}
-    order = [place[id_] for id_ in ids]
+    place_of_id = {id_: number for number, id_ in enumerate(results.ids)}
+    order = [place_of_id[id_] for id_ in ids]
     return low[order], high[order]
 
 

@@ -46,14 +46,14 @@ class RecordedResults:
         values: list[Any] = [row.get(name) for row in rows]
         return np.array([math.nan if value is None else float(value) for value in values])
 
-    def find_asked(self, method: str) -> Flags:
+    def find_asked_questions(self, method: str) -> Flags:
         """Which questions the method was asked, whether it answered or failed."""
         return np.array([(method, id_) in self.rows for id_ in self.ids], dtype=np.bool_)
 
-    def find_failed(self, method: str) -> Flags:
+    def find_failed_questions(self, method: str) -> Flags:
         """Which questions have no answer of the method that could be scored."""
         scored = ~np.isnan(self.get_numbers(method, self.measure))
-        return self.find_asked(method) & ~scored
+        return self.find_asked_questions(method) & ~scored
 
     def get_vote_keys(self, method: str) -> list[str]:
         """The answer to each question, normalised as in a vote; empty if there is none."""
@@ -78,7 +78,7 @@ class RecordedResults:
     @cached_property
     def complete_methods(self) -> tuple[str, ...]:
         """The methods that were asked every question; a race does not ask all of them."""
-        return tuple(method for method in self.methods if self.find_asked(method).all())
+        return tuple(method for method in self.methods if self.find_asked_questions(method).all())
 
     @cached_property
     def group_numbers(self) -> NDArray[np.int64]:

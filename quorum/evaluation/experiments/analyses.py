@@ -55,18 +55,18 @@ def make_split_panel(
     rows = []
     for names in groups:
         ids = list_shared_questions(scores, names)
-        on_top, whole = (
+        is_supported_on_top, whole_lengths = (
             scores[names[0]].get_values("answer_on_top", ids),
             scores[names[0]].get_values("context_tokens", ids),
         )
         for name in names:
             row: dict[str, Any] = {"method": name}
-            if whole.sum():
-                row["context"] = float(scores[name].get_values("context_tokens", ids).sum() / whole.sum())
-            for kind, chosen in (("pos", on_top == 1), ("neg", on_top == 0)):
-                row[f"n {kind}"] = int(chosen.sum())
+            if whole_lengths.sum():
+                row["context"] = float(scores[name].get_values("context_tokens", ids).sum() / whole_lengths.sum())
+            for kind, is_chosen in (("pos", is_supported_on_top == 1), ("neg", is_supported_on_top == 0)):
+                row[f"n {kind}"] = int(is_chosen.sum())
                 row |= {
-                    f"{MEASURE_TITLES[measure]} {kind}": compute_mean(scores[name].get_values(measure, ids)[chosen])
+                    f"{MEASURE_TITLES[measure]} {kind}": compute_mean(scores[name].get_values(measure, ids)[is_chosen])
                     for measure in measures
                 }
             rows.append(row)
@@ -78,15 +78,17 @@ def make_spread_panel(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[Panel]:
     """Mean and standard deviation over the draws of demonstrations (SuRe's few-shot results)."""
-    sets: dict[str, list[str]] = {}
+    runs_of_label: dict[str, list[str]] = {}
     for name in (name for group in groups for name in group):
-        label, drawn, _ = name.rpartition(";draw=")
-        sets.setdefault(f"{label}]" if drawn else name, []).append(name)
+        label, separator, _ = name.rpartition(";draw=")
+        runs_of_label.setdefault(f"{label}]" if separator else name, []).append(name)
     rows = []
-    for label, draws in sets.items():
+    for label, draws in runs_of_label.items():
         row: dict[str, Any] = {"method": label, "draws": len(draws)}
         for measure in measures:
-            means = [one for name in draws if (one := compute_mean(scores[name].get_known_values(measure))) is not None]
+            means = [
+                mean for name in draws if (mean := compute_mean(scores[name].get_known_values(measure))) is not None
+            ]
             row[MEASURE_TITLES[measure]] = statistics.fmean(means) if means else None
             row[f"sd {MEASURE_TITLES[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
         rows.append(row)
@@ -110,15 +112,16 @@ def make_known_panel(asked_count: int, known_count: int, model: Any) -> Panel:
 
 def make_gold_panel(results: Path, columns: Sequence[Column], left_out: int) -> Panel:
     """How often a gold passage was found, and how often it was inserted; columns with the same passages share a row."""
-    placing = {column.name: column.context.k for column in columns if column.gold is not None}
-    ranks: dict[str, list[bool]] = {name: [] for name in placing}
+    k_of_column = {column.name: column.context.k for column in columns if column.gold is not None}
+    ranks: dict[str, list[bool]] = {name: [] for name in k_of_column}
     with results.open(encoding="utf-8") as file:
         for row in map(json.loads, file):
             if row["method"] in ranks and row["error"] is None:
                 ranks[row["method"]].append(row["gold_rank"] is not None)
-    counts = dict.fromkeys((placing[name], len(found), sum(found)) for name, found in ranks.items())
+    counts = dict.fromkeys((k_of_column[name], len(was_found), sum(was_found)) for name, was_found in ranks.items())
     rows: list[dict[str, Any]] = [
-        {"passages": f"k={k}", "n": n, "with gold as found": found, "gold put in": n - found} for k, n, found in counts
+        {"passages": f"k={k}", "n": n, "with gold as found": found_count, "gold put in": n - found_count}
+        for k, n, found_count in counts
     ]
     questions = f"{left_out} question{'' if left_out == 1 else 's'}"
     return Panel(title=f"Gold passages; {questions} without one left out", rows=rows)

@@ -35,7 +35,7 @@ def find_experiment(name: str) -> Experiment:
     """
     experiment = EXPERIMENTS.get(name) or ALIASES.get(name)
     if experiment is None:
-        close = get_close_matches(name, [*EXPERIMENTS, *ALIASES], n=3)
-        guess = f"did you mean {' or '.join(close)}?" if close else "quorum experiment lists them."
-        raise SetupError(f"There is no experiment {name!r}; {guess}")
+        similar_names = get_close_matches(name, [*EXPERIMENTS, *ALIASES], n=3)
+        advice = f"did you mean {' or '.join(similar_names)}?" if similar_names else "quorum experiment lists them."
+        raise SetupError(f"There is no experiment {name!r}; {advice}")
     return experiment

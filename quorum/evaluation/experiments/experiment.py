@@ -51,11 +51,11 @@ class Experiment:
 
     searching: the variants apply only if a corpus or a collection is searched; otherwise the methods run unchanged.
     top: how many of the passages found are read. fits: if the questions bring their passages, leave out variants with a
-    larger k than the first that fits all of them. shots: demonstrations drawn from the user's examples, `draws` times
-    each, in place of variants; such columns are not compared one by one. drops_known: if the model answers a question
-    without a context, no other method is asked that question. further: additional measures to show. keep: keys of the
-    result to keep in the rows. needs: options that must be given. analyses: the functions that analyse the results.
-    quick: the variants that `--quick` runs.
+    larger k than the first k that is enough for all of them. shots: demonstrations drawn from the user's examples,
+    `draws` times each, in place of variants; such columns are not compared one by one. drops_known: if the model
+    answers a question without a context, no other method is asked that question. further: additional measures to show.
+    keep: keys of the result to keep in the rows. needs: options that must be given. analyses: the functions that
+    analyse the results. quick: the variants that `--quick` runs.
     """
 
     name: str

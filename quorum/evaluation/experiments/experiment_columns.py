@@ -10,7 +10,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.columns import METHOD_ITEM, Column, make_column, parse_methods, parse_settings
 
-COLBERT_SETTING = "retriever=colbert:"  # needs an extra
+COLBERT_SETTING = "retriever=colbert:"  # needs the extra `colbert`
 
 
 def apply_settings(experiment: Experiment, context: Context, stated: frozenset[str] = frozenset()) -> Context:
@@ -58,9 +58,9 @@ def parse_variants(texts: Sequence[str]) -> dict[str, str]:
                 "'psg[filter=transformers:PATH;model=transformers:PATH]'."
             )
         settings = parse_settings(item["settings"].split(";"))
-        known = {part.name for part in fields(Context)}
+        setting_names = {part.name for part in fields(Context)}
         settings = {"context_filter" if name == "filter" else name: value for name, value in settings.items()}
-        if unknown := [name for name in settings if name not in known]:
+        if unknown := [name for name in settings if name not in setting_names]:
             raise SetupError(f"--variant {text!r} sets {unknown[0]!r}, which is not a setting; see quorum ask --help.")
         if item["method"] in variants:
             raise SetupError(f"--variant {item['method']} is given twice; give each variant once.")

@@ -34,26 +34,26 @@ def make_people_panels(folder: Path, names: Sequence[str]) -> list[Panel]:
 def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
     """Write the pairs of summaries in random order, the two of a pair in random order, too; returns their number."""
     pairs = list(read_pairs(folder / "results.jsonl", *names))
-    chance = random.Random(f"{seed} {len(pairs)}")
-    chance.shuffle(pairs)
-    turned = [chance.random() < 0.5 for _ in pairs]
+    generator = random.Random(f"{seed} {len(pairs)}")
+    generator.shuffle(pairs)
+    swapped = [generator.random() < 0.5 for _ in pairs]
     key = {
         "methods": list(names),
-        "pairs": [{"id": pair.id, "turned": turn} for pair, turn in zip(pairs, turned, strict=True)],
+        "pairs": [{"id": pair.id, "turned": is_swapped} for pair, is_swapped in zip(pairs, swapped, strict=True)],
     }
     with open_private_text(folder / KEY_FILE) as file:
         json.dump(key, file, indent=2)
     with open_private_text(folder / SHEET_FILE) as file:
         writer = csv.writer(file)
         writer.writerow(SHEET_HEADER)
-        for number, (pair, turn) in enumerate(zip(pairs, turned, strict=True), start=1):
-            writer.writerow(make_row(number, pair, turn))
+        for number, (pair, is_swapped) in enumerate(zip(pairs, swapped, strict=True), start=1):
+            writer.writerow(make_row(number, pair, is_swapped))
     return len(pairs)
 
 
-def make_row(number: int, pair: Pair, turned: bool) -> list[str]:
-    """One line of the sheet; the last cell is for the reader's choice."""
-    texts = (pair.second_summary, pair.first_summary) if turned else (pair.first_summary, pair.second_summary)
+def make_row(number: int, pair: Pair, is_swapped: bool) -> list[str]:
+    """One line of the sheet. is_swapped: the second summary comes first. The last cell is for the reader's choice."""
+    texts = (pair.second_summary, pair.first_summary) if is_swapped else (pair.first_summary, pair.second_summary)
     return [str(number), *(escape_formula(text) for text in (pair.question, pair.answer, *texts)), ""]
 
 

@@ -1,4 +1,6 @@
-"""MAUVE (Pillutla et al. 2021): how alike a column's answers and the gold ones are, as a language model sees both sets.
+"""MAUVE (Pillutla et al. 2021): how similar a column's answers are, as a whole, to the gold answers.
+
+A language model turns each text into a vector; MAUVE compares the two distributions of vectors.
 
 It needs the extra `mauve`: the authors' package, PyTorch, and GPT-2 large (3 GB), which is fetched on first use.
 """
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.metrics.corpus_measures import CorpusMeasure
 
 DEFAULT_MODEL = "gpt2-large"  # the authors' choice
-MOST_TOKENS = 1024  # the most of a text that GPT-2 reads
+MOST_TOKENS = 1024  # GPT-2 reads at most so many tokens of a text
 PACKAGES = ("mauve", "torch", "transformers")
 
 
@@ -49,10 +51,10 @@ def compute_mauve(answers: Sequence[str], golds: Sequence[Sequence[str]], model:
     import mauve
 
     texts = [answer for answer in answers if answer]
-    right = [accepted[0] for accepted in golds if accepted and accepted[0]]
-    if not texts or not right:
+    gold_texts = [accepted[0] for accepted in golds if accepted and accepted[0]]
+    if not texts or not gold_texts:
         return 0.0
-    scores = mauve.compute_mauve(p_features=embed_texts(texts, model), q_features=embed_texts(right, model))
+    scores = mauve.compute_mauve(p_features=embed_texts(texts, model), q_features=embed_texts(gold_texts, model))
     return 100 * float(scores.mauve)
 
 

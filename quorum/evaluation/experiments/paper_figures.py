@@ -49,7 +49,7 @@ FILE_NAME_WORDS = {  # data set -> words that identify it in a file name
     "WoW": ("wow", "wizard"),
     "ASQA": ("asqa",),
 }
-MOST_COLUMNS = 3  # columns of a paper in one panel
+MOST_PAPER_COLUMNS = 3  # columns of the paper's figures in one panel
 
 
 def find_data_set_name(file_name: str) -> str | None:
@@ -80,11 +80,11 @@ def choose_figures(
             has = f"it has: {block_names}" if block_names else "it has none"
             raise SetupError(f"{experiment.name} has no figures of the paper for {wanted_words!r}; {has}.")
         return chosen
-    of_data = [block for block in blocks if block.data.rstrip("*") == data]
-    blocks = of_data or blocks
-    of_model = [block for block in blocks if model and model.rpartition(":")[2] in block.model]
-    of_first_model = [block for block in blocks if block.model == blocks[0].model] if blocks else []
-    return of_model or of_first_model
+    blocks_of_data = [block for block in blocks if block.data.rstrip("*") == data]
+    blocks = blocks_of_data or blocks
+    blocks_of_model = [block for block in blocks if model and model.rpartition(":")[2] in block.model]
+    blocks_of_first_model = [block for block in blocks if block.model == blocks[0].model] if blocks else []
+    return blocks_of_model or blocks_of_first_model
 
 
 def make_paper_panels(
@@ -103,11 +103,13 @@ def make_paper_panels(
         blocks = [
             figure for figure in figures if any(figure.get_figure(name, measure) is not None for name in figure.values)
         ]
-        ours = {name: describe_our_value(scores[name], measure, (column_measures or {}).get(name)) for name in names}
-        if not blocks and all(value is None for value in ours.values()):
+        our_values = {
+            name: describe_our_value(scores[name], measure, (column_measures or {}).get(name)) for name in names
+        }
+        if not blocks and all(value is None for value in our_values.values()):
             continue
-        for start in range(0, max(1, len(blocks)), MOST_COLUMNS):
-            rows = make_rows(ours, measure, blocks[start : start + MOST_COLUMNS])
+        for start in range(0, max(1, len(blocks)), MOST_PAPER_COLUMNS):
+            rows = make_rows(our_values, measure, blocks[start : start + MOST_PAPER_COLUMNS])
             panels.append(Panel(title=make_title(experiment, measure, has_figures=bool(blocks)), rows=rows))
     return panels
 

@@ -44,8 +44,8 @@ class Verdict:
 
 
 def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator[Pair]:
-    """The questions that both methods answered correctly, with each method's rationale. Questions without an answer are
-    left out: a summary has nothing to argue for.
+    """The questions that both methods answered correctly, with each method's rationale. Questions without a gold answer
+    are left out, because there is no right answer that a summary could support.
     """
     rows_of_question: dict[str, dict[str, dict[str, Any]]] = {}
     with results.open(encoding="utf-8") as file:
@@ -63,15 +63,15 @@ def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator
 async def ask_judge(pair: Pair, context: Context) -> Verdict:
     """The judge's verdict. The judge is asked in both orders, because judges favour the first text."""
     preferred: list[int | None] = []
-    for turned in (False, True):
-        texts = (pair.second_summary, pair.first_summary) if turned else (pair.first_summary, pair.second_summary)
+    for is_swapped in (False, True):
+        texts = (pair.second_summary, pair.first_summary) if is_swapped else (pair.first_summary, pair.second_summary)
         try:
             preference = await ask_preference(pair, texts, context)
         except CallError:
             return Verdict("failed", preferred)
         if preference.malformed:
             return Verdict("unscored", preferred)
-        preferred.append(preference.value if preference.value is None or not turned else 1 - preference.value)
+        preferred.append(preference.value if preference.value is None or not is_swapped else 1 - preference.value)
     return Verdict(decide_outcome(preferred), preferred)
 
 
@@ -102,10 +102,10 @@ async def compare_summaries(
     *,
     concurrency: int,
     config: RunnableConfig,
-    report: Callable[[int, int], None],
+    report_progress: Callable[[int, int], None],
 ) -> list[Panel]:
-    """Ask the judge about every pair, write preference.jsonl, and count. Replies that are in the
-    journal need no call.
+    """Ask the judge about every pair, write preference.jsonl, and count the outcomes. Replies in the journal need no
+    call. report_progress: called with the number of judged pairs and of all pairs.
     """
     pairs = list(read_pairs(folder / "results.jsonl", *names))
     judge_context = replace(context, model=judge)
@@ -113,7 +113,7 @@ async def compare_summaries(
 
     async def judge_pair(pair: Pair) -> None:
         verdicts[pair.id] = await ask_judge(pair, judge_context)
-        report(len(verdicts), len(pairs))
+        report_progress(len(verdicts), len(pairs))
 
     await RunnableLambda(judge_pair).abatch(pairs, {**config, "max_concurrency": concurrency})
     lines = (json.dumps({"id": pair.id, **vars(verdicts[pair.id])}) + "\n" for pair in pairs)
@@ -129,12 +129,17 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
     rows: list[dict[str, Any]] = []
     sides = (
         ("one", names[0], [len(pair.first_summary) for pair in pairs]),
-        ("other", names[1], [len(p.second_summary) for p in pairs]),
+        ("other", names[1], [len(pair.second_summary) for pair in pairs]),
     )
     for side, name, lengths in sides:
         share = bootstrap([outcome == side for outcome in scored]) if scored else None
         rows.append({"summaries of": name, "preferred": share, "characters": sum(lengths) // max(1, len(lengths))})
-    rows.append({"summaries of": "neither", "preferred": bootstrap([o == "tie" for o in scored]) if scored else None})
+    rows.append(
+        {
+            "summaries of": "neither",
+            "preferred": bootstrap([outcome == "tie" for outcome in scored]) if scored else None,
+        }
+    )
     missing = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("unscored", "failed") if kind in outcomes)
     count = f"{len(pairs)} question{'' if len(pairs) == 1 else 's'}"
     title = f"{count} that both methods answered correctly" + (f", {missing}" if missing else "")

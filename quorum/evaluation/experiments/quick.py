@@ -6,7 +6,7 @@ from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.options import Options
 
 QUICK_QUESTIONS = 20
-KEPT_VARIANTS = 3  # if there are more, only the first, the middle and the last variant run
+MOST_QUICK_VARIANTS = 3  # if there are more, only the first, the middle and the last variant run
 
 
 def make_quick(experiment: Experiment, options: Options) -> tuple[Experiment, Options, list[str]]:
@@ -19,8 +19,8 @@ def make_quick(experiment: Experiment, options: Options) -> tuple[Experiment, Op
     if left_out := [variant or "the method as it is" for variant in experiment.variants if variant not in variants]:
         changes.append(f"left out: {', '.join(left_out)}")
         slots = dict(zip(experiment.variants, experiment.slots, strict=False))
-        kept_slots = tuple(slots[variant] for variant in variants if variant in slots)
-        experiment = replace(experiment, variants=variants, slots=kept_slots)
+        chosen_slots = tuple(slots[variant] for variant in variants if variant in slots)
+        experiment = replace(experiment, variants=variants, slots=chosen_slots)
     if experiment.shots and experiment.draws > 1:
         changes.append(f"1 draw of demonstrations instead of {experiment.draws}")
         experiment = replace(experiment, draws=1)
@@ -32,7 +32,7 @@ def choose_variants(experiment: Experiment) -> tuple[str, ...]:
     if experiment.quick:
         return experiment.quick
     variants = experiment.variants
-    if len(variants) <= KEPT_VARIANTS or experiment.slots or not all("=" in item for item in variants):
+    if len(variants) <= MOST_QUICK_VARIANTS or experiment.slots or not all("=" in item for item in variants):
         return variants
     names = {item.partition("=")[0] for item in variants}
     return (variants[0], variants[len(variants) // 2], variants[-1]) if len(names) == 1 else variants

@@ -116,7 +116,7 @@ async def run_experiment(
         make_known_panel(len(scores.by_column[item.name].ids), scores.dropped_as_known, item.context.model)
         for item in closed_book
     ]
-    panels += await analyse(experiment, scores, compared, chosen_options, progress)
+    panels += await run_analyses(experiment, scores, compared, chosen_options, progress)
     if experiment.fits and not is_searching(options):
         panels.append(make_passage_count_panel(dataset.read_records(), experiment.sizes))
     panels += await asyncio.to_thread(compare_with_paper, experiment, scores, compared, chosen_options)
@@ -149,7 +149,7 @@ def compare_with_paper(
     experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices
 ) -> list[Panel]:
     """The panels that show our results next to the paper's."""
-    shown = tuple(
+    shown_measures = tuple(
         measure for measure in experiment.measures if measure not in TASK_MEASURES or measure in scores.measures
     )
     data = find_data_set_name(scores.plan.options.data.name)
@@ -160,9 +160,13 @@ def compare_with_paper(
             for figure in figures
         ]
     names = [column.name for column in columns]
-    known = measure_columns(experiment, scores.by_column, names)
+    column_measures = measure_columns(experiment, scores.by_column, names)
     return make_paper_panels(
-        replace(experiment, measures=shown), scores.by_column, names, figures, known or scores.summary
+        replace(experiment, measures=shown_measures),
+        scores.by_column,
+        names,
+        figures,
+        column_measures or scores.summary,
     )
 
 
@@ -238,8 +242,8 @@ def make_experiment_columns(
     )
     closed_book = parse_methods(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
     names = {column.name for column in closed_book}
-    rest = [[column for column in group if column.name not in names] for group in groups]
-    compared = [replace(item, group=number) for number, group in enumerate(rest) for item in group]
+    compared_groups = [[column for column in group if column.name not in names] for group in groups]
+    compared = [replace(item, group=number) for number, group in enumerate(compared_groups) for item in group]
     return [*(replace(column, group=None) for column in closed_book), *compared]
 
 
@@ -250,19 +254,19 @@ def drops_known(experiment: Experiment, choices: Choices) -> bool:
 
 def describe_choices(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
     """The choices that config.json records; the others are in the settings of the columns."""
-    about: dict[str, Any] = {"name": experiment.name}
+    description: dict[str, Any] = {"name": experiment.name}
     if "preference" in experiment.analyses:
-        about["judge"] = choices.judge
+        description["judge"] = choices.judge
     if choices.quick:
-        about["quick"] = True
+        description["quick"] = True
     if drops_known(experiment, choices):
-        about["drops_known"] = True
+        description["drops_known"] = True
     if options.gold_from is not None:
-        about["gold_from"] = {"file": options.gold_from.name, "sha256": hash_file(options.gold_from)}
-    return {"experiment": about}
+        description["gold_from"] = {"file": options.gold_from.name, "sha256": hash_file(options.gold_from)}
+    return {"experiment": description}
 
 
-async def analyse(
+async def run_analyses(
     experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices, progress: Progress
 ) -> list[Panel]:
     """Run the experiment's analyses on its scores."""
@@ -289,13 +293,13 @@ async def ask_preferences(
     """The judge's preference between the summaries of two columns."""
     from quorum.evaluation.experiments.preference import compare_summaries
 
-    options, (one, other) = scores.plan.options, (column.name for column in columns)
+    options, (first, second) = scores.plan.options, (column.name for column in columns)
     return await compare_summaries(
         scores.folder,
-        (one, other),
+        (first, second),
         options.context,
         str(choices.judge),
         concurrency=options.concurrency,
         config={"callbacks": [scores.spent]},
-        report=partial(progress, "judge"),
+        report_progress=partial(progress, "judge"),
     )

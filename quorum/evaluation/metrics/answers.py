@@ -137,13 +137,15 @@ def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:
 
 def compute_subsequence_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
     """Twice the length of the longest common subsequence, over both lengths."""
-    before = [0] * (len(gold) + 1)
+    previous_lengths = [0] * (len(gold) + 1)
     for word in prediction:
-        now = [0]
+        lengths = [0]
         for index, other in enumerate(gold):
-            now.append(before[index] + 1 if word == other else max(before[index + 1], now[index]))
-        before = now
-    return 2 * before[-1] / (len(prediction) + len(gold)) if before[-1] else 0.0
+            lengths.append(
+                previous_lengths[index] + 1 if word == other else max(previous_lengths[index + 1], lengths[index])
+            )
+        previous_lengths = lengths
+    return 2 * previous_lengths[-1] / (len(prediction) + len(gold)) if previous_lengths[-1] else 0.0
 
 
 def str_em(outputs: Result, reference_outputs: Reference) -> float | None:

@@ -28,8 +28,8 @@ def read_measures(items: Sequence[str]) -> dict[str, CorpusMeasure]:
     """The functions named by NAME=MODULE:FUNCTION; modules are found in the working directory, too."""
     measures: dict[str, CorpusMeasure] = {}
     for item in items:
-        name, equals, where = (part.strip() for part in item.partition("="))
-        module, colon, function = where.partition(":")
+        name, equals, location = (part.strip() for part in item.partition("="))
+        module, colon, function = location.partition(":")
         if not (name and equals and module and colon and function):
             raise SetupError(f"Measure {item!r} cannot be read; write NAME=MODULE:FUNCTION, as in mauve=my_file:score.")
         if name in list_measure_names() or name in measures:
@@ -39,9 +39,9 @@ def read_measures(items: Sequence[str]) -> dict[str, CorpusMeasure]:
 
 
 def import_function(module: str, function: str) -> CorpusMeasure:
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.append(here)
+    working_folder = os.getcwd()
+    if working_folder not in sys.path:
+        sys.path.append(working_folder)
     try:
         function_object: Any = getattr(import_module(module), function)
     except (ImportError, AttributeError) as error:
@@ -62,8 +62,8 @@ def compute_corpus_measures(path: Path, measures: Mapping[str, CorpusMeasure]) -
             if row["error"] is None and row["gold"]:
                 rows.setdefault(row["method"], {})[row["id"]] = (row["answer"], row["gold"])
     values: dict[str, dict[str, float]] = {name: {} for name in measures}
-    for method, answered in rows.items():
-        answers, golds = zip(*(answered[id_] for id_ in sorted(answered)), strict=True)
+    for method, answers_of_id in rows.items():
+        answers, golds = zip(*(answers_of_id[id_] for id_ in sorted(answers_of_id)), strict=True)
         for name, measure in measures.items():
             values[name][method] = float(measure(list(answers), list(golds)))
     return values

@@ -53,8 +53,8 @@ class Judge:
 
     def describe_settings(self) -> dict[str, Any]:
         """The settings that its verdicts depend on."""
-        who = identity(self.context.model, self.context) or type(self.context.model).__name__
-        return {"judge": who, "prompt": get_version(JUDGE_PROMPT, self.context.prompts)}
+        judge_name = identity(self.context.model, self.context) or type(self.context.model).__name__
+        return {"judge": judge_name, "prompt": get_version(JUDGE_PROMPT, self.context.prompts)}
 
 
 class JudgedLine(TypedDict):
@@ -123,8 +123,8 @@ def read_verdicts(path: Path) -> dict[tuple[str, str], JudgedLine]:
     with path.open("r+b") as file:
         for text in read_whole_lines(file):
             with suppress(ValueError, KeyError, TypeError):
-                verdicts = json.loads(text)
-                line = JudgedLine(**{name: verdicts[name] for name in JudgedLine.__annotations__})  # type: ignore[typeddict-item]
+                fields = json.loads(text)
+                line = JudgedLine(**{name: fields[name] for name in JudgedLine.__annotations__})  # type: ignore[typeddict-item]
                 lines[line["method"], line["id"]] = line
     return lines
 
@@ -186,14 +186,14 @@ async def ask_verdict(row: Row, context: Context) -> JudgedLine:
 
 
 def make_line(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> JudgedLine:
-    used: Any = usage.get(JUDGE_PROMPT, {})
+    judge_usage: Any = usage.get(JUDGE_PROMPT, {})
     return JudgedLine(
         id=row["id"],
         method=row["method"],
         answer=str(row["answer"]),
         judged=judged,
-        asked=bool(used),
-        usage={name: used.get(name, 0) for name in COUNT_KEYS},
+        asked=bool(judge_usage),
+        usage={name: judge_usage.get(name, 0) for name in COUNT_KEYS},
     )
 
 

@@ -17,8 +17,8 @@ TASKS_WITHOUT_SPANS = ("yes_no", "label", "dialogue", "long")  # tasks whose ans
 
 
 def list_final_ids(outputs: Result, reference_outputs: Reference) -> list[str]:
-    """The ids of the passages that the answer was read from, best first, each once; a gold article's name for its
-    passages.
+    """The ids of the passages that the answer was read from, best first, each once; passages of a gold article appear
+    under the article's name.
     """
     return name_articles((passage["id"] for passage in outputs.get("passages") or []), outputs, reference_outputs)
 

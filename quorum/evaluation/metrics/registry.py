@@ -44,7 +44,7 @@ METRICS: dict[str, Metric] = {
     "rouge_l": Metric(answers.rouge_l, compared=True),
     "str_em": Metric(answers.str_em, compared=True),
     "unknown": Metric(answers.unknown),
-    "not_majority": Metric(answers.not_majority, counts_all=True),  # a question without a vote counts as not lost
+    "not_majority": Metric(answers.not_majority, counts_all=True),  # a question without a vote counts as 0
     "gold_in_pool": Metric(answers.gold_in_pool, counts_all=True),
     "oracle": Metric(answers.oracle),
     "oracle_f1": Metric(answers.oracle_f1),

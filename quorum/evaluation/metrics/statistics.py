@@ -33,12 +33,14 @@ def bootstrap(values: ArrayLike, *, level: float = 0.95, resamples: int = RESAMP
     For differences between two methods on the same questions, this is the paired interval.
     """
     distinct, counts = np.unique(np.round(np.asarray(values, dtype=np.float64), COMPARED_DIGITS), return_counts=True)
-    n, draw = int(counts.sum()), np.random.default_rng(seed)
+    n, generator = int(counts.sum()), np.random.default_rng(seed)
     if has_repeats(counts):
-        means = [draw.multinomial(n, counts / n, rows) @ distinct / n for rows in split_rows(resamples, len(distinct))]
+        means = [
+            generator.multinomial(n, counts / n, rows) @ distinct / n for rows in split_rows(resamples, len(distinct))
+        ]
     else:
         all_values = np.repeat(distinct, counts)
-        means = [all_values[draw.integers(n, size=(rows, n))].mean(axis=1) for rows in split_rows(resamples, n)]
+        means = [all_values[generator.integers(n, size=(rows, n))].mean(axis=1) for rows in split_rows(resamples, n)]
     low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(counts @ distinct / n), float(low), float(high))
 
@@ -56,14 +58,14 @@ def split_rows(rows: int, width: int) -> Iterator[int]:
         rows -= part
 
 
-def mcnemar(one: ArrayLike, other: ArrayLike) -> float:
+def mcnemar(first_scores: ArrayLike, second_scores: ArrayLike) -> float:
     """The exact two-sided p-value of McNemar's test: are two methods right on equally many of the same questions?
 
     Under the null hypothesis, each question that exactly one method answers correctly is a fair coin toss.
     """
-    first, second = np.asarray(one) > 0.5, np.asarray(other) > 0.5
-    only = int((first & ~second).sum()), int((second & ~first).sum())
-    coins, fewer = sum(only), min(only)
+    first_right, second_right = np.asarray(first_scores) > 0.5, np.asarray(second_scores) > 0.5
+    only_one_right = int((first_right & ~second_right).sum()), int((second_right & ~first_right).sum())
+    coins, fewer = sum(only_one_right), min(only_one_right)
     ways, term = 0, 1
     for heads in range(fewer + 1):
         ways += term
@@ -86,10 +88,14 @@ def sign_flip(differences: ArrayLike, *, resamples: int = RESAMPLES, seed: int =
     sizes, counts = np.unique(np.abs(values), return_counts=True)
     if not has_repeats(counts):
         sizes, counts = np.abs(np.sort(values)), np.ones(len(values), dtype=np.int64)
-    draw, extreme = np.random.default_rng(seed), 0
+    generator, extreme = np.random.default_rng(seed), 0
     for rows in split_rows(resamples, len(sizes)):
         shape = (rows, len(sizes))
-        plus = draw.binomial(counts, 0.5, shape) if counts.max() > 1 else draw.integers(2, size=shape, dtype=np.int8)
+        plus = (
+            generator.binomial(counts, 0.5, shape)
+            if counts.max() > 1
+            else generator.integers(2, size=shape, dtype=np.int8)
+        )
         extreme += int((np.abs((2.0 * plus - counts) @ sizes) >= observed).sum())
     return (extreme + 1) / (resamples + 1)
 
@@ -111,7 +117,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha: float = 0.05) -> int | None:
+def count_questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha: float = 0.05) -> int | None:
     """The number of questions that would separate two methods, if the differences keep their observed mean and
     variance.
 

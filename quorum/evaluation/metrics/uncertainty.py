@@ -59,20 +59,23 @@ class Calibration:
     bins: list[Bin]
 
 
-def compute_calibration(confidence: ArrayLike, right: ArrayLike, of: int | None = None) -> Calibration | None:
+def compute_calibration(
+    confidence: ArrayLike, right: ArrayLike, question_count: int | None = None
+) -> Calibration | None:
     """The calibration from confidences in 0..1 (NaN: no confidence) and the score of each answer in 0..1. None if no
-    answer has a confidence. of: the number of questions, by default of answers.
+    answer has a confidence. question_count: how many questions were asked, by default the number of answers.
     """
-    sure, score = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    has_both = ~np.isnan(sure) & ~np.isnan(score)
-    sure, wrong = sure[has_both], 1 - score[has_both]
-    n = len(sure)
+    confidences, score = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    has_both = ~np.isnan(confidences) & ~np.isnan(score)
+    confidences, wrong = confidences[has_both], 1 - score[has_both]
+    n = len(confidences)
     if n == 0:
         return None
-    risks = compute_selective_risks(sure, wrong)
-    ends = np.append(np.flatnonzero(np.diff(-np.sort(-sure))), n - 1)  # thresholds: between different confidences
-    bins = make_bins(sure, 1 - wrong)
-    total = n if of is None else of
+    risks = compute_selective_risks(confidences, wrong)
+    # A threshold can lie only between two different confidences.
+    ends = np.append(np.flatnonzero(np.diff(-np.sort(-confidences))), n - 1)
+    bins = make_bins(confidences, 1 - wrong)
+    total = n if question_count is None else question_count
     return Calibration(
         n=n,
         of=total,
@@ -86,22 +89,26 @@ def compute_calibration(confidence: ArrayLike, right: ArrayLike, of: int | None 
     )
 
 
-def compute_selective_risks(sure: Floats, wrong: Floats) -> Floats:
+def compute_selective_risks(confidences: Floats, wrong: Floats) -> Floats:
     """The mean risk among the i surest answers, i from 1. Answers of equal confidence count with their mean risk, the
     expectation over their orders.
     """
-    order = np.argsort(-sure, kind="stable")
-    _, group = np.unique(-sure[order], return_inverse=True)
+    order = np.argsort(-confidences, kind="stable")
+    _, group = np.unique(-confidences[order], return_inverse=True)
     means = np.bincount(group, weights=wrong[order]) / np.bincount(group)
-    risks: Floats = np.cumsum(means[group]) / np.arange(1, len(sure) + 1)
+    risks: Floats = np.cumsum(means[group]) / np.arange(1, len(confidences) + 1)
     return risks
 
 
-def make_bins(sure: Floats, right: Floats) -> list[Bin]:
+def make_bins(confidences: Floats, right: Floats) -> list[Bin]:
     """The bins that are not empty, by confidence; a confidence of 1 belongs to the last bin."""
-    place = np.minimum((sure * BIN_COUNT).astype(int), BIN_COUNT - 1)
+    place = np.minimum((confidences * BIN_COUNT).astype(int), BIN_COUNT - 1)
     chosen = [place == number for number in range(BIN_COUNT)]
-    return [Bin(int(item.sum()), float(sure[item].mean()), float(right[item].mean())) for item in chosen if item.any()]
+    return [
+        Bin(int(item.sum()), float(confidences[item].mean()), float(right[item].mean()))
+        for item in chosen
+        if item.any()
+    ]
 
 
 def check_confidence(method: str, context: Context) -> None:

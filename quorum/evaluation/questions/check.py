@@ -17,11 +17,11 @@ from quorum.graphs import answer
 from quorum.retrievers.bm25 import tokenize_query
 
 MOST_ANSWER_WORDS = 10
-SAME_QUESTION_SHARE = 0.8  # share of common words from which two questions count as the same
+SAME_QUESTION_SHARE = 0.8  # two questions with at least this share of common words count as the same
 
 FAULT_DESCRIPTIONS = {  # name -> its description after a number
     "unread": "that could not be read",
-    "declined": "where there was nothing to ask for",
+    "declined": "where the passage gave nothing to ask about",
     "too_long": "where the passages did not fit the model's window",
     "speaks_of_passage": "that speak of the passage",
     "given_away": "that give the answer away",
@@ -29,10 +29,10 @@ FAULT_DESCRIPTIONS = {  # name -> its description after a number
     "long": f"with an answer of more than {MOST_ANSWER_WORDS} words",
     "duplicate": "asked before",
     "unsupported": "not answered from their passage",
-    "known": "answered without it",
+    "known": "answered without their passage",
     "one_enough": "answered from one of their two passages",
-    "answered": "not left open by their passage",
-    "answered_elsewhere": "answered by what is retrieved",
+    "answered": "answered by their passage but meant to be unanswerable",
+    "answered_elsewhere": "answered by retrieved passages but meant to be unanswerable",
     "failed": "where a call failed",
 }
 POINTING_PHRASE = re.compile(
@@ -72,9 +72,11 @@ class EarlierQuestions:
 
     def has(self, question: str) -> bool:
         """Whether an earlier question has the same or nearly the same words: a Jaccard index of 0.8 or more."""
-        mine = find_words(question)
-        near = (len(mine & words) >= SAME_QUESTION_SHARE * len(mine | words) for words in self.words)
-        return normalize(question) in self.exact or any(near)
+        question_words = find_words(question)
+        are_near = (
+            len(question_words & words) >= SAME_QUESTION_SHARE * len(question_words | words) for words in self.words
+        )
+        return normalize(question) in self.exact or any(are_near)
 
 
 def find_words(question: str) -> frozenset[str]:
@@ -82,7 +84,7 @@ def find_words(question: str) -> frozenset[str]:
 
 
 def find_fault_in_text(draft: Draft, earlier: EarlierQuestions) -> str | None:
-    """The fault that the text alone shows, without a model call. A question without one is added to the earlier
+    """The fault that the text alone shows, without a model call. A question without a fault is added to the earlier
     questions.
     """
     answerable = draft.draw.kind != "unanswerable"
@@ -113,7 +115,7 @@ def get_verifier(context: Context) -> Any:
     return context.model if context.verifier is None else context.verifier
 
 
-class Check:
+class QuestionChecker:
     """Asks the verifier by the methods `concat` and `no_retrieval`, at temperature 0."""
 
     def __init__(self, context: Context, threshold: float) -> None:
@@ -129,28 +131,28 @@ class Check:
 
     async def find_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """Why the draft is rejected; None if it is kept. Raises CallError when a call failed permanently."""
-        checks = {
+        fault_finders = {
             "single": self.find_answerable_fault,
             "two": self.find_answerable_fault,
             "unanswerable": self.find_unanswerable_fault,
         }
-        return await checks[draft.draw.kind](draft, config)
+        return await fault_finders[draft.draw.kind](draft, config)
 
     async def find_answerable_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """The question must be answered from its passages, but not from memory, nor from one of two passages."""
         if not self.is_right(draft, await self.ask_verifier(draft, "passages", draft.draw.passages, config)):
             return "unsupported"
         single_passages = draft.draw.passages if draft.draw.kind == "two" else ()
-        memory, *single = await asyncio.gather(
+        from_memory, *from_one_passage = await asyncio.gather(
             self.ask_verifier(draft, "memory", (), config),
             *(
                 self.ask_verifier(draft, f"passage {n}", (passage,), config)
                 for n, passage in enumerate(single_passages, start=1)
             ),
         )
-        if self.is_right(draft, memory):
+        if self.is_right(draft, from_memory):
             return "known"
-        return "one_enough" if any(self.is_right(draft, answer) for answer in single) else None
+        return "one_enough" if any(self.is_right(draft, answer) for answer in from_one_passage) else None
 
     async def find_unanswerable_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """The answer must be unknown both from its passage and from the passages retrieved for it."""

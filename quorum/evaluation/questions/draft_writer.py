@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError
-from quorum.evaluation.questions.check import Check, Draft, EarlierQuestions, find_fault_in_text
+from quorum.evaluation.questions.check import Draft, EarlierQuestions, QuestionChecker, find_fault_in_text
 from quorum.evaluation.questions.draw import Draw, Kind
 from quorum.evaluation.run.workers import run_workers
 from quorum.nodes.ask import ask
@@ -26,7 +26,7 @@ class DraftWriter:
         self, context: Context, threshold: float, earlier: Iterable[str], config: RunnableConfig, concurrency: int
     ) -> None:
         self.context, self.config, self.concurrency = context, config, concurrency
-        self.check = Check(context, threshold)
+        self.checker = QuestionChecker(context, threshold)
         self.earlier = EarlierQuestions()
         for question in earlier:
             self.earlier.add(question)
@@ -36,17 +36,17 @@ class DraftWriter:
         drafts = await self.run_all(RunnableLambda(self.write), batch)
         for draft in drafts:
             draft.fault = draft.fault or find_fault_in_text(draft, self.earlier)
-        sound = [draft for draft in drafts if draft.fault is None]
-        await self.run_all(RunnableLambda(self.judge), sound)
+        faultless = [draft for draft in drafts if draft.fault is None]
+        await self.run_all(RunnableLambda(self.check), faultless)
         return drafts
 
     async def run_all(self, work: Runnable[T, R], items: Sequence[T]) -> list[R]:
         """Run the work on every item, `concurrency` at once; the first error cancels the rest and is raised."""
         results: dict[int, R] = {}
-        waiting = iter(enumerate(items))
+        numbered_items = iter(enumerate(items))
 
         async def worker() -> None:
-            for place, item in waiting:
+            for place, item in numbered_items:
                 results[place] = await work.ainvoke(item, self.config)
 
         await run_workers(self.concurrency, worker)
@@ -77,10 +77,10 @@ class DraftWriter:
             draft.answers = written.value.answers if draw.kind != "unanswerable" else []
         return draft
 
-    async def judge(self, draft: Draft, config: RunnableConfig) -> None:
-        """Set the draft's fault, if it has one."""
+    async def check(self, draft: Draft, config: RunnableConfig) -> None:
+        """Let the verifier check a draft, and set the draft's fault if it has one."""
         try:
-            draft.fault = await self.check.find_fault(draft, config)
+            draft.fault = await self.checker.find_fault(draft, config)
         except CallError as failure:
             draft.fault, draft.error = "failed", str(failure)
 

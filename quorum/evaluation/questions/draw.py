@@ -1,4 +1,4 @@
-"""Draws the passages to write questions about: spread over the documents, alone or in related pairs."""
+"""Draws the passages to write questions about, evenly from all documents: single passages, or pairs of related ones."""
 
 import random
 import re
@@ -20,7 +20,7 @@ QUESTION_KINDS: tuple[Kind, ...] = get_args(Kind)
 DRAFTS_PER_SAVE = 32  # drafts between two saves of the file
 MOST_NEIGHBOURS = 12  # candidate passages for the second of a pair
 WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
-Nearest = Callable[[str, int], Sequence[Passage]]  # (text, k) -> the k best passages for it
+NeighbourSearch = Callable[[str, int], Sequence[Passage]]  # (text, k) -> the k passages nearest to the text
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def read_mix(text: str) -> dict[Kind, float]:
 
 
 def split_by_mix(n: int, mix: Mapping[Kind, float]) -> dict[Kind, int]:
-    """How many of `n` questions are of each kind: whole numbers by the largest remainders, which add up to n."""
+    """How many of `n` questions are of each kind: whole numbers that add up to n (largest remainder method)."""
     exact = {kind: n * mix.get(kind, 0) / sum(mix.values()) for kind in QUESTION_KINDS}
     counts = {kind: int(share) for kind, share in exact.items()}
     for kind in sorted(QUESTION_KINDS, key=lambda kind: counts[kind] - exact[kind])[: n - sum(counts.values())]:
@@ -77,29 +77,38 @@ def order_by_documents(passages: Sequence[Passage], seed: str) -> list[Passage]:
     documents: dict[tuple[str, str], list[Passage]] = defaultdict(list)
     for passage in passages:
         documents[passage["title"], "" if passage["title"] else passage["id"]].append(passage)
-    chance, piles = random.Random(seed), list(documents.values())
-    chance.shuffle(piles)
-    for pile in piles:
-        chance.shuffle(pile)
-    return [pile[turn] for turn in range(max(map(len, piles), default=0)) for pile in piles if turn < len(pile)]
+    generator, documents_in_order = random.Random(seed), list(documents.values())
+    generator.shuffle(documents_in_order)
+    for document in documents_in_order:
+        generator.shuffle(document)
+    return [
+        document[place]
+        for place in range(max(map(len, documents_in_order), default=0))
+        for document in documents_in_order
+        if place < len(document)
+    ]
 
 
-def generate_draws(kind: Kind, passages: Sequence[Passage], seed: int, nearest: Nearest) -> Iterator[Draw]:
-    """The draws for questions of a kind, one after the other; each passage comes first in one of them."""
-    allowed, paired = {passage["id"] for passage in passages}, set[frozenset[str]]()
-    spread = Counter(name for passage in passages for name in find_names(passage)) if kind == "two" else Counter()
+def generate_draws(
+    kind: Kind, passages: Sequence[Passage], seed: int, search_neighbours: NeighbourSearch
+) -> Iterator[Draw]:
+    """The draws for questions of a kind, one after the other. Each passage is the first passage of at most one draw."""
+    allowed, drawn_pairs = {passage["id"] for passage in passages}, set[frozenset[str]]()
+    name_counts = Counter(name for passage in passages for name in find_names(passage)) if kind == "two" else Counter()
     for passage in order_by_documents(passages, f"{seed} {kind}"):
         if kind != "two":
             yield Draw(kind, (passage,))
             continue
-        other = find_partner(passage, nearest(make_indexed_text(passage), MOST_NEIGHBOURS), allowed, spread)
-        if other is not None and (pair := frozenset((passage["id"], other["id"]))) not in paired:
-            paired.add(pair)
-            yield Draw(kind, (passage, other))
+        partner = find_partner(
+            passage, search_neighbours(make_indexed_text(passage), MOST_NEIGHBOURS), allowed, name_counts
+        )
+        if partner is not None and (pair := frozenset((passage["id"], partner["id"]))) not in drawn_pairs:
+            drawn_pairs.add(pair)
+            yield Draw(kind, (passage, partner))
 
 
 class DrawQueue:
-    """The remaining draws of each kind. finished_ids: ids that need not be drawn; most_draws: the most draws by kind.
+    """The remaining draws of each kind. finished_ids: ids of draws to leave out; most_draws: the most draws by kind.
 
     end_reasons: why a kind has too few questions: "corpus" (no passages left) or "tries" (all its draws are used).
     """
@@ -108,13 +117,15 @@ class DrawQueue:
         self,
         passages: Sequence[Passage],
         seed: int,
-        nearest: Nearest,
+        search_neighbours: NeighbourSearch,
         finished_ids: set[str],
         most_draws: Mapping[Kind, int],
     ) -> None:
         self.remaining_draws = {kind: max(0, count) for kind, count in most_draws.items()}
         self.streams = {
-            kind: (draw for draw in generate_draws(kind, passages, seed, nearest) if draw.id not in finished_ids)
+            kind: (
+                draw for draw in generate_draws(kind, passages, seed, search_neighbours) if draw.id not in finished_ids
+            )
             for kind in QUESTION_KINDS
         }
         self.end_reasons: dict[Kind, str] = {}
@@ -135,21 +146,23 @@ class DrawQueue:
 
 
 def find_partner(
-    passage: Passage, neighbours: Sequence[Passage], allowed: set[str], spread: Mapping[str, int]
+    passage: Passage, neighbours: Sequence[Passage], allowed: set[str], name_counts: Mapping[str, int]
 ) -> Passage | None:
     """The partner of a passage: a neighbour that shares a name with it. Neighbours in another document come first, then
-    those with the rarest name, then the nearest. If this passage has no names (or its
-    script has no capitals), the nearest neighbour. spread: the number of passages in which a name occurs.
+    those with the rarest shared name, then the nearest. If this passage has no names (or its script has no capitals),
+    the partner is the nearest neighbour in another document, if there is one.
+
+    name_counts: the number of passages in which a name occurs.
     """
-    names, best = find_names(passage), list[tuple[bool, int, int]]()
+    names, ranked = find_names(passage), list[tuple[bool, int, int]]()
     for rank, neighbour in enumerate(neighbours):
         shared = names & find_names(neighbour)
         if neighbour["id"] in allowed and neighbour["text"] != passage["text"] and (shared or not names):
-            same = bool(neighbour["title"]) and neighbour["title"] == passage["title"]
-            best.append((same, min((spread.get(name, 1) for name in shared), default=0), rank))
-    if not best:
+            is_same_document = bool(neighbour["title"]) and neighbour["title"] == passage["title"]
+            ranked.append((is_same_document, min((name_counts.get(name, 1) for name in shared), default=0), rank))
+    if not ranked:
         return None
-    partner = neighbours[min(best)[2]]
+    partner = neighbours[min(ranked)[2]]
     return Passage(id=partner["id"], title=partner["title"], text=partner["text"])
 
 

@@ -38,21 +38,26 @@ class Estimate:
 
 def estimate(
     missing_counts: Mapping[Kind, int],
-    tries: int,
+    most_drafts: int,
     passages: Sequence[Passage],
     context: Context,
     prices: Prices,
     concurrency: int,
 ) -> Estimate:
-    """Estimate these numbers of questions of each kind, from the prompts and the passages' mean length."""
+    """Estimate these numbers of questions of each kind, from the prompts and the passages' mean length.
+
+    most_drafts: the largest number of drafts for each question.
+    """
     questions = sum(missing_counts.values())
     checks = sum(count * CHECK_CALLS[kind] for kind, count in missing_counts.items())
-    mean = sum(estimate_tokens(passage["text"]) for passage in passages) / len(passages)
+    mean_tokens = sum(estimate_tokens(passage["text"]) for passage in passages) / len(passages)
     writer_tokens = sum(
-        count * (estimate_tokens(BUILT_IN[f"question_{kind}"]) + mean * (2 if kind == "two" else 1))
+        count * (estimate_tokens(BUILT_IN[f"question_{kind}"]) + mean_tokens * (2 if kind == "two" else 1))
         for kind, count in missing_counts.items()
     )
-    verifier_tokens = sum(count * count_checked_tokens(kind, mean, context.k) for kind, count in missing_counts.items())
+    verifier_tokens = sum(
+        count * count_checked_tokens(kind, mean_tokens, context.k) for kind, count in missing_counts.items()
+    )
     price, verifier_price = prices.find_price(context.model), prices.find_price(get_verifier(context))
     cost = (
         None
@@ -64,12 +69,18 @@ def estimate(
         questions + checks,
         writer_tokens + verifier_tokens + questions * QUESTION_TOKENS + checks * SHORT_REPLY_TOKENS,
     )
-    return Estimate(questions, calls, tries * calls, total, cost, estimate_seconds(context, calls, total, concurrency))
+    return Estimate(
+        questions, calls, most_drafts * calls, total, cost, estimate_seconds(context, calls, total, concurrency)
+    )
 
 
-def count_checked_tokens(kind: Kind, mean: float, k: int) -> float:
-    """Tokens that the verifier reads for one draft with passages of that mean length."""
-    answer, closed = estimate_tokens(BUILT_IN["answer"]), estimate_tokens(BUILT_IN["answer_base_closed"])
+def count_checked_tokens(kind: Kind, mean_tokens: float, k: int) -> float:
+    """Tokens that the verifier reads for one draft. mean_tokens: the mean length of a passage."""
+    answer_prompt, closed_book = estimate_tokens(BUILT_IN["answer"]), estimate_tokens(BUILT_IN["answer_base_closed"])
     if kind == "unanswerable":
-        return 2 * answer + (1 + k) * mean
-    return answer + mean + closed if kind == "single" else 3 * answer + 4 * mean + closed
+        return 2 * answer_prompt + (1 + k) * mean_tokens
+    return (
+        answer_prompt + mean_tokens + closed_book
+        if kind == "single"
+        else 3 * answer_prompt + 4 * mean_tokens + closed_book
+    )

@@ -51,25 +51,26 @@ class QuestionFile:
     def list_texts(self) -> Iterator[str]:
         return (line["question"] for line in self.lines)
 
-    def count_kept(self) -> dict[Kind, int]:
-        """The questions to keep, by kind."""
+    def count_kept_by_kind(self) -> dict[Kind, int]:
+        """How many questions to keep the file has of each kind."""
         counts = Counter(get_kind(line) for line in self.lines if str(line.get("id")) in self.wanted_ids)
         return {kind: counts[kind] for kind in QUESTION_KINDS}
 
-    def count_tried(self) -> dict[Kind, int]:
-        """All questions, by kind."""
+    def count_all_by_kind(self) -> dict[Kind, int]:
+        """How many questions the file has of each kind, with the rejected ones."""
         counts = Counter(map(get_kind, self.lines))
         return {kind: counts[kind] for kind in QUESTION_KINDS}
 
     def check_corpus(self, passages: Sequence[Passage], corpus: str) -> None:
         """Check that every earlier question is about passages of this corpus as it is now."""
-        known = {passage["id"] for passage in passages}
+        corpus_ids = {passage["id"] for passage in passages}
         for line in self.lines:
-            gone = [id_ for id_ in list_evidence(line) if id_ not in known]
-            if get_kind(line) is not None and gone:
+            missing_ids = [id_ for id_ in list_evidence(line) if id_ not in corpus_ids]
+            if get_kind(line) is not None and missing_ids:
                 raise SetupError(
-                    f"{self.path} holds question {line.get('id')!r} about the passage {gone[0]!r}, which {corpus} does "
-                    "not hold; give another file with --out, or remove the questions whose documents have changed."
+                    f"{self.path} holds question {line.get('id')!r} about the passage {missing_ids[0]!r}, which "
+                    f"{corpus} does not hold; give another file with --out, or remove the questions whose documents "
+                    "have changed."
                 )
 
     def add(self, drafts: Sequence[Draft], about: Mapping[Kind, Mapping[str, Any]]) -> None:
@@ -134,9 +135,9 @@ def get_kind(line: Mapping[str, Any]) -> Kind | None:
 
 def list_evidence(line: Mapping[str, Any]) -> list[str]:
     """The ids of the passages that a question was written about."""
-    shown = get_meta(line).get("evidence")
-    listed = shown if isinstance(shown, list) else []
-    return [str(item.get("passage")) for item in listed if isinstance(item, dict)]
+    evidence = get_meta(line).get("evidence")
+    items = evidence if isinstance(evidence, list) else []
+    return [str(item.get("passage")) for item in items if isinstance(item, dict)]
 
 
 def get_meta(line: Mapping[str, Any]) -> Mapping[str, Any]:

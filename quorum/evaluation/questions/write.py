@@ -22,7 +22,7 @@ from quorum.evaluation.questions.draw import (
     QUESTION_KINDS,
     DrawQueue,
     Kind,
-    Nearest,
+    NeighbourSearch,
     select_long_passages,
     split_by_mix,
 )
@@ -41,7 +41,7 @@ from quorum.models.chat import chat_model_async
 from quorum.nodes.describe_settings import get_class_name
 from quorum.prompts import get_version
 
-MOST_DRAFTS = 4  # the most drafts for each wanted question
+MOST_DRAFTS = 4  # for each wanted question
 LOWEST_F1 = 0.6  # token F1: one of two words may be missing, but no word may differ
 KIND_PERCENTAGES: Mapping[Kind, float] = {"single": 70, "two": 15, "unanswerable": 15}
 
@@ -134,7 +134,7 @@ async def plan(
         )
     file.check_corpus(passages_of_collection, name)
     wanted = split_by_mix(options.n, options.mix)
-    expected = count_missing(wanted, file.count_kept())
+    expected = count_missing(wanted, file.count_kept_by_kind())
     expected_cost = estimate(expected, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency)
     check_limit(
         expected_cost.cost,
@@ -198,21 +198,33 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
     faults, draft_count, error = Counter[str](), 0, None
     about = await asyncio.to_thread(describe_models, context)
     with file.lock():
-        count_before = sum(file.count_kept().values())
-        most = {kind: MOST_DRAFTS * wanted_counts[kind] - tried for kind, tried in file.count_tried().items()}
-        supply = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, most)
+        count_before = sum(file.count_kept_by_kind().values())
+        remaining_drafts = {
+            kind: MOST_DRAFTS * wanted_counts[kind] - tried for kind, tried in file.count_all_by_kind().items()
+        }
+        queue = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, remaining_drafts)
         writer = DraftWriter(context, options.threshold, file.list_texts(), {"callbacks": [spent]}, options.concurrency)
-        while batch := await asyncio.to_thread(supply.take_draws, count_missing(wanted_counts, file.count_kept())):
+        while batch := await asyncio.to_thread(
+            queue.take_draws, count_missing(wanted_counts, file.count_kept_by_kind())
+        ):
             drafts = await writer.write_drafts(batch)
             draft_count += len(drafts)
             faults.update(draft.fault for draft in drafts if draft.fault is not None)
             error = error or next((draft.error for draft in drafts if draft.error is not None), None)
             if lines := [draft for draft in drafts if is_written(draft, options)]:
                 await asyncio.to_thread(file.add, lines, about)
-            progress("write", sum(file.count_kept().values()), options.n)
-    end_reasons = {kind: supply.end_reasons[kind] for kind in count_missing(wanted_counts, file.count_kept())}
+            progress("write", sum(file.count_kept_by_kind().values()), options.n)
+    end_reasons = {kind: queue.end_reasons[kind] for kind in count_missing(wanted_counts, file.count_kept_by_kind())}
     return WrittenQuestions(
-        file.path, wanted_counts, file.count_kept(), count_before, draft_count, faults, end_reasons, error, spent
+        file.path,
+        wanted_counts,
+        file.count_kept_by_kind(),
+        count_before,
+        draft_count,
+        faults,
+        end_reasons,
+        error,
+        spent,
     )
 
 
@@ -230,7 +242,7 @@ def is_written(draft: Draft, options: Options) -> bool:
     return draft.fault is None or (options.writes_rejected and bool(draft.question) and draft.fault != "failed")
 
 
-def make_neighbour_search(context: Context) -> Nearest:
+def make_neighbour_search(context: Context) -> NeighbourSearch:
     """BM25 over the collection; the first search builds the index. A search blocks."""
     from quorum.retrievers.bm25_cache import load_ranking
     from quorum.retrievers.store import open_store

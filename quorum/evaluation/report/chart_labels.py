@@ -36,9 +36,9 @@ class Label:
 
     @property
     def box(self) -> Box:
-        wide = (DIGIT_WIDTH if self.is_number else LETTER_WIDTH) * len(self.text)
-        left = self.x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
-        return left - TEXT_MARGIN, self.y - LINE_HEIGHT + 4, left + wide + TEXT_MARGIN, self.y + 4
+        width = (DIGIT_WIDTH if self.is_number else LETTER_WIDTH) * len(self.text)
+        left = self.x - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
+        return left - TEXT_MARGIN, self.y - LINE_HEIGHT + 4, left + width + TEXT_MARGIN, self.y + 4
 
 
 def place_labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -> list[Label]:
@@ -67,16 +67,16 @@ def place_labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -
 def list_positions(text: str, is_number: bool, point: Place) -> Iterator[Label]:
     """Possible positions of a label, the nearest first."""
     x, y = point
-    for right, down, anchor in (
+    for dx, dy, anchor in (
         *((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 20, "middle")),
         *((9, -8, "start"), (-9, -8, "end"), (9, 16, "start"), (-9, 16, "end")),
     ):
-        yield Label(text, is_number, point, x + right, y + down, anchor, has_leader=False)
+        yield Label(text, is_number, point, x + dx, y + dy, anchor, has_leader=False)
     for distance in (24, 36, 50, 66, 84, 104, 126):
         for step in range(12):
-            across, along = (distance * turn(math.pi * step / 6) for turn in (math.cos, math.sin))
-            anchor = "start" if across > 4 else "end" if across < -4 else "middle"
-            yield Label(text, is_number, point, x + across, y + along + 4, anchor, has_leader=True)
+            x_offset, y_offset = (distance * component(math.pi * step / 6) for component in (math.cos, math.sin))
+            anchor = "start" if x_offset > 4 else "end" if x_offset < -4 else "middle"
+            yield Label(text, is_number, point, x + x_offset, y + y_offset + 4, anchor, has_leader=True)
 
 
 def is_free(box: Box, area: Box, occupied: Sequence[Box]) -> bool:

@@ -48,8 +48,10 @@ class Axis:
     log: bool = False
 
     def find_position(self, value: float) -> float:
-        low, high, here = (math.log10(number) if self.log else number for number in (self.low, self.high, value))
-        return self.start + (self.end - self.start) * (here - low) / (high - low)
+        low, high, scaled_value = (
+            math.log10(number) if self.log else number for number in (self.low, self.high, value)
+        )
+        return self.start + (self.end - self.start) * (scaled_value - low) / (high - low)
 
 
 def get_colour_class(place: int) -> str:
@@ -85,7 +87,7 @@ def draw_quality_against_cost(
     if len(steps) > 1:
         parts.append(f'<polyline class="front" points="{format_points(steps)}"/>')
     labels = place_labels(places, list(dict.fromkeys([*first, *front])), frame.area)
-    parts.append('<text class="told hint" x="8" y="14">Point at a method, or tap it, for its numbers.</text>')
+    parts.append('<text class="caption hint" x="8" y="14">Point at a method, or tap it, for its numbers.</text>')
     parts += [draw_leader(label) for label in labels]
     for number, figure in enumerate(figures):
         if figure.n:
@@ -125,11 +127,11 @@ def draw_marker(figure: Figures, number: int, place: tuple[float, float], y: Axi
     score = f"{100 * figure.quality:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
     description = f"{score}, {figure.tokens:,.0f} tokens{price}"
     return (
-        f'<g class="here {get_colour_class(number)}" tabindex="0" role="img" '
+        f'<g class="marker {get_colour_class(number)}" tabindex="0" role="img" '
         f'aria-label="{escape(f"{figure.name}: {description}")}">'
         f'<line class="interval" x1="{left:.1f}" x2="{left:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>'
         f'<circle class="{"point best" if is_on_front else "point"}" cx="{left:.1f}" cy="{top:.1f}" r="6"/>'
-        f'<text class="told" x="8" y="14"><tspan class="who">{escape(figure.name)}</tspan>'
+        f'<text class="caption" x="8" y="14"><tspan class="caption-name">{escape(figure.name)}</tspan>'
         f'<tspan x="8" dy="16">{escape(description)}</tspan></text></g>'
     )
 
@@ -150,28 +152,28 @@ def make_share_axis(values: Sequence[float], frame: Frame = WIDE_FRAME) -> Axis:
     return Axis(low, high if high > low else low + 0.1, frame.height - frame.bottom, frame.top)
 
 
-def choose_ticks(axis: Axis, most: int = 7) -> list[float]:
+def choose_ticks(axis: Axis, most_ticks: int = 7) -> list[float]:
     """Three to eight round numbers, or fewer if the room is small."""
     if axis.log:
         powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
-        digits = (1, 2, 5) if most > 4 else (1,)
+        digits = (1, 2, 5) if most_ticks > 4 else (1,)
         candidates = [digit * 10.0**power for power in powers for digit in digits]
         return [tick for tick in candidates if axis.low <= tick <= axis.high]
-    rough = (axis.high - axis.low) / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= rough * 0.999)
+    smallest_step = (axis.high - axis.low) / most_ticks
+    power = 10.0 ** math.floor(math.log10(smallest_step))
+    step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= smallest_step * 0.999)
     first = math.ceil(axis.low / step - 1e-9)
     return [number * step for number in range(first, math.floor(axis.high / step + 1e-9) + 1)]
 
 
 def label_ticks(axis: Axis, format_value: Callable[[float], str], ends: float) -> list[tuple[float, str]]:
     """The numbers below an axis and their positions: as many as fit without touching, none beyond `ends`."""
-    for most in (7, 4, 3, 2):
-        labels = [(axis.find_position(tick), format_value(tick)) for tick in choose_ticks(axis, most)]
-        wide = [(place - DIGIT_WIDTH * len(text) / 2, place + DIGIT_WIDTH * len(text) / 2) for place, text in labels]
-        if all(left[1] + 8 <= right[0] for left, right in pairwise(wide)):
+    for most_ticks in (7, 4, 3, 2):
+        labels = [(axis.find_position(tick), format_value(tick)) for tick in choose_ticks(axis, most_ticks)]
+        extents = [(place - DIGIT_WIDTH * len(text) / 2, place + DIGIT_WIDTH * len(text) / 2) for place, text in labels]
+        if all(left[1] + 8 <= right[0] for left, right in pairwise(extents)):
             break
-    return [label for label, (_, right) in zip(labels, wide, strict=True) if right <= ends]
+    return [label for label, (_, right) in zip(labels, extents, strict=True) if right <= ends]
 
 
 def draw_grid(frame: Frame, x: Axis, y: Axis, format_value: Callable[[float], str], x_title: str, y_title: str) -> str:
@@ -188,8 +190,8 @@ def draw_grid(frame: Frame, x: Axis, y: Axis, format_value: Callable[[float], st
         f'<text class="axis" x="{(left + end) / 2}" y="{frame.height - 8}" text-anchor="middle">{x_title}</text>'
     )
     middle = (base + frame.top) / 2
-    turned = f'transform="rotate(-90 14 {middle})"'
-    parts.append(f'<text class="axis" x="14" y="{middle}" text-anchor="middle" {turned}>{escape(y_title)}</text>')
+    rotation = f'transform="rotate(-90 14 {middle})"'
+    parts.append(f'<text class="axis" x="14" y="{middle}" text-anchor="middle" {rotation}>{escape(y_title)}</text>')
     return "".join(parts)
 
 

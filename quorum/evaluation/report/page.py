@@ -63,10 +63,10 @@ def render_opening(decision: "Decision") -> str:
     """The recommendation in words, before anything else."""
     first = decision.recommendation.sentences[0]
     words = "".join(f"<li>{escape(sentence)}</li>" for sentence in list_sentences(decision))
-    about = escape(" · ".join(list_facts(decision)))
+    facts = escape(" · ".join(list_facts(decision)))
     return (
         "<header><h1>Quorum: which method is worth its cost</h1>"
-        f'<p class="about">{about}</p></header>'
+        f'<p class="about">{facts}</p></header>'
         f'<p class="verdict">{escape(first)}</p><ul class="words">{words}</ul>'
     )
 
@@ -205,10 +205,10 @@ def render_race_section(decision: "Decision") -> str:
 
 def render_bar_section(decision: "Decision") -> str:
     """For each method: right, wrong and unknown answers, right answers lost in the vote, calls and tokens."""
-    lost = [(name, 100 * (row["not_majority"] or 0.0)) for name, row in decision.scores.summary.items()]
+    outvoted_shares = [(name, 100 * (row["not_majority"] or 0.0)) for name, row in decision.scores.summary.items()]
     panels = {"Right, wrong, unknown": f"{SHARES_KEY}{draw_share_bars(decision.figures)}"}
-    if any(share for _, share in lost):
-        panels["Right answers outvoted, %"] = draw_single_bars(lost, 1, 100.0)
+    if any(share for _, share in outvoted_shares):
+        panels["Right answers outvoted, %"] = draw_single_bars(outvoted_shares, 1, 100.0)
     panels["Calls for a question"] = draw_single_bars([(figure.name, figure.calls) for figure in decision.figures], 1)
     panels["Tokens for a question"] = draw_single_bars([(figure.name, figure.tokens) for figure in decision.figures], 0)
     boxes = "".join(f"<div><h3>{title}</h3>{inside}</div>" for title, inside in panels.items())
@@ -232,9 +232,9 @@ def draw_share_bars(figures: Iterable[Figures]) -> str:
 
 def draw_single_bars(values: Sequence[tuple[str, float]], digits: int, full_value: float | None = None) -> str:
     """A bar for each value; the full width is `full_value`, by default the largest value."""
-    most = full_value or max((value for _, value in values), default=0.0) or 1.0
+    full = full_value or max((value for _, value in values), default=0.0) or 1.0
     return "".join(
-        draw_bar(name, f'<i style="--v:{100 * value / most:.2f}"></i>', f"{value:,.{digits}f}")
+        draw_bar(name, f'<i style="--v:{100 * value / full:.2f}"></i>', f"{value:,.{digits}f}")
         for name, value in values
     )
 

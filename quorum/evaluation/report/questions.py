@@ -31,7 +31,7 @@ SCORE_KEYS = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")
 
 def list_questions(results: LineIndex) -> list[str]:
     """The ids of all questions, in the order in which they were answered first."""
-    return list(dict.fromkeys(id_ for _, id_ in results.places))
+    return list(dict.fromkeys(id_ for _, id_ in results.offsets))
 
 
 def make_index_row(id_: str, results: LineIndex, methods: Sequence[str], measure: str) -> list[Any]:
@@ -52,9 +52,9 @@ def make_index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
     if row["error"] is not None:
         return [None, "e", None]
     value = row.get(measure)
-    worth = 0.0 if value is None else float(value)
-    mark = "u" if row["unknown"] else "r" if worth > 0.999 else "w" if worth < 0.001 else "p"
-    return [round(worth, 3), mark, row.get("confidence")]
+    score = 0.0 if value is None else float(value)
+    mark = "u" if row["unknown"] else "r" if score > 0.999 else "w" if score < 0.001 else "p"
+    return [round(score, 3), mark, row.get("confidence")]
 
 
 def collect_details(
@@ -70,7 +70,7 @@ def collect_details(
             answers.append(None)
             continue
         detail = details.get(method, id_) or {}
-        shown = [
+        passage_numbers = [
             passages.setdefault(
                 (passage["id"], passage["title"], passage["text"], describe_place(passage)),
                 len(passages),
@@ -82,7 +82,7 @@ def collect_details(
             | {"marks": collect_scores(row, None if verdicts is None else verdicts.get(method, id_))}
             | {name: detail.get(name) for name in DETAIL_KEYS}
             | {"claimed": has_unquoted_evidence(cast(Result, {**detail, "answer": row["answer"] or ""}))}
-            | {"replies": detail.get("calls"), "passages": shown, "unknown": row.get("unknown")}
+            | {"replies": detail.get("calls"), "passages": passage_numbers, "unknown": row.get("unknown")}
         )
     return {"answers": answers, "passages": list(passages)}
 

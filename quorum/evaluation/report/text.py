@@ -28,10 +28,15 @@ def list_facts(decision: "Decision") -> list[str]:
     """The facts of the comparison: '124 questions', 'questions.jsonl', 'corpus', the models, the version."""
     config = read_config(decision.scores.folder / "config.json")
     models = {str(column.context.model) for column in decision.columns}
-    searched = config["source"].get("corpus") or config["source"].get("collection") or "given passages"
+    source = config["source"].get("corpus") or config["source"].get("collection") or "given passages"
     count = max(int(row["n"] or 0) for row in decision.scores.summary.values())
-    named = ", ".join(sorted(models))
-    return [f"{count:,} questions of {config['data']['file']}", f"over {searched}", named, f"Quorum {config['quorum']}"]
+    model_names = ", ".join(sorted(models))
+    return [
+        f"{count:,} questions of {config['data']['file']}",
+        f"over {source}",
+        model_names,
+        f"Quorum {config['quorum']}",
+    ]
 
 
 def describe_not_compared(decision: "Decision") -> list[str]:
@@ -83,14 +88,14 @@ def describe_spending(decision: "Decision") -> list[str]:
 def describe_seconds(decision: "Decision") -> str:
     """Which methods' seconds cannot be compared, because their calls were shared or stored; empty if all can."""
     rows = decision.scores.summary
-    shared = [name for name, row in rows.items() if row.get("seconds_without")]
-    if not shared:
+    with_shared_calls = [name for name, row in rows.items() if row.get("seconds_without")]
+    if not with_shared_calls:
         return ""
-    none = [name for name in shared if rows[name]["seconds_p50"] is None]
-    left = f" No answer of {join_first_names(none)} counts." if none else ""
+    uncounted_methods = [name for name in with_shared_calls if rows[name]["seconds_p50"] is None]
+    uncounted = f" No answer of {join_first_names(uncounted_methods)} counts." if uncounted_methods else ""
     return (
-        f"Seconds are not comparable: {join_first_names(shared)} shared calls with other methods or had replies from "
-        f"the journal. Their seconds count only answers whose calls were all made for them.{left}"
+        f"Seconds are not comparable: {join_first_names(with_shared_calls)} shared calls with other methods or had "
+        f"replies from the journal. Their seconds count only answers whose calls were all made for them.{uncounted}"
     )
 
 
@@ -160,13 +165,13 @@ def render_markdown(decision: "Decision") -> str:
         ]
         lines.append("")
     lines += ["## What this comparison took", ""]
-    took = (
+    sentences = (
         *describe_spending(decision),
         describe_savings(decision),
         describe_seconds(decision),
         *describe_judging(decision),
     )
-    lines += [f"- {escape_markdown(sentence)}" for sentence in took if sentence]
+    lines += [f"- {escape_markdown(sentence)}" for sentence in sentences if sentence]
     return "\n".join(lines) + "\n"
 
 
@@ -196,11 +201,11 @@ def render_race_table(race: "RaceResult") -> Iterator[str]:
     yield f"| method | questions asked | {MEASURE_NAMES[race.measure]}, % | |"
     yield "| --- | --: | --: | --- |"
     for standing in sort_standings(race.standings.values()):
-        asked_words, state = (
+        asked, outcome = (
             f"{standing.asked:,} of {race.questions:,}",
             "dropped" if standing.dropped else "kept to the end",
         )
-        yield f"| {escape_markdown(standing.method)} | {asked_words} | {describe_standing(standing)} | {state} |"
+        yield f"| {escape_markdown(standing.method)} | {asked} | {describe_standing(standing)} | {outcome} |"
 
 
 def describe_standing(standing: "Standing") -> str:

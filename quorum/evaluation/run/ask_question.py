@@ -31,19 +31,19 @@ TWO_WAY_PROMPTS = ("answer_label", "answer_candidates_label")  # prompts with a 
 @dataclass(frozen=True)
 class Questioner:
     """How questions are asked. uses_given_passages: every question brings its passages; task: the task of all
-    questions; usual_task: the task of questions that state none; extra_keys: further keys of the result to write into
+    questions; default_task: the task of questions that state none; extra_keys: further keys of the result to write into
     the rows; labels: the labels of claims that state none.
     """
 
     uses_given_passages: bool
     task: str | None = None
-    usual_task: str = "short"
+    default_task: str = "short"
     extra_keys: Sequence[str] = ()
     labels: Sequence[str] = LABELS
 
     def get_task(self, record: Record) -> str:
         """The task of a question, as a value of `Context.answer_type`."""
-        return self.task or get_stated_task(record) or self.usual_task
+        return self.task or get_stated_task(record) or self.default_task
 
     async def ask(self, record: Record, column: Column, spent: Spending, details: Details | list[Detail] | None) -> Row:
         """The row of one question and one column. A call that failed permanently makes a row with an error."""

@@ -162,5 +162,5 @@ class ColumnScores:
         for end, share in (("p50", 0.5), ("p95", 0.95)):
             values[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
         values["seconds_without"] = sum(self.stored)
-        troubles = {"malformed": self.malformed, "verbose": self.verbose, "not_greedy": self.not_greedy}
-        return values | {"errors": len(self.failed)} | troubles | self.counts
+        reply_counts = {"malformed": self.malformed, "verbose": self.verbose, "not_greedy": self.not_greedy}
+        return values | {"errors": len(self.failed)} | reply_counts | self.counts

@@ -109,11 +109,11 @@ class Column:
 
     def make_stage_context(self, stage: ComposedStage) -> Context:
         """The context with the models that a stage of a cascade was measured with."""
-        models = {name: find_model_spec(stage.settings.get(name)) for name in ("model", "verifier")}
-        named: dict[str, Any] = {name: spec for name, spec in models.items() if isinstance(spec, str)}
+        specs = {name: find_model_spec(stage.settings.get(name)) for name in ("model", "verifier")}
+        changes: dict[str, Any] = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
         if system := getattr(self.own_graph, "priced_as_by_stage", {}).get(stage.name):
-            named["model"] = system
-        return replace(self.context, **named)
+            changes["model"] = system
+        return replace(self.context, **changes)
 
     @property
     def priced_context(self) -> Context:
@@ -135,9 +135,9 @@ def list_columns(options: Options) -> list[Column]:
     crossed: dict[str, Column] = {}
     for base in make_named_columns(options, context):
         is_system = hasattr(base.own_graph, "priced_as")  # a system has a model and passages of its own
-        free = {name: values for name, values in several.items() if name not in base.settings and not is_system}
-        for values in product(*free.values()):
-            settings = {**base.settings, **dict(zip(free, values, strict=True))}
+        varied = {name: values for name, values in several.items() if name not in base.settings and not is_system}
+        for values in product(*varied.values()):
+            settings = {**base.settings, **dict(zip(varied, values, strict=True))}
             column = make_column(base.method_or_graph, settings, context)
             crossed.setdefault(column.name, replace(column, chosen=base.chosen))
     return list(crossed.values())
@@ -192,7 +192,7 @@ def read_systems(texts: Sequence[str]) -> dict[str, str]:
 def parse_methods(
     text: str, context: Context, systems: Mapping[str, str] | None = None, *, takes_files: bool = True
 ) -> list[Column]:
-    """The columns named in `text` ('all' is every method), their settings over those of `context`. systems: {name:
+    """The columns named in `text` ('all' is every method); their settings override those of `context`. systems: {name:
     spec} of systems that are stages of composed methods. takes_files: whether a method may be a path of composed.json.
 
     >>> [column.context.k for column in parse_methods("concat,sure[k=10]", Context(k=3))]
@@ -223,9 +223,11 @@ def parse_methods(
 def check_names(columns: Sequence[Column]) -> None:
     """Raises `SetupError` if two columns have the same name."""
     names = [column.name for column in columns]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise SetupError(f"Method {min(twice)} is named twice; runs of one method need different settings in brackets.")
+    duplicates = {name for name in names if names.count(name) > 1}
+    if duplicates:
+        raise SetupError(
+            f"Method {min(duplicates)} is named twice; runs of one method need different settings in brackets."
+        )
 
 
 def parse_settings(items: list[str]) -> dict[str, str]:
@@ -255,11 +257,15 @@ def make_column(
     if hasattr(method, "priced_as"):  # a system does not use the models of the context
         context = replace(context, model="embedded", verifier=None, context_filter=None, reranker=None)
     own_graph, method_name = (None, method) if isinstance(method, str) else (method, get_graph_name(method))
-    typed = {key: parse_setting(key, value) for key, value in settings.items()}
-    in_brackets = ";".join(f"{key}={value}" for key, value in settings.items())
-    name = f"{method_name}[{in_brackets}]" if settings else method_name
+    parsed_settings = {key: parse_setting(key, value) for key, value in settings.items()}
+    bracketed_settings = ";".join(f"{key}={value}" for key, value in settings.items())
+    name = f"{method_name}[{bracketed_settings}]" if settings else method_name
     return Column(
-        name=name, method=method_name, settings=dict(settings), context=replace(context, **typed), own_graph=own_graph
+        name=name,
+        method=method_name,
+        settings=dict(settings),
+        context=replace(context, **parsed_settings),
+        own_graph=own_graph,
     )
 
 

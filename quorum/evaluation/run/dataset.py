@@ -98,9 +98,9 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         if get_stated_task(record) is None and record["answers"]:
             guessed_tasks.add(guessed)
     if not count:
-        but = f" but {len(left_out)} with keep: false" if left_out else ""
-        but += f" but {len(bad)} that cannot be read (the first: {bad[0].rstrip('.')})" if bad else ""
-        raise SetupError(f"{path} holds no questions{but}; expected JSON lines of id, question and answers.")
+        explanation = f" but {len(left_out)} with keep: false" if left_out else ""
+        explanation += f" but {len(bad)} that cannot be read (the first: {bad[0].rstrip('.')})" if bad else ""
+        raise SetupError(f"{path} holds no questions{explanation}; expected JSON lines of id, question and answers.")
     sha256 = hash_file(path)
     if left_out:
         warn_left_out(path, sha256, len(left_out))

@@ -45,7 +45,7 @@ class Detail(TypedDict):
 def make_detail(id_: str, method: str, result: Result, watch: Watch) -> Detail:
     """The line for one answer."""
     detail: dict[str, Any] = {name: result.get(name) for name in COPIED_KEYS}
-    calls: Any = {
+    fields: Any = {
         "id": id_,
         "method": method,
         **detail,
@@ -57,7 +57,7 @@ def make_detail(id_: str, method: str, result: Result, watch: Watch) -> Detail:
         "steps": watch.steps,
         "calls": watch.calls,
     }
-    return cast(Detail, calls)
+    return cast(Detail, fields)
 
 
 class Details:
@@ -91,21 +91,21 @@ class LineIndex:
     """
 
     def __init__(self, path: Path) -> None:
-        self.places: dict[tuple[str, str], int] = {}
+        self.offsets: dict[tuple[str, str], int] = {}
         self.file = path.open("rb") if path.exists() else None
-        place = 0
+        offset = 0
         for line in self.file or ():
             key = read_key(line)
             if key is not None:
-                self.places[key] = place
-            place += len(line)
+                self.offsets[key] = offset
+            offset += len(line)
 
     def get(self, method: str, id_: str) -> dict[str, Any] | None:
         """The line; None if there is none."""
-        place = self.places.get((method, id_))
-        if place is None or self.file is None:
+        offset = self.offsets.get((method, id_))
+        if offset is None or self.file is None:
             return None
-        self.file.seek(place)
+        self.file.seek(offset)
         return cast(dict[str, Any], parse_json(self.file.readline()))
 
     def list_by_method(self, id_: str, methods: Sequence[str]) -> Iterable[tuple[str, dict[str, Any] | None]]:

@@ -63,10 +63,10 @@ async def drop_ineligible(
 
 def describe_left_out(left_out: Mapping[str, str]) -> list[str]:
     """'without react, self_ask: ...': a line for each reason why methods of 'all' are left out."""
-    names_of: dict[str, list[str]] = {}
+    names_of_reason: dict[str, list[str]] = {}
     for name, reason in left_out.items():
-        names_of.setdefault(reason.partition(";")[0], []).append(name)
-    return [f"without {', '.join(names)}: {reason}." for reason, names in names_of.items()]
+        names_of_reason.setdefault(reason.partition(";")[0], []).append(name)
+    return [f"without {', '.join(names)}: {reason}." for reason, names in names_of_reason.items()]
 
 
 def list_first_of_each_task(dataset: DataSet, task: str | None) -> dict[str, Record]:
@@ -96,6 +96,6 @@ def replace_paid_models(context: Context, method: str) -> Context:
     """The context with paid models replaced by silent ones."""
     if is_local(context):
         return replace(context, journal="off")
-    chosen = get_filter(context) if method == "filco" else context.context_filter or ""
-    kind = "llm" if chosen.startswith("llm") else context.context_filter
-    return replace(context, model=SilentModel(), verifier=None, context_filter=kind, journal="off")
+    filter_name = get_filter(context) if method == "filco" else context.context_filter or ""
+    rehearsed_filter = "llm" if filter_name.startswith("llm") else context.context_filter
+    return replace(context, model=SilentModel(), verifier=None, context_filter=rehearsed_filter, journal="off")

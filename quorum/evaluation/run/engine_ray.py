@@ -55,12 +55,14 @@ class AnswerWriter:
     def find_remaining(self) -> RemainingQuestions:
         """The questions that have neither an answer nor an error from this run, by the methods that are still asked."""
         names = [column.name for column in self.asked_round.columns if self.asked_round.is_asked(column.name)]
-        answered_by: dict[str, list[str]] = {}
+        answered_names: dict[str, list[str]] = {}
         for name, id_ in self.recorder.results.answered | self.failed_pairs:
-            answered_by.setdefault(id_, []).append(name)
-        left = {id_: [name for name in names if name not in answered] for id_, answered in answered_by.items()}
-        finished = frozenset(id_ for id_, missing in left.items() if not missing)
-        started = {id_: missing for id_, missing in left.items() if missing}
+            answered_names.setdefault(id_, []).append(name)
+        missing_names = {
+            id_: [name for name in names if name not in answered] for id_, answered in answered_names.items()
+        }
+        finished = frozenset(id_ for id_, missing in missing_names.items() if not missing)
+        started = {id_: missing for id_, missing in missing_names.items() if missing}
         return RemainingQuestions(self.asked_round.dataset.read_records, names, finished, started)
 
     def find_dropped(self) -> frozenset[str]:
@@ -154,41 +156,41 @@ def start_services(folder: str) -> Iterator[Any]:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    actor = ray.remote(Services).options(num_cpus=0, max_concurrency=MOST_WAITING_CALLS, scheduling_strategy=here)
+    this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    actor = ray.remote(Services).options(num_cpus=0, max_concurrency=MOST_WAITING_CALLS, scheduling_strategy=this_node)
     shared = actor.remote(os.path.abspath(folder))
 
     async def log_warnings() -> None:
         while True:
             LOG.warning("%s", await shared.next_warning.remote())
 
-    listening = asyncio.ensure_future(log_warnings())
+    warning_task = asyncio.ensure_future(log_warnings())
     try:
         yield shared
     finally:
-        listening.cancel()
+        warning_task.cancel()
         ray.kill(shared)
 
 
-async def iterate_on_thread(make: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
+async def iterate_on_thread(make_iterator: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
     """Yield the items of a blocking iterator, which a thread reads. Cancellation does not wait for the thread."""
-    loop, arrived = asyncio.get_running_loop(), asyncio.Queue[Callable[[], T]]()
+    loop, getters = asyncio.get_running_loop(), asyncio.Queue[Callable[[], T]]()
 
-    def put(get: Callable[[], T]) -> None:
-        call_on_open_loop(loop, lambda: arrived.put_nowait(get))
+    def enqueue(get: Callable[[], T]) -> None:
+        call_on_open_loop(loop, lambda: getters.put_nowait(get))
 
-    def pump() -> None:
+    def read_items() -> None:
         try:
-            for item in make():
-                put(lambda item=item: item)  # type: ignore[misc]
+            for item in make_iterator():
+                enqueue(lambda item=item: item)  # type: ignore[misc]
         except BaseException as error:  # noqa: BLE001  the reader raises it
-            put(make_raiser(error))
+            enqueue(make_raiser(error))
         else:
-            put(make_raiser(StopAsyncIteration()))
+            enqueue(make_raiser(StopAsyncIteration()))
 
-    threading.Thread(target=pump, daemon=True).start()
+    threading.Thread(target=read_items, daemon=True).start()
     while True:
-        get = await arrived.get()
+        get = await getters.get()
         try:
             item = get()
         except StopAsyncIteration:
@@ -203,7 +205,7 @@ def make_raiser(error: BaseException) -> Callable[[], Any]:
     return get
 
 
-def call_on_open_loop(loop: asyncio.AbstractEventLoop, act: Callable[[], Any]) -> None:
-    """Call a function on the loop, unless the loop is closed: then nobody is waiting any more."""
+def call_on_open_loop(loop: asyncio.AbstractEventLoop, function: Callable[[], Any]) -> None:
+    """Call a function on the loop. Does nothing if the loop is closed, because nobody waits for the result any more."""
     if not loop.is_closed():
-        loop.call_soon_threadsafe(act)
+        loop.call_soon_threadsafe(function)

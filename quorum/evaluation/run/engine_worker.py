@@ -16,7 +16,7 @@ from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail
-from quorum.evaluation.run.spending import ModelSpending, SpentElsewhere
+from quorum.evaluation.run.spending import ModelSpending, WorkerSpending
 from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.journal import open_journal, resolve_path, share_journals
@@ -58,7 +58,7 @@ class Answers:
 
     rows: list[Row] = field(default_factory=list)
     details: list[Detail] = field(default_factory=list)
-    spent: SpentElsewhere = field(default_factory=SpentElsewhere)
+    spent: WorkerSpending = field(default_factory=WorkerSpending)
 
 
 class Services:
@@ -194,7 +194,7 @@ class Asker:
             if column.name in names and not await self.is_dropped(column.name):
                 details = answers.details if self.job.has_details else None
                 answers.rows.append(await self.job.questioner.ask(record, column, spent, details))
-        answers.spent = spent.to_send()
+        answers.spent = spent.export_counts()
         return answers
 
     async def is_dropped(self, name: str) -> bool:

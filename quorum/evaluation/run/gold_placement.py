@@ -47,25 +47,27 @@ def find_gold_rank(passages: Sequence[Passage], record: Record, task: str) -> in
     return passages.index(gold[0]) + 1 if gold else None
 
 
-def place_gold(passages: Sequence[Passage], record: Record, task: str, context: Context, how: str) -> list[Passage]:
+def place_gold(
+    passages: Sequence[Passage], record: Record, task: str, context: Context, position: str
+) -> list[Passage]:
     """The first k retrieved passages, with gold passages among them. If none was retrieved, the first gold passage
     replaces the one at rank k. If no gold passage is known, the passages stay unchanged.
 
-    how: "inserted": that gold passage moves to a random rank, drawn from the context's seed and the question's id;
+    position: "inserted": that gold passage moves to a random rank, drawn from the context's seed and the question's id;
     "retrieved": it stays at rank k; "top", "bottom": all gold passages come before, or after, the others.
     """
     gold = select_gold(passages, record, task)
     if not gold:
         gold = get_gold(record, task)[:1]
-        rest = list(passages[: context.k - 1 if gold else context.k])
-        place = len(rest)
-        if how == "inserted":
-            place = random.Random(f"{context.seed}:{record['id']}").randrange(len(rest) + 1)
-        passages = [*rest[:place], *gold, *rest[place:]]
-    if how in ("inserted", "retrieved"):
+        others_retrieved = list(passages[: context.k - 1 if gold else context.k])
+        place = len(others_retrieved)
+        if position == "inserted":
+            place = random.Random(f"{context.seed}:{record['id']}").randrange(len(others_retrieved) + 1)
+        passages = [*others_retrieved[:place], *gold, *others_retrieved[place:]]
+    if position in ("inserted", "retrieved"):
         return list(passages)
     others = [passage for passage in passages if passage not in gold]
-    return [*gold, *others] if how == "top" else [*others, *gold]
+    return [*gold, *others] if position == "top" else [*others, *gold]
 
 
 async def add_gold(
@@ -85,14 +87,16 @@ async def add_gold(
         unlisted = [record for record in missing if not record["gold"]]
         golds |= await search_gold(unlisted, tasks, columns[0])
     known = {id_: passages for id_, passages in golds.items() if passages}
-    without = frozenset(golds.keys() - known.keys())
-    if len(without) == dataset.count:
+    ids_without_gold = frozenset(golds.keys() - known.keys())
+    if len(ids_without_gold) == dataset.count:
         raise SetupError(
             f"None of the {dataset.count} questions in {dataset.path} has a gold passage with a known text: list "
             "ids under 'gold' and name where their texts are with --corpus or --gold-from, or bring passages that "
             "contain an answer."
         )
-    return replace(dataset, count=dataset.count - len(without), excluded_ids=without, gold_passages=known)
+    return replace(
+        dataset, count=dataset.count - len(ids_without_gold), excluded_ids=ids_without_gold, gold_passages=known
+    )
 
 
 def find_texts(wanted_ids: set[str], context: Context | None, extra: Path | None) -> Mapping[str, Passage]:
@@ -113,12 +117,15 @@ async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], colum
         return {}
     from quorum.retrievers import search
 
-    deep = await asyncio.to_thread(share_retrieval, [replace(column, context=replace(column.context, k=SEARCH_DEPTH))])
+    deep_columns = await asyncio.to_thread(
+        share_retrieval, [replace(column, context=replace(column.context, k=SEARCH_DEPTH))]
+    )
     slots = asyncio.Semaphore(SEARCHES_AT_ONCE)
 
     async def find_first(record: Record) -> list[Passage]:
         async with slots:
-            return select_gold(await search(record["question"], deep[0].context), record, tasks[record["id"]])[:1]
+            passages = await search(record["question"], deep_columns[0].context)
+        return select_gold(passages, record, tasks[record["id"]])[:1]
 
     first_passages = await asyncio.gather(*(find_first(record) for record in records))
     return {record["id"]: passages for record, passages in zip(records, first_passages, strict=True)}

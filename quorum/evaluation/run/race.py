@@ -32,7 +32,7 @@ from quorum.evaluation.run.race_result import (
 from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.tasks import list_measures
 
-MOST_AHEAD = 2  # at most this many times the concurrency of questions are asked ahead of the settled ones
+AHEAD_FACTOR = 2  # methods may be asked at most AHEAD_FACTOR * concurrency questions beyond the settled ones
 RaceWatcher = Callable[["RunningRace"], None]
 
 
@@ -97,8 +97,8 @@ class RunningRace:
 
     def add(self, row: Row) -> None:
         """Add an answer of this run. The worth of a failed one is unknown: it has the widest bounds."""
-        key: Any = row
-        score = math.nan if key[self.measure] is None else float(key[self.measure])
+        measures: Any = row
+        score = math.nan if measures[self.measure] is None else float(measures[self.measure])
         if row["error"] is not None:
             self.scores[row["method"], row["id"]] = None
             self.values[row["method"], row["id"]] = (self.scale(-self.wrong_cost), self.scale(1.0))
@@ -152,7 +152,7 @@ class RunningRace:
         """Wait while too many earlier questions are open: they may make this one unnecessary."""
         while not self.finished:
             turn = self.settled + len(self.units[self.race.asked])
-            if self.places[id_] < turn + MOST_AHEAD * concurrency:
+            if self.places[id_] < turn + AHEAD_FACTOR * concurrency:
                 return
             await self.progressed.wait()
 

@@ -13,14 +13,14 @@ from quorum.core.private_files import open_private_text
 
 def read_whole_lines(file: BinaryIO) -> Iterator[bytes]:
     """The lines of a file that is also writable; removes a last line that is incomplete after a kill."""
-    good = 0
+    whole_bytes = 0
     file.seek(0)
     for line in file:
         if not line.endswith(b"\n"):
             break
-        good += len(line)
+        whole_bytes += len(line)
         yield line
-    file.truncate(good)
+    file.truncate(whole_bytes)
 
 
 @contextmanager

@@ -88,8 +88,8 @@ async def score(rows: Rows, progress: Progress = ignore_progress) -> Scores:
 
 
 def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_count: int) -> dict[str, float | None]:
-    """The intervals of a dropped method. They hold although its answers decided when it was dropped. None for a measure
-    that may lie outside 0..1.
+    """The intervals of a dropped method. They are valid even though the method's own answers decided when it was
+    dropped. None for a measure that may lie outside 0..1.
     """
     ends: dict[str, float | None] = {}
     for name in list_compared_measures():

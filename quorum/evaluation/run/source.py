@@ -82,14 +82,14 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
         raise SetupError(
             f"There is no corpus {corpus}; give a folder of documents, a .jsonl or .jsonl.gz file, or the word 'pool'."
         )
-    pooled = dataset.sha256 if corpus == POOL_SOURCE else None
-    sha256 = pooled or (hash_corpus(Path(corpus)) if corpus is not None else None)
+    pool_hash = dataset.sha256 if corpus == POOL_SOURCE else None
+    sha256 = pool_hash or (hash_corpus(Path(corpus)) if corpus is not None else None)
     revision = None if collection is None else find_revision(collection, options.context)
     return Source(corpus, collection, sha256, dataset.skip_bad, revision)
 
 
 def find_revision(collection: str, context: Context) -> str | None:
-    """The revision of a collection, which every change of its passages changes; None if it does not exist yet."""
+    """The revision of a collection, which changes whenever its passages change; None if there is no such collection."""
     from quorum.retrievers.store import open_store
 
     info = open_store(context.store).find_info(collection)
@@ -99,10 +99,10 @@ def find_revision(collection: str, context: Context) -> str | None:
 def check_given_passages(dataset: DataSet, options: Options) -> None:
     """Raises `SetupError` if a question has no passages of its own, or retrievers would search nothing."""
     if dataset.with_passages < dataset.count:
-        pooled = ", or 'pool' for the passages of all questions" if dataset.with_passages else ""
+        pool_advice = ", or 'pool' for the passages of all questions" if dataset.with_passages else ""
         raise SetupError(
             f"{dataset.count - dataset.with_passages} of {dataset.count} questions in {dataset.path} have no passages "
-            f"of their own; name a corpus in place of 'given'{pooled}."
+            f"of their own; name a corpus in place of 'given'{pool_advice}."
         )
     if options.retrievers:
         raise SetupError(
@@ -208,9 +208,9 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
         made_from=path.name if pooled is None else pooled.name,
     )
     if report.skipped:
-        which, reason = report.skipped[0]
+        skipped, reason = report.skipped[0]
         raise SetupError(
-            f"The corpus {corpus} cannot be indexed completely: {which}: {reason}; correct it, then run this again."
+            f"The corpus {corpus} cannot be indexed completely: {skipped}: {reason}; correct it, then run this again."
         )
     if not report.passages:
         raise SetupError(f"The corpus {corpus} holds no passages; expected JSON lines of id, title and text.")

@@ -22,8 +22,8 @@ class LimitReachedError(SetupError):
 
 
 @dataclass(frozen=True)
-class SpentElsewhere:
-    """The spending of another process. models: the counts by model; searches: how many were requested; searched: how
+class WorkerSpending:
+    """The spending of a worker process. models: the counts by model; searches: how many were requested; searched: how
     many were made.
     """
 
@@ -69,8 +69,8 @@ class Spending(ModelHandler):
         self.input_tokens += usage.get("input_tokens", 0)
         self.output_tokens += usage.get("output_tokens", 0)
 
-    def merge(self, other: SpentElsewhere) -> None:
-        """Add what another process spent."""
+    def merge(self, other: WorkerSpending) -> None:
+        """Add the spending of a worker process."""
         self.calls += other.calls
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
@@ -95,9 +95,9 @@ class ModelSpending(Spending):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        about = metadata or {}
-        if not about.get("stored"):
-            self.open_models[run_id] = read_model_name(about)
+        description = metadata or {}
+        if not description.get("stored"):
+            self.open_models[run_id] = read_model_name(description)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         before = self.calls
@@ -127,23 +127,23 @@ class ModelSpending(Spending):
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
         self.open_searches.discard(run_id)
 
-    def merge(self, other: SpentElsewhere) -> None:
+    def merge(self, other: WorkerSpending) -> None:
         super().merge(other)
         self.searches += other.searches
         self.searched += other.searched
         for name, used in other.models.items():
             self.add(name, used)
 
-    def to_send(self) -> SpentElsewhere:
-        """The counts, to be merged in another process."""
-        return SpentElsewhere(
+    def export_counts(self) -> WorkerSpending:
+        """The counts, to be merged in the main process."""
+        return WorkerSpending(
             self.calls, self.input_tokens, self.output_tokens, self.models, self.searches, self.searched
         )
 
 
-def read_model_name(about: Mapping[str, Any]) -> str:
+def read_model_name(description: Mapping[str, Any]) -> str:
     """The spec of a call's model, from LangChain's description of the model."""
-    provider, name = about.get("ls_provider") or "", about.get("ls_model_name") or ""
+    provider, name = description.get("ls_provider") or "", description.get("ls_model_name") or ""
     if provider == "embeddedreader":
         return "embedded"
     return f"{provider}:{name}" if provider and name else f"{provider or 'model'}:unnamed"

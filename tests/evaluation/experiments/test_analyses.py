@@ -138,7 +138,13 @@ async def judge_folder(folder: Path) -> tuple[list[dict[str, Any]], str, list[tu
     progress: list[tuple[int, int]] = []
     names = ("sure", "sum_and_pred")
     panels = await compare_summaries(
-        folder, names, CONTEXT, "openai:judge", concurrency=2, config={}, report=lambda *step: progress.append(step)
+        folder,
+        names,
+        CONTEXT,
+        "openai:judge",
+        concurrency=2,
+        config={},
+        report_progress=lambda *step: progress.append(step),
     )
     return panels[0]["rows"], panels[0]["title"], progress
 

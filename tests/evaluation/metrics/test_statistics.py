@@ -12,10 +12,10 @@ from statsmodels.stats.power import NormalIndPower
 from quorum.evaluation.metrics.statistics import (
     MOST_DRAWN_NUMBERS,
     bootstrap,
+    count_questions_needed,
     holm,
     mcnemar,
     percentile,
-    questions_needed,
     sign_flip,
     split_rows,
 )
@@ -111,7 +111,7 @@ def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
 @pytest.mark.parametrize(("shift", "spread"), [(0.1, 0.5), (-0.03, 0.6), (0.5, 0.2)])
 def test_the_questions_needed_reach_the_power(shift: float, spread: float) -> None:
     differences = np.tile([shift - spread, shift + spread], 50)
-    needed = questions_needed(differences)
+    needed = count_questions_needed(differences)
     effect = abs(shift) / differences.std(ddof=1)
     reach = NormalIndPower(ddof=0).power(effect, needed, 0.05, ratio=0)  # ratio 0: one sample
     short = NormalIndPower(ddof=0).power(effect, max(needed - 1, 1), 0.05, ratio=0)
@@ -121,7 +121,7 @@ def test_the_questions_needed_reach_the_power(shift: float, spread: float) -> No
 
 @pytest.mark.parametrize("differences", [[], [0.4], [1, -1], [0, 0, 0]])
 def test_equal_methods_cannot_be_separated(differences: list[float]) -> None:
-    assert questions_needed(differences) is None
+    assert count_questions_needed(differences) is None
 
 
 @settings(max_examples=25, deadline=None)

@@ -17,7 +17,7 @@ NAN = float("nan")
 
 
 def test_a_risk_coverage_curve_computed_by_hand() -> None:
-    calibration = compute_calibration([0.9, 0.8, 0.6, 0.4], [1, 0, 1, 0], of=5)
+    calibration = compute_calibration([0.9, 0.8, 0.6, 0.4], [1, 0, 1, 0], question_count=5)
     assert calibration is not None
     assert (calibration.n, calibration.of) == (4, 5)
     assert calibration.coverage == [0.2, 0.4, 0.6, 0.8]
@@ -46,7 +46,7 @@ def test_the_calibration_error_tells_calibrated_from_overconfident() -> None:
 
 
 def test_answers_without_a_confidence_are_left_out() -> None:
-    calibration = compute_calibration([NAN, 0.5, NAN], [0, 1, 1], of=3)
+    calibration = compute_calibration([NAN, 0.5, NAN], [0, 1, 1], question_count=3)
     assert calibration is not None
     assert (calibration.n, calibration.coverage, calibration.risk) == (1, [1 / 3], [0])
     assert compute_calibration([NAN, NAN], [1, 0]) is None

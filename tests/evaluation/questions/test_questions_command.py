@@ -28,7 +28,7 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
     )
     assert run.code == 0, run.err
     words = run.out.splitlines()
-    assert words[0].endswith(" answered without it.")
+    assert words[0].endswith(" answered without their passage.")
     assert "5 kept: " in words[0]
     assert words[1] == "questions.jsonl: 5 questions to keep (4 single, 1 unanswerable)."
     assert run.err.startswith("To write 5 questions: 15 calls, about ")
@@ -62,7 +62,7 @@ def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAISe
     openai_server.reply("Question: none")
     run = run_questions(quorum, corpus, "--model", "openai:test", "--n", "2", "--mix", "two=1", "--out", "other.jsonl")
     assert (run.code, Path("other.jsonl").exists()) == (1, False)
-    assert "0 kept: 4 where there was nothing to ask for." in run.out
+    assert "0 kept: 4 where the passage gave nothing to ask about." in run.out
 
 
 def test_a_dry_run_over_a_collection_prints_the_estimate_and_asks_nothing(
@@ -115,7 +115,7 @@ def test_a_line_with_edited_meta_is_read(meta: str) -> None:
     OUTPUT_FILE.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"], "meta": ' + meta + "}\n")
     file = QuestionFile(OUTPUT_FILE)
     file.check_corpus([], "the corpus")
-    assert (file.ids, sum(file.count_kept().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
+    assert (file.ids, sum(file.count_kept_by_kind().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
 
 
 def test_a_deleted_file_is_written_again() -> None:

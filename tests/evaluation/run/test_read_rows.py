@@ -83,4 +83,4 @@ def test_details_that_cannot_be_parsed_are_passed_over(tmp_path: Path) -> None:
     odd = b'{"method": {}, "id": 1}'
     (tmp_path / "details.jsonl").write_bytes(b"\n".join([deep, odd, b"\xff", b"{}"]) + b"\n")
     with LineIndex(tmp_path / "details.jsonl") as index:
-        assert index.places == {}
+        assert index.offsets == {}
