@@ -50,7 +50,7 @@ PARSER_ARGUMENTS: dict[str, Any] = {  # the parsers' other arguments, by name
     "answer": "Rohrau",
     "candidates": ["Rohrau", "Vienna"],
     "count": 5,
-    "most": 2,
+    "limit": 2,
     "passages": PASSAGES,
 }
 
@@ -203,7 +203,7 @@ def fuzz_files(count: int, limit: float, number: int) -> FuzzFindings:
             path.write_bytes(gzip.compress(data) if kind.endswith(".gz") else data)
             ways: dict[str, Callable[[], object]] = {
                 "read_questions": lambda: list(read_questions(path)),  # noqa: B023  it is called at once
-                "read_questions, bad records collected": lambda: list(read_questions(path, bad=[])),  # noqa: B023
+                "read_questions, bad records collected": lambda: list(read_questions(path, problems=[])),  # noqa: B023
                 "read_passages": lambda: read_passages(path),  # noqa: B023
                 "read_examples": lambda: read_examples(str(path)),  # noqa: B023
             }

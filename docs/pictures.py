@@ -25,14 +25,14 @@ def open_question(page: Page, url: str, question: str, methods: str, ready: str,
     """Open a link that asks a question, and wait until the graphs are drawn and the condition `ready` holds."""
     query = urlencode({"q": question, "methods": methods, **settings, "run": "1"})
     page.visit(f"{url}?{query}", "!!document.querySelector('.card')")
-    page.until(f"({ready}) && {ALL_GRAPHS_DRAWN} && {ALL_GRAPHS_SHOW_STATES}")
+    page.wait_until(f"({ready}) && {ALL_GRAPHS_DRAWN} && {ALL_GRAPHS_SHOW_STATES}")
 
 
 def take_picture(page: Page, name: str) -> None:
     """Save a picture of the window in docs/pictures."""
     page.run("new Promise((done) => setTimeout(done, 400))")  # the nodes take a moment to change colour
     page.run("window.scrollTo(0, 0)")
-    page.picture(ROOT / "docs" / "pictures" / f"{name}.png", whole=False)
+    page.save_picture(ROOT / "docs" / "pictures" / f"{name}.png", whole=False)
 
 
 def main() -> None:
@@ -42,15 +42,15 @@ def main() -> None:
         serve_page(Path(folder)) as server,
         open_browser(Path(folder) / "browser") as page,
     ):
-        page.size(1360)
+        page.set_size(1360)
         open_question(page, server.url, QUESTION, "concat,post_fusion,sure", ALL_METHODS_ENDED)
         take_picture(page, "page")
-        page.scheme("dark")
+        page.set_color_scheme("dark")
         take_picture(page, "page-dark")
-        page.scheme("light")
-        page.size(390)
+        page.set_color_scheme("light")
+        page.set_size(390)
         take_picture(page, "page-narrow")
-        page.size(1360)
+        page.set_size(1360)
         server.model.reply(lambda request: Response("unknown", hold="[2]" not in request.text))
         open_question(
             page,
@@ -62,7 +62,7 @@ def main() -> None:
         )
         take_picture(page, "page-running")
         server.model.release()
-        page.until(ALL_METHODS_ENDED)
+        page.wait_until(ALL_METHODS_ENDED)
         server.model.reply(make_error(401, "Incorrect API key provided"))
         open_question(page, server.url, QUESTION, "concat[model=openai:gpt],concat", ALL_METHODS_ENDED)
         take_picture(page, "page-error")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quorum.core.composed_file import ComposedCascade, ComposedStage, read_composed
-from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
 from quorum.graphs.catalogue import Method, find_method, list_methods
@@ -70,7 +70,7 @@ def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
         else:
             paths = {stage.accept.description: "__end__", "else": names[number + 1]}
             graph.add_conditional_edges(names[number], accept_or_go_on(stage.accept), paths)
-    compiled = graph.compile(name=cascade.graph_name).with_config(recursion_limit=MOST_SUPERSTEPS)
+    compiled = graph.compile(name=cascade.graph_name).with_config(recursion_limit=MAX_SUPERSTEPS)
     compiled.composed = cascade
     compiled.priced_as_by_stage = {
         stage.name: graph.priced_as

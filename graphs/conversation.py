@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.conversation import ConversationInput, ConversationResult, ConversationState, read_history
 from quorum.core.state import Question
 from quorum.graphs.catalogue import find_method
@@ -37,7 +37,7 @@ def draw_conversation(name: str, method_node: str, method: Any, context_schema: 
         .add_edge(method_node, "end_turn")
         .add_edge("end_turn", "__end__")
         .compile(name=name)
-        .with_config(recursion_limit=MOST_SUPERSTEPS)
+        .with_config(recursion_limit=MAX_SUPERSTEPS)
     )
 
 

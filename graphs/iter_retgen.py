@@ -3,7 +3,7 @@
 retrieve -> cot_answer -> next_query -> retrieve ... (as many rounds as `iterations`; the last one answers)
 """
 
-from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
@@ -27,5 +27,5 @@ graph = (
     .add_conditional_edges("cot_answer", continue_rounds)
     .add_edge("next_query", "retrieve")
     .compile(name="iter_retgen")
-    .with_config(recursion_limit=MOST_SUPERSTEPS)
+    .with_config(recursion_limit=MAX_SUPERSTEPS)
 )

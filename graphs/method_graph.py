@@ -24,7 +24,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.sync import iterate_sync, run_sync
 from quorum.graphs.visible_messages import VisibleMessages
-from quorum.nodes.abstain import check_calibration, read_calibration, suppress_unsure
+from quorum.nodes.abstain import check_calibration, read_calibration, suppress_unsure_answer
 
 RUNTIME_KEY = "__pregel_runtime"  # LangGraph's key in the config of a graph inside another
 
@@ -62,7 +62,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
         calibration = await asyncio.to_thread(read_calibration, calibration_file)
         await asyncio.to_thread(check_calibration, calibration, self.get_name(), make_context(context))
         state = await super().ainvoke(input, config, context=context, **settings)
-        return suppress_unsure(state, calibration)
+        return suppress_unsure_answer(state, calibration)
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, *, context: Any = None, **settings: Any

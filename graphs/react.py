@@ -3,7 +3,7 @@
 think -> search: retrieve -> observe -> think ... | finish (an action that cannot be read is asked for once more)
 """
 
-from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
@@ -30,5 +30,5 @@ graph = (
     .add_edge("observe", "think")
     .add_edge("finish", "__end__")
     .compile(name="react")
-    .with_config(recursion_limit=MOST_SUPERSTEPS)
+    .with_config(recursion_limit=MAX_SUPERSTEPS)
 )

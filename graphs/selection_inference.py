@@ -3,7 +3,7 @@
 retrieve -> rank_passages -> infer, for one passage after the other, best first -> cite
 """
 
-from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
@@ -29,5 +29,5 @@ graph = (
     .add_conditional_edges("infer", continue_reading)
     .add_edge("cite", "__end__")
     .compile(name="selection_inference")
-    .with_config(recursion_limit=MOST_SUPERSTEPS)
+    .with_config(recursion_limit=MAX_SUPERSTEPS)
 )

@@ -3,7 +3,7 @@
 follow_up -> retrieve -> intermediate_answer -> follow_up ... -> conclude (without a final answer: forced_answer)
 """
 
-from quorum.core.context import MOST_SUPERSTEPS, Context
+from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
@@ -32,5 +32,5 @@ graph = (
     .add_edge("forced_answer", "conclude")
     .add_edge("conclude", "__end__")
     .compile(name="self_ask")
-    .with_config(recursion_limit=MOST_SUPERSTEPS)
+    .with_config(recursion_limit=MAX_SUPERSTEPS)
 )

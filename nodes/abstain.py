@@ -41,18 +41,18 @@ def read_calibration(file: str) -> Calibration:
 
 
 def check_calibration(calibration: Calibration, method: str, context: Context) -> None:
-    """Raise a `SetupError` unless method and settings are those that the calibration was made for."""
+    """Raise a `SetupError` unless the calibration was made for this method and these settings."""
     if calibration.method != method:
         raise SetupError(
             f"{calibration.file} was made for {calibration.method}, not for {method}; give that method, or calibrate "
             f"{method}."
         )
-    now = describe_settings(context, UNCOMPARED_SETTINGS)
+    present_settings = describe_settings(context, UNCOMPARED_SETTINGS)
     for name, recorded in calibration.settings.items():
-        if name in now and name not in UNCOMPARED_SETTINGS and now[name] != recorded:
+        if name in present_settings and name not in UNCOMPARED_SETTINGS and present_settings[name] != recorded:
             raise SetupError(
                 f"{calibration.file} was made with {name}={format_setting(recorded)}, and it is "
-                f"{format_setting(now[name])} now; set it as it was, or calibrate again."
+                f"{format_setting(present_settings[name])} now; set it as it was, or calibrate again."
             )
 
 
@@ -61,8 +61,11 @@ def format_setting(value: Any) -> str:
     return f"{value['provider']}:{value['model']}" if isinstance(value, dict) and "model" in value else str(value)
 
 
-def suppress_unsure(result: Result, calibration: Calibration) -> Result:
-    """Make the answer unknown if its confidence is missing or below the threshold; `suppressed` keeps it."""
+def suppress_unsure_answer(result: Result, calibration: Calibration) -> Result:
+    """Make the answer unknown if its confidence is missing or below the threshold.
+
+    The key `suppressed` then holds the withheld answer.
+    """
     confidence = result.get("confidence")
     if result["unknown"] or (confidence is not None and confidence >= calibration.answer_from):
         return result

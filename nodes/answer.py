@@ -48,8 +48,8 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
             n=samples,
         )
     except TooLong:
-        silent = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, unknown=True)
-        return {"votes": [silent] * samples, "dropped": 1}
+        unknown_vote = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, unknown=True)
+        return {"votes": [unknown_vote] * samples, "dropped": 1}
     kind, passage = get_context(runtime).answer_type, passages[0]["id"]
     votes = [Vote(rank=rank, passage=passage, answer=a, unknown=is_unknown_answer(a, kind)) for a in replies.values]
     return {"votes": votes, **replies.update}

@@ -138,10 +138,10 @@ def format_list(items: Sequence[str]) -> str:
 
 def explain_too_long(rendered: RenderedPrompt, shown: Sequence[Passage], error: TooLong) -> TooLong:
     """The error for a prompt that is too long even with one passage, or without any. It says what to do."""
-    what = f"with passage {shown[0]['id']!r} alone" if shown else "without any passage"
+    condition = f"with passage {shown[0]['id']!r} alone" if shown else "without any passage"
     message = (
-        f"Prompt {rendered.name!r} does not fit the model's window even {what} ({error}); split the documents into "
-        "shorter passages, or set context_window to the size of the model's window."
+        f"Prompt {rendered.name!r} does not fit the model's window even {condition} ({error}); split the documents "
+        "into shorter passages, or set context_window to the size of the model's window."
     )
     return TooLong(message, error.status)
 

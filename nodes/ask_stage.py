@@ -94,7 +94,7 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
         ):
             continue
         given = getattr(context, part.name)
-        if not rehearsing and given not in (getattr(default, part.name), *collect_recorded(cascade, part.name)):
+        if not rehearsing and given not in (getattr(default, part.name), *collect_recorded_values(cascade, part.name)):
             raise make_changed_error(cascade, stage, part.name, value, given)
         chosen[part.name] = value
     stage_context = replace(context, **chosen, calibration=None)
@@ -103,10 +103,10 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
     return stage_context
 
 
-def collect_recorded(cascade: ComposedCascade, name: str) -> list[Any]:
+def collect_recorded_values(cascade: ComposedCascade, name: str) -> list[Any]:
     """The values of a setting with which the stages were measured. The context may hold any of them."""
     recorded = [stage.settings.get(name) for stage in cascade.stages]
-    return [find_model_spec(name) for name in recorded] if name in MODEL_SETTINGS else recorded
+    return [find_model_spec(value) for value in recorded] if name in MODEL_SETTINGS else recorded
 
 
 def find_model_spec(recorded: Any) -> Any:

@@ -17,7 +17,7 @@ from quorum.nodes.evidence import find_evidence
 
 
 def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Context]], Awaitable[State]], str]:
-    """The node that asks the system of a spec, and the model spec whose price its tokens have.
+    """The node that asks the system of a spec, and the spec of the model whose price applies to its tokens.
 
     A rehearsal for an estimate does not ask the system, because a question may cost money or have effects.
     """

@@ -51,5 +51,5 @@ def blend_query(generated: str | None, question: str) -> str:
     If all of the text says that the answer is unknown, it is left out: the query is the question alone.
     """
     text = generated or ""
-    silent = all(is_unknown(text[start:end]) for start, end in find_sentences(text))
-    return question if silent else f"{text}\n{question}"
+    says_unknown = all(is_unknown(text[start:end]) for start, end in find_sentences(text))
+    return question if says_unknown else f"{text}\n{question}"

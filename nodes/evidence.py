@@ -25,7 +25,7 @@ def find_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
 def split_voters(
     answer: str, voters: Iterable[tuple[str, Passage]], answer_type: str
 ) -> tuple[list[Evidence], list[str]]:
-    """The passages that voted for the answer: evidence, and the ids of those that do not contain it.
+    """Split the passages that voted for the answer: (evidence, ids of the voters that do not contain the answer).
 
     voters: each passage with its own wording of the answer. No passage contains a verdict or a long answer
     literally; there the vote is the method's only claim, so every voter is evidence, without a span.
@@ -50,7 +50,7 @@ def has_unquoted_evidence(result: Result) -> bool:
 
 
 def is_unquotable(answer: str) -> bool:
-    """Whether no passage can contain the answer: a verdict, or nothing that remains after normalisation."""
+    """Whether no passage can contain the answer: it is a verdict, or normalisation leaves nothing of it."""
     return normalize(answer) == "" or is_verdict(answer)
 
 
@@ -58,8 +58,8 @@ def find_passage_evidence(answer: str, passage: Passage) -> Evidence | None:
     """The evidence that one passage gives, or None if it does not contain the answer."""
     place = find_span(answer, passage["text"])
     texts = (passage["text"], passage["title"])
-    holds = place or any(contains_answer(text, [answer]) or contains_key(text, answer) for text in texts)
-    return make_evidence(place, passage) if holds else None
+    contains = place or any(contains_answer(text, [answer]) or contains_key(text, answer) for text in texts)
+    return make_evidence(place, passage) if contains else None
 
 
 def make_evidence(place: tuple[int, int] | None, passage: Passage) -> Evidence:

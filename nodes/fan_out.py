@@ -21,7 +21,7 @@ def send_validations(state: State) -> list[Send]:
 
 
 def send_comparisons(state: State, lazy: bool) -> list[Send]:
-    """One `rank_pair` for each order of each pair of summaries; if lazy, only for those to ask next."""
+    """One `rank_pair` for each order of each pair of summaries; if lazy, only for the pairs to ask next."""
     summaries = state.get("summaries") or []
     known = sort_validity(state.get("verdicts") or []), state.get("preferences") or []
     pairs = choose_next_pairs(len(summaries), *known) if lazy else list_pairs(len(summaries))

@@ -23,7 +23,7 @@ PROMPT_AND_PARSER = {
 
 
 async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
-    """question or query, passages -> passages (what a chat model or a trained writer copies out), retrieved."""
+    """question or query, passages -> passages (what a chat model or a trained filter copies out), retrieved."""
     passages, context = state["passages"], get_context(runtime)
     prompt, parse = PROMPT_AND_PARSER[context.filter_mode]
     replies = await ask(

@@ -14,9 +14,9 @@ async def collect(state: State) -> State:
 async def unite(state: State) -> State:
     """knowledge -> passages (each once, in the order of the queries), retrieved."""
     retrievals = sorted(state.get("knowledge") or [], key=lambda knowledge: knowledge["rank"])
-    first: dict[str, Passage] = {}
+    passages_by_id: dict[str, Passage] = {}
     for knowledge in retrievals:
         for passage in knowledge["passages"]:
-            first.setdefault(passage["id"], passage)
+            passages_by_id.setdefault(passage["id"], passage)
     retrieved = dict.fromkeys(id_ for knowledge in retrievals for id_ in knowledge["retrieved"])
-    return {"passages": list(first.values()), "retrieved": list(retrieved)}
+    return {"passages": list(passages_by_id.values()), "retrieved": list(retrieved)}

@@ -19,7 +19,7 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
     replies = await ask(
         "candidates",
         runtime,
-        parse=partial(parse_candidates, most=count),
+        parse=partial(parse_candidates, limit=count),
         inputs={
             "question": state["question"],
             "examples": await format_example_pairs(runtime),

@@ -22,8 +22,8 @@ async def summarize_passages(state: State, runtime: Runtime[Context]) -> State:
 async def reorder(state: State, runtime: Runtime[Context]) -> State:
     """rationale (else question), passages -> passages, most similar embedding first; equals keep their order."""
     passages = state["passages"]
-    likeness = await compute_similarities(
+    similarities = await compute_similarities(
         state.get("rationale") or state["question"], passages, get_context(runtime).embeddings
     )
-    order = sorted(range(len(passages)), key=lambda place: -likeness[place])
+    order = sorted(range(len(passages)), key=lambda place: -similarities[place])
     return {"passages": [passages[place] for place in order]}

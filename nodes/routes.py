@@ -72,8 +72,8 @@ def continue_vote(state: State, runtime: Runtime[Context]) -> list[Send] | Liter
 def start_one_or_both_rounds(state: State, runtime: Runtime[Context]) -> list[Send | Literal["concat_answer"]]:
     """Start the first round; if speculative is set, start the fallback round at the same time."""
     context = get_context(runtime)
-    ahead = list_ranks_to_ask(state, context) if context.speculative else []
-    return ["concat_answer", *send_passages("passage_answer_ahead", state, ahead)]
+    early_ranks = list_ranks_to_ask(state, context) if context.speculative else []
+    return ["concat_answer", *send_passages("passage_answer_ahead", state, early_ranks)]
 
 
 def fall_back_if_unknown(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote", "__end__"]:
@@ -157,20 +157,20 @@ def rerank_first(state: State, runtime: Runtime[Context]) -> Literal["rerank", "
 
 def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context", "__end__"]:
     """The reranker, if it has work to do; else the filter, if one is chosen; else end."""
-    reranked = rerank_if_chosen(state, runtime)
-    return filter_if_chosen(state, runtime) if reranked == "__end__" else reranked
+    next_node = rerank_if_chosen(state, runtime)
+    return filter_if_chosen(state, runtime) if next_node == "__end__" else next_node
 
 
 def choose_reranker(
     state: State, runtime: Runtime[Context]
 ) -> Literal["reorder", "rationalize", "summarize_passages", "rank_window"]:
     """Order the passages in the way that the setting reranker names."""
-    kinds: dict[str | None, Literal["rationalize", "summarize_passages", "rank_window"]] = {
+    node_of_reranker: dict[str | None, Literal["rationalize", "summarize_passages", "rank_window"]] = {
         "rationale": "rationalize",
         "summary": "summarize_passages",
         "listwise": "rank_window",
     }
-    return kinds.get(get_context(runtime).reranker, "reorder")
+    return node_of_reranker.get(get_context(runtime).reranker, "reorder")
 
 
 def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
@@ -192,8 +192,8 @@ def compare_for_rationale(state: State) -> list[Send] | Literal["select"]:
 
 def summarize_candidates(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["select"]:
     """Fan out: one summary per candidate. A single candidate needs one only if the summary will be the answer."""
-    enough = len(state["candidates"] or []) > 1 or get_context(runtime).answer_type == "long"
-    return summarize_for_rationale(state) if enough else "select"
+    needs_summaries = len(state["candidates"] or []) > 1 or get_context(runtime).answer_type == "long"
+    return summarize_for_rationale(state) if needs_summaries else "select"
 
 
 def judge_summaries(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["answer_from_summaries", "select"]:
@@ -207,8 +207,8 @@ def judge_summaries(state: State, runtime: Runtime[Context]) -> list[Send] | Lit
     with_validity = context.sure_parts == "validity+ranking"
     if with_validity and context.ranking == "lazy":
         return send_validations(state) or "select"
-    ranked = send_comparisons(state, lazy=context.ranking == "lazy")
-    return [*(send_validations(state) if with_validity else []), *ranked] or "select"
+    comparisons = send_comparisons(state, lazy=context.ranking == "lazy")
+    return [*(send_validations(state) if with_validity else []), *comparisons] or "select"
 
 
 def continue_comparisons(state: State) -> list[Send] | Literal["__end__"]:

@@ -39,9 +39,9 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     )
     step = replies.values[0]
     query = step.question
-    new = Step(thought="", query=query, passages=[], answer=step.answer)
-    added = [] if query is None and step.answer is None else [new]
-    return {"steps": [*steps, *added], "query": make_query(query, question), **replies.update}
+    new_step = Step(thought="", query=query, passages=[], answer=step.answer)
+    new_steps = [] if query is None and step.answer is None else [new_step]
+    return {"steps": [*steps, *new_steps], "query": make_query(query, question), **replies.update}
 
 
 async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:

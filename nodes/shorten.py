@@ -23,7 +23,7 @@ from quorum.prompts import Overrides, render
 T = TypeVar("T")
 
 PROMPT = "shorten"
-MOST_WORDS = 12  # of a short answer; titles and dates with their places are shorter
+MAX_WORDS = 12  # of a short answer; titles and dates with their places are shorter
 LONGEST_SHOWN_REPLY = 6000  # characters of a reply that are shown: the short answer stands at one of its ends
 SHORT_ANSWER_PROMPTS = frozenset(
     {
@@ -52,7 +52,7 @@ def is_short(prompt: str, context: Context) -> bool:
 
 def is_verbose(answer: str) -> bool:
     """Whether a short answer has too many words. A wordy "unknown" is fine: it is parsed as unknown anyway."""
-    return len(WORD.findall(answer)) > MOST_WORDS and not is_unknown(answer)
+    return len(WORD.findall(answer)) > MAX_WORDS and not is_unknown(answer)
 
 
 async def shorten(
@@ -66,7 +66,7 @@ async def shorten(
     overrides: Overrides,
     model: str | BaseChatModel | None,
 ) -> tuple[list[T], State]:
-    """The values of the replies, wordy ones cut if `shorten` is "auto", and the counters: verbose, usage."""
+    """The values of the replies, with the wordy ones cut if `shorten` is "auto", and the counters: verbose, usage."""
     values = [reading.value for reading in parsed]
     wordy = [place for place, value in enumerate(values) if is_short(prompt, context) and is_verbose(get_answer(value))]
     if not wordy:
@@ -116,7 +116,7 @@ def is_excerpt(answer: str, text: str) -> bool:
     """
     wanted = WORD.findall(answer.casefold())
     words = iter(WORD.findall(text.casefold()))
-    return 0 < len(wanted) <= MOST_WORDS and not is_unknown(answer) and all(word in words for word in wanted)
+    return 0 < len(wanted) <= MAX_WORDS and not is_unknown(answer) and all(word in words for word in wanted)
 
 
 def get_answer(value: object) -> str:
@@ -140,10 +140,13 @@ def replace_answer(value: T, answer: str, parse: Callable[[str], Parsed[T]]) -> 
 
 
 def count_cuts(cuts: Sequence[ShortenedAnswer | None]) -> Mapping[str, Any]:
-    """The counters of the calls that ask for a cut. A reply that is no excerpt of its text counts as malformed."""
-    made_cuts = [cut for cut in cuts if cut is not None]
+    """The counters of the calls that ask for a cut. None stands for a text that did not fit the window.
+
+    A reply that is no excerpt of its text counts as malformed.
+    """
+    fitting_cuts = [cut for cut in cuts if cut is not None]
     usage: dict[str, Usage] = {}
-    for cut in made_cuts:
+    for cut in fitting_cuts:
         usage = merge_usage(usage, {PROMPT: cut.reply.usage})
-    bad = [cut.reply.raw for cut in made_cuts if cut.answer is None]
+    bad = [cut.reply.raw for cut in fitting_cuts if cut.answer is None]
     return {"usage": usage, "malformed": {PROMPT: Malformed(count=len(bad), replies=bad)} if bad else {}}

@@ -12,13 +12,13 @@ from quorum.core.state import State
 from quorum.nodes.ask import ask
 from quorum.parsing.stand_alone import parse_stand_alone_question
 
-MOST_TURNS = 12  # messages before the question that are shown
-LONGEST_TURN = 1_500  # characters of each
+MAX_TURNS = 12  # how many messages before the question the prompt shows
+MAX_TURN_LENGTH = 1_500  # characters of each message
 
 
 async def stand_alone(state: ConversationState, runtime: Runtime[Context]) -> State:
     """question, history -> question (with what it refers to). The oldest turns are dropped until the prompt fits."""
-    question, turns = state["question"], state["history"][-MOST_TURNS:]
+    question, turns = state["question"], state["history"][-MAX_TURNS:]
     while turns:
         try:
             replies = await ask(
@@ -42,4 +42,4 @@ def format_turns(turns: Sequence[Turn]) -> str:
     >>> format_turns([{"role": "user", "content": "Who built it?"}, {"role": "assistant", "content": "Ada Korn"}])
     'User: Who built it?\\nAssistant: Ada Korn'
     """
-    return "\n".join(f"{turn['role'].capitalize()}: {turn['content'][:LONGEST_TURN]}" for turn in turns)
+    return "\n".join(f"{turn['role'].capitalize()}: {turn['content'][:MAX_TURN_LENGTH]}" for turn in turns)

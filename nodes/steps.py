@@ -63,8 +63,8 @@ def make_outcome(steps: Sequence[Step], rationale: str | None) -> State:
 
 def collect_passages(steps: Sequence[Step]) -> list[Passage]:
     """The passages of all steps, each id once, in the order in which they were first shown."""
-    first: dict[str, Passage] = {}
+    passages_by_id: dict[str, Passage] = {}
     for step in steps:
         for passage in step["passages"]:
-            first.setdefault(passage["id"], passage)
-    return list(first.values())
+            passages_by_id.setdefault(passage["id"], passage)
+    return list(passages_by_id.values())

@@ -25,7 +25,8 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
         detail=f"candidate {rank + 1}",
     )
     draft = Draft(rank=rank, text=replies.values[0], shown=len(replies.shown))
-    return {"drafts": [draft], **select_counters(replies.update), "dropped": 0}  # `collect_summaries` counts those
+    # `collect_summaries` counts the dropped passages.
+    return {"drafts": [draft], **select_counters(replies.update), "dropped": 0}
 
 
 async def collect_summaries(state: State) -> State:

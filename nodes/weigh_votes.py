@@ -24,19 +24,19 @@ async def weigh_by_words(state: State) -> State:
 
 async def weigh_by_meaning(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, votes -> votes, weighted by softmax(cosine / 0.1) of the embeddings (Shi et al. 2023)."""
-    likeness = await compute_similarities(state["question"], state["passages"], get_context(runtime).embeddings)
-    return set_weights(state.get("votes") or [], compute_softmax(likeness, TEMPERATURE))
+    similarities = await compute_similarities(state["question"], state["passages"], get_context(runtime).embeddings)
+    return set_weights(state.get("votes") or [], compute_softmax(similarities, TEMPERATURE))
 
 
 def compute_softmax(scores: Sequence[float], temperature: float) -> list[float]:
     """Weights that sum to 1, in proportion to exp(score / temperature)."""
     highest = max(scores, default=0.0)
-    raised = [math.exp((score - highest) / temperature) for score in scores]
-    return [value / math.fsum(raised) for value in raised]
+    exponentials = [math.exp((score - highest) / temperature) for score in scores]
+    return [value / math.fsum(exponentials) for value in exponentials]
 
 
 def set_weights(votes: Sequence[Vote], weights: Sequence[float]) -> State:
     """Give each vote its passage's weight. If all known votes would weigh 0, all votes weigh 1."""
     no_weight = not any(weights[vote["rank"]] for vote in votes if not vote["unknown"])
-    weighed = [Vote(**{**vote, "weight": 1.0 if no_weight else weights[vote["rank"]]}) for vote in votes]
-    return cast(State, {"votes": Overwrite(weighed)})  # the type checker does not know Overwrite
+    weighted_votes = [Vote(**{**vote, "weight": 1.0 if no_weight else weights[vote["rank"]]}) for vote in votes]
+    return cast(State, {"votes": Overwrite(weighted_votes)})  # the type checker does not know Overwrite

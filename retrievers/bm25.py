@@ -26,8 +26,8 @@ WORD_RUN = re.compile(
 SPECIAL_CHARACTER = re.compile(rf"[{UNSPACED_SCRIPTS}{HANGUL}{MARKED_SCRIPTS}]")
 WORD = re.compile(r"[^\W_]+")  # the same as WORD_RUN in texts without special characters
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-# A translation table that leaves words between spaces in ASCII texts.
-SPACED_ASCII = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))
+# A table for str.translate: each ASCII character that is no letter or digit becomes a space.
+ASCII_WORD_TABLE = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))
 STOP_WORDS = make_word_set(
     """a an and are as at be but by did do does for from had has have how in into is it its of on or s such t that the
     their then there these they this to was were what when where which who whom whose why will with"""
@@ -47,7 +47,7 @@ def split_words(text: str) -> list[str]:
     folded = fold_text(text)
     foreign = "" if folded.isascii() else "".join(NOT_ASCII.findall(folded))
     if not WORD.search(foreign) and not SPECIAL_CHARACTER.search(foreign):
-        return (NOT_ASCII.sub(" ", folded) if foreign else folded).translate(SPACED_ASCII).split()
+        return (NOT_ASCII.sub(" ", folded) if foreign else folded).translate(ASCII_WORD_TABLE).split()
     if not SPECIAL_CHARACTER.search(foreign):
         return WORD.findall(folded)
     words: list[str] = []
@@ -91,18 +91,18 @@ class Ranking:
         self.passages = passages
         self.index = index if index is not None else build_index(map(make_indexed_text, passages))
 
-    def top(self, query: str, k: int) -> list[Passage]:
+    def find_best(self, query: str, k: int) -> list[Passage]:
         """The best k passages, or all if there are fewer. Passages with equal scores stay in their own order."""
-        scores = self.scores(query)
+        scores = self.compute_scores(query)
         k = min(k, len(scores))
         if k < 1:
             return []
-        least = np.partition(scores, len(scores) - k)[len(scores) - k]
-        eligible = np.flatnonzero(scores >= least)
+        lowest_score = np.partition(scores, len(scores) - k)[len(scores) - k]
+        eligible = np.flatnonzero(scores >= lowest_score)
         best = eligible[np.argsort(-scores[eligible], kind="stable")][:k]
         return [copy_with_score(self.passages[i], scores[i]) for i in best]
 
-    def scores(self, query: str) -> NDArray[np.float32]:
+    def compute_scores(self, query: str) -> NDArray[np.float32]:
         """One score per passage; 0 for a passage without a word of the query."""
         if self.index is None:
             return np.zeros(len(self.passages), dtype=np.float32)

@@ -27,7 +27,7 @@ LOADING_LOCK = threading.Lock()
 def load_ranking(store: Store, name: str) -> Ranking:
     """The BM25 index of the collection's present revision. It blocks: call it on a thread."""
     info = store.fetch_info(name)
-    key = (store.where, name)
+    key = (store.location, name)
     with LOADING_LOCK:
         revision, index = LOADED_RANKINGS.get(key, ("", None))
         if index is None or revision != info.revision:
@@ -47,8 +47,8 @@ def build_ranking(store: Store, name: str) -> tuple[str, Ranking]:
 
 def load_or_build(store: Store, name: str, revision: str) -> tuple[str, Ranking]:
     """(revision, index) from disk. If it is not there, it is built and saved."""
-    place = sha256(f"{store.where}\n{name}".encode()).hexdigest()[:8]
-    folder = store.folder / "bm25" / f"{name[:80]}-{place}"
+    location_hash = sha256(f"{store.location}\n{name}".encode()).hexdigest()[:8]
+    folder = store.folder / "bm25" / f"{name[:80]}-{location_hash}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -68,8 +68,8 @@ def load_index(folder: Path) -> Ranking | None:
         lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
         passages: list[Passage] = [json.loads(line) for line in lines]
         index = Index.load(folder / "index")
-        whole = index.count == len(passages)  # a power failure may have cut either file
-        return Ranking(passages, index) if whole else None
+        is_complete = index.count == len(passages)  # a power failure may have cut either file
+        return Ranking(passages, index) if is_complete else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 
@@ -92,5 +92,5 @@ def save_index(index: Ranking, folder: Path) -> None:
         temporary.rename(folder)
     except OSError as error:
         LOG.warning("The index of words cannot be kept in %s (%s); it is built again each time.", folder.parent, error)
-        for left in folder.parent.glob("new-*"):
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in folder.parent.glob("new-*"):
+            shutil.rmtree(leftover, ignore_errors=True)

@@ -38,15 +38,15 @@ class Index:
 
         numbers: the token numbers of all texts, one text after the other. lengths: the number of tokens of each text.
         """
-        tokens, places, counts = count_tokens(numbers, lengths)
-        found_in = np.bincount(tokens, minlength=len(vocabulary))
-        rarity = np.log(1 + (len(lengths) - found_in + 0.5) / (found_in + 0.5)).astype(np.float32)
-        share = k1 * ((1 - b) + b * lengths / lengths.mean())
+        tokens, text_numbers, counts = count_tokens(numbers, lengths)
+        text_counts = np.bincount(tokens, minlength=len(vocabulary))
+        rarity = np.log(1 + (len(lengths) - text_counts + 0.5) / (text_counts + 0.5)).astype(np.float32)
+        length_norm = k1 * ((1 - b) + b * lengths / lengths.mean())
         return cls(
             vocabulary,
-            (rarity[tokens] * (counts / (share[places] + counts))).astype(np.float32),
-            places.astype(np.int32),
-            np.concatenate([[0], np.cumsum(found_in)]).astype(np.int64),
+            (rarity[tokens] * (counts / (length_norm[text_numbers] + counts))).astype(np.float32),
+            text_numbers.astype(np.int32),
+            np.concatenate([[0], np.cumsum(text_counts)]).astype(np.int64),
             len(lengths),
         )
 
@@ -84,8 +84,10 @@ def count_tokens(numbers: Integers, lengths: Integers) -> tuple[Integers, Intege
     while begin < texts:  # some texts at a time, because sorting needs several times their memory
         first = ends[begin - 1] if begin else 0
         end = max(begin + 1, int(np.searchsorted(ends, first + TOKENS_AT_ONCE, side="right")))
-        places = np.repeat(np.arange(begin, end), lengths[begin:end])
-        key, count = np.unique(numbers[first : ends[end - 1]].astype(np.int64) * texts + places, return_counts=True)
+        text_numbers = np.repeat(np.arange(begin, end), lengths[begin:end])
+        key, count = np.unique(
+            numbers[first : ends[end - 1]].astype(np.int64) * texts + text_numbers, return_counts=True
+        )
         keys.append(key)
         counts.append(count)
         begin = end

@@ -21,12 +21,12 @@ def connect(store: str) -> "ClientAPI":
     import chromadb
     from chromadb.config import Settings
 
-    quiet = Settings(anonymized_telemetry=False)
+    chroma_settings = Settings(anonymized_telemetry=False)
     if "://" not in store:
-        return chromadb.PersistentClient(path=store, settings=quiet)
+        return chromadb.PersistentClient(path=store, settings=chroma_settings)
     host, port, ssl = parse_address(store)
     try:
-        return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=quiet)
+        return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=chroma_settings)
     except ValueError as error:  # Chroma raises this for any failure on the first call
         raise make_unreachable_error(store, error) from error
 
@@ -78,10 +78,10 @@ def explain_failures(store: str) -> Iterator[None]:
 
 def make_damaged_index_error(store: str, detail: str) -> SetupError:
     if "://" in store:
-        mend = "its files are the server's: restore them there, or index the documents into a new collection"
+        remedy = "its files are the server's: restore them there, or index the documents into a new collection"
     else:
-        mend = "index any document into that collection again: that computes its vectors again from its passages"
-    return SetupError(f"A vector index in the store {store} is damaged ({detail}); {mend}.")
+        remedy = "index any document into that collection again: that computes its vectors again from its passages"
+    return SetupError(f"A vector index in the store {store} is damaged ({detail}); {remedy}.")
 
 
 def make_unreachable_error(store: str, error: Exception) -> SetupError:
@@ -97,7 +97,7 @@ def shorten_message(error: Exception) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """The store's folder, created if it is missing."""
+    """Create the store's folder if it is missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

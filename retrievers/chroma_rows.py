@@ -40,7 +40,7 @@ def split_batches(items: list[Any]) -> Iterator[list[Any]]:
     return (items[i : i + ROWS_PER_CALL] for i in range(0, len(items), ROWS_PER_CALL))
 
 
-def list_names(client: "ClientAPI") -> list[str]:
+def list_collection_names(client: "ClientAPI") -> list[str]:
     names: list[str] = []
     while page := client.list_collections(limit=ROWS_PER_CALL, offset=len(names)):
         names += [collection.name for collection in page]

@@ -32,14 +32,14 @@ class TokenIndex:
         self.passages, self.vectors, self.starts = passages, vectors, starts
         self.tokens_at_once = tokens_at_once
 
-    def top(self, query: str, k: int, encoder: TokenEncoder) -> list[Passage]:
+    def find_best(self, query: str, k: int, encoder: TokenEncoder) -> list[Passage]:
         """The best k passages, or all if there are fewer. Passages with equal scores stay in their own order."""
         if not self.passages:
             return []
-        scores = self.scores(encoder.encode_question(query))
+        scores = self.compute_scores(encoder.encode_question(query))
         return [copy_with_score(self.passages[i], scores[i]) for i in np.argsort(-scores, kind="stable")[:k]]
 
-    def scores(self, question: NDArray[np.float32]) -> NDArray[np.float32]:
+    def compute_scores(self, question: NDArray[np.float32]) -> NDArray[np.float32]:
         """For each passage: the sum, over the question's tokens, of the best inner product with one of its tokens.
 
         `question`: (tokens, dimension). A passage without tokens scores below all others.
@@ -52,10 +52,10 @@ class TokenIndex:
             last = max(
                 int(np.searchsorted(self.starts[filled + 1], begin + self.tokens_at_once, side="right")), first + 1
             )
-            these = filled[first:last]
-            block = self.vectors[begin : self.starts[these[-1] + 1]].astype(np.float32)
-            best = np.maximum.reduceat(question @ block.T, self.starts[these] - begin, axis=1)
-            best_scores[these] = best.sum(axis=0)
+            block_rows = filled[first:last]
+            block = self.vectors[begin : self.starts[block_rows[-1] + 1]].astype(np.float32)
+            best = np.maximum.reduceat(question @ block.T, self.starts[block_rows] - begin, axis=1)
+            best_scores[block_rows] = best.sum(axis=0)
             first = last
         lowest = best_scores[filled].min() - 1 if len(filled) else 0
         return np.where(np.isneginf(best_scores), np.float32(lowest), best_scores)

@@ -32,7 +32,7 @@ LOADING_LOCK = threading.Lock()
 def load_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenIndex:
     """The token vectors of the collection's present revision. It blocks: call it on a thread."""
     info = store.fetch_info(name)
-    key = (store.where, name, encoder.fingerprint)
+    key = (store.location, name, encoder.fingerprint)
     with LOADING_LOCK:
         revision, index = LOADED_INDEXES.get(key, ("", None))
         if index is None or revision != info.revision:
@@ -46,8 +46,8 @@ def load_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenInd
 
 def load_or_build(store: Store, name: str, revision: str, encoder: TokenEncoder) -> tuple[str, TokenIndex]:
     """(revision, index) from disk. If it is not there, it is computed and saved."""
-    place = sha256(f"{store.where}\n{name}\n{encoder.fingerprint}".encode()).hexdigest()[:8]
-    folder = store.folder / "colbert" / f"{name[:80]}-{place}"
+    location_hash = sha256(f"{store.location}\n{name}\n{encoder.fingerprint}".encode()).hexdigest()[:8]
+    folder = store.folder / "colbert" / f"{name[:80]}-{location_hash}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -67,8 +67,10 @@ def load_index(folder: Path) -> TokenIndex | None:
         passages: list[Passage] = [json.loads(line) for line in lines]
         vectors: Vectors = np.load(folder / "vectors.npy", mmap_mode="r")
         starts = np.load(folder / "starts.npy")
-        whole = len(starts) == len(passages) + 1 and starts[-1] == len(vectors)  # a power failure may have cut a file
-        return TokenIndex(passages, vectors, starts) if whole else None
+        is_complete = len(starts) == len(passages) + 1 and starts[-1] == len(
+            vectors
+        )  # a power failure may have cut a file
+        return TokenIndex(passages, vectors, starts) if is_complete else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 
@@ -80,8 +82,8 @@ def find_older_index(folder: Path) -> TokenIndex | None:
 
 def build_index(passages: list[Passage], encoder: TokenEncoder, older: TokenIndex | None, folder: Path) -> TokenIndex:
     """Compute an index in a temporary folder, rename that, remove indexes of other revisions, and load the index."""
-    for left in folder.parent.glob("new-*"):  # left by a process that was killed
-        shutil.rmtree(left)
+    for leftover in folder.parent.glob("new-*"):  # left by a process that was killed
+        shutil.rmtree(leftover)
     temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
         write_index(temporary, passages, encoder, older)
@@ -124,9 +126,9 @@ def write_memory_mapped_array(folder: Path, count: int, dimension: int) -> None:
 
     It is copied as a file. On a full disk that raises an error, while writing to a memory map would kill the process.
     """
-    head = {"descr": "<f2", "fortran_order": False, "shape": (count, dimension)}
+    header = {"descr": "<f2", "fortran_order": False, "shape": (count, dimension)}
     with (folder / "rows").open("rb") as rows, (folder / "vectors.npy").open("wb") as array:
-        np.lib.format.write_array_header_1_0(array, head)
+        np.lib.format.write_array_header_1_0(array, header)
         shutil.copyfileobj(rows, array)
     (folder / "rows").unlink()
 

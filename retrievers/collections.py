@@ -44,7 +44,7 @@ def ensure_sample(context: Context, progress: Progress | None = None) -> None:
     with that name stays unchanged.
     """
     store, embedding = open_store(context.store), embedding_name(context.embeddings)
-    key = (store.where, embedding)
+    key = (store.location, embedding)
     if key in READY_SAMPLES and not store.is_missing:
         return
     if is_outdated(store, embedding):

@@ -19,10 +19,10 @@ from quorum.retrievers.metadata import Entry
 
 T = TypeVar("T")
 
-MOST_LOOKED_AT = 5  # stored passages that are compared with a new one
-LEAST_SHARED = 2  # two passages are compared if their sketches share this many hashes
-MOST_WITH_A_HASH = 64  # passages that are counted for one hash; thousands of filled-in forms share their hashes
-MOST_REMEMBERED = 2000  # stored passages that stay in memory, and the same number of their words
+MAX_COMPARED = 5  # stored passages that are compared with a new one
+MIN_SHARED_HASHES = 2  # two passages are compared if their sketches share this many hashes
+MAX_PASSAGES_PER_HASH = 64  # passages that are counted for one hash; thousands of filled-in forms share their hashes
+MAX_CACHED = 2000  # stored passages that stay in memory; the words of as many passages stay, too
 
 
 class CopyFinder:
@@ -30,7 +30,7 @@ class CopyFinder:
 
     def __init__(self, entries: Mapping[str, Entry], fetch: Callable[[list[str]], list[Passage]]) -> None:
         self.entries, self.fetch = entries, fetch
-        self.ids: dict[int, list[str]] = {}
+        self.ids_of_hash: dict[int, list[str]] = {}
         self.passages: OrderedDict[str, Passage] = OrderedDict()
         self.words: OrderedDict[str, PassageWords] = OrderedDict()
         for id_, entry in entries.items():
@@ -39,14 +39,14 @@ class CopyFinder:
     def add(self, id_: str, entry: Entry) -> None:
         """Add a passage's sketch."""
         for number in entry.sketch:
-            self.ids.setdefault(number, []).append(id_)
+            self.ids_of_hash.setdefault(number, []).append(id_)
 
     def remember(self, passages: Mapping[str, Passage]) -> None:
         """Cache passages that have just been stored, because similar ones often follow."""
         for id_, passage in passages.items():
             remember(self.passages, id_, passage)
 
-    def find_kept_passage(self, passage: Passage, source: str, waiting: Mapping[str, Passage]) -> str | None:
+    def find_containing_passage(self, passage: Passage, source: str, waiting: Mapping[str, Passage]) -> str | None:
         """The id of another document's passage that contains all words of this one; None if there is none.
 
         source: this passage's document. waiting: passages that are not stored yet.
@@ -58,7 +58,7 @@ class CopyFinder:
             return None
         passage_words = read_words(passage)
         fitting = (id_ for id_ in likely if is_in_same_section(self.entries[id_], passage_words, source))
-        similar = list(islice(fitting, MOST_LOOKED_AT))
+        similar = list(islice(fitting, MAX_COMPARED))
         known = self.load_words(similar, waiting)
         return next((id_ for id_ in similar if id_ in known and contains_all(known[id_], passage_words)), None)
 
@@ -67,22 +67,24 @@ class CopyFinder:
         sketch = make_sketch(passage)
         if not sketch:
             return []
-        *runs, whole = sketch
+        *run_hashes, whole_hash = sketch
         shared: dict[str, int] = {}
-        for number in runs:
-            for id_ in self.ids.get(number, ())[:MOST_WITH_A_HASH]:
+        for number in run_hashes:
+            for id_ in self.ids_of_hash.get(number, ())[:MAX_PASSAGES_PER_HASH]:
                 shared[id_] = shared.get(id_, 0) + 1
-        for id_ in self.ids.get(whole, ())[:MOST_WITH_A_HASH]:  # all words are equal, so it comes first
-            shared[id_] = len(runs) + 1
-        likely = [id_ for id_, count in shared.items() if count >= LEAST_SHARED and id_ in self.entries]
+        for id_ in self.ids_of_hash.get(whole_hash, ())[
+            :MAX_PASSAGES_PER_HASH
+        ]:  # all words are equal, so it comes first
+            shared[id_] = len(run_hashes) + 1
+        likely = [id_ for id_, count in shared.items() if count >= MIN_SHARED_HASHES and id_ in self.entries]
         return sorted((id_ for id_ in likely if id_ != passage["id"]), key=lambda id_: -shared[id_])
 
     def load_words(self, ids: list[str], waiting: Mapping[str, Passage]) -> dict[str, PassageWords]:
         """The words of passages by their ids; passages that are neither stored nor waiting are missing."""
         words_of_id = {id_: self.words[id_] for id_ in ids if id_ in self.words}
-        other = [id_ for id_ in ids if id_ not in words_of_id]
-        new = [passage for id_ in other if (passage := waiting.get(id_) or self.passages.get(id_))]
-        if stored := [id_ for id_ in other if id_ not in waiting and id_ not in self.passages]:
+        uncached = [id_ for id_ in ids if id_ not in words_of_id]
+        new = [passage for id_ in uncached if (passage := waiting.get(id_) or self.passages.get(id_))]
+        if stored := [id_ for id_ in uncached if id_ not in waiting and id_ not in self.passages]:
             new += self.fetch(stored)
         words_of_id |= {passage["id"]: read_words(passage) for passage in new}
         for id_, words in words_of_id.items():
@@ -103,5 +105,5 @@ def remember(cache: OrderedDict[str, T], key: str, value: T) -> None:
     """Put a value into a cache that keeps the most recently used values."""
     cache[key] = value
     cache.move_to_end(key)
-    while len(cache) > MOST_REMEMBERED:
+    while len(cache) > MAX_CACHED:
         cache.popitem(last=False)

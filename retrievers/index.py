@@ -92,8 +92,8 @@ def index_passages(
         with closing(
             Ledger(opened, collection, model, lambda: embedder, made_for=made_for, made_from=made_from)
         ) as ledger:
-            done = ProgressCounter(progress, len(passages))
-            count_change(report, ledger.replace(source, done.count_passages(passages, source), report.skipped))
+            counter = ProgressCounter(progress, len(passages))
+            count_change(report, ledger.replace(source, counter.count_passages(passages, source), report.skipped))
             report.passages = ledger.finish()
     return report
 
@@ -136,19 +136,20 @@ def add_documents(
             present = check_roots(roots, ledger, options.prune)
             files = choose_files(present, opened.folder, options.choice)
             report.skipped, report.notes, report.ignored = files.skipped, files.notes, files.ignored
-            if ledger.is_older:
+            if ledger.has_older_format:
                 report.notes.append(
                     (collection, "made by an older version: files that are read better now are replaced")
                 )
             sizes = {path: read_size(path) for path in files.files}
             lengths = {path: count_units(path) for path in files.files}
             counter = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
-            reader = get_reader(options.time_limit) if options.sample is None else None  # the sample hangs no parser
-            read_all = read_files(
+            # The files of the sample make no parser hang, so they need no guarded reader.
+            reader = get_reader(options.time_limit) if options.sample is None else None
+            passages_by_file = read_files(
                 options.engine, files.files, options.words, report, counter, ledger, embeddings, reader
             )
-            with closing(read_all) as read:
-                for path, pieces in read:
+            with closing(passages_by_file):
+                for path, pieces in passages_by_file:
                     counted = counter.count_file(
                         pieces, path, sizes[path], lengths[path] if is_passage_file(path) else None
                     )
@@ -175,14 +176,16 @@ def check_roots(roots: Sequence[Path], ledger: Ledger, prune: bool) -> list[Path
     Raises `SetupError` for a device or another path that is neither a file nor a folder, and for a missing path, unless
     its documents are to be removed.
     """
-    gone = [root for root in roots if not root.exists()]
-    lost = [root for root in gone if not (prune and any(is_below(source, [root]) for source in ledger.sources))]
-    if lost:
-        raise SetupError(f"There is no file or folder {escape_name(lost[0])}; check the path.")
+    missing = [root for root in roots if not root.exists()]
+    unexpected = [
+        root for root in missing if not (prune and any(is_below(source, [root]) for source in ledger.sources))
+    ]
+    if unexpected:
+        raise SetupError(f"There is no file or folder {escape_name(unexpected[0])}; check the path.")
     for root in roots:
-        if root not in gone and not root.is_dir() and (reason := explain_irregular_path(root)):
+        if root not in missing and not root.is_dir() and (reason := explain_irregular_path(root)):
             raise SetupError(f"{escape_name(root)} cannot be indexed ({reason}); give files or folders.")
-    return [root for root in roots if root not in gone]
+    return [root for root in roots if root not in missing]
 
 
 def read_files(
@@ -235,14 +238,14 @@ def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) 
     """Remove the documents below the roots that no longer exist; returns their number."""
     present = set(present_paths)
     folders = [Path(path) for path in present_paths if Path(path).is_dir()]  # folders that could not be read
-    gone = [
+    removed = [
         source
         for source in ledger.sources
         if source not in present and is_below(source, roots) and not is_below(source, folders)
     ]
-    for source in gone:
+    for source in removed:
         ledger.remove_document(source)
-    return len(gone)
+    return len(removed)
 
 
 def read_line_passages(path: Path, words: int, report: IndexReport, counter: "ProgressCounter") -> Iterator[Passage]:

@@ -71,8 +71,9 @@ def split_files(files: Sequence[Path]) -> Iterator[Part]:
 
 
 class Reader:
-    """Reads, splits and embeds in a worker. digests_reference: a list of one Ray reference, to
-    the sorted digests of the collection's passages.
+    """Reads, splits and embeds in a worker.
+
+    digests_reference: a list whose one item is the Ray reference of the sorted digests of the collection's passages.
     """
 
     def __init__(self, embeddings: str | Embeddings, words: int, digests_reference: Any, folder: str) -> None:
@@ -142,11 +143,11 @@ def read_on_ray(
     precomputed = ledger.model = PrecomputedEmbeddings(ledger.model)
     documents = [str(path) for path in files if not is_passage_file(path)]
     with connect_cluster(*documents[:1]):  # the workers open these; lines are read here
-        known = ray.put(list_digests(ledger))
-        arguments = (embeddings, words, [known], os.getcwd())
+        digests_reference = ray.put(list_digests(ledger))
+        arguments = (embeddings, words, [digests_reference], os.getcwd())
         pool = WorkerPool(count_cores(), at_once=1, keeps_order=True)
-        reads: Iterator[ReadPart] = map_items(partial(split_files, files), Reader, arguments, pool)
-        for path, parts in groupby(reads, key=lambda read: read.path):
+        read_parts: Iterator[ReadPart] = map_items(partial(split_files, files), Reader, arguments, pool)
+        for path, parts in groupby(read_parts, key=lambda read: read.path):
             yield path, take_passages(parts, ledger, precomputed, report, counter)
 
 

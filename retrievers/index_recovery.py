@@ -97,8 +97,8 @@ def is_half_written(mark: Path, indexes: list[Path]) -> bool:
     """Whether a mark of an unfinished write exists and index files may have been written after it."""
     if not mark.exists() or not indexes:
         return False
-    begun = mark.stat().st_mtime_ns
-    written = any(path.stat().st_mtime_ns >= begun for index in indexes for path in index.iterdir())
+    mark_time = mark.stat().st_mtime_ns
+    written = any(path.stat().st_mtime_ns >= mark_time for index in indexes for path in index.iterdir())
     return written or mark.read_text("utf-8").strip() != read_boot_id()
 
 
@@ -113,16 +113,16 @@ def is_short(index: Path) -> bool:
     if not (index / "header.bin").exists():
         return False
     elements, size = read_header(index)
-    needed = {"data_level0.bin": elements * size, "length.bin": elements * 4}
-    return not size or any(read_size(index / name) < least for name, least in needed.items())
+    needed_sizes = {"data_level0.bin": elements * size, "length.bin": elements * 4}
+    return not size or any(read_size(index / name) < needed_size for name, needed_size in needed_sizes.items())
 
 
 def read_header(index: Path) -> tuple[int, int]:
     """(elements, bytes of each) according to the header of an index; (0, 0) if the header is cut."""
-    begin = (index / "header.bin").read_bytes()[: HEADER.size]
-    if len(begin) < HEADER.size:
+    header = (index / "header.bin").read_bytes()[: HEADER.size]
+    if len(header) < HEADER.size:
         return 0, 0
-    _, _, _, elements, size = HEADER.unpack(begin)
+    _, _, _, elements, size = HEADER.unpack(header)
     return elements, size
 
 
@@ -132,10 +132,10 @@ def lacks_links(index: Path) -> bool:
         return False
     elements, _ = read_header(index)
     links = (index / "link_lists.bin").read_bytes() if (index / "link_lists.bin").exists() else b""
-    place = 0
+    end = 0
     for _ in range(elements):
-        place += 4 + int.from_bytes(links[place : place + 4], "little")
-    return place > len(links)
+        end += 4 + int.from_bytes(links[end : end + 4], "little")
+    return end > len(links)
 
 
 def read_size(path: Path) -> int:
@@ -151,8 +151,8 @@ def remove_index(folder: Path, collection: str) -> None:
 
 def find_index_folders(folder: Path, collection: str) -> list[Path]:
     """The folders of a collection's vector index."""
-    place = (folder / "chroma.sqlite3").resolve().as_uri()
-    with closing(sqlite3.connect(f"{place}?mode=ro", uri=True)) as database:
+    database_uri = (folder / "chroma.sqlite3").resolve().as_uri()
+    with closing(sqlite3.connect(f"{database_uri}?mode=ro", uri=True)) as database:
         rows = database.execute(
             "SELECT id FROM segments WHERE collection = ? AND scope = 'VECTOR'", (collection,)
         ).fetchall()

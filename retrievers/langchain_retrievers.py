@@ -89,7 +89,9 @@ class BM25Retriever(Retriever):
     store: str
 
     def find(self, query: str) -> list[Passage]:
-        return load_ranking(open_store(self.store), self.collection).top(query, self.k) or refuse_empty(self.collection)
+        return load_ranking(open_store(self.store), self.collection).find_best(query, self.k) or refuse_empty(
+            self.collection
+        )
 
 
 class GivenRetriever(Retriever):
@@ -98,7 +100,7 @@ class GivenRetriever(Retriever):
     passages: list[Any]
 
     def find(self, query: str) -> list[Passage]:
-        return Ranking(self.passages).top(query, self.k)
+        return Ranking(self.passages).find_best(query, self.k)
 
 
 class ColbertRetriever(Retriever):
@@ -111,7 +113,7 @@ class ColbertRetriever(Retriever):
     def find(self, query: str) -> list[Passage]:
         encoder = get_token_encoder(self.model)
         index = load_token_index(open_store(self.store), self.collection, encoder)
-        return index.top(query, self.k, encoder) or refuse_empty(self.collection)
+        return index.find_best(query, self.k, encoder) or refuse_empty(self.collection)
 
 
 class HybridRetriever(Retriever):

@@ -29,8 +29,8 @@ class Ledger:
     """One run of changes to a collection. Only the store's single writer uses it.
 
     The ledger embeds and stores passages in batches and marks the collection as unfinished. `finish` removes old
-    passages after all new ones are stored. So a run that is killed loses no passage, and the next run reaches the same
-    end. A batch is stored while the next one is embedded: `close` the ledger before the writer's lock is released.
+    passages after all new ones are stored. So a run that is killed loses no passage, and the next run completes the
+    work. A batch is stored while the next one is embedded: `close` the ledger before the writer's lock is released.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Ledger:
                 self.close()
                 raise
             self.entries = store.fetch_entries(name)
-        self.is_older = self.info is not None and (self.info.format or 1) < FORMAT_VERSION
+        self.has_older_format = self.info is not None and (self.info.format or 1) < FORMAT_VERSION
         self.read_sources: set[str] = set()
         self.places_by_source: dict[str, dict[str, int]] = {}
         for id_, entry in self.entries.items():
@@ -99,14 +99,14 @@ class Ledger:
         stored.
         """
         old_places, new_places, changed = self.places_by_source.get(source, {}), dict[str, int](), False
-        copied = self.find_earlier_copies(source, old_places)
+        earlier_copies = self.find_earlier_copies(source, old_places)
         try:
             for place, passage in enumerate(passages):
                 reason = self.find_conflict(source, passage, new_places)
                 if reason:
                     skipped.append((source, reason))
                     continue
-                id_ = self.choose_id(source, passage, copied)
+                id_ = self.choose_id(source, passage, earlier_copies)
                 if id_ not in new_places:
                     new_places[id_] = place
                     changed |= self.record_passage(source, place, passage, id_)
@@ -147,15 +147,15 @@ class Ledger:
                 copies[str(own_hash)] = id_
         return copies
 
-    def choose_id(self, source: str, passage: Passage, copied: dict[str, str]) -> str:
+    def choose_id(self, source: str, passage: Passage, earlier_copies: dict[str, str]) -> str:
         """The id under which a passage is stored: its own, or that of a passage of which it is a copy."""
         if passage["id"] in self.entries or not is_comparable(passage):
             return passage["id"]
-        if id_of_copy := copied.get(hash_passage(passage)):
+        if id_of_copy := earlier_copies.get(hash_passage(passage)):
             return id_of_copy
         if self.copies is None:
             self.copies = CopyFinder(self.entries, self.read_stored_passages)
-        return self.copies.find_kept_passage(passage, source, self.new_passages) or passage["id"]
+        return self.copies.find_containing_passage(passage, source, self.new_passages) or passage["id"]
 
     def record_passage(self, source: str, place: int, passage: Passage, id_: str) -> bool:
         """Record a passage of a document under `id_`. Returns whether anything except times changed."""

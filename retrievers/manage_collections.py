@@ -93,8 +93,8 @@ def measure_bytes(store: Store, name: str) -> int:
         "SELECT COALESCE(SUM(LENGTH(m.string_value)), 0) FROM embedding_metadata m JOIN embeddings e ON e.id = m.id "
         "JOIN segments s ON s.id = e.segment_id WHERE s.collection = ?"
     )
-    place = (folder / "chroma.sqlite3").resolve().as_uri()
-    with closing(sqlite3.connect(f"{place}?mode=ro", uri=True)) as database:
+    database_uri = (folder / "chroma.sqlite3").resolve().as_uri()
+    with closing(sqlite3.connect(f"{database_uri}?mode=ro", uri=True)) as database:
         (texts,) = database.execute(query, (id_,)).fetchone()
     return int(vectors) + int(texts)
 
@@ -195,11 +195,11 @@ def group_by_source(file: Path) -> dict[str, list[Passage]]:
     return groups
 
 
-def parse_exported(value: Any, place: str) -> Passage:
+def parse_exported(value: Any, location: str) -> Passage:
     """A passage as `export_lines` writes it; another object is a `SetupError`."""
     from quorum.datasets.records import parse_passage
 
-    passage = parse_passage(value, place)
+    passage = parse_passage(value, location)
     places = value.get("places")
     if isinstance(places, list) and all(
         isinstance(place, dict) and isinstance(place.get("file"), str) for place in places

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 FORMAT_VERSION = 2  # how files are read: 1 stored no places and left formatting marks in the text
-MOST_PLACES = 50  # the most places that a passage lists
+MAX_PLACES = 50  # how many places a passage lists at most
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,11 @@ def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
 def read_places(entry: Entry) -> list[Place]:
     """The places of a passage. Collections of older versions only name files."""
     if not entry.where:
-        return [Place(file=source) for source in sorted(entry.places) if Path(source).is_absolute()][:MOST_PLACES]
+        return [Place(file=source) for source in sorted(entry.places) if Path(source).is_absolute()][:MAX_PLACES]
     spots = entry.read_spots()
     order = sorted(spots, key=lambda source: ("own" in spots[source], source))
     places = []
-    for source in order[:MOST_PLACES]:
+    for source in order[:MAX_PLACES]:
         place: dict[str, Any] = {"file": source} | {k: v for k, v in spots[source].items() if k != "own"}
         if entry.headings:
             place["headings"] = list(entry.headings)

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers.chroma_client import connect, explain_failures, make_damaged_index_error, make_folder
-from quorum.retrievers.chroma_rows import Changes, list_names, read_rows
+from quorum.retrievers.chroma_rows import Changes, list_collection_names, read_rows
 from quorum.retrievers.index_recovery import (
     has_incomplete_files,
     is_index_damaged,
@@ -54,7 +54,7 @@ class Store:
     """
 
     def __init__(self, path: str) -> None:
-        self.where = path
+        self.location = path
         self.remote = "://" in path
         self.folder = Path(DEFAULT_FOLDER).resolve() if self.remote else Path(path)  # for locks and caches
         self.client: ClientAPI | None = None
@@ -71,7 +71,7 @@ class Store:
     @contextmanager
     def open_client(self) -> Iterator["ClientAPI"]:
         """The client, while the lock is held. Hold the lock only for one short operation."""
-        with explain_failures(self.where):
+        with explain_failures(self.location):
             if self.remote:
                 yield self.get_client()
                 return
@@ -82,7 +82,7 @@ class Store:
     def get_client(self) -> "ClientAPI":
         with self.mutex:
             if self.client is None:
-                self.client = connect(self.where if self.remote else str(self.folder / "chroma"))
+                self.client = connect(self.location if self.remote else str(self.folder / "chroma"))
             return self.client
 
     def fetch_current_collection(self, name: str) -> "Collection":
@@ -102,7 +102,7 @@ class Store:
         try:
             return self.get_client().get_collection(name, embedding_function=None)
         except NotFoundError:
-            raise make_unknown_collection_error(name, self.where, list_names(self.get_client())) from None
+            raise make_unknown_collection_error(name, self.location, list_collection_names(self.get_client())) from None
 
     def fetch_undamaged_collection(self, name: str) -> "Collection":
         """The collection, after a check for visible damage of its vector index. Call this only inside `open_client`."""
@@ -110,7 +110,7 @@ class Store:
         if not self.remote and name not in self.undamaged_names:
             if has_incomplete_files(collection, self.folder / "chroma"):
                 raise make_damaged_index_error(
-                    self.where, f"that of the collection {name!r}: its last write did not finish"
+                    self.location, f"that of the collection {name!r}: its last write did not finish"
                 )
             write_pending_vectors(collection, self.folder / "chroma")
             self.undamaged_names.add(name)
@@ -124,7 +124,7 @@ class Store:
         try:
             lock.acquire(timeout=WRITER_WAIT_SECONDS)
         except Timeout:
-            raise SetupError(f"Another process is adding to {self.where}; run this again when it is done.") from None
+            raise SetupError(f"Another process is adding to {self.location}; run this again when it is done.") from None
         try:
             yield
         finally:
@@ -135,12 +135,12 @@ class Store:
         if self.is_missing:
             return []
         with self.open_client() as client:
-            return list_names(client)
+            return list_collection_names(client)
 
     def fetch_info(self, name: str) -> Info:
         """The metadata of a collection. Raises `SetupError`, which names the collections, for an unknown one."""
         if self.is_missing:
-            raise make_unknown_collection_error(name, self.where, [])
+            raise make_unknown_collection_error(name, self.location, [])
         with self.open_client():
             return read_info(self.fetch_collection(name))
 
@@ -281,8 +281,8 @@ def check_embedding_name(name: str, info: Info, embedding: str) -> None:
 
 
 def make_unknown_collection_error(name: str, path: str, names: list[str]) -> SetupError:
-    there = f"there are: {', '.join(names[:20])}" if names else "there is none yet"
+    available = f"there are: {', '.join(names[:20])}" if names else "there is none yet"
     return SetupError(
-        f"There is no collection {name!r} in the store {path}; {there}. "
+        f"There is no collection {name!r} in the store {path}; {available}. "
         f"To create it, index documents into it: quorum index PATH --collection {name}"
     )

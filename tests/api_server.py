@@ -23,8 +23,8 @@ class Api:
     url: str
     clients: list[openai.OpenAI] = field(default_factory=list)
 
-    def client(self, key: str = "none") -> openai.OpenAI:
-        """OpenAI's own client, without retries."""
+    def make_client(self, key: str = "none") -> openai.OpenAI:
+        """Return a client of OpenAI's package that never retries."""
         openai_client = openai.OpenAI(base_url=f"{self.url}/v1", api_key=key, max_retries=0, timeout=60)
         self.clients.append(openai_client)
         return openai_client
@@ -35,13 +35,13 @@ class Api:
             self.clients.pop().close()
 
     def ask(self, question: str = "When was the Lumen Tower finished?", model: str = "concat", **options: Any) -> Any:
-        """A completion by OpenAI's client."""
+        """Send a question through OpenAI's client and return the completion."""
         key = options.pop("key", "none")
         messages: Any = [{"role": "user", "content": question}]
-        return self.client(key).chat.completions.create(**{"model": model, "messages": messages, **options})
+        return self.make_client(key).chat.completions.create(**{"model": model, "messages": messages, **options})
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
-        """A chat request of any shape."""
+        """Send any body to the chat path: text, bytes or JSON."""
         content = {"content": body} if isinstance(body, str | bytes) else {"json": body}
         return httpx.post(f"{self.url}/v1/chat/completions", headers=headers, timeout=60, **content)
 
@@ -54,7 +54,7 @@ Serve = Callable[..., Api]
 
 @contextmanager
 def serve_api(base: Context, *, page: MakePage | None = None, **options: Any) -> Iterator[Api]:
-    """Serve the API with these settings. page: the app at all other paths; options: fields of `Options`."""
+    """Serve the API. base: the settings; page: makes the app for all other paths; options: fields of `Options`."""
     import uvicorn
 
     listening = listen("127.0.0.1", 0)  # clients can connect before the server runs

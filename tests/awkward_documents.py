@@ -1,4 +1,4 @@
-"""A folder of awkward documents, one or more of every type that is read."""
+"""Writes a folder of awkward documents: at least one of every file type that Quorum reads."""
 
 import json
 import zipfile
@@ -12,10 +12,10 @@ FILLER_TEXT = (
 
 
 def write_documents(folder: Path) -> None:
-    """Write all of them into a folder."""
+    """Write all documents into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_texts(folder)
-    write_marked_up(folder)
+    write_text_files(folder)
+    write_markup_files(folder)
     write_pdf(folder / "handbook.pdf", HANDBOOK)
     write_docx(folder / "letter.docx")
     write_slides(folder / "talk.pptx")
@@ -23,7 +23,7 @@ def write_documents(folder: Path) -> None:
     write_epub(folder / "novel.epub")
 
 
-def write_texts(folder: Path) -> None:
+def write_text_files(folder: Path) -> None:
     notes = (
         "Notes of the warden\r\n\r\nSince May the ferryman keeps the spare key of the boathouse, not the innkeeper.\r\n"
         f"The lower gate opens at half past seven in winter and at six in summer.\r\n\r\n{FILLER_TEXT}\r\n"
@@ -74,7 +74,7 @@ def write_texts(folder: Path) -> None:
     (folder / "beat.toml").write_text("[monitor]\nheartbeat_interval = 45\nname = 'north'\n")
 
 
-def write_marked_up(folder: Path) -> None:
+def write_markup_files(folder: Path) -> None:
     (folder / "setup.md").write_text(
         "---\ntitle: Setting up the gauge\nauthor: Mira Holm\ntags: [gauge, server]\n---\n\n# Setup\n\n"
         "The server reads `gauge.yaml`:\n\n```yaml\nserver:\n  host: gauge.orla.example\n  port: 8094\n```\n\n"
@@ -129,10 +129,10 @@ FONT_SIZES = {"h1": 24, "h2": 18, "h3": 14, "p": 11}
 def write_pdf(path: Path, pages: list[list[tuple[str, object]]]) -> None:
     """A PDF with headings in larger letters and tables with ruled lines."""
     streams = [draw_page(page) for page in pages]
-    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(streams)))
+    page_references = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(streams)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(streams)} >>",
+        f"<< /Type /Pages /Kids [{page_references}] /Count {len(streams)} >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     for number, stream in enumerate(streams):
@@ -141,11 +141,11 @@ def write_pdf(path: Path, pages: list[list[tuple[str, object]]]) -> None:
             "/Resources << /Font << /F1 3 0 R >> >> >>",
             f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
         ]
-    data, places = b"%PDF-1.4\n", []
+    data, offsets = b"%PDF-1.4\n", []
     for number, content in enumerate(objects, start=1):
-        places.append(len(data))
+        offsets.append(len(data))
         data += f"{number} 0 obj\n{content}\nendobj\n".encode()
-    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    table = "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
     size = len(objects) + 1
     end = f"xref\n0 {size}\n0000000000 65535 f \n{table}"
     end += f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(data)}\n%%EOF"
@@ -187,7 +187,7 @@ def write_docx(path: Path) -> None:
         '<w:p><w:pPr><w:pStyle w:val="Heading2"/></w:pPr><w:r><w:t>Fees</w:t></w:r></w:p>'
         f"<w:tbl>{rows}</w:tbl>"
     )
-    names = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    namespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     package = "http://schemas.openxmlformats.org/package/2006"
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
     with zipfile.ZipFile(path, "w") as file:
@@ -202,7 +202,7 @@ def write_docx(path: Path) -> None:
             f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}" '
             'Target="word/document.xml"/></Relationships>',
         )
-        file.writestr("word/document.xml", f"<w:document {names}><w:body>{body}</w:body></w:document>")
+        file.writestr("word/document.xml", f"<w:document {namespace}><w:body>{body}</w:body></w:document>")
 
 
 def write_slides(path: Path) -> None:
@@ -235,8 +235,8 @@ def write_sheets(path: Path) -> None:
     funds = book.create_sheet("Funds")
     for row in (["Fund", "Spent"], ["Reserve", 0.125], ["Gifts", 0.5]):
         funds.append(row)
-    for place in ("B2", "B3"):
-        funds[place].number_format = "0.0%"
+    for cell in ("B2", "B3"):
+        funds[cell].number_format = "0.0%"
     book.save(path)
 
 

@@ -81,5 +81,5 @@ QUESTIONS = [
     DocumentQuestion("How many retries does the pump driver make?", "driver.py", "RETRIES = 6"),
     DocumentQuestion("What is the interval of the heartbeat?", "beat.toml", "heartbeat_interval = 45"),
 ]
-# Texts of the parts that readers leave out: scripts, menus, notes.
+# Texts that must not reach a passage: readers leave out scripts, menus, templates and directives.
 UNWANTED_TEXTS = ("Enable scripts", "Home Contact", "tracking", "placeholder row", "include")

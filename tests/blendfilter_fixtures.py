@@ -48,13 +48,13 @@ REPLIES = {
 }
 
 
-def make_blend_model(other: dict[str, str] | None = None) -> ScriptedModel:
+def make_blend_model(replaced_replies: dict[str, str] | None = None) -> ScriptedModel:
     """A model for the full run: the question finds SuperMansion, the other two queries find Jillian Bell.
 
-    other: replies that replace those of some calls.
+    replaced_replies: {call: its reply instead of the one in `REPLIES`}.
     """
     model = ScriptedModel()
-    for name, reply in (REPLIES | (other or {})).items():
+    for name, reply in (REPLIES | (replaced_replies or {})).items():
         model.on(name, reply)
     return model
 
@@ -71,20 +71,20 @@ async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple
     updates: list[tuple[str, dict[str, Any]]] = []
     async for update in METHODS["blendfilter"].graph.astream(inputs, context=context, stream_mode="updates"):
         updates += [(node, shorten_update(node_update)) for node, node_update in update.items()]
-    together = ("answer_externally", "recall", "name_topic", "gather")
-    places = {node: place for place, (node, _) in reversed(list(enumerate(updates)))}
-    first = min((places[node] for node in together[:3] if node in places), default=0)
+    parallel_nodes = ("answer_externally", "recall", "name_topic")
+    positions = {node: position for position, (node, _) in reversed(list(enumerate(updates)))}
+    first_position = min((positions[node] for node in parallel_nodes if node in positions), default=0)
     return sorted(
         updates,
         key=lambda step: (
-            (first, together.index(step[0])) if step[0] in together[:3] else (places[step[0]], 0),
+            (first_position, parallel_nodes.index(step[0])) if step[0] in parallel_nodes else (positions[step[0]], 0),
             step[1].get("knowledge", ""),
         ),
     )
 
 
 def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
-    """The update without empty counters: passages as ids, what a query found as "rank: before -> after"."""
+    """The update without empty counters: passages as ids, those of a query as "rank: retrieved -> kept"."""
     if "provided" in update:
         return {}
     shortened = {key: value for key, value in update.items() if key not in ("usage", "votes")}

@@ -37,10 +37,10 @@ def corpus(tmp_path: Path) -> str:
 def reply_as_reader(request: Request) -> Response:
     """Answer questions with even numbers from all passages, and every question from its own passage alone."""
     number = int(request.text.rpartition("thing number ")[2].partition("?")[0])
-    alone = request.text.count("was found by") == 1
-    known = number % 2 == 0 if not alone else f"number {number} was" in request.text
+    has_one_passage = request.text.count("was found by") == 1
+    is_known = f"number {number} was" in request.text if has_one_passage else number % 2 == 0
     usage = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
-    return Response(f"person {number}" if known else "unknown", usage=usage)
+    return Response(f"person {number}" if is_known else "unknown", usage=usage)
 
 
 def make_context(**settings: Any) -> Context:
@@ -50,12 +50,12 @@ def make_context(**settings: Any) -> Context:
 
 
 async def run_comparison(corpus: str, data: Path, **options: Any) -> tuple[Plan, Decision]:
-    chosen = Options(data=data, corpus=corpus, context=make_context(), out=data.parent / "out", **options)
-    planned = await plan_comparison(chosen)
-    return planned, await compare(planned)
+    all_options = Options(data=data, corpus=corpus, context=make_context(), out=data.parent / "out", **options)
+    plan = await plan_comparison(all_options)
+    return plan, await compare(plan)
 
 
 async def make_estimate(corpus: str, data: Path, **options: Any) -> Estimate:
-    planned = await plan_comparison(Options(data=data, corpus=corpus, context=make_context(), **options))
-    assert planned.estimate is not None
-    return planned.estimate
+    plan = await plan_comparison(Options(data=data, corpus=corpus, context=make_context(), **options))
+    assert plan.estimate is not None
+    return plan.estimate

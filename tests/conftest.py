@@ -17,7 +17,7 @@ from quorum_command import CommandOutcome, Quorum
 
 settings.register_profile("untimed", deadline=None)  # a test must not fail because the machine is busy
 settings.load_profile("untimed")
-gc.set_threshold(100_000, 20, 50)  # a tenth less processor time: most objects are modules and stay
+gc.set_threshold(100_000, 20, 50)  # saves a tenth of the processor time: most objects are modules, never freed
 
 ISOLATED_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "QUORUM_", "CHROMA_")
 ROOM_FOR_TEST_FOLDERS = 1_000_000_000  # bytes; a run takes a tenth
@@ -32,7 +32,7 @@ def pytest_configure() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Collect what is left once and keep the rest: pytest collects five times at the end, a second each."""
+    """Collect garbage once and freeze the other objects: pytest collects five times at the end, a second each."""
     gc.collect()
     gc.freeze()
 
@@ -84,9 +84,9 @@ def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 @pytest.fixture
 def ctrl_c_raises() -> Iterator[None]:
     """Let Ctrl-C raise KeyboardInterrupt, also where the tests run in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    earlier_handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, earlier_handler)
 
 
 @pytest.fixture

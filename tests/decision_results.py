@@ -15,22 +15,22 @@ CALLS = {"concat": 1, "concat_pf": 3, "post_fusion": 2, "sure": 7}
 
 def write_results(
     folder: Path,
-    right: Mapping[str, float],
+    accuracies: Mapping[str, float],
     *,
     questions: int = 240,
     seed: int = 1,
-    unknown: float = 0.5,
+    unknown_share: float = 0.5,
     context: Context | None = None,
-    agree: float = 0.85,
-    **changes: Any,
+    agreement: float = 0.85,
+    **config_fields: Any,
 ) -> Path:
     """Write a folder as `quorum compare` does.
 
-    right: the share of right answers of each method; unknown: the share of the other answers that are "unknown"; agree:
-    the share of questions that are equally hard for all methods; changes: fields of config.json. The confidence of a
-    right answer is 0.5 or more, that of a wrong one below 0.7.
+    accuracies: each method's share of right answers; unknown_share: the share of the other answers that are "unknown";
+    agreement: the share of questions that are equally hard for all methods; config_fields: fields of config.json. A
+    right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
     """
-    draw = random.Random(seed)
+    rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
     settings = describe_settings(
         context or Context(model="openai:test", k=2), RUN_SETTINGS | {"retriever", "collection"}
@@ -40,26 +40,26 @@ def write_results(
         "data": {"file": "questions.jsonl", "sha256": "1" * 64, "limit": questions},
         "source": {"passages": "given"},
         "prompts": {name: get_version(name) for name in BUILT_IN},
-        "methods": {name: {"method": name, **settings} for name in right},
-        **changes,
+        "methods": {name: {"method": name, **settings} for name in accuracies},
+        **config_fields,
     }
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     with (folder / "results.jsonl").open("w") as results, (folder / "details.jsonl").open("w") as details:
         for number in range(questions):
-            hard = draw.random()
-            for method, share in right.items():
-                is_right = (hard if draw.random() < agree else draw.random()) < share
-                says_unknown = not is_right and draw.random() < unknown
-                row = make_row(number, method, is_right, says_unknown, draw)
+            difficulty = rng.random()
+            for method, accuracy in accuracies.items():
+                is_right = (difficulty if rng.random() < agreement else rng.random()) < accuracy
+                says_unknown = not is_right and rng.random() < unknown_share
+                row = make_row(number, method, is_right, says_unknown, rng)
                 results.write(json.dumps(row) + "\n")
                 details.write(json.dumps(make_detail(number, method, row["answer"])) + "\n")
     return folder
 
 
-def make_row(number: int, method: str, right: bool, unknown: bool, draw: random.Random) -> dict[str, Any]:
+def make_row(number: int, method: str, right: bool, unknown: bool, rng: random.Random) -> dict[str, Any]:
     """A line of results.jsonl."""
     calls = CALLS[method]
-    sure = draw.randint(5, 10) / 10 if right else draw.randint(1, 6) / 10
+    confidence = rng.randint(5, 10) / 10 if right else rng.randint(1, 6) / 10
     return {
         "id": f"q{number}",
         "method": method,
@@ -70,7 +70,7 @@ def make_row(number: int, method: str, right: bool, unknown: bool, draw: random.
         "em": float(right),
         "f1": float(right),
         "unknown": unknown,
-        "confidence": None if method == "concat" or unknown else sure,
+        "confidence": None if method == "concat" or unknown else confidence,
         "calls": calls,
         "input_tokens": 100 * calls,
         "output_tokens": 2 * calls,

@@ -25,7 +25,7 @@ def docs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def index(docs: Path, tmp_path: Path) -> Index:
-    """Index the folder `docs`, or other paths."""
+    """A function that indexes the folder `docs`, or other paths, into the collection `docs`."""
 
     def run(*paths: Path, **options: object) -> IndexReport:
         settings = {"collection": "docs", "store": tmp_path / "store", "embeddings": VECTORS} | options
@@ -35,13 +35,13 @@ def index(docs: Path, tmp_path: Path) -> Index:
 
 
 @pytest.fixture
-def list_held(tmp_path: Path) -> Callable[[], list[Passage]]:
-    """The passages of the collection `docs`."""
+def list_collection(tmp_path: Path) -> Callable[[], list[Passage]]:
+    """A function that lists the passages of the collection `docs`."""
     context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
     return lambda: collections.list_passages(context)
 
 
-def list_counts(report: IndexReport) -> tuple[int, int, int, int, int]:
+def get_counts(report: IndexReport) -> tuple[int, int, int, int, int]:
     return report.added, report.replaced, report.unchanged, report.removed, report.passages
 
 

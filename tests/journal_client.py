@@ -1,4 +1,4 @@
-"""A process of its own that asks questions with a journal: python journal_client.py JOURNAL QUESTION..."""
+"""A script that asks questions with a journal, run as a second process: python journal_client.py JOURNAL QUESTION..."""
 
 import asyncio
 import sys

@@ -42,22 +42,22 @@ class Run:
         collected: dict[str, Any] = self.sent["extra"]["metadata"]
         return collected
 
-    def tree(self) -> tuple[str, list[Any]]:
-        """(name, children's trees in the order in which they began)."""
-        return self.name, [child.tree() for child in self.children]
+    def get_name_tree(self) -> tuple[str, list[Any]]:
+        """(name, the children's name trees in the order in which the children began)."""
+        return self.name, [child.get_name_tree() for child in self.children]
 
-    def below(self, name: str) -> "Run":
+    def get_child(self, name: str) -> "Run":
         """The child of that name."""
         (result,) = [child for child in self.children if child.name == name]
         return result
 
-    def all(self) -> list["Run"]:
-        """This run and all below it."""
-        return [self, *(run for child in self.children for run in child.all())]
+    def list_subtree(self) -> list["Run"]:
+        """This run and all its descendants."""
+        return [self, *(run for child in self.children for run in child.list_subtree())]
 
 
 class Collector:
-    """`url` is for LANGSMITH_ENDPOINT; `text` is every byte of every request, headers included."""
+    """Collects traces. `url` is the value for LANGSMITH_ENDPOINT; `text` joins the bodies of all requests."""
 
     def __init__(self) -> None:
         self.runs: dict[str, dict[str, Any]] = {}
@@ -69,27 +69,27 @@ class Collector:
         self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self.thread.start()
 
-    def take(self, path: str, body: bytes) -> None:
+    def store_batch(self, path: str, body: bytes) -> None:
         with self.guard:
             self.text += body.decode()
             if path.endswith("/runs/batch"):
                 batch = json.loads(body)
                 for run in [*(batch.get("post") or []), *(batch.get("patch") or [])]:
-                    self.keep(run["id"], run)
+                    self.merge_run(run["id"], run)
 
-    def keep(self, id_: str, run: dict[str, Any]) -> None:
+    def merge_run(self, id_: str, run: dict[str, Any]) -> None:
         """Merge new fields of a run into those that arrived before."""
         self.runs.setdefault(id_, {}).update({name: value for name, value in run.items() if value is not None})
 
-    def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
-        """Answer a request with (status, JSON). kind: its Content-Type."""
+    def answer(self, method: str, path: str, body: bytes, content_type: str) -> tuple[int, Any]:
+        """Answer a request with (status, JSON)."""
         if method == "GET":
             return 200, SERVER_INFO
-        self.take(path, body)
+        self.store_batch(path, body)
         return 200, {}
 
-    def roots(self) -> list[Run]:
-        """The complete traces, in the order in which they began."""
+    def list_traces(self) -> list[Run]:
+        """The root run of each trace, in the order in which the traces began."""
         with self.guard:
             runs = {id_: Run(sent) for id_, sent in sorted(self.runs.items(), key=lambda item: item[1]["dotted_order"])}
         for run in runs.values():
@@ -104,9 +104,9 @@ class Collector:
 
 
 class Workspace(Collector):
-    """An account. An item that is sent twice is kept once. A path that ends in one of `refused` gets status 403.
+    """A LangSmith account. It stores an item once, even if it arrives twice. Paths ending in one of `refused` get 403.
 
-    multipart: take multipart requests, as LangSmith does; older servers take runs in batches and feedback one by one.
+    multipart: accept multipart requests, as LangSmith does; older servers take runs in batches and feedback one by one.
     """
 
     TENANT = str(uuid5(NAMESPACE_URL, "tenant"))
@@ -122,7 +122,7 @@ class Workspace(Collector):
         self.multipart = multipart
         super().__init__()
 
-    def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
+    def answer(self, method: str, path: str, body: bytes, content_type: str) -> tuple[int, Any]:
         url = urlsplit(path)
         with self.guard:
             self.requests.append((method, url.path))
@@ -131,7 +131,7 @@ class Workspace(Collector):
                 return 403, {"detail": "no room"}
             if method == "GET":
                 return 200, self.find_items(url.path, parse_qs(url.query))
-            return 200, self.store(url.path, body, kind)
+            return 200, self.store(url.path, body, content_type)
 
     def find_items(self, path: str, filters: dict[str, list[str]]) -> Any:
         if path == "/info":
@@ -144,9 +144,9 @@ class Workspace(Collector):
                 items = {id_: item for id_, item in items.items() if item[name] in values}
         return list(items.values())
 
-    def store(self, path: str, body: bytes, kind: str) -> Any:
-        if path.endswith("/multipart") or kind.startswith("multipart"):
-            return self.store_parts(path, split_form(body, kind))
+    def store(self, path: str, body: bytes, content_type: str) -> Any:
+        if path.endswith("/multipart") or content_type.startswith("multipart"):
+            return self.store_parts(path, split_form(body, content_type))
         sent = json.loads(body)
         if path == "/datasets":
             return self.datasets.setdefault(sent["name"], self.make_dataset(sent["name"]) | sent)
@@ -157,7 +157,7 @@ class Workspace(Collector):
             return self.sessions[path.split("/")[2]]
         if path == "/runs/batch":
             for run in sent.get("post") or []:
-                self.keep(run["id"], run)
+                self.merge_run(run["id"], run)
         if path == "/feedback":
             self.feedback[sent["id"]] = sent
         if path == "/examples/bulk":
@@ -168,22 +168,24 @@ class Workspace(Collector):
         return {"id": str(uuid5(NAMESPACE_URL, name)), "created_at": self.TIME, "tenant_id": self.TENANT}
 
     def store_parts(self, path: str, parts: dict[str, Any]) -> Any:
-        """Runs ("post.ID", "post.ID.outputs"), feedback ("feedback.ID") and examples ("ID", "ID.inputs")."""
+        """Store the parts of a form: runs ("post.ID", "post.ID.outputs"), feedback ("feedback.ID") and examples ("ID",
+        "ID.inputs").
+        """
         for name, value in parts.items():
             kind, *rest_of_name = name.split(".")
             if kind == "feedback":
                 self.feedback[rest_of_name[0]] = value
             elif kind in ("post", "patch"):
-                self.keep(rest_of_name[0], {rest_of_name[1]: value} if rest_of_name[1:] else value)
+                self.merge_run(rest_of_name[0], {rest_of_name[1]: value} if rest_of_name[1:] else value)
             else:
                 example = self.examples.setdefault(kind, {"id": kind, "dataset_id": path.split("/")[-2]})
                 example.update({rest_of_name[0]: value} if rest_of_name else value)
         return {"count": len(parts), "example_ids": []}
 
 
-def split_form(body: bytes, kind: str) -> dict[str, Any]:
+def split_form(body: bytes, content_type: str) -> dict[str, Any]:
     """The parts of a form by name, read as JSON."""
-    form: Any = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
+    form: Any = message_from_bytes(f"Content-Type: {content_type}\r\n\r\n".encode() + body)
     parts_by_name = {part.get_param("name", header="content-disposition"): part for part in form.get_payload()}
     return {str(name): json.loads(part.get_payload(decode=True)) for name, part in parts_by_name.items()}
 

@@ -1,4 +1,4 @@
-"""What the loopback server of the OpenAI protocol sends: bodies of completions, echoes, embeddings and errors."""
+"""The bodies that the loopback server of the OpenAI protocol sends: completions, echoes, embeddings and errors."""
 
 import base64
 import hashlib
@@ -15,14 +15,14 @@ DIMENSION = 32
 class Response:
     """One answer of the server.
 
-    text, finish: the reply of a chat completion; usage: its token counts ("auto": estimated, None: none sent).
-    message: what else its message holds, such as reasoning_content, or another content than the text.
-    status, body, headers: anything else, such as an error. drop: close the connection before answering; truncate: close
-    it in the middle of the body; hold: answer only after `server.release()`.
+    text, finish_reason: the reply of a chat completion; usage: its token counts ("auto": estimated, None: none sent).
+    message: further fields of its message, such as reasoning_content, or a content that replaces the text.
+    status, body, headers: any other response, such as an error. drop: close the connection before answering; truncate:
+    close it in the middle of the body; hold: answer only after `server.release_held_replies()`.
     """
 
     text: str = ""
-    finish: str = "stop"
+    finish_reason: str = "stop"
     usage: dict[str, Any] | str | None = "auto"
     message: dict[str, Any] = field(default_factory=dict)
     status: int = 200
@@ -41,7 +41,7 @@ def make_error(status: int, message: str, code: str | None = None, **headers: st
     )
 
 
-def make_too_long(words: int = 9000, limit: int = 8192) -> Response:
+def make_too_long_error(words: int = 9000, limit: int = 8192) -> Response:
     """The error for a prompt that is longer than the model's window."""
     message = (
         f"This model's maximum context length is {limit} tokens. However, your messages resulted in {words} tokens."
@@ -50,7 +50,7 @@ def make_too_long(words: int = 9000, limit: int = 8192) -> Response:
 
 
 def count_usage(response: Response, body: dict[str, Any]) -> dict[str, Any] | None:
-    """Token counts: what the test gave, or four bytes a token."""
+    """Token counts: those that the test set, or an estimate of four bytes a token."""
     if response.usage != "auto":
         return response.usage  # type: ignore[return-value]
     prompt_tokens = sum(len(str(message["content"]).encode()) for message in body["messages"]) // 4
@@ -65,7 +65,7 @@ def count_usage(response: Response, body: dict[str, Any]) -> dict[str, Any] | No
 def make_completion(response: Response, body: dict[str, Any]) -> Response:
     """A chat completion in one piece."""
     message = {"role": "assistant", "content": response.text} | response.message
-    choice = {"index": 0, "message": message, "finish_reason": response.finish, "logprobs": None}
+    choice = {"index": 0, "message": message, "finish_reason": response.finish_reason, "logprobs": None}
     reply = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
     usage = count_usage(response, body)
     return Response(
@@ -81,7 +81,7 @@ def make_chunks(response: Response, body: dict[str, Any]) -> Iterator[dict[str, 
     for word in re.findall(r"\S+\s*|\s+", response.text) or [""]:
         delta = {"role": "assistant", "content": word}
         yield base | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield base | {"choices": [{"index": 0, "delta": {}, "finish_reason": response.finish}]}
+    yield base | {"choices": [{"index": 0, "delta": {}, "finish_reason": response.finish_reason}]}
     usage = count_usage(response, body)
     if usage is not None and (body.get("stream_options") or {}).get("include_usage"):
         yield base | {"choices": [], "usage": usage}

@@ -44,12 +44,12 @@ class OpenAIServer:
 
     def __init__(self, port: int = 0) -> None:
         self.requests: list[Request] = []
-        self.most_at_once = 0
+        self.most_open_requests = 0
         self.models = ["test"]
         self.changed = threading.Condition()
         self.held_replies_released = threading.Event()
         self.script: Script = "unknown"
-        self.at_once = 0
+        self.open_requests = 0
         self.connections: set[socket.socket] = set()
         self.http = ThreadingHTTPServer(("127.0.0.1", port), make_handler(self), bind_and_activate=True)
         self.http.daemon_threads = True
@@ -63,15 +63,15 @@ class OpenAIServer:
         with self.changed:
             self.script = list(script) if isinstance(script, list) else script
 
-    def release(self) -> None:
-        """Send every held answer, and hold no later one."""
+    def release_held_replies(self) -> None:
+        """Send every held reply, and hold no later one."""
         self.held_replies_released.set()
 
     def chats(self) -> list[Request]:
         """The chat requests so far."""
         return [request for request in self.requests if request.path == CHAT_PATH]
 
-    def wait_for(self, count: int, seconds: float = 120) -> None:
+    def wait_for_requests(self, count: int, seconds: float = 120) -> None:
         """Block until `count` requests have arrived (call it through asyncio.to_thread)."""
         with self.changed:
             if not self.changed.wait_for(lambda: len(self.requests) >= count, seconds):
@@ -80,15 +80,16 @@ class OpenAIServer:
     def wait_idle(self, seconds: float = 30) -> None:
         """Block until no request is being answered."""
         with self.changed:
-            if not self.changed.wait_for(lambda: self.at_once == 0, seconds):
-                raise TimeoutError(f"{self.at_once} requests are still being answered")
+            if not self.changed.wait_for(lambda: self.open_requests == 0, seconds):
+                raise TimeoutError(f"{self.open_requests} requests are still being answered")
 
     @contextmanager
     def answering(self, request: Request) -> Iterator[Answer]:
+        """Record the request, count it as open until the block ends, and give the answer that the script has for it."""
         with self.changed:
             self.requests.append(request)
-            self.at_once += 1
-            self.most_at_once = max(self.most_at_once, self.at_once)
+            self.open_requests += 1
+            self.most_open_requests = max(self.most_open_requests, self.open_requests)
             script = self.script
             if isinstance(script, list) and request.path in (CHAT_PATH, COMPLETIONS_PATH):
                 script = (
@@ -99,11 +100,11 @@ class OpenAIServer:
             yield script(request) if callable(script) and request.path in (CHAT_PATH, COMPLETIONS_PATH) else script  # type: ignore[misc]
         finally:
             with self.changed:
-                self.at_once -= 1
+                self.open_requests -= 1
                 self.changed.notify_all()
 
     def close(self) -> None:
-        self.release()
+        self.release_held_replies()
         self.http.shutdown()
         self.thread.join()
         self.http.server_close()

@@ -1,4 +1,4 @@
-"""Installs a plugin for a test: a module and its metadata in a folder on the path, as an installer would."""
+"""Installs a plugin for a test as an installer would: a module and its metadata in a folder on the path."""
 
 import sys
 import tomllib
@@ -17,18 +17,19 @@ def install_plugin(
 ) -> None:
     """Write package `name` into `folder`, and put the folder on the path until the test ends.
 
-    code: of its module, which has the package's name with underscores; entry_points: {group: {name: "module:object"}}.
+    code: the text of its module, which has the package's name with underscores; entry_points: {group: {name:
+    "module:object"}}.
     """
     module = name.replace("-", "_")
     (folder / f"{module}.py").write_text(code, encoding="utf-8")
-    about = folder / f"{module}-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    dist_info = folder / f"{module}-1.0.dist-info"
+    dist_info.mkdir()
+    (dist_info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
     sections = (
         f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in points.items())
         for group, points in entry_points.items()
     )
-    (about / "entry_points.txt").write_text("\n".join(sections), encoding="utf-8")
+    (dist_info / "entry_points.txt").write_text("\n".join(sections), encoding="utf-8")
     if str(folder) not in sys.path:
         monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, module, raising=False)
@@ -38,9 +39,9 @@ def install_plugin(
 @pytest.fixture
 def example_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install the example package into a folder on the path, without a network."""
-    about = tomllib.loads((EXAMPLE_PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((EXAMPLE_PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (site := tmp_path / "site").mkdir()
     code = (EXAMPLE_PACKAGE / "quorum_example.py").read_text(encoding="utf-8")
-    install_plugin(site, monkeypatch, about["name"], code, about["entry-points"])
+    install_plugin(site, monkeypatch, project["name"], code, project["entry-points"])
     yield
     forget_plugins()

@@ -14,12 +14,14 @@ FILLER_TEXT = (
 )
 TOWER_TEXT = "Tower number {n} in the town of Vell{n} was finished by the mason Orm{n}. " + FILLER_TEXT
 LAMP_TEXT = "The lamp of Vell{n} holds {n} litres of oil and was lit by the keeper Ida{n}. " + FILLER_TEXT
-PROMPTS = {name: BUILT_IN[name].partition("$")[0] for name in BUILT_IN if name.startswith(("question", "answer_base"))}
-Say = Callable[[str, int, str], str | None]
+PROMPT_BEGINNINGS = {
+    name: BUILT_IN[name].partition("$")[0] for name in BUILT_IN if name.startswith(("question", "answer_base"))
+}
+ReplaceReply = Callable[[str, int, str], str | None]
 
 
 def write_corpus(path: Path, count: int) -> str:
-    """Towers t1, t2, ... each in a town of its own, whose lamp l1, l2, ... another document describes."""
+    """Write towers t1, t2, ..., each in a town of its own; lamps l1, l2, ... of the same towns are other documents."""
     lines = [{"id": f"t{n}", "title": f"Tower {n}", "text": TOWER_TEXT.format(n=n)} for n in range(1, count + 1)]
     lines += [{"id": f"l{n}", "title": f"Lamp {n}", "text": LAMP_TEXT.format(n=n)} for n in range(1, count + 1)]
     lines.append({"id": "short", "title": "", "text": "Too short to ask about."})
@@ -29,27 +31,28 @@ def write_corpus(path: Path, count: int) -> str:
 
 def find_prompt(text: str) -> str:
     """The name of the prompt that a message was rendered from; "answer" if it is none of the others."""
-    return next((name for name, head in PROMPTS.items() if text.startswith(head)), "answer")
+    return next((name for name, beginning in PROMPT_BEGINNINGS.items() if text.startswith(beginning)), "answer")
 
 
-def make_writer(say: Say | None = None) -> Callable[[Request], str]:
-    """A model that writes and answers correctly.
+def make_question_writer(replace_reply: ReplaceReply | None = None) -> Callable[[Request], str]:
+    """A model that writes and answers questions correctly.
 
-    say: replaces a reply, or returns None; it gets the prompt's name, the number of the tower or lamp, and the message.
+    replace_reply: returns another reply, or None for the correct one; it gets the prompt's name, the number of the
+    tower or lamp, and the message.
     """
 
     def reply(request: Request) -> str:
         text, prompt = request.text, find_prompt(request.text)
-        prompt_rest = text[len(PROMPTS.get(prompt, "")) :] if prompt != "answer" else text
-        about = prompt_rest if prompt.startswith("question") else prompt_rest.rpartition("Question: ")[2]
-        number = int(re.findall(r"[a-z](\d+)", about)[0])
-        scripted = say(prompt, number, text) if say else None
-        return write_sound_reply(prompt, number, prompt_rest) if scripted is None else scripted
+        prompt_rest = text[len(PROMPT_BEGINNINGS.get(prompt, "")) :] if prompt != "answer" else text
+        numbered_text = prompt_rest if prompt.startswith("question") else prompt_rest.rpartition("Question: ")[2]
+        number = int(re.findall(r"[a-z](\d+)", numbered_text)[0])
+        replacement = replace_reply(prompt, number, text) if replace_reply else None
+        return write_correct_reply(prompt, number, prompt_rest) if replacement is None else replacement
 
     return reply
 
 
-def write_sound_reply(prompt: str, n: int, text: str) -> str:
+def write_correct_reply(prompt: str, n: int, text: str) -> str:
     if prompt == "question_single":
         return write_single_question(n, lamp=f"lamp of Vell{n} holds" in text)
     if prompt == "question_two":
@@ -60,16 +63,16 @@ def write_sound_reply(prompt: str, n: int, text: str) -> str:
 
 
 def write_single_question(n: int, lamp: bool) -> str:
-    command = ("Who lit the lamp", f"Ida{n}") if lamp else ("Which mason finished the tower", f"Orm{n}")
-    return f"{command[0]} of Vell{n}?\nAnswer: {command[1]}\nAlso: the {command[1]}"
+    question, answer = ("Who lit the lamp", f"Ida{n}") if lamp else ("Which mason finished the tower", f"Orm{n}")
+    return f"{question} of Vell{n}?\nAnswer: {answer}\nAlso: the {answer}"
 
 
 def answer_from_passages(n: int, text: str) -> str:
     """The answer that the passages give."""
     passages, _, question = text.rpartition("\n\nQuestion: ")
-    tower, lamp = TOWER_TEXT.format(n=n) in passages, LAMP_TEXT.format(n=n) in passages
+    has_tower, has_lamp = TOWER_TEXT.format(n=n) in passages, LAMP_TEXT.format(n=n) in passages
     if "whose tower" in question:
-        return f"Ida{n}" if tower and lamp else "Unknown"
-    if "Which mason" in question and tower:
+        return f"Ida{n}" if has_tower and has_lamp else "Unknown"
+    if "Which mason" in question and has_tower:
         return f"Orm{n}"
-    return f"Ida{n}" if "Who lit the lamp of Vell" in question and lamp else "Unknown"
+    return f"Ida{n}" if "Who lit the lamp of Vell" in question and has_lamp else "Unknown"

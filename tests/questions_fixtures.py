@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from question_writer import Say, write_corpus
+from question_writer import ReplaceReply, write_corpus
 
 OUTPUT_FILE = Path("questions.jsonl")
 
@@ -19,6 +19,6 @@ def read_lines() -> list[dict[str, Any]]:
     return [json.loads(line) for line in OUTPUT_FILE.read_text(encoding="utf-8").splitlines()]
 
 
-def spoil_even_things(faulty: str, reply: str) -> Say:
-    """Give this reply to the prompt `faulty` about things with an even number; all other replies are sound."""
-    return lambda prompt, n, text: reply.format(n=n) if prompt == faulty and n % 2 == 0 else None
+def spoil_even_numbers(spoiled_prompt: str, reply: str) -> ReplaceReply:
+    """Give this reply to `spoiled_prompt` about towers and lamps with an even number; other replies stay correct."""
+    return lambda prompt, n, text: reply.format(n=n) if prompt == spoiled_prompt and n % 2 == 0 else None

@@ -27,7 +27,7 @@ from quorum.parsing.verdicts import parse_validity
 from quorum.parsing.yes_no import parse_yes_no
 from quorum.prompts import BUILT_IN, number_passages, render
 
-BORN = "Where was Joseph Haydn born?"
+BIRTH_QUESTION = "Where was Joseph Haydn born?"
 PASSAGES = [
     Passage(id="a", title="Rohrau", text="The composer Joseph Haydn was born in Rohrau, a village on the Leitha."),
     Passage(id="b", title="Joseph Haydn", text="Joseph Haydn was born in Rohrau.\nHe died in Vienna in 1809."),
@@ -69,7 +69,7 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
     "choose_yes_no": partial(parse_passage_ids, count=3),
     "judge_and_choose": partial(parse_passage_ids, count=3),
     "judge_and_choose_yes_no": partial(parse_passage_ids, count=3),
-    "candidates": partial(parse_candidates, most=2),
+    "candidates": partial(parse_candidates, limit=2),
     "conditional_summary": parse_summary,
     "generic_summary": parse_summary,
     "validity": parse_validity,
@@ -86,7 +86,7 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
 }
 
 
-# The values of all variables but the question and the passages.
+# A value for every variable of the prompts, except the question and the passages.
 OTHER_INPUTS: dict[str, str | list[str]] = {
     "candidates": ["Vienna", "Rohrau"],
     "examples": "",
@@ -123,15 +123,17 @@ def no_earlier_readings() -> None:
     forget_readings()
 
 
-def make_message(prompt: str, question: str, passages: list[Passage], **inputs_of_test: Any) -> HumanMessage:
+def make_message(prompt: str, question: str, passages: list[Passage], **more_inputs: Any) -> HumanMessage:
     """A message as `quorum.models.call` sends it: the prompt's text with its name and inputs."""
-    wanted = Template(BUILT_IN[prompt]).get_identifiers()
-    everything = {**OTHER_INPUTS, **inputs_of_test, "question": question, "passages": passages}
-    inputs: dict[str, Any] = {name: everything[name] for name in wanted}
+    variables = Template(BUILT_IN[prompt]).get_identifiers()
+    all_inputs = {**OTHER_INPUTS, **more_inputs, "question": question, "passages": passages}
+    inputs: dict[str, Any] = {name: all_inputs[name] for name in variables}
     values = {name: v if isinstance(v, str) else format_list(v) for name, v in inputs.items() if name != "passages"}
-    text = render(prompt, **values | ({"passages": number_passages(passages)} if "passages" in wanted else {})).text
+    text = render(prompt, **values | ({"passages": number_passages(passages)} if "passages" in variables else {})).text
     return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})
 
 
-async def reply(prompt: str, question: str = BORN, passages: list[Passage] = PASSAGES, **settings: Any) -> AIMessage:
+async def reply(
+    prompt: str, question: str = BIRTH_QUESTION, passages: list[Passage] = PASSAGES, **settings: Any
+) -> AIMessage:
     return await EmbeddedReader().ainvoke([make_message(prompt, question, passages)], **settings)

@@ -28,7 +28,7 @@ SHARE_RIGHT = {"concat": 0.45, "post_fusion": 0.55, "sure": 0.7}
 
 
 def make_row(number: int, method: str, rng: random.Random, hostile_text: str) -> dict[str, Any]:
-    """A line of results.jsonl. One in forty failed."""
+    """A line of results.jsonl. One question in forty fails."""
     failed = rng.random() < 0.025
     right = rng.random() < SHARE_RIGHT[method]
     unknown = not right and rng.random() < 0.4
@@ -41,7 +41,7 @@ def make_row(number: int, method: str, rng: random.Random, hostile_text: str) ->
         "malformed": 0,
         "dropped": 0,
     }
-    empty: dict[str, Any] = dict.fromkeys((*measures, *counts))
+    no_values: dict[str, Any] = dict.fromkeys((*measures, *counts))
     return {
         "id": f"q{number}",
         "method": method,
@@ -49,7 +49,7 @@ def make_row(number: int, method: str, rng: random.Random, hostile_text: str) ->
         "task": "short",
         "gold": [f"answer {number}", f"an answer {number}"],
         "answer": None if failed else answer,
-        **(empty if failed else measures | counts),
+        **(no_values if failed else measures | counts),
         "confidence": None if failed or method == "concat" or unknown else round(rng.uniform(0.2, 1), 3),
         "seconds": rng.uniform(0.2, 2),
         "error": f"The model failed {hostile_text}" if failed else None,

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 from openai_server import OpenAIServer, Request
 
 ROOT = Path(__file__).parents[1]
-STARTS_IN_S = 180
+START_TIMEOUT_S = 180
 OFFLINE_SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
@@ -38,7 +38,7 @@ class Server:
 def start_studio(
     folder: Path, config: Path = ROOT / "langgraph.json", python: str = sys.executable, **environment: str
 ) -> Iterator[Server]:
-    """Run the server in a folder, without this process's environment. python: one that has LangGraph's server."""
+    """Run the server in a folder without this process's environment. python: an interpreter with LangGraph's server."""
     model, port, log = OpenAIServer(), find_free_port(), folder / "server.log"
     model.reply(guess_reply)
     inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
@@ -70,7 +70,7 @@ def find_free_port() -> int:
 
 
 def wait_until_up(server: Server, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + STARTS_IN_S
+    deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
             with urlopen(f"{server.url}/ok", timeout=5):

@@ -4,7 +4,7 @@ import json
 
 import httpx
 import pytest
-from openai_bodies import Response, make_error, make_too_long
+from openai_bodies import Response, make_error, make_too_long_error
 from openai_server import OpenAIServer
 
 CHAT_BODY = {"model": "test", "messages": [{"role": "user", "content": "Who wrote it?"}]}
@@ -27,7 +27,7 @@ def test_server_answers_in_order_and_records(openai_server: OpenAIServer) -> Non
 
 
 def test_server_drops_streams_and_embeds(openai_server: OpenAIServer) -> None:
-    openai_server.reply([Response(drop=True), "two words", make_too_long()])
+    openai_server.reply([Response(drop=True), "two words", make_too_long_error()])
     with httpx.Client(base_url=openai_server.url) as client:
         with pytest.raises(httpx.RemoteProtocolError):
             client.post("/chat/completions", json=CHAT_BODY)

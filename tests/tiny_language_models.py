@@ -25,8 +25,11 @@ from quorum.prompts import BUILT_IN
 TEXTS = [BUILT_IN[name] for name in ("answer", "filter_sentences", "filter_passages")]
 
 
-def make_tokenizer(ends: bool, chat: bool = False) -> Any:
-    """A tokenizer of bytes, which can write any text, with merges for our prompts. ends: add </s>, as T5 does."""
+def make_tokenizer(adds_end: bool, chat: bool = False) -> Any:
+    """A tokenizer of bytes, which can encode any text, with merges learned from our prompts.
+
+    adds_end: end each text with </s>, as T5's tokenizer does; chat: give the tokenizer a chat template.
+    """
     model = Tokenizer(BPE())
     model.pre_tokenizer = ByteLevel(add_prefix_space=False)
     model.decoder = decoders.ByteLevel()
@@ -35,7 +38,7 @@ def make_tokenizer(ends: bool, chat: bool = False) -> Any:
         vocab_size=700, special_tokens=specials, initial_alphabet=ByteLevel.alphabet(), show_progress=False
     )
     model.train_from_iterator(TEXTS, trainer)
-    if ends:
+    if adds_end:
         model.post_processor = TemplateProcessing("$A </s>", "$A </s> $B </s>", [("</s>", 1)])
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=model, pad_token="<pad>", eos_token="</s>")
     if chat:
@@ -43,37 +46,37 @@ def make_tokenizer(ends: bool, chat: bool = False) -> Any:
     return tokenizer
 
 
-def save_model(folder: Path, model: Any, words: Any) -> Path:
+def save_model(folder: Path, model: Any, tokenizer: Any) -> Path:
     with silence_transformers():
         model.save_pretrained(folder)
-    words.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
     return folder
 
 
 def write_t5(folder: Path) -> Path:
     torch.manual_seed(1)
-    words = make_tokenizer(ends=True)
+    tokenizer = make_tokenizer(adds_end=True)
     config = T5Config(
-        vocab_size=len(words), d_model=48, d_kv=12, d_ff=96, num_layers=2, num_heads=4, dropout_rate=0.1,
+        vocab_size=len(tokenizer), d_model=48, d_kv=12, d_ff=96, num_layers=2, num_heads=4, dropout_rate=0.1,
         decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
     )  # fmt: skip
-    return save_model(folder, T5ForConditionalGeneration(config), words)
+    return save_model(folder, T5ForConditionalGeneration(config), tokenizer)
 
 
 def write_llama(folder: Path, chat: bool = False) -> Path:
     torch.manual_seed(2)
-    words = make_tokenizer(ends=False, chat=chat)
+    tokenizer = make_tokenizer(adds_end=False, chat=chat)
     config = LlamaConfig(
-        vocab_size=len(words), hidden_size=48, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+        vocab_size=len(tokenizer), hidden_size=48, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
         max_position_embeddings=2048, bos_token_id=None, eos_token_id=1, pad_token_id=0,
     )  # fmt: skip
-    return save_model(folder, LlamaForCausalLM(config), words)
+    return save_model(folder, LlamaForCausalLM(config), tokenizer)
 
 
 def write_gpt2(folder: Path) -> Path:
     torch.manual_seed(3)
-    words = make_tokenizer(ends=False)
+    tokenizer = make_tokenizer(adds_end=False)
     config = GPT2Config(
-        vocab_size=len(words), n_positions=128, n_embd=48, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=1
+        vocab_size=len(tokenizer), n_positions=128, n_embd=48, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=1
     )
-    return save_model(folder, GPT2LMHeadModel(config), words)
+    return save_model(folder, GPT2LMHeadModel(config), tokenizer)

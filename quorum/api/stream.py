@@ -65,10 +65,10 @@ class AnswerReader:
         from quorum.core.json_text import replace_half_characters
         from quorum.core.visible_text import find_visible
         from quorum.graphs.visible_messages import BEGINS_ANEW
-        from quorum.parsing.partial_answers import is_written_out, read_partial_answer
+        from quorum.parsing.partial_answers import asks_for_text, read_partial_answer
 
         prompt = str(metadata.get("prompt") or "")
-        if metadata.get("prompt_detail") or not is_written_out(prompt):
+        if metadata.get("prompt_detail") or not asks_for_text(prompt):
             return None
         earlier_text = self.replies.get(str(message.id), "")
         if metadata.get(BEGINS_ANEW):

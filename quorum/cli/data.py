@@ -48,7 +48,7 @@ def convert(
         raise SetupError(f"--out {out} is the file to convert; give another name.")
     bad: list[str] = []
     left_out: list[str] = []
-    records = select_split(read_questions(source, bad=bad if skip_bad else None, left_out=left_out), split)
+    records = select_split(read_questions(source, problems=bad if skip_bad else None, left_out=left_out), split)
     count = write_questions(out, records)
     for reason in bad[:MAX_SHOWN_REASONS]:
         typer.echo(f"quorum: skipped {reason}", err=True)

@@ -110,7 +110,7 @@ def train_embedded(silver: Path, out: Path, epochs: int, rate: float, batch: int
         batch=batch,
         limit=limit,
         seed=seed,
-        say=lambda line: typer.echo(f"quorum: {line}", err=True),
+        report=lambda line: typer.echo(f"quorum: {line}", err=True),
     )
     typer.echo(
         f"Sentences kept, against the silver ones of {scores['questions']:.0f} held-out questions: "
@@ -206,13 +206,13 @@ def check(
 ) -> None:
     """Report what a fine-tuning service would refuse in a file, or learn wrong from it. Problems make exit code 1."""
     from quorum.core.text import format_count
-    from quorum.training.finetune_jsonl import MOST_SHOWN, check
+    from quorum.training.finetune_jsonl import MAX_SHOWN, check
 
     file_report = check(file, window)
-    for problem in file_report.problems[:MOST_SHOWN]:
+    for problem in file_report.problems[:MAX_SHOWN]:
         typer.echo(f"quorum: {problem}", err=True)
-    if len(file_report.problems) > MOST_SHOWN:
-        typer.echo(f"quorum: and {len(file_report.problems) - MOST_SHOWN} more.", err=True)
+    if len(file_report.problems) > MAX_SHOWN:
+        typer.echo(f"quorum: and {len(file_report.problems) - MAX_SHOWN} more.", err=True)
     for note in file_report.notes:
         typer.echo(f"quorum: {note}", err=True)
     typer.echo(

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-MOST_RUNS = 256  # runs of cascades that this process remembers
+MAX_RUNS = 256  # runs of cascades that this process remembers
 
 
 @dataclass
@@ -42,7 +42,7 @@ def get_memory(run: str, stage: int) -> CascadeMemory:
     """The memory of the run with this id, prepared for this stage. The least recently used runs are forgotten."""
     memory = CASCADE_MEMORIES.setdefault(run, CascadeMemory())
     CASCADE_MEMORIES.move_to_end(run)
-    while len(CASCADE_MEMORIES) > MOST_RUNS:
+    while len(CASCADE_MEMORIES) > MAX_RUNS:
         CASCADE_MEMORIES.popitem(last=False)
     memory.stage = stage
     return memory

@@ -21,9 +21,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from quorum.core.errors import SetupError
 
-MOST_PASSAGES, MOST_STEPS, MOST_ROUNDS = 1000, 20, 10  # what k, max_steps and iterations may be
+MAX_PASSAGES, MAX_STEPS, MAX_ROUNDS = 1000, 20, 10  # what k, max_steps and iterations may be
 # The limit of supersteps for a graph with a loop and for each of its subgraphs, such as the listwise reranker.
-MOST_SUPERSTEPS = MOST_PASSAGES + 10
+MAX_SUPERSTEPS = MAX_PASSAGES + 10
 
 
 def define(name: str, default: Any) -> Any:
@@ -33,8 +33,8 @@ def define(name: str, default: Any) -> Any:
 
 def read_environment(name: str, default: Any) -> Any:
     """The value of QUORUM_NAME, checked; `default` if it is not set or empty."""
-    given = os.environ.get(f"QUORUM_{name.upper()}")
-    return default if given is None or given == "" else parse_setting(name, given)
+    text = os.environ.get(f"QUORUM_{name.upper()}")
+    return default if text is None or text == "" else parse_setting(name, text)
 
 
 def describe(text: str, default: Any = None, **bounds: Any) -> Any:
@@ -72,7 +72,7 @@ class Context:
         str | SkipJsonSchema[InstanceOf[Embeddings]],
         describe("Embeddings: embedded, huggingface:MODEL or provider:NAME", "embedded"),
     ] = define("embeddings", "embedded")
-    k: Annotated[int, describe("Passages per query", 5, ge=1, le=MOST_PASSAGES)] = define("k", 5)
+    k: Annotated[int, describe("Passages per query", 5, ge=1, le=MAX_PASSAGES)] = define("k", 5)
     retrieve: Annotated[
         bool, describe("direct, cot: answer from passages (true) or from the model's memory (false)", True)
     ] = define("retrieve", True)
@@ -123,10 +123,10 @@ class Context:
     filter_union: Annotated[bool, describe("blendfilter: unite the passages first, filter once", False)] = define(
         "filter_union", False
     )
-    iterations: Annotated[int, describe("iter_retgen: rounds of retrieval and answer", 2, ge=1, le=MOST_ROUNDS)] = (
+    iterations: Annotated[int, describe("iter_retgen: rounds of retrieval and answer", 2, ge=1, le=MAX_ROUNDS)] = (
         define("iterations", 2)
     )
-    max_steps: Annotated[int, describe("react, self_ask: searches at most", 5, ge=1, le=MOST_STEPS)] = define(
+    max_steps: Annotated[int, describe("react, self_ask: searches at most", 5, ge=1, le=MAX_STEPS)] = define(
         "max_steps", 5
     )
     examples: Annotated[

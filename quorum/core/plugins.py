@@ -98,8 +98,8 @@ def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[st
 
 def warn_about_plugin(group: str, point: "EntryPoint", reason: str) -> None:
     """Log one warning, which names the package."""
-    what = f"The {get_kind(group)} {point.name!r} of the package {get_package_name(point)!r}"
-    LOG.warning("%s cannot be used (%s = %s): %s", what, point.name, point.value, " ".join(reason.split()))
+    subject = f"The {get_kind(group)} {point.name!r} of the package {get_package_name(point)!r}"
+    LOG.warning("%s cannot be used (%s = %s): %s", subject, point.name, point.value, " ".join(reason.split()))
 
 
 def get_package_name(point: "EntryPoint") -> str:

@@ -53,19 +53,19 @@ def connect_cluster(*needed: str) -> Iterator[None]:
     address = os.environ.get("RAY_ADDRESS", "").strip()
     if address:
         check_address(address)
-    elif "ray" not in sys.modules:  # Ray listens on the network: only who has the token may use it
+    elif "ray" not in sys.modules:  # Ray listens on the network: only a client with the token may use it
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
 
-    own = not ray.is_initialized()
-    if own:
+    started_here = not ray.is_initialized()
+    if started_here:
         connect(address)
     try:
         check_machines([os.path.abspath(path) for path in needed])
         yield
     finally:
-        if own:
+        if started_here:
             ray.shutdown()
 
 
@@ -73,11 +73,11 @@ def connect(address: str) -> None:
     """Join the cluster at the address. Without an address, start Ray on this machine, with a few attempts."""
     import ray
 
-    new = {"include_dashboard": False} if address in ("", "local") else {}
+    start_options = {"include_dashboard": False} if address in ("", "local") else {}
     for tries_left in range(0 if address else START_ATTEMPTS - 1, -1, -1):
         try:
             with silence_stderr():
-                ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **new)
+                ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **start_options)
             return
         except Exception as error:  # Ray raises plain exceptions
             ray.shutdown()
@@ -157,14 +157,16 @@ def check_machines(needed: list[str]) -> None:
 
 def check_machine(host: str, missing_packages: list[str], version: str, missing_files: list[str]) -> None:
     """Raise a `SetupError` if the machine cannot import Quorum, has another version or does not see a file."""
-    here = find_version("quorum-rag") or "unknown"
+    own_version = find_version("quorum-rag") or "unknown"
     if missing_packages:
         raise SetupError(
             f"The Ray machine {host} cannot import Quorum (no package {missing_packages[0]!r}); install it in the "
             "Python that Ray runs there: pip install 'quorum-rag[ray]'"
         )
-    if version != here:
-        raise SetupError(f"The Ray machine {host} has Quorum {version}, this one {here}; install the same on both.")
+    if version != own_version:
+        raise SetupError(
+            f"The Ray machine {host} has Quorum {version}, this one {own_version}; install the same on both."
+        )
     if missing_files:
         raise SetupError(
             f"The Ray machine {host} does not see {missing_files[0]}; put it on storage that all machines share, or, "
@@ -175,14 +177,14 @@ def check_machine(host: str, missing_packages: list[str], version: str, missing_
 @contextmanager
 def silence_stderr() -> Iterator[None]:
     """Drop what is written to stderr: Ray's loggers announce there that they have been silenced."""
-    stderr, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 2)
+    stderr, null_device = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_device, 2)
     try:
         yield
     finally:
         os.dup2(stderr, 2)
         os.close(stderr)
-        os.close(nothing)
+        os.close(null_device)
 
 
 def find_version(package: str) -> str | None:

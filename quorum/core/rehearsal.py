@@ -8,7 +8,7 @@ IS_REHEARSAL: ContextVar[bool] = ContextVar("REHEARSING", default=False)
 
 
 @contextmanager
-def rehearsal() -> Iterator[None]:
+def mark_rehearsal() -> Iterator[None]:
     """Mark the runs in this block as rehearsals: composed methods then use the context's model instead of the
     models in their file.
     """

@@ -53,8 +53,8 @@ def token_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """Whether the text contains an answer as whole words, after normalisation ('US' is not in 'must')."""
-    hay = f" {normalize(text) if len(text) > LONGEST_CACHED_TEXT else normalize_recent(text)} "
-    return any(f" {needle} " in hay for needle in map(normalize, answers) if needle)
+    padded_text = f" {normalize(text) if len(text) > LONGEST_CACHED_TEXT else normalize_recent(text)} "
+    return any(f" {answer} " in padded_text for answer in map(normalize, answers) if answer)
 
 
 def format_count(count: int, singular: str, plural: str | None = None) -> str:

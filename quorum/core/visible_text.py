@@ -37,8 +37,8 @@ def find_visible(text: str, *, is_whole: bool) -> str:
             pieces.append(text[begin : tag.start()])
         begin, is_thinking = tag.end(), not is_closing
     rest = "" if is_thinking else text[begin:]
-    held = None if is_whole else POSSIBLE_TAG.search(rest)
-    return "".join([*pieces, rest[: held.start()] if held else rest]).lstrip()
+    open_tag = None if is_whole else POSSIBLE_TAG.search(rest)
+    return "".join([*pieces, rest[: open_tag.start()] if open_tag else rest]).lstrip()
 
 
 def may_open_silently(model: str) -> bool:

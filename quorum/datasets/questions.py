@@ -12,13 +12,15 @@ from quorum.datasets.formats import read_records
 from quorum.datasets.records import Record
 
 
-def read_questions(path: Path, *, bad: list[str] | None = None, left_out: list[str] | None = None) -> Iterator[Record]:
+def read_questions(
+    path: Path, *, problems: list[str] | None = None, left_out: list[str] | None = None
+) -> Iterator[Record]:
     """Yield the questions of an evaluation set, in our JSON lines or another format of `quorum.datasets.formats`.
 
-    A bad record is a `SetupError`; with a list `bad` it becomes a sentence in that list, and reading continues. A
+    A bad record is a `SetupError`; with a list `problems` it becomes a sentence in that list, and reading continues. A
     record with "keep": false was rejected in a review: it is skipped, and its id is appended to `left_out`.
     """
-    for record in read_records(path, bad):
+    for record in read_records(path, problems):
         if record.get("meta", {}).get("keep") is not False:
             yield record
         elif left_out is not None:

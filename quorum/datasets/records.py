@@ -41,10 +41,10 @@ def open_text(path: Path, newline: str | None = None) -> TextIO:
     return io.TextIOWrapper(open_unpacked(path), encoding="utf-8-sig", newline=newline)
 
 
-def read_json_lines(path: Path, bad: list[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_lines(path: Path, problems: list[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number from 1, object) for each line of a file of JSON lines.
 
-    A broken line is a `SetupError` that names it; with a list `bad` it becomes a sentence in that list instead.
+    A broken line is a `SetupError` that names it; with a list `problems` it becomes a sentence in that list instead.
     """
     number = 0
     try:
@@ -55,9 +55,9 @@ def read_json_lines(path: Path, bad: list[str] | None = None) -> Iterator[tuple[
                 try:
                     value = parse_object(line, f"{path}, line {number}")
                 except SetupError as error:
-                    if bad is None:
+                    if problems is None:
                         raise
-                    bad.append(str(error))
+                    problems.append(str(error))
                     continue
                 yield number, value
     except FileNotFoundError:

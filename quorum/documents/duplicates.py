@@ -20,7 +20,7 @@ from quorum.documents.pieces import get_headings
 SHINGLE_WORDS = 5  # words of a shingle
 SKETCH_HASHES = 4  # hashes in a passage's sketch
 FEWEST_WORDS = 20  # shorter passages are never copies, because equal short texts may mean different things
-LEAST_SHARE = 0.8  # a copy has at least this share of the kept passage's words
+MIN_SHARE = 0.8  # a copy has at least this share of the kept passage's words
 TOKEN = re.compile(r"(?<![\w.,])[-\u2212+]?\d+(?:[.,:]\d+)*(?!\w)|\w+|[^\w\s]")
 MEANINGFUL_PUNCTUATION = frozenset("%&@§/")  # is compared; other punctuation is ignored
 WORD_SEPARATOR = "\x1f"
@@ -113,5 +113,5 @@ def contains_all(longer: PassageWords, shorter: PassageWords) -> bool:
     >>> contains_all(words("The fee is 20 euros."), words("The fee is 30 euros."))
     False
     """
-    same_place = shorter.title in ("", longer.title) and shorter.headings in ("", longer.headings)
-    return same_place and shorter.length >= LEAST_SHARE * longer.length and shorter.words in longer.words
+    same_section = shorter.title in ("", longer.title) and shorter.headings in ("", longer.headings)
+    return same_section and shorter.length >= MIN_SHARE * longer.length and shorter.words in longer.words

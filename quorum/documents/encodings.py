@@ -19,7 +19,7 @@ LIKELY_ENCODINGS = (
 )  # fmt: skip
 USUAL_NAMES = {"cp125": "Windows-125", "koi8_r": "KOI8-R", "utf-16": "UTF-16"}
 DETECTED_BYTES = 200_000  # bytes that the detector reads
-MOST_FOREIGN = 0.25  # share of non-ASCII letters up to which a text is in Latin script
+MAX_NON_ASCII_SHARE = 0.25  # share of non-ASCII letters up to which a text is in Latin script
 
 
 class DecodedText(NamedTuple):
@@ -89,8 +89,8 @@ def detect_encoding(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
     letters = sum(byte > 127 or chr(byte).isalpha() for byte in data[:DETECTED_BYTES])
-    odd = sum(byte > 127 for byte in data[:DETECTED_BYTES])
-    choice = ["cp1252", "cp1250"] if odd <= MOST_FOREIGN * letters else list(LIKELY_ENCODINGS)
+    non_ascii = sum(byte > 127 for byte in data[:DETECTED_BYTES])
+    choice = ["cp1252", "cp1250"] if non_ascii <= MAX_NON_ASCII_SHARE * letters else list(LIKELY_ENCODINGS)
     if choice[:2] == ["cp1252", "cp1250"] and len(choice) == 2 and len(data) < 100:
         return "cp1252"
     best = from_bytes(data[:DETECTED_BYTES], cp_isolation=choice, enable_fallback=False).best()

@@ -67,9 +67,9 @@ def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Cho
     """
     found_files = FoundFiles()
     files: dict[Path, None] = {}
-    given = list(roots)
-    for root in given:
-        walk = FolderWalk(root, given, without, choice or Choice(), found_files)
+    given_roots = list(roots)
+    for root in given_roots:
+        walk = FolderWalk(root, given_roots, without, choice or Choice(), found_files)
         for path in walk.list_files() if root.is_dir() else [root]:
             if reason := explain_irregular_path(path):
                 found_files.skipped.append((str(path), reason))
@@ -109,10 +109,10 @@ class FolderWalk:
         waiting = [self.root]
         while waiting:
             folder = waiting.pop()
-            real = folder.resolve()
-            if real in self.visited_folders or real == self.without:
+            real_folder = folder.resolve()
+            if real_folder in self.visited_folders or real_folder == self.without:
                 continue
-            self.visited_folders.add(real)
+            self.visited_folders.add(real_folder)
             for path, is_folder in self.list_entries(folder):
                 if is_folder:
                     waiting.append(path)
@@ -151,13 +151,13 @@ class FolderWalk:
 
     def is_chosen(self, path: Path, is_folder: bool) -> bool:
         """Whether the patterns and .gitignore allow a path."""
-        below = path.relative_to(self.root).as_posix() + ("/" if is_folder else "")
-        if self.choice.exclude and self.exclude.match_file(below):
+        relative_path = path.relative_to(self.root).as_posix() + ("/" if is_folder else "")
+        if self.choice.exclude and self.exclude.match_file(relative_path):
             return False
         if self.choice.gitignore and self.is_ignored(path, is_folder):
             self.found_files.ignored += 1
             return False
-        return is_folder or not self.choice.include or bool(self.include.match_file(below))
+        return is_folder or not self.choice.include or bool(self.include.match_file(relative_path))
 
     def find_folders_above(self) -> list[Path]:
         """The folders between the root and its git repository; empty if git ignores the root itself."""

@@ -21,7 +21,7 @@ from quorum.documents.read_worker import Reply, Request
 from quorum.documents.readers import find_reader
 
 TIME_LIMIT = 60.0  # seconds of processor time for one file
-MORE_FOR_A_MEGABYTE = 5.0  # seconds, because large files take long without being hostile
+SECONDS_PER_MEGABYTE = 5.0  # added to the limit, because large files take long without being hostile
 LONGEST_WAIT = 900.0  # seconds, plus ten times the limit, for a process without a timer of its own
 SIMPLE_READERS = ("plain_text", "source_code", "delimited", "json_file")  # readers of our own whose time is linear
 FilePassages = tuple[list[Passage], list[tuple[str, str]]]  # the passages of a file, and (path, note for the user)
@@ -44,7 +44,7 @@ class GuardedReader:
         5 s per megabyte.
         """
         with self.lock:
-            seconds = self.time_limit + MORE_FOR_A_MEGABYTE * measure_megabytes(path)
+            seconds = self.time_limit + SECONDS_PER_MEGABYTE * measure_megabytes(path)
             process = self.get_process()
             try:
                 assert process.stdin is not None
@@ -78,19 +78,23 @@ class GuardedReader:
             self.owner = os.getpid()
         return self.process
 
-    def explain_end(self, process: subprocess.Popen[bytes], limit: str) -> str:
-        """Why the process ended while it read a file; the next file gets a new process."""
+    def explain_end(self, process: subprocess.Popen[bytes], overrun: str) -> str:
+        """Why the process ended while it read a file; the next file gets a new process.
+
+        overrun: the reason if the time limit ended it, such as "takes more than 60 s".
+        """
         self.process = None
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=10)
         process.kill()
         code = process.wait()
         close_pipes(process)
-        killed, timed_out = (getattr(signal, name, None) for name in ("SIGKILL", "SIGPROF"))  # Windows has neither
-        if killed is not None and code == -killed:
-            return f"{limit} to read, or too much memory"
-        if timed_out is not None and code == -timed_out:
-            return f"{limit} to read"
+        # Windows has neither signal.
+        kill_signal, timer_signal = (getattr(signal, name, None) for name in ("SIGKILL", "SIGPROF"))
+        if kill_signal is not None and code == -kill_signal:
+            return f"{overrun} to read, or too much memory"
+        if timer_signal is not None and code == -timer_signal:
+            return f"{overrun} to read"
         return f"its reader crashed ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"
 
     def close(self) -> None:

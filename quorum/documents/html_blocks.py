@@ -29,7 +29,7 @@ HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 EXPONENT = re.compile(r"[+-]?\d{1,4}")
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-WIDEST_CELL, MOST_CELLS = 200, 1_000_000  # columns that one cell may span; cells of a table
+MAX_CELL_SPAN, MAX_CELLS = 200, 1_000_000  # columns that one cell may span; cells of a table
 
 
 @dataclass
@@ -168,7 +168,7 @@ class BlockWalk:
     def add_table(self, element: Any) -> None:
         for caption in element.iterchildren("caption"):
             self.add(Block(join_lines(get_inner_text(caption))))
-        for row in format_rows(read_grid(element), has_head=has_head(element)):
+        for row in format_rows(read_grid(element), has_header=has_header(element)):
             self.add(Block(row, "row"))
 
 
@@ -215,7 +215,7 @@ def flatten_table(table: Any) -> str:
     """A table inside a cell, on one line; a deeper table becomes plain text."""
     deeper = table.find(".//table") is not None
     grid = [[" ".join(table.itertext())]] if deeper else read_grid(table)
-    return " " + ", ".join(format_rows(grid, has_head=None if deeper else has_head(table))) + " "
+    return " " + ", ".join(format_rows(grid, has_header=None if deeper else has_header(table))) + " "
 
 
 def list_own_rows(table: Any) -> list[Any]:
@@ -245,7 +245,7 @@ def is_layout(table: Any) -> bool:
     )
 
 
-def has_head(table: Any) -> bool | None:
+def has_header(table: Any) -> bool | None:
     """True if the first row is marked as column names, False if the names stand at the left, None if unmarked."""
     rows = list_own_rows(table)
     first = list_cells(rows[0]) if rows else []
@@ -259,35 +259,36 @@ def has_head(table: Any) -> bool | None:
 def read_grid(table: Any) -> list[list[str]]:
     """The cells' texts; a cell that spans rows or columns appears in each of them."""
     grid: list[list[str]] = []
-    below: dict[int, tuple[str, int]] = {}  # column -> the cell text that spans down into it, and for how many rows
-    room = MOST_CELLS
+    # Column -> the text of the cell that spans down into it, and for how many more rows.
+    open_spans: dict[int, tuple[str, int]] = {}
+    cells_left = MAX_CELLS
     for row in list_own_rows(table):
         line: list[str] = []
         for cell in list_cells(row):
-            insert_spanning_cells(line, below)
+            insert_spanning_cells(line, open_spans)
             text = join_lines(get_inner_text(cell))
-            wide, high = read_span(cell, "colspan"), read_span(cell, "rowspan")
-            for _ in range(wide):
-                if high > 1:
-                    below[len(line)] = (text, high - 1)
+            columns, rows = read_span(cell, "colspan"), read_span(cell, "rowspan")
+            for _ in range(columns):
+                if rows > 1:
+                    open_spans[len(line)] = (text, rows - 1)
                 line.append(text)
-        insert_spanning_cells(line, below)
-        room -= len(line)
-        if room < 0:
+        insert_spanning_cells(line, open_spans)
+        cells_left -= len(line)
+        if cells_left < 0:
             raise Unreadable("a table has too many cells")
         grid.append(line)
     return grid
 
 
-def insert_spanning_cells(line: list[str], below: dict[int, tuple[str, int]]) -> None:
+def insert_spanning_cells(line: list[str], open_spans: dict[int, tuple[str, int]]) -> None:
     """Append the cells of earlier rows that span down into the next columns of this row."""
-    while len(line) in below:
-        text, left = below.pop(len(line))
-        if left > 1:
-            below[len(line)] = (text, left - 1)
+    while len(line) in open_spans:
+        text, rows_left = open_spans.pop(len(line))
+        if rows_left > 1:
+            open_spans[len(line)] = (text, rows_left - 1)
         line.append(text)
 
 
 def read_span(cell: Any, name: str) -> int:
     number = (cell.get(name) or "1").strip()
-    return max(1, min(int(number), WIDEST_CELL)) if number.isdigit() and len(number) < 9 else 1
+    return max(1, min(int(number), MAX_CELL_SPAN)) if number.isdigit() and len(number) < 9 else 1

@@ -105,12 +105,12 @@ def is_heading(unit: LocatedUnit) -> bool:
 def locate_units(document: Document, limit: int) -> Iterator[LocatedUnit]:
     """The units of all blocks in order. Their offsets refer to the document's text."""
     text, begin = document.text, 0
-    above: list[tuple[int, str]] = []
+    open_headings: list[tuple[int, str]] = []
     for block in document.blocks:
         if block.kind == "heading":
-            above = [heading for heading in above if heading[0] < block.level]
-            above.append((block.level, join_lines(block.text)[:LONGEST_HEADING]))
-        headings = (*(name for _, name in above), *block.names)
+            open_headings = [heading for heading in open_headings if heading[0] < block.level]
+            open_headings.append((block.level, join_lines(block.text)[:LONGEST_HEADING]))
+        headings = (*(name for _, name in open_headings), *block.names)
         for unit in split_block(text, begin, begin + len(block.text), block, limit):
             yield LocatedUnit(unit, block, headings)
         begin += len(block.text) + len(BLOCK_GAP)

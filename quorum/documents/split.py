@@ -65,11 +65,11 @@ def split_overlong(text: str, start: int, end: int, limit: int) -> list[Unit]:
     """Split an overlong sentence between words into parts of even length."""
     atoms = list(ATOM.finditer(text, start, end))
     total = count_half_words(text[start:end])
-    most = min(ceil(total / ceil(total / limit)) + 1, limit)
+    part_limit = min(ceil(total / ceil(total / limit)) + 1, limit)
     parts, first, length = [], 0, 0
     for place, atom in enumerate(atoms):
         weight = 1 if atom["character"] else 2
-        if length and length + weight > most:
+        if length and length + weight > part_limit:
             parts.append(Unit(atoms[first].start(), atom.start(), length, False))
             first, length = place, 0
         length += weight

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from quorum.core.files import format_megabytes
 from quorum.documents.document import Unreadable
 
-MOST_PARTS = 20_000
+MAX_PARTS = 20_000
 LARGEST_UNPACKED = 500_000_000  # bytes of all parts together
 LARGEST_TEXT = 50_000_000  # bytes of one XML part; parsing it takes about twenty times as much memory
 XML_SUFFIXES = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
@@ -42,11 +42,13 @@ def open_archive(data: bytes, kind: str, *, entities: bool = False) -> Iterator[
 def check_archive_size(archive: zipfile.ZipFile) -> None:
     """Refuse archives that would fill the memory. `zipfile` never unpacks more than the declared sizes."""
     parts = archive.infolist()
-    if len(parts) > MOST_PARTS:
-        raise Unreadable(f"a zip archive of {len(parts):,} parts; at most {MOST_PARTS:,} are read")
-    whole = sum(part.file_size for part in parts)
-    if whole > LARGEST_UNPACKED:
-        raise Unreadable(f"unpacks to {format_megabytes(whole)}; at most {format_megabytes(LARGEST_UNPACKED)} are read")
+    if len(parts) > MAX_PARTS:
+        raise Unreadable(f"a zip archive of {len(parts):,} parts; at most {MAX_PARTS:,} are read")
+    unpacked_size = sum(part.file_size for part in parts)
+    if unpacked_size > LARGEST_UNPACKED:
+        raise Unreadable(
+            f"unpacks to {format_megabytes(unpacked_size)}; at most {format_megabytes(LARGEST_UNPACKED)} are read"
+        )
     for part in parts:
         if part.filename.lower().endswith(XML_SUFFIXES) and part.file_size > LARGEST_TEXT:
             raise Unreadable(

@@ -132,25 +132,25 @@ async def make_request(
     chosen_model = context.model if model is None else model
     client = await chat_model_async(chosen_model, context)
     wants_inputs = bool(getattr(client, "wants_inputs", False))
-    who = await identity_async(chosen_model, context)
-    degree = context.temperature if temperature is None else temperature
+    model_identity = await identity_async(chosen_model, context)
+    chosen_temperature = context.temperature if temperature is None else temperature
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
     name = f"{prompt}: {detail}" if detail else prompt
     metadata = {"prompt": prompt, "prompt_version": version, "prompt_detail": detail}
     note_prompt(prompt, version)
     request = Request(
         model=client,
-        label=make_label(chosen_model, who),
+        label=make_label(chosen_model, model_identity),
         name=name,
         message=HumanMessage(text),
-        decoding=make_decoding(context, degree, made_by_caller=not isinstance(chosen_model, str)),
+        decoding=make_decoding(context, chosen_temperature, made_by_caller=not isinstance(chosen_model, str)),
         context=context,
         config=merge_config(config, {"run_name": name, "metadata": metadata}),
         clock=clock,
         is_named=isinstance(chosen_model, str),
         schema=schema if speaks_openai(type(client)) else None,
     )
-    return request, Source(who, version, prompt, dict(inputs or {}) if wants_inputs else None), chosen_model
+    return request, Source(model_identity, version, prompt, dict(inputs or {}) if wants_inputs else None), chosen_model
 
 
 async def ask_samples(request: Request, source: Source, numbers: range) -> list[Reply]:
@@ -174,8 +174,8 @@ async def fetch_reply(request: Request, source: Source, sample: int) -> Reply:
         return await reuse_reply(request, earlier)
     content = str(request.message.content)
     if source.inputs is not None:
-        extra = {"prompt": source.prompt, "inputs": source.inputs, "sample": sample}
-        request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": extra}))
+        prompt_metadata = {"prompt": source.prompt, "inputs": source.inputs, "sample": sample}
+        request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": prompt_metadata}))
     record, stored = await fetch_record(request, source)
     if memory is not None:
         memory.store_reply(same_call, record)
@@ -190,13 +190,13 @@ async def fetch_record(request: Request, source: Source) -> tuple[Record, bool]:
 
     async def fetch() -> tuple[Record, bool]:
         journal = None if key is None else await find_journal(request.context)
-        found = None if journal is None or key is None else await journal.get(key)
-        if found is not None:
-            if SCHEMA_PARAMETER in found.left_out.split(","):
+        journaled = None if journal is None or key is None else await journal.get(key)
+        if journaled is not None:
+            if SCHEMA_PARAMETER in journaled.left_out.split(","):
                 record_refusal(
                     request, SCHEMA_PARAMETER, "takes no JSON schema, as the journal says; asking without one"
                 )
-            return found, True
+            return journaled, True
         record, stored = await (ask_model if request.schema is None else ask_by_schema)(request, source)
         if journal is not None and key is not None:
             await journal.put(key, record)
@@ -210,8 +210,8 @@ async def ask_model(request: Request, source: Source) -> tuple[Record, bool]:
     """Send the request to the model."""
     if "seed" in request.decoding:
         request = replace(request, decoding=request.decoding | {"seed": request.decoding["seed"] + source.sample})
-    sent, prompt = await send(request), source.prompt
-    return replace(sent, model=request.label, prompt=prompt, version=source.version, sample=source.sample), False
+    record, prompt = await send(request), source.prompt
+    return replace(record, model=request.label, prompt=prompt, version=source.version, sample=source.sample), False
 
 
 async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]:
@@ -219,21 +219,21 @@ async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]
 
     The journal keeps that reply under both keys, so a later run finds it with or without the schema.
     """
-    plain = replace(request, schema=None)
+    plain_request = replace(request, schema=None)
     stored = False
     if SCHEMA_PARAMETER in get_refusals(request):
-        record, stored = await fetch_record(plain, source)
+        record, stored = await fetch_record(plain_request, source)
     else:
         try:
             record, _ = await ask_model(request, source)
             if not is_schema_ignored(record):
                 return record, False
             record_refusal(request, SCHEMA_PARAMETER, "ignores a JSON schema; asking without one")
-            journal, key = await find_journal(request.context), source.make_key(plain)
+            journal, key = await find_journal(request.context), source.make_key(plain_request)
             if journal is not None and key is not None:
                 await journal.put(key, record)
         except SchemaRefused:
-            record, stored = await fetch_record(plain, source)
+            record, stored = await fetch_record(plain_request, source)
             record_refusal(request, SCHEMA_PARAMETER, "takes no JSON schema; asking without one")
     return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA_PARAMETER)))), stored
 
@@ -247,8 +247,8 @@ def is_schema_ignored(record: Record) -> bool:
 async def reuse_reply(request: Request, record: Record) -> Reply:
     """The reply to the same call of an earlier stage of a cascade, with no cost: that stage paid for it."""
     await trace_stored_reply(request, record)
-    nothing = Usage(calls=0, input_tokens=0, output_tokens=0, cached_tokens=0)
-    return replace(make_reply(record, stored=True), usage=nothing)
+    no_usage = Usage(calls=0, input_tokens=0, output_tokens=0, cached_tokens=0)
+    return replace(make_reply(record, stored=True), usage=no_usage)
 
 
 async def trace_stored_reply(request: Request, record: Record) -> None:
@@ -296,8 +296,10 @@ def is_greedy(model: str | BaseChatModel, temperature: float) -> bool:
     return temperature == 0 and getattr(model, "temperature", None) == 0
 
 
-def make_label(model: str | BaseChatModel, who: dict[str, Any] | None) -> str:
+def make_label(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str:
     """The model's name in messages, and the name under which its limits are kept."""
     if not isinstance(model, str):
         return f"The model {type(model).__name__} ({getattr(model, 'model_name', None) or hex(id(model))})"
-    return f"The model {model!r}" + (f" at {who['base_url']}" if who and who["base_url"] else "")
+    return f"The model {model!r}" + (
+        f" at {model_identity['base_url']}" if model_identity and model_identity["base_url"] else ""
+    )

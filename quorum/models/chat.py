@@ -26,28 +26,30 @@ def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> Bas
     """
     if not isinstance(spec, str):
         return spec
-    read, context = read_spec(spec), context or Context()
+    parsed_spec, context = read_spec(spec), context or Context()
     try:
-        state = get_loop_cache()
+        loop_cache = get_loop_cache()
     except RuntimeError:  # no event loop: the client is not shared
-        return make_chat(read, context, None)
-    return state.get_or_make(make_client_key(read, context), lambda: make_chat(read, context, state))
+        return make_chat(parsed_spec, context, None)
+    return loop_cache.get_or_make(
+        make_client_key(parsed_spec, context), lambda: make_chat(parsed_spec, context, loop_cache)
+    )
 
 
 async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseChatModel:
     """Like `chat_model`, but a thread imports modules and reads certificates, so that the event loop is not blocked."""
     if not isinstance(spec, str):
         return spec
-    read, state = read_spec(spec), get_loop_cache()
-    key = make_client_key(read, context)
-    if key in state.entries:
-        known: BaseChatModel = state.entries[key]
+    parsed_spec, loop_cache = read_spec(spec), get_loop_cache()
+    key = make_client_key(parsed_spec, context)
+    if key in loop_cache.entries:
+        known: BaseChatModel = loop_cache.entries[key]
         return known
-    async with state.get_or_make(("making", key), asyncio.Lock):
-        if key not in state.entries:
-            model = await asyncio.to_thread(make_chat, read, context, state)
-            state.get_or_make(key, lambda: model)
-    cached_model: BaseChatModel = state.entries[key]
+    async with loop_cache.get_or_make(("making", key), asyncio.Lock):
+        if key not in loop_cache.entries:
+            model = await asyncio.to_thread(make_chat, parsed_spec, context, loop_cache)
+            loop_cache.get_or_make(key, lambda: model)
+    cached_model: BaseChatModel = loop_cache.entries[key]
     return cached_model
 
 
@@ -56,8 +58,8 @@ def make_client_key(spec: Spec, context: Context) -> Any:
     return ("chat", spec, os.environ.get("OPENAI_API_KEY") if spec.provider == "openai" else None, context.timeout)
 
 
-def make_chat(spec: Spec, context: Context, state: LoopCache | None) -> BaseChatModel:
-    """A new client, which is closed with the loop that `state` belongs to."""
+def make_chat(spec: Spec, context: Context, loop_cache: LoopCache | None) -> BaseChatModel:
+    """A new client, which is closed with the loop that `loop_cache` belongs to."""
     if spec.provider in ("embedded", "scripted"):
         with CREATION_LOCK:
             return get_embedded_model() if spec.provider == "embedded" else get_scripted_model()
@@ -66,7 +68,7 @@ def make_chat(spec: Spec, context: Context, state: LoopCache | None) -> BaseChat
             return get_local_model(spec.name, fingerprint_model(spec.name))
     options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout}
     if spec.provider == "openai":
-        options |= get_openai_access(spec) | {"stream_usage": True} | make_http_clients(context.timeout, state)
+        options |= get_openai_access(spec) | {"stream_usage": True} | make_http_clients(context.timeout, loop_cache)
 
     def make() -> BaseChatModel:
         if spec.provider == "openai":

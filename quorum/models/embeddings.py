@@ -13,7 +13,7 @@ from quorum.models.http_clients import make_http_clients
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 
 CREATION_LOCK = threading.Lock()
-MOST_RETRIES = 7
+MAX_RETRIES = 7
 
 
 def embeddings(spec: str | Embeddings) -> Embeddings:
@@ -24,15 +24,15 @@ def embeddings(spec: str | Embeddings) -> Embeddings:
     """
     if not isinstance(spec, str):
         return spec
-    read = read_spec(spec, "embeddings")
-    if read.provider == "embedded":
+    parsed_spec = read_spec(spec, "embeddings")
+    if parsed_spec.provider == "embedded":
         with CREATION_LOCK:
             return get_embedded_embeddings()
-    if read.provider == "huggingface":
+    if parsed_spec.provider == "huggingface":
         from quorum.models.embeddings_huggingface import HuggingFaceEmbeddings
 
-        return HuggingFaceEmbeddings(read)
-    return CheckedEmbeddings(read)
+        return HuggingFaceEmbeddings(parsed_spec)
+    return CheckedEmbeddings(parsed_spec)
 
 
 def embedding_name(spec: str | Embeddings) -> str:
@@ -41,9 +41,9 @@ def embedding_name(spec: str | Embeddings) -> str:
         name = getattr(spec, "model", None) or getattr(spec, "model_name", None)
         kind = f"{type(spec).__module__}.{type(spec).__qualname__}"
         return f"{kind}:{name}" if isinstance(name, str) else kind
-    read = read_spec(spec, "embeddings")
-    if read.provider != "embedded":
-        return read.text
+    parsed_spec = read_spec(spec, "embeddings")
+    if parsed_spec.provider != "embedded":
+        return parsed_spec.text
     from quorum.models.embedded import get_encoder_name
 
     return f"embedded:{get_encoder_name()}"
@@ -61,7 +61,7 @@ def make_embeddings_client(spec: Spec) -> Embeddings:
     """A provider's client. It sends texts, not token ids, because tokenizing would download a tokenizer."""
     options: dict[str, Any] = {}
     if spec.provider == "openai":
-        options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": MOST_RETRIES}
+        options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": MAX_RETRIES}
         options |= make_http_clients(None, None)
 
     def make() -> Embeddings:
@@ -97,16 +97,16 @@ class CheckedEmbeddings(Embeddings):
             return [self.client.embed_query(texts[0])] if query else self.client.embed_documents(texts)
         except Exception as error:
             failure = classify_error(error, time())
-            where = f"The embeddings {self.spec.text!r}"
-            where += f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else ""
+            subject = f"The embeddings {self.spec.text!r}"
+            subject += f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else ""
             if failure.kind == "denied":
                 raise SetupError(
-                    f"{where} were refused ({failure.status}: {failure.message}); check the key."
+                    f"{subject} were refused ({failure.status}: {failure.message}); check the key."
                 ) from None
             if failure.kind == "unreachable":
                 raise SetupError(
-                    f"{where} cannot be reached ({failure.message}); start the server or correct the address."
+                    f"{subject} cannot be reached ({failure.message}); start the server or correct the address."
                 ) from None
             if failure.kind == "other":
                 raise
-            raise CallError(f"{where} failed ({failure.message}).", failure.status) from error
+            raise CallError(f"{subject} failed ({failure.message}).", failure.status) from error

@@ -50,7 +50,7 @@ class SentenceEncoder:
             return []
         with self.lock:
             if self.encoder is None:
-                self.encoder = load_encoder(self.name, lambda place: configure_encoder(place, self.options))
+                self.encoder = load_encoder(self.name, lambda location: configure_encoder(location, self.options))
             encode = self.encoder.encode_query if kind == "query" else self.encoder.encode_document
             rows: list[list[float]] = encode(
                 texts, batch_size=BATCH_SIZE, show_progress_bar=False, normalize_embeddings=bool(self.options.normalize)
@@ -58,17 +58,19 @@ class SentenceEncoder:
         return rows
 
 
-def configure_encoder(place: str, options: Options) -> Any:
+def configure_encoder(location: str, options: Options) -> Any:
     """The model with the options applied. Options that are None keep the values in the model's files."""
     from quorum.core.errors import SetupError
 
-    given = {"query": options.query, "document": options.passage}
-    model = load_sentence_encoder(place, {name: make_prefix(text) for name, text in given.items() if text is not None})
+    prefixes = {"query": options.query, "document": options.passage}
+    model = load_sentence_encoder(
+        location, {name: make_prefix(text) for name, text in prefixes.items() if text is not None}
+    )
     modules = list(model)
     if options.pooling is not None:
         pooling = [module for module in modules if type(module).__name__ == "Pooling"]
         if not pooling:
-            raise SetupError(f"The model {place!r} has no pooling to set; leave out pooling={options.pooling}.")
+            raise SetupError(f"The model {location!r} has no pooling to set; leave out pooling={options.pooling}.")
         pooling[0].pooling_mode = options.pooling
     if options.normalize is False:
         for number in reversed([n for n, module in enumerate(modules) if type(module).__name__ == "Normalize"]):

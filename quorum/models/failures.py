@@ -177,11 +177,11 @@ def get_retry_after(error: BaseException, date: float) -> float | None:
     try:
         if (milliseconds := headers.get("retry-after-ms")) is not None:
             return max(0.0, float(milliseconds) / 1000)
-        if (given := headers.get("retry-after") or headers.get("Retry-After")) is None:
+        if (retry_after := headers.get("retry-after") or headers.get("Retry-After")) is None:
             return None
-        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", given):
-            return float(given)
-        return max(0.0, parsedate_to_datetime(given).timestamp() - date)
+        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", retry_after):
+            return float(retry_after)
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - date)
     except (TypeError, ValueError):
         return None  # not a valid HTTP date: ignored
 
@@ -193,10 +193,10 @@ def is_garbled(error: BaseException, provider_package: str) -> bool:
     if not isinstance(error, GARBLED_REPLY_ERRORS) or not provider_package:
         return False
     frames = [(get_package(frame), frame.f_code.co_filename) for frame in iterate_frames(error)]
-    ours = max((place for place, (package, _) in enumerate(frames) if package == "quorum"), default=-1)
-    below = frames[ours + 1 :]
-    return bool(below) and all(
-        package == provider_package or file.startswith(LIBRARY_FOLDERS) for package, file in below
+    last_own_frame = max((place for place, (package, _) in enumerate(frames) if package == "quorum"), default=-1)
+    library_frames = frames[last_own_frame + 1 :]
+    return bool(library_frames) and all(
+        package == provider_package or file.startswith(LIBRARY_FOLDERS) for package, file in library_frames
     )
 
 

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from quorum.models.loops import LoopCache
 
 
-def make_http_clients(timeout: float | None, state: LoopCache | None) -> dict[str, Any]:
+def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> dict[str, Any]:
     """The clients of one model, as langchain-openai's options. timeout: in seconds; None: OpenAI's own.
 
-    The asynchronous client belongs to the event loop of `state`, which closes it: langchain-openai's own is shared
+    The asynchronous client belongs to the event loop of `loop_cache`, which closes it: langchain-openai's own is shared
     between loops, and a closed loop breaks it.
     """
     import openai
 
     client = openai.DefaultAsyncHttpxClient(**make_options(timeout))
-    if state is not None:
-        state.closers.append(client.aclose)
+    if loop_cache is not None:
+        loop_cache.closers.append(client.aclose)
     return {"http_async_client": client, "http_client": get_sync_client(timeout)}
 
 

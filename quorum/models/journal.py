@@ -185,14 +185,14 @@ async def find_journal(context: Context) -> Replies | None:
     path = find_journal_path(context)
     if path is None:
         return None
-    state = get_loop_cache()
-    opener: Callable[[str], Replies] | None = state.get_or_make("journals", lambda: None)
+    loop_cache = get_loop_cache()
+    opener: Callable[[str], Replies] | None = loop_cache.get_or_make("journals", lambda: None)
     if opener is not None:
         return opener(path)
-    places: dict[str, str] = state.get_or_make("places of journals", dict)
-    if path not in places:
-        places[path] = await asyncio.to_thread(resolve_path, path)
-    return open_journal(places[path])
+    path_of_name: dict[str, str] = loop_cache.get_or_make("places of journals", dict)
+    if path not in path_of_name:
+        path_of_name[path] = await asyncio.to_thread(resolve_path, path)
+    return open_journal(path_of_name[path])
 
 
 def share_journals(opener: Callable[[str], Replies]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quorum.core.private_files import make_private_file, make_private_folder
-from quorum.models.token_counts import MOST_TOKENS
+from quorum.models.token_counts import MAX_TOKENS
 
 VERSION = 1
 BUSY_SECONDS = 60.0
@@ -27,7 +27,7 @@ CREATE_DETAILS = (
 )
 # Invalid token counts (fractions, strings, 10**30) that an older version stored: such replies are asked for again.
 INVALID_COUNTS = " OR ".join(
-    f"typeof(replies.{count}) != 'integer' OR replies.{count} NOT BETWEEN 0 AND {MOST_TOKENS}"
+    f"typeof(replies.{count}) != 'integer' OR replies.{count} NOT BETWEEN 0 AND {MAX_TOKENS}"
     for count in ("input_tokens", "output_tokens", "cached_tokens")
 )
 

@@ -38,11 +38,11 @@ class Allowance(Protocol):
 
 
 class Minute:
-    """At most `limit` in any sixty seconds, first come, first served. A greater amount waits for an empty minute."""
+    """At most `limit` in any sixty seconds, in the order of the callers. A greater amount waits for an empty minute."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
-        self.shares: deque[TakenAmount] = deque()
+        self.taken: deque[TakenAmount] = deque()
         self.order = asyncio.Lock()
 
     async def take(self, amount: float, clock: Clock) -> TakenAmount:
@@ -50,21 +50,21 @@ class Minute:
         async with self.order:
             while (wait := self.compute_wait(amount, clock.now())) > 0:
                 await clock.sleep(wait)
-            share = TakenAmount(clock.now(), amount)
-            self.shares.append(share)
-            return share
+            taken_amount = TakenAmount(clock.now(), amount)
+            self.taken.append(taken_amount)
+            return taken_amount
 
     def compute_wait(self, amount: float, now: float) -> float:
         """Seconds until enough of the last minute has passed; 0 when `amount` fits now."""
-        while self.shares and self.shares[0].time + MINUTE <= now:
-            self.shares.popleft()
-        excess = sum(share.amount for share in self.shares) + amount - self.limit
+        while self.taken and self.taken[0].time + MINUTE <= now:
+            self.taken.popleft()
+        excess = sum(taken_amount.amount for taken_amount in self.taken) + amount - self.limit
         wait = 0.0
-        for share in self.shares:
+        for taken_amount in self.taken:
             if excess <= 0:
                 break
-            excess -= share.amount
-            wait = share.time + MINUTE - now
+            excess -= taken_amount.amount
+            wait = taken_amount.time + MINUTE - now
         return wait
 
 
@@ -75,22 +75,24 @@ AllowanceMaker = Callable[[str, str, float], Allowance]
 async def wait_for_limits(
     context: Context, model: str, estimate: int, clock: Clock
 ) -> AsyncGenerator[list[CorrectableAmount], None]:
-    """Wait until the limits allow one call. Yields its token shares, to be corrected to the real number of tokens."""
-    state = get_loop_cache()
-    shares: list[CorrectableAmount] = []
-    async with state.get_or_make(("concurrency", context.concurrency), lambda: asyncio.Semaphore(context.concurrency)):
+    """Wait until the limits allow one call. Yields the token amounts taken for it, to correct with the real number."""
+    loop_cache = get_loop_cache()
+    taken: list[CorrectableAmount] = []
+    async with loop_cache.get_or_make(
+        ("concurrency", context.concurrency), lambda: asyncio.Semaphore(context.concurrency)
+    ):
         if context.tokens_per_minute is not None:
-            shares.append(await get_allowance("tokens", model, context.tokens_per_minute).take(estimate, clock))
+            taken.append(await get_allowance("tokens", model, context.tokens_per_minute).take(estimate, clock))
         if context.requests_per_minute is not None:
             await get_allowance("requests", model, context.requests_per_minute).take(1, clock)
-        yield shares
+        yield taken
 
 
 def get_allowance(kind: str, model: str, limit: float) -> Allowance:
     """A model's allowance per minute: this loop's own, unless `share_allowances` has set another maker."""
-    state = get_loop_cache()
-    make: AllowanceMaker = state.get_or_make("allowances", lambda: lambda kind, model, limit: Minute(limit))
-    return state.get_or_make((kind, model, limit), lambda: make(kind, model, limit))
+    loop_cache = get_loop_cache()
+    make: AllowanceMaker = loop_cache.get_or_make("allowances", lambda: lambda kind, model, limit: Minute(limit))
+    return loop_cache.get_or_make((kind, model, limit), lambda: make(kind, model, limit))
 
 
 def share_allowances(make: AllowanceMaker) -> None:

@@ -36,10 +36,10 @@ def resolve_model(name: str) -> str:
 
 def load_encoder(name: str, load: Callable[[str], T]) -> T:
     """Load a model by folder or name with `load`."""
-    place = resolve_model(name)
+    location = resolve_model(name)
     try:
         with hide_progress_bars():
-            return load(place)
+            return load(location)
     except SetupError:
         raise
     except Exception as error:  # the library, the hub and the weights' readers raise exceptions of many types
@@ -65,18 +65,18 @@ def hide_progress_bars() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def load_sentence_encoder(place: str, prompts: dict[str, str]) -> Any:
+def load_sentence_encoder(location: str, prompts: dict[str, str]) -> Any:
     """A `SentenceTransformer`. DPR's own checkpoints are pooled by [CLS], models without a pooling file by the mean."""
     from sentence_transformers import SentenceTransformer
     from transformers import AutoConfig
 
-    config = AutoConfig.from_pretrained(place)
+    config = AutoConfig.from_pretrained(location)
     if config.model_type == "dpr":
-        return SentenceTransformer(modules=load_dpr_modules(place, config), prompts=prompts)
-    return SentenceTransformer(place, prompts=prompts)
+        return SentenceTransformer(modules=load_dpr_modules(location, config), prompts=prompts)
+    return SentenceTransformer(location, prompts=prompts)
 
 
-def load_dpr_modules(place: str, config: Any) -> list[Any]:
+def load_dpr_modules(location: str, config: Any) -> list[Any]:
     """The BERT inside a checkpoint in DPR's own format (Karpukhin et al. 2020), and [CLS] pooling.
 
     The usual loader treats both of its encoders as question encoders, and silently drops a passage encoder's weights.
@@ -87,46 +87,48 @@ def load_dpr_modules(place: str, config: Any) -> list[Any]:
     from transformers import AutoTokenizer, BertConfig, BertModel, DPRContextEncoder, DPRQuestionEncoder
 
     if config.projection_dim:
-        raise SetupError(f"The DPR model {place!r} has a projection, which cannot be read; give one without.")
+        raise SetupError(f"The DPR model {location!r} has a projection, which cannot be read; give one without.")
     reads_passages = "DPRContextEncoder" in (config.architectures or [])
-    encoder: Any = (DPRContextEncoder if reads_passages else DPRQuestionEncoder).from_pretrained(place)
-    inside = (encoder.ctx_encoder if reads_passages else encoder.question_encoder).bert_model
+    encoder: Any = (DPRContextEncoder if reads_passages else DPRQuestionEncoder).from_pretrained(location)
+    bert_encoder = (encoder.ctx_encoder if reads_passages else encoder.question_encoder).bert_model
     settings = {name: value for name, value in config.to_dict().items() if name not in ("model_type", "architectures")}
     bert: Any = BertModel(BertConfig(**settings))
-    bert.load_state_dict(inside.state_dict(), strict=False)  # all but the pooling layer, which DPR does not have
+    bert.load_state_dict(bert_encoder.state_dict(), strict=False)  # all but the pooling layer, which DPR does not have
     with TemporaryDirectory() as folder:
         bert.save_pretrained(folder)
-        AutoTokenizer.from_pretrained(place).save_pretrained(folder)
+        AutoTokenizer.from_pretrained(location).save_pretrained(folder)
         transformer = Transformer(folder)
     return [transformer, Pooling(transformer.get_embedding_dimension(), "cls")]
 
 
-def load_multi_vector_encoder(place: str) -> Any:
+def load_multi_vector_encoder(location: str) -> Any:
     """A `MultiVectorEncoder`: a late-interaction model, in its own, PyLate's or Stanford's format.
 
     Any other encoder is a `SetupError`: the library would add a random projection to it, and retrieval would be noise.
     """
     from sentence_transformers import MultiVectorEncoder
 
-    if not is_late_interaction(place):
+    if not is_late_interaction(location):
         raise SetupError(
-            f"The model {place!r} was not trained for late interaction; give a ColBERT model such as "
-            f"colbert-ir/colbertv2.0, or use this one as embeddings='huggingface:{place}' with retriever='chroma'."
+            f"The model {location!r} was not trained for late interaction; give a ColBERT model such as "
+            f"colbert-ir/colbertv2.0, or use this one as embeddings='huggingface:{location}' with retriever='chroma'."
         )
-    return MultiVectorEncoder(place)
+    return MultiVectorEncoder(location)
 
 
-def is_late_interaction(place: str) -> bool:
+def is_late_interaction(location: str) -> bool:
     """Whether a model's files say that it gives a vector for every token."""
     from sentence_transformers.util import load_file_path
 
     def read(file: str) -> Any:
-        path = load_file_path(place, file)
+        path = load_file_path(location, file)
         return json.loads(Path(path).read_text(encoding="utf-8")) if path else None
 
-    saved, config = read("config_sentence_transformers.json"), read("config.json")
-    if saved is None and config is None:
+    library_config, config = read("config_sentence_transformers.json"), read("config.json")
+    if library_config is None and config is None:
         raise FileNotFoundError("its config.json was not found")
-    if saved and (saved.get("model_type") in ("MultiVectorEncoder", "ColBERT") or "query_prefix" in saved):
+    if library_config and (
+        library_config.get("model_type") in ("MultiVectorEncoder", "ColBERT") or "query_prefix" in library_config
+    ):
         return True
     return bool(config) and "HF_ColBERT" in (config.get("architectures") or [])

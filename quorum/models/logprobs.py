@@ -24,9 +24,9 @@ def make_scorer(spec: str, context: Context | None = None) -> LogProbabilities:
 
         return CompletionsScorer(name, context or Context())
     if kind == "embedded":
-        why = "the embedded model finds answers in passages and cannot say how likely a text is"
+        reason = "the embedded model finds answers in passages and cannot say how likely a text is"
     elif kind == "openai":
-        why = "a chat endpoint returns no log-probabilities of a given text"
+        reason = "a chat endpoint returns no log-probabilities of a given text"
     else:
-        why = "it names no model that gives log-probabilities"
-    raise SetupError(f"scorer={spec!r} cannot be used for cxmi: {why}; give {SPEC_FORMS}.")
+        reason = "it names no model that gives log-probabilities"
+    raise SetupError(f"scorer={spec!r} cannot be used for cxmi: {reason}; give {SPEC_FORMS}.")

@@ -16,8 +16,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 
 
 class CompletionsScorer:
-    """Scores continuations with a server. A request asks for no new token. If the server refuses that, it asks for one
-    token, which is ignored. Base URL and key are those of openai:MODEL.
+    """Scores continuations with a server. A request asks for no new token. If the server refuses that, the
+    next request asks for one token, which is ignored. Base URL and key are those of openai:MODEL.
     """
 
     def __init__(self, model: str, context: Context, clock: Clock = REAL_CLOCK) -> None:
@@ -78,16 +78,16 @@ class CompletionsScorer:
     def compute_pause(self, failure: Failure, attempt: int, error: Exception) -> float:
         """Seconds before the next try: what the server asks for, else exponential with jitter."""
         message = f"{failure.status}: {failure.message}" if failure.status else failure.message
-        where = f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
+        subject = f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
         if failure.kind == "denied":
-            raise SetupError(f"{where} refused the call ({message}); check OPENAI_API_KEY.") from error
+            raise SetupError(f"{subject} refused the call ({message}); check OPENAI_API_KEY.") from error
         if failure.kind in ("refused", "too_long"):
             hint = "; the server must offer /v1/completions with echo and logprobs, as vLLM does"
-            raise SetupError(f"{where} refused the call ({message}){hint}.") from error
+            raise SetupError(f"{subject} refused the call ({message}){hint}.") from error
         if attempt >= self.context.attempts:
             if failure.kind == "unreachable":
-                raise SetupError(f"{where} cannot be reached ({message}); start the server or correct the address.")
-            raise CallError(f"{where} failed after {attempt} tries: {message}", failure.status) from error
+                raise SetupError(f"{subject} cannot be reached ({message}); start the server or correct the address.")
+            raise CallError(f"{subject} failed after {attempt} tries: {message}", failure.status) from error
         if failure.retry_after is not None:
             return failure.retry_after
         return self.clock.draw_jitter() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
@@ -117,9 +117,9 @@ def read_score(echoed: Any, prompt: str, text: str) -> float | None:
         return None
     begin = starts[0] if text.startswith(tokens[0]) or len(starts) == 1 else starts[1]
     ends = [*starts[1:], starts[-1] + len(tokens[-1])]
-    own_tokens = [
+    own_scores = [
         score
         for score, start, end in zip(scores, starts, ends, strict=True)
         if end - begin > len(prompt) and start - begin < len(text)
     ]
-    return None if not own_tokens or any(score is None for score in own_tokens) else float(sum(own_tokens))
+    return None if not own_scores or any(score is None for score in own_scores) else float(sum(own_scores))

@@ -78,14 +78,17 @@ def score_batch(pretrained: Pretrained, batch: Sequence[tuple[list[int], list[in
     inputs = [prompt if seq2seq else prompt + target for prompt, target in batch]
     start_tokens = [model.config.decoder_start_token_id] if seq2seq else []
     with torch.inference_mode():
-        given = {"input_ids": pad_rows(inputs, pad), "attention_mask": pad_rows([[1] * len(row) for row in inputs], 0)}
+        model_inputs = {
+            "input_ids": pad_rows(inputs, pad),
+            "attention_mask": pad_rows([[1] * len(row) for row in inputs], 0),
+        }
         if seq2seq:
-            given["decoder_input_ids"] = pad_rows([start_tokens + target[:-1] for _, target in batch], pad)
-        logits = model(**given).logits
+            model_inputs["decoder_input_ids"] = pad_rows([start_tokens + target[:-1] for _, target in batch], pad)
+        logits = model(**model_inputs).logits
         scores = []
         for row, (prompt, target) in enumerate(batch):
             first = 0 if seq2seq else len(prompt) - 1
-            read = logits[row, first : first + len(target)].float().log_softmax(-1)
-            chosen = read.gather(-1, torch.tensor(target, dtype=torch.long, device=model.device)[:, None])
+            log_probabilities = logits[row, first : first + len(target)].float().log_softmax(-1)
+            chosen = log_probabilities.gather(-1, torch.tensor(target, dtype=torch.long, device=model.device)[:, None])
             scores.append(float(chosen.sum()))
     return scores

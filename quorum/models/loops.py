@@ -36,23 +36,25 @@ class LoopCache:
 OBJECTS_OF_LOOP: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopCache]" = weakref.WeakKeyDictionary()
 
 
-async def close_with_loop(state: LoopCache) -> AsyncGenerator[None, None]:
-    """Close `state` with the loop: asyncio ends every suspended generator when the loop shuts down."""
+async def close_with_loop(loop_cache: LoopCache) -> AsyncGenerator[None, None]:
+    """Close `loop_cache` with the loop: asyncio ends every suspended generator when the loop shuts down."""
     try:
         yield
     finally:
         OBJECTS_OF_LOOP.pop(asyncio.get_running_loop(), None)
-        await state.close()
+        await loop_cache.close()
 
 
 def get_loop_cache() -> LoopCache:
     """The objects of the running loop. RuntimeError if no loop runs."""
     loop = asyncio.get_running_loop()
-    state = OBJECTS_OF_LOOP.get(loop)
-    if state is None:
-        for other in [known for known in OBJECTS_OF_LOOP if known.is_closed()]:
-            del OBJECTS_OF_LOOP[other]  # closed without shutdown_asyncgens: its objects can only be dropped
-        state = OBJECTS_OF_LOOP[loop] = LoopCache()
+    loop_cache = OBJECTS_OF_LOOP.get(loop)
+    if loop_cache is None:
+        for closed_loop in [key for key in OBJECTS_OF_LOOP if key.is_closed()]:
+            del OBJECTS_OF_LOOP[closed_loop]  # closed without shutdown_asyncgens: its objects can only be dropped
+        loop_cache = OBJECTS_OF_LOOP[loop] = LoopCache()
         with suppress(StopIteration):
-            state.guard.asend(None).send(None)  # run to its yield: now the loop knows the generator and will end it
-    return state
+            loop_cache.guard.asend(None).send(
+                None
+            )  # run to its yield: now the loop knows the generator and will end it
+    return loop_cache

@@ -41,13 +41,13 @@ def read_spec(text: str, kind: str = "model") -> Spec:
 @lru_cache(64)
 def split_spec(text: str, kind: str) -> tuple[str, str]:
     """(provider, name) of a spec. Quorum's own models have no name."""
-    given = text.strip()
-    if given in (OWN_PROVIDERS if kind == "model" else OWN_PROVIDERS[:1]):
-        return given, ""
-    provider, colon, name = (part.strip() for part in given.partition(":"))
+    spec = text.strip()
+    if spec in (OWN_PROVIDERS if kind == "model" else OWN_PROVIDERS[:1]):
+        return spec, ""
+    provider, colon, name = (part.strip() for part in spec.partition(":"))
     if not colon or not provider or not name:
-        meant = f"openai:{name or provider or 'NAME'}"
-        raise SetupError(f"{kind}={text!r} names no provider; write 'embedded' or provider:name, such as {meant}.")
+        suggestion = f"openai:{name or provider or 'NAME'}"
+        raise SetupError(f"{kind}={text!r} names no provider; write 'embedded' or provider:name, such as {suggestion}.")
     return provider.replace("-", "_").lower(), name
 
 
@@ -59,13 +59,13 @@ def get_openai_url() -> str:
 @lru_cache(64)
 def check_url(url: str) -> str:
     """The address without a trailing slash."""
-    given = url.strip().rstrip("/")
-    parts = urlsplit(given)
+    address = url.strip().rstrip("/")
+    parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SetupError(
-            f"OPENAI_BASE_URL={hide_login(given)!r} is not an address; write it like http://localhost:8000/v1."
+            f"OPENAI_BASE_URL={hide_login(address)!r} is not an address; write it like http://localhost:8000/v1."
         )
-    return given
+    return address
 
 
 def find_server_url(provider: str) -> str | None:

@@ -63,9 +63,9 @@ class OpenAIChat(ChatOpenAI):
         delta: dict[str, Any] = {}
         choices = chunk.get("choices")
         if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
-            given = choices[0].get("delta")
-            if isinstance(given, Mapping):
-                delta = {**given, "content": get_text(given.get("content"))}
+            server_delta = choices[0].get("delta")
+            if isinstance(server_delta, Mapping):
+                delta = {**server_delta, "content": get_text(server_delta.get("content"))}
                 chunk = chunk | {"choices": [{**choices[0], "delta": delta}]}
         generation_chunk: ChatGenerationChunk | None = super()._convert_chunk_to_generation_chunk(
             chunk | {"usage": clean_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info

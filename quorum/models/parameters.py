@@ -41,12 +41,12 @@ def get_refusals(request: "Request") -> set[str]:
     return refusals.names
 
 
-def record_refusal(request: "Request", name: str, why: str = "does not take {}; going on without it") -> None:
+def record_refusal(request: "Request", name: str, message: str = "does not take {}; going on without it") -> None:
     """Stop sending this parameter. Calls in flight may still be refused for it."""
     refused = get_refusals(request)
     if name not in refused:
         refused.add(name)
-        LOG.warning("%s %s.", request.label, why.format(name))
+        LOG.warning("%s %s.", request.label, message.format(name))
 
 
 def list_parameters(request: "Request") -> set[str]:
@@ -83,8 +83,8 @@ def apply_parameters(request: "Request") -> tuple[BaseChatModel, dict[str, Any]]
             limit, changes = rename_token_limit(model, refused)
             more, dropped = make_extra_body(model, limit | make_schema_fields(request)), dropped | changes
         return copy_model(model, dropped), wanted | more
-    known = {name: value for name, value in wanted.items() if name in type(model).model_fields}
-    return copy_model(model, dropped | known), {}
+    known_parameters = {name: value for name, value in wanted.items() if name in type(model).model_fields}
+    return copy_model(model, dropped | known_parameters), {}
 
 
 def copy_model(model: BaseChatModel, changes: Mapping[str, Any]) -> BaseChatModel:
@@ -94,8 +94,8 @@ def copy_model(model: BaseChatModel, changes: Mapping[str, Any]) -> BaseChatMode
 def rename_token_limit(model: BaseChatModel, refused: set[str]) -> tuple[dict[str, Any], dict[str, None]]:
     """Rename a model object's token limit: (fields for the body, fields that the client must not send)."""
     limit = get_model_parameter(model, "max_tokens")
-    usual, other = reversed(TOKEN_LIMITS) if is_kind(type(model), "ChatOpenAI") else TOKEN_LIMITS
-    if limit is None or usual not in refused:
+    sent_name, other = reversed(TOKEN_LIMITS) if is_kind(type(model), "ChatOpenAI") else TOKEN_LIMITS
+    if limit is None or sent_name not in refused:
         return {}, {}
     return ({} if other in refused else {other: limit}), {"max_tokens": None}
 

@@ -28,8 +28,9 @@ INSTALL_COMMAND = "pip install -e '.[train]'"
 class ModelCard:
     """What a folder's model was trained for.
 
-    prompts: name -> hash of the prompts that it knows; measure: the one that chose its silver data; length, output:
-    most tokens of a prompt and of a reply; base, base_hash: the base model, which must be present if adapter is true;
+    prompts: name -> hash of the prompts that it knows; measure: the measure that chose its silver data; length, output:
+    the largest number of tokens of a prompt and of a reply; base, base_hash: the base model, which must be present if
+    adapter is true;
     weights: sha256 of the trained weights.
     """
 
@@ -74,8 +75,8 @@ def read_card(folder: str | Path) -> ModelCard | None:
     try:
         return TypeAdapter(ModelCard).validate_python(parse_json(read_regular(path)))
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not the card of a trained model"
-        raise SetupError(f"{path} cannot be read ({why}); train again, or copy the whole folder.") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not the card of a trained model"
+        raise SetupError(f"{path} cannot be read ({reason}); train again, or copy the whole folder.") from None
 
 
 def write_card(folder: Path, card: ModelCard) -> None:
@@ -141,12 +142,12 @@ class Pretrained:
         self.model, self.card = model.eval(), card
         self.codec = Codec(tokenizer, bool(model.config.is_encoder_decoder))
         generation_config = model.generation_config
-        given = (
+        end_tokens = (
             generation_config.eos_token_id
             if isinstance(generation_config.eos_token_id, list)
             else [generation_config.eos_token_id]
         )
-        self.ends = sorted({tokenizer.eos_token_id, *given} - {None})
+        self.ends = sorted({tokenizer.eos_token_id, *end_tokens} - {None})
         # the authors' sampling settings would change greedy replies, too
         model.generation_config = GenerationConfig(
             eos_token_id=self.ends,
@@ -172,8 +173,13 @@ class Pretrained:
                 do_sample=bool(temperature),
                 **sampling,
             )
-        new = generated[0, 1 if self.codec.seq2seq else ids.shape[1] :].tolist()
-        return GeneratedReply(self.codec.decode(new), ids.shape[1], len(new), bool(new) and new[-1] not in self.ends)
+        reply_ids = generated[0, 1 if self.codec.seq2seq else ids.shape[1] :].tolist()
+        return GeneratedReply(
+            self.codec.decode(reply_ids),
+            ids.shape[1],
+            len(reply_ids),
+            bool(reply_ids) and reply_ids[-1] not in self.ends,
+        )
 
 
 def load_pretrained(folder: str) -> Pretrained:
@@ -230,23 +236,23 @@ def silence_transformers() -> Iterator[None]:
     """Switch off the progress bars of transformers, and the warnings of transformers and peft about each other."""
     from transformers.utils import logging
 
-    bars = logging.is_progress_bar_enabled()
+    were_enabled = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             yield
     finally:
-        if bars:
+        if were_enabled:
             logging.enable_progress_bar()
 
 
 def check_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
     """Check that the sizes of tokenizer and model agree."""
-    words = model.get_input_embeddings().weight.shape[0]
-    if len(tokenizer) > words:
+    embedding_rows = model.get_input_embeddings().weight.shape[0]
+    if len(tokenizer) > embedding_rows:
         raise SetupError(
-            f"The tokenizer in {name!r} has {len(tokenizer)} tokens, its model {words}; they belong to "
+            f"The tokenizer in {name!r} has {len(tokenizer)} tokens, its model {embedding_rows}; they belong to "
             "different models: copy the tokenizer's files from the model's own folder."
         )
     if tokenizer.eos_token_id is None:

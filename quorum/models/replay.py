@@ -26,11 +26,15 @@ class Replay(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        sent, got = self.record.input_tokens, self.record.output_tokens
+        input_tokens, output_tokens = self.record.input_tokens, self.record.output_tokens
         message = AIMessage(
             self.record.text,
             additional_kwargs={"reasoning_content": self.record.reasoning} if self.record.reasoning else {},
-            usage_metadata={"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got},
+            usage_metadata={
+                "input_tokens": input_tokens,
+                "output_tokens": output_tokens,
+                "total_tokens": input_tokens + output_tokens,
+            },
             response_metadata={"finish_reason": self.record.finish, "stored": True, "seconds": self.record.seconds},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])

@@ -107,15 +107,15 @@ async def send(request: Request) -> Record:
 async def send_once(request: Request, estimate: int) -> Record:
     """Send the request once, when the limits allow it."""
     context = request.context
-    async with wait_for_limits(context, request.label, estimate, request.clock) as shares:
+    async with wait_for_limits(context, request.label, estimate, request.clock) as taken:
         started = request.clock.now()
         async with asyncio.timeout(None if request.is_local else context.timeout):
-            model, given = apply_parameters(request)
-            missing = list_refused_parameters(request)
-            message = await model.ainvoke([request.message], request.config, **given)
-        record = replace(make_record(message, estimate, request.clock.now() - started), left_out=missing)
-        for share in shares:
-            share.correct(record.input_tokens + record.output_tokens)
+            model, arguments = apply_parameters(request)
+            left_out = list_refused_parameters(request)
+            message = await model.ainvoke([request.message], request.config, **arguments)
+        record = replace(make_record(message, estimate, request.clock.now() - started), left_out=left_out)
+        for taken_amount in taken:
+            taken_amount.correct(record.input_tokens + record.output_tokens)
     return record
 
 
@@ -185,13 +185,13 @@ def compute_pause(request: Request, failure: Failure, attempt: int, error: Excep
     retry_after = failure.retry_after
     if attempt >= request.context.attempts or (retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT):
         tries = f"{attempt} {'try' if attempt == 1 else 'tries'}"
-        later = (
+        server_wait = (
             f" (the server asks for {retry_after:.0f} seconds)"
             if retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT
             else ""
         )
         raise CallError(
-            f"{request.label} failed on {request.name!r} after {tries}: {describe_failure(failure)}{later}",
+            f"{request.label} failed on {request.name!r} after {tries}: {describe_failure(failure)}{server_wait}",
             failure.status,
         ) from error
     share = request.clock.draw_jitter()

@@ -120,7 +120,7 @@ class ScriptedModel(BaseChatModel):
 
 def make_result(messages: list[BaseMessage], reply: str) -> ChatResult:
     """A reply with estimated token counts."""
-    sent, got = sum(estimate_tokens(message.text) for message in messages), estimate_tokens(reply)
-    usage = {"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got}
+    input_tokens, output_tokens = sum(estimate_tokens(message.text) for message in messages), estimate_tokens(reply)
+    usage = {"input_tokens": input_tokens, "output_tokens": output_tokens, "total_tokens": input_tokens + output_tokens}
     message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
     return ChatResult(generations=[ChatGeneration(message=message)])

@@ -43,7 +43,7 @@ class System(Protocol):
 
     @property
     def priced_as(self) -> str:
-        """The model spec whose price its tokens have."""
+        """The spec of the model whose price applies to its tokens."""
         ...
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
@@ -117,14 +117,14 @@ class ChatServer:
         from quorum.models.http_clients import make_http_clients
         from quorum.models.openai_chat import OpenAIChat
 
-        state = get_loop_cache()
+        loop_cache = get_loop_cache()
         options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout, "stream_usage": True}
         access: dict[str, Any] = {"base_url": self.url, "api_key": find_key(self.name) or "none"}
 
         def make() -> Any:
-            return OpenAIChat(model=self.model, **options, **access, **make_http_clients(context.timeout, state))
+            return OpenAIChat(model=self.model, **options, **access, **make_http_clients(context.timeout, loop_cache))
 
-        return state.get_or_make(("system", self), make)
+        return loop_cache.get_or_make(("system", self), make)
 
 
 @dataclass(frozen=True)
@@ -178,12 +178,12 @@ class PythonFunction:
         """The returned value: a text, or a dictionary with `answer`."""
         try:
             takes_passages = "passages" in inspect.signature(self.function).parameters
-            given: dict[str, Any] = {"passages": passages} if takes_passages else {}
+            arguments: dict[str, Any] = {"passages": passages} if takes_passages else {}
             async with asyncio.timeout(context.timeout):
                 if inspect.iscoroutinefunction(self.function):
-                    reply = await self.function(question, **given)
+                    reply = await self.function(question, **arguments)
                 else:
-                    reply = await asyncio.to_thread(self.function, question, **given)
+                    reply = await asyncio.to_thread(self.function, question, **arguments)
             return read_returned(self.name, reply)
         except QuorumError:
             raise
@@ -243,12 +243,12 @@ def read_usage(value: Any) -> Usage:
     counts = value if isinstance(value, Mapping) else {}
     parts = [part for part in counts.values() if isinstance(part, Mapping)] or [counts]
 
-    def add(name: str) -> int:
+    def sum_counts(name: str) -> int:
         return sum(part[name] for part in parts if isinstance(part.get(name), int))
 
     return Usage(
-        calls=add("calls") or 1,
-        input_tokens=add("input_tokens"),
-        output_tokens=add("output_tokens"),
-        cached_tokens=add("cached_tokens"),
+        calls=sum_counts("calls") or 1,
+        input_tokens=sum_counts("input_tokens"),
+        output_tokens=sum_counts("output_tokens"),
+        cached_tokens=sum_counts("cached_tokens"),
     )

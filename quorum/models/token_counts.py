@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-MOST_TOKENS = 10**9  # of one call; a greater count is invalid
+MAX_TOKENS = 10**9  # of one call; a greater count is invalid
 COUNT_FIELDS = ("prompt_tokens", "completion_tokens", "total_tokens")
 DETAIL_FIELDS = ("prompt_tokens_details", "completion_tokens_details")
 
@@ -14,7 +14,7 @@ def is_count(value: object) -> bool:
     >>> [is_count(value) for value in (12, 0, -1, 3.5, "12", None, True, 10**30)]
     [True, True, False, False, False, False, False, False]
     """
-    return type(value) is int and 0 <= value <= MOST_TOKENS
+    return type(value) is int and 0 <= value <= MAX_TOKENS
 
 
 def clean_usage(usage: Any) -> dict[str, Any] | None:

@@ -20,15 +20,15 @@ class TokenEncoder:
     def __init__(self, name: str) -> None:
         """Raise a `SetupError` if the package or the folder is missing."""
         require_library(f"The retriever 'colbert:{name}'", "colbert")
-        self.name, self.place = name, resolve_model(name)
+        self.name, self.location = name, resolve_model(name)
         self.lock = threading.Lock()
         self.encoder: Any = None
 
     @property
     def fingerprint(self) -> str:
         """Identifies the model: its name and, for a folder, the sizes and times of its files."""
-        digest = hashlib.sha256(self.place.encode())
-        for file in sorted(Path(self.place).rglob("*")) if Path(self.place).is_dir() else ():
+        digest = hashlib.sha256(self.location.encode())
+        for file in sorted(Path(self.location).rglob("*")) if Path(self.location).is_dir() else ():
             state = file.stat()
             digest.update(f"\n{file} {state.st_size} {state.st_mtime_ns}".encode())
         return digest.hexdigest()[:12]

@@ -93,18 +93,18 @@ class TraceClient(langsmith.Client):
                 super().__init__(**options)
         return object.__getattribute__(self, name)
 
-    def create_run(self, name: str, inputs: dict[str, Any], run_type: Any, **about: Any) -> None:
+    def create_run(self, name: str, inputs: dict[str, Any], run_type: Any, **run_fields: Any) -> None:
         """Send the beginning of a run."""
-        super().create_run(name, clean_value(inputs, hides_passages()), run_type, **clean_run(about))
+        super().create_run(name, clean_value(inputs, hides_passages()), run_type, **clean_run(run_fields))
 
-    def update_run(self, run_id: Any, **about: Any) -> None:
+    def update_run(self, run_id: Any, **run_fields: Any) -> None:
         """Send the end of a run."""
-        super().update_run(run_id, **clean_run(about))
+        super().update_run(run_id, **clean_run(run_fields))
 
 
-def clean_run(about: dict[str, Any]) -> dict[str, Any]:
+def clean_run(run_fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of a run with cleaned texts. If passages are hidden, only the error's type is sent."""
-    hide, cleaned = hides_passages(), dict(about)
+    hide, cleaned = hides_passages(), dict(run_fields)
     for part in ("inputs", "outputs"):
         if cleaned.get(part) is not None:
             cleaned[part] = clean_value(cleaned[part], hide)
@@ -125,10 +125,10 @@ def find_enclosing_runs() -> Iterator[tuple[Any, list[Any]]]:
     callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
     for tracer in getattr(callbacks, "handlers", ()):
         if isinstance(tracer, LangChainTracer):
-            chain, above = [], callbacks.parent_run_id
-            while (run := tracer.run_map.get(str(above))) is not None:
+            chain, parent_id = [], callbacks.parent_run_id
+            while (run := tracer.run_map.get(str(parent_id))) is not None:
                 chain.append(run)
-                above = run.parent_run_id
+                parent_id = run.parent_run_id
             yield tracer, chain
 
 

@@ -107,13 +107,18 @@ def make_result(generated: GeneratedReply) -> ChatResult:
 def check_prompt(folder: str, card: ModelCard, prompt: str, version: str | None) -> None:
     """Raise SetupError unless the model was trained on this prompt, in the same wording."""
     trained_version = card.prompts.get(prompt)
-    use = {"filter": f"--set context_filter=transformers:{folder}", "generator": f"--model transformers:{folder}"}
+    option_of_kind = {
+        "filter": f"--set context_filter=transformers:{folder}",
+        "generator": f"--model transformers:{folder}",
+    }
     if trained_version is None:
-        how = "filter_mode=" + ("psg" if "filter_passages" in card.prompts else "filco")
-        where = how if card.kind == "filter" else "the method concat, or with filco and a context_filter"
+        mode_setting = "filter_mode=" + ("psg" if "filter_passages" in card.prompts else "filco")
+        suitable_setting = (
+            mode_setting if card.kind == "filter" else "the method concat, or with filco and a context_filter"
+        )
         raise SetupError(
             f"The model 'transformers:{folder}' is a {card.kind} trained on {', '.join(card.prompts)} and cannot be "
-            f"asked the prompt {prompt!r}; use it as {use[card.kind]} with {where}."
+            f"asked the prompt {prompt!r}; use it as {option_of_kind[card.kind]} with {suitable_setting}."
         )
     if version and version != trained_version:
         raise SetupError(

@@ -15,14 +15,14 @@ from quorum.parsing.answers import Parsed, clean_answer, get_first_line, list_li
 from quorum.parsing.wrapping import remove_wrapping
 
 # Characters and items that are read; a longer reply comes from a model in a loop.
-LONGEST_READ_REPLY, MOST_ITEMS = (
+LONGEST_READ_REPLY, MAX_ITEMS = (
     20_000,
     100,
 )
 
 
-def parse_candidates(reply: str, most: int) -> Parsed[list[str]]:
-    """At most `most` distinct candidates, in the reply's order. An item that says "unknown" is not a candidate.
+def parse_candidates(reply: str, limit: int) -> Parsed[list[str]]:
+    """At most `limit` distinct candidates, in the reply's order. An item that says "unknown" is not a candidate.
 
     The reply may be JSON or a list in one style of marker: the first of (a) a) a. A: (1) 1) 1. 1: [1] and bullets that
     makes a list. Without markers the reply is malformed, and every line is a candidate.
@@ -33,15 +33,15 @@ def parse_candidates(reply: str, most: int) -> Parsed[list[str]]:
     text = remove_wrapping(reply).strip()[:LONGEST_READ_REPLY]
     items = read_json_candidates(text) or split_at_markers(text)
     if items:
-        return Parsed(drop_repetitions(items)[:most])
+        return Parsed(drop_repetitions(items)[:limit])
     items = find_quoted(text) or [line for line in list_lines(text) if not line.endswith((":", "："))]
-    return Parsed(drop_repetitions(items)[:most], malformed=True)
+    return Parsed(drop_repetitions(items)[:limit], malformed=True)
 
 
 def drop_repetitions(items: Iterable[str]) -> list[str]:
     """The cleaned candidates without unknown ones and without repetitions (those with an equal vote key)."""
     distinct: dict[str, str] = {}
-    for item in map(clean_item, islice(items, MOST_ITEMS)):
+    for item in map(clean_item, islice(items, MAX_ITEMS)):
         if any(character.isalnum() for character in item) and not is_unknown(item):
             distinct.setdefault(vote_key(item), item)
     return list(distinct.values())

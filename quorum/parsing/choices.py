@@ -94,11 +94,11 @@ def find_leading_choice(text: str, candidates: Sequence[str]) -> str | None:
         return candidates[rank]
     if SECOND_LETTER.match(after) or REJECTION.match(after):
         return None
-    stopped = letter[1] is not None or CLOSING_MARK.match(after) is not None
-    sure = (stopped and contains_answer(text_after, [candidates[rank]])) or (
+    is_marked = letter[1] is not None or CLOSING_MARK.match(after) is not None
+    is_choice = (is_marked and contains_answer(text_after, [candidates[rank]])) or (
         REASON_WORDS.match(after) is not None and (letter[1] is not None or text[letter.start(2)].isupper())
     )
-    return candidates[rank] if sure else None
+    return candidates[rank] if is_choice else None
 
 
 def is_candidate_with_explanation(text: str, candidate: str) -> bool:

@@ -190,8 +190,10 @@ def unwrap_text(reply: str) -> str:
 
 def read_free_text(text: str, question: str) -> Parsed[str]:
     """Free text on one line."""
-    own_text, marker = cut_invented_question(text, question)
-    after = own_text[marker.end() :] if marker and not own_text[: marker.start()].strip(" \t\n*_#") else own_text
+    answer_text, marker = cut_invented_question(text, question)
+    after = (
+        answer_text[marker.end() :] if marker and not answer_text[: marker.start()].strip(" \t\n*_#") else answer_text
+    )
     line = " ".join(" ".join(list_lines(after)).split())
     for left, right in (('"', '"'), ("“", "”")):
         if len(line) > 2 and line[0] == left and line[-1] == right and left not in line[1:-1]:

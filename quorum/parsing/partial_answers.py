@@ -9,14 +9,14 @@ import re
 from quorum.core.text import is_unknown
 from quorum.parsing.read_reply import CONTRACTS
 
-WRITTEN_OUT = ("_long", "_dialogue")  # prompts whose answer is a text, not a few words
-FIRST_WORDS = 12  # held back until a sentence ends, because they may be a refusal
+TEXT_ANSWER_SUFFIXES = ("_long", "_dialogue")  # of the names of prompts whose answer is a text, not a few words
+HELD_BACK_WORDS = 12  # the first words, which may be a refusal: held back until a sentence ends
 SENTENCE_END = re.compile(r"[.!?。！？]\s")
 
 
-def is_written_out(prompt: str) -> bool:
+def asks_for_text(prompt: str) -> bool:
     """Whether a prompt asks for an answer that is shown as it is written."""
-    return prompt.startswith("answer") and prompt.endswith(WRITTEN_OUT)
+    return prompt.startswith("answer") and prompt.endswith(TEXT_ANSWER_SUFFIXES)
 
 
 def read_partial_answer(prompt: str, text: str, question: str) -> str:
@@ -31,7 +31,7 @@ def read_partial_answer(prompt: str, text: str, question: str) -> str:
     if (
         parsed.malformed
         or is_unknown(answer)
-        or (len(answer.split()) <= FIRST_WORDS and not SENTENCE_END.search(answer))
+        or (len(answer.split()) <= HELD_BACK_WORDS and not SENTENCE_END.search(answer))
     ):
         return ""
     return answer.rpartition(" ")[0]  # the last word may be incomplete

@@ -152,15 +152,16 @@ def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
 
 @dataclass
 class NamedPassages:
-    """The passages that the clauses have named so far. last: the passages that the next verdict refers to if it gives
-    no number.
+    """The passages that the clauses have named so far.
+
+    last_ids: the passages that the next verdict refers to if it gives no number.
     """
 
-    keep: set[int] = field(default_factory=set)
-    drop: set[int] = field(default_factory=set)
-    last: set[int] = field(default_factory=set)
-    everything: bool = False
-    nothing: bool = False
+    kept_ids: set[int] = field(default_factory=set)
+    dropped_ids: set[int] = field(default_factory=set)
+    last_ids: set[int] = field(default_factory=set)
+    names_all: bool = False
+    names_none: bool = False
 
 
 def read_ids_in_prose(text: str, count: int) -> set[int] | None:
@@ -171,16 +172,16 @@ def read_ids_in_prose(text: str, count: int) -> set[int] | None:
     pattern = LABELLED_NUMBERS if LABELLED_NUMBERS.search(text) else BARE_NUMBER
     named_passages = NamedPassages()
     clauses = CLAUSE_BREAK[pattern].split(text)
-    denied = FIRST_NONE.match(clauses[0]) and not EXCEPTION_WORDS.search(clauses[0])
+    begins_with_none = FIRST_NONE.match(clauses[0]) and not EXCEPTION_WORDS.search(clauses[0])
     for clause in clauses:
-        if not (denied and calls_none_relevant(clause)):
+        if not (begins_with_none and calls_none_relevant(clause)):
             record_clause(clause, named_passages, pattern, count)
-    remaining = set(range(1, count + 1)) - named_passages.drop
-    if named_passages.keep:
-        return named_passages.keep
-    if named_passages.everything or (named_passages.drop and not named_passages.nothing):
+    remaining = set(range(1, count + 1)) - named_passages.dropped_ids
+    if named_passages.kept_ids:
+        return named_passages.kept_ids
+    if named_passages.names_all or (named_passages.dropped_ids and not named_passages.names_none):
         return remaining
-    return set() if named_passages.nothing else None
+    return set() if named_passages.names_none else None
 
 
 def calls_none_relevant(clause: str) -> bool:
@@ -221,25 +222,25 @@ def record_clause(clause: str, named_passages: NamedPassages, pattern: re.Patter
     base, *exceptions = EXCEPTION_WORDS.split(clause, maxsplit=1)
     if exceptions and (NONE_WORDS.search(base) or ALL_WORDS.search(base)):
         excepted = find_ids(exceptions[0], pattern, count)
-        named_passages.nothing = bool(NONE_WORDS.search(base))
-        named_passages.everything = not named_passages.nothing
-        (named_passages.keep if named_passages.nothing else named_passages.drop).update(excepted)
+        named_passages.names_none = bool(NONE_WORDS.search(base))
+        named_passages.names_all = not named_passages.names_none
+        (named_passages.kept_ids if named_passages.names_none else named_passages.dropped_ids).update(excepted)
         return
     ids, negative = find_ids(clause, pattern, count), bool(NEGATIVE_PATTERN.search(clause) or NONE_WORDS.search(clause))
     if not ids and SAME_SUBJECT.match(clause) and VERDICT_WORD.search(clause):
-        ids = set(named_passages.last)
+        ids = set(named_passages.last_ids)
     if (
-        REST_WORDS.search(clause) and not ids and (named_passages.keep or named_passages.drop)
+        REST_WORDS.search(clause) and not ids and (named_passages.kept_ids or named_passages.dropped_ids)
     ):  # "the others" needs passages that were named before
-        ids = set(range(1, count + 1)) - named_passages.keep - named_passages.drop
+        ids = set(range(1, count + 1)) - named_passages.kept_ids - named_passages.dropped_ids
     if ids:
-        named_passages.last = ids
-        (named_passages.drop if negative else named_passages.keep).update(ids)
-        (named_passages.keep if negative else named_passages.drop).difference_update(ids)
+        named_passages.last_ids = ids
+        (named_passages.dropped_ids if negative else named_passages.kept_ids).update(ids)
+        (named_passages.kept_ids if negative else named_passages.dropped_ids).difference_update(ids)
     elif NONE_WORDS.search(clause) or (ALL_WORDS.search(clause) and negative):
-        named_passages.nothing = True
+        named_passages.names_none = True
     elif ALL_WORDS.search(clause):
-        named_passages.everything = True
+        named_passages.names_all = True
 
 
 def find_ids(clause: str, pattern: re.Pattern[str], count: int) -> set[int]:

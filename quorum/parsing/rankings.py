@@ -59,8 +59,8 @@ def find_final_part(text: str) -> str:
 
 def find_numbers(text: str) -> list[int]:
     """The passages' numbers, read in the first notation that the text uses."""
-    ways: tuple[Callable[[str], list[int]], ...] = (read_chain, read_list, read_bracketed, read_named, read_bare)
-    return next((numbers for way in ways if (numbers := way(text))), [])
+    readers: tuple[Callable[[str], list[int]], ...] = (read_chain, read_list, read_bracketed, read_named, read_bare)
+    return next((numbers for read in readers if (numbers := read(text))), [])
 
 
 def read_chain(text: str) -> list[int]:

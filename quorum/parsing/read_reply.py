@@ -72,7 +72,7 @@ CONCLUSION, YES_NO_CONCLUSION = make_contract(parse_conclusion), make_contract(p
 CHOSEN_PASSAGES = Contract(parse_passage_ids, {"count": "count"}, frozenset({"count"}))
 SUMMARY, QUESTION, PREFERENCE = Contract(parse_summary), Contract(parse_written_question), Contract(parse_preference)
 ACTION, FOLLOW_UP = Contract(parse_step), Contract(parse_follow_up)
-BY_TYPE = {
+CONTRACT_OF_TYPE = {
     "yes_no": YES_NO,
     "label": make_contract(parse_label),
     "dialogue": make_contract(parse_turn),
@@ -87,9 +87,9 @@ CONTRACTS: dict[str, Contract] = {
     "answer_choices": make_contract(parse_choice, "candidates"),
     "answer_summaries": SHORT_ANSWER,
     "answer_summary": SHORT_ANSWER,
-    **{f"answer_{kind}": contract for kind, contract in BY_TYPE.items()},
-    **{f"answer_candidates_{kind}": contract for kind, contract in BY_TYPE.items()},
-    "candidates": Contract(parse_candidates, {"count": "most"}, frozenset({"count"})),
+    **{f"answer_{kind}": contract for kind, contract in CONTRACT_OF_TYPE.items()},
+    **{f"answer_candidates_{kind}": contract for kind, contract in CONTRACT_OF_TYPE.items()},
+    "candidates": Contract(parse_candidates, {"count": "limit"}, frozenset({"count"})),
     "choose": CHOSEN_PASSAGES,
     "choose_yes_no": CHOSEN_PASSAGES,
     "conditional_summary": SUMMARY,

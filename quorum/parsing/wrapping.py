@@ -11,7 +11,7 @@ from quorum.core.thinking import cut_own_turn
 # Characters of a reply that parsers of answers read; a longer reply comes from a model in a loop.
 LONGEST_READ_REPLY = 24_000
 LONGEST_READ_TEXT = 100_000  # the same for replies that are text: a summary, notes, copied sentences
-MOST_BOXES, LONGEST_BOX = 3, 400  # the last boxes that are read, and the characters of each
+MAX_BOXES, LONGEST_BOX = 3, 400  # the last boxes that are read, and the characters of each
 
 ANSWER_NOUN = r"(?:answer|ans|result|response|output|label|verdict|choice)"
 OPENING_TAG = re.compile(
@@ -65,7 +65,7 @@ def replace_tags(text: str) -> str:
 def replace_boxes(text: str) -> str:
     """The text with its last boxes written as "Answer: ..."; only the content if the whole text is a box."""
     end = len(text)
-    for _ in range(MOST_BOXES):
+    for _ in range(MAX_BOXES):
         place = text.rfind(BOX_COMMAND, 0, end)
         if place < 0:
             break
@@ -74,8 +74,8 @@ def replace_boxes(text: str) -> str:
         before = before[: AROUND_BOX[0].search(before[-50:]).start() - len(before[-50:]) or None]  # type: ignore[union-attr]
         rest = text[AROUND_BOX[1].match(text, after).end() :]  # type: ignore[union-attr]
         content = STYLE_COMMAND.sub(r"\1", inside).strip()
-        whole = not before.strip() and not rest.strip()
-        text = content if whole else f"{before}\nAnswer: {content}\n{rest}"
+        is_whole = not before.strip() and not rest.strip()
+        text = content if is_whole else f"{before}\nAnswer: {content}\n{rest}"
         end = min(end, len(before))
     return text
 

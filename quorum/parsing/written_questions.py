@@ -10,7 +10,7 @@ from quorum.core.text import is_unknown, normalize
 from quorum.parsing.answers import LINE_START, Parsed, clean_answer, format_value, get_first_line, list_lines
 from quorum.parsing.wrapping import remove_wrapping
 
-LONGEST_QUESTION, MOST_ANSWERS = 400, 6  # characters of a question; answers
+LONGEST_QUESTION, MAX_ANSWERS = 400, 6  # characters of a question; answers to one question
 COLON = r"(?:[ \t]*#?\d{1,3})?[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
 NUMBERED_LINE_START = rf"{LINE_START}(?:\d{{1,3}}[.)][^\w\n]{{0,5}})?"
 ANSWER_LABEL = r"(?:the[ \t]+)?(?:short[ \t]+)?answer(?:[ \t]+is)?"
@@ -113,11 +113,13 @@ def make_question(question: str, answers: list[str], *, is_well_formed: bool) ->
     """The question with each known answer once; None if it is empty or too long."""
     if not normalize(question) or len(question) > LONGEST_QUESTION:
         return Parsed(None, malformed=True)
-    known: dict[str, str] = {}
+    distinct_answers: dict[str, str] = {}
     for answer in map(clean_answer, answers):
         if normalize(answer) and not is_nothing(answer):
-            known.setdefault(normalize(answer), answer)
-    return Parsed(WrittenQuestion(question, list(known.values())[:MOST_ANSWERS]), malformed=not is_well_formed)
+            distinct_answers.setdefault(normalize(answer), answer)
+    return Parsed(
+        WrittenQuestion(question, list(distinct_answers.values())[:MAX_ANSWERS]), malformed=not is_well_formed
+    )
 
 
 def is_nothing(answer: str) -> bool:

@@ -103,9 +103,9 @@ def load_overrides(overrides: Overrides) -> Mapping[str, str]:
     if overrides is None:
         return {}
     texts = read_folder(Path(overrides)) if isinstance(overrides, str) else overrides
-    if strange := sorted(set(texts) - set(BUILT_IN)):
+    if unknown_names := sorted(set(texts) - set(BUILT_IN)):
         raise SetupError(
-            f"The setting prompts overrides {strange[0]!r}, which is not a prompt; "
+            f"The setting prompts overrides {unknown_names[0]!r}, which is not a prompt; "
             f"the prompts are: {', '.join(BUILT_IN)}."
         )
     return texts

@@ -16,8 +16,8 @@ def make_generator_prompt(answer_type: str, overrides: Overrides = None) -> Call
     """
     name = f"answer_{answer_type}" if f"answer_{answer_type}" in BUILT_IN and answer_type != "short" else "answer"
 
-    def make(question: str, piece: Piece | None) -> str:
+    def render_piece(question: str, piece: Piece | None) -> str:
         shown = [] if piece is None else [Passage(id="", title=piece.title, text=piece.text)]
         return render(name, overrides, question=question, passages=number_passages_or_none(shown)).text
 
-    return make
+    return render_piece

@@ -36,7 +36,7 @@ class Ranges:
             low, high = flat.min().item(), flat.max().item()
         self.low, self.high = min(self.low, low), max(self.high, high)
 
-    def scale(self) -> tuple[float, int]:
+    def compute_scale(self) -> tuple[float, int]:
         """uint8 scale and zero point."""
         scale = max((self.high - self.low) / 255, 1e-8)
         return scale, int(np.clip(round(-self.low / scale), 0, 255))

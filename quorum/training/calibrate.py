@@ -34,9 +34,13 @@ BONUSES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 WINDOWS = (256, 320, 384)
 
 
-def read_cases(model: Encoder, group: Sequence[Case], fit: Calibration) -> list[JobResult]:
+def read_cases(model: Encoder, group: Sequence[Case], calibration: Calibration) -> list[JobResult]:
     jobs = [Job(case.question, case.passages) for case in group]
-    return [done for begin in range(0, len(jobs), 64) for done in read_jobs(jobs[begin : begin + 64], model, fit)]
+    return [
+        result
+        for begin in range(0, len(jobs), 64)
+        for result in read_jobs(jobs[begin : begin + 64], model, calibration)
+    ]
 
 
 def score_answer(case: Case, answer: str | None) -> float:
@@ -70,15 +74,13 @@ def find_matching_threshold(group: Sequence[Case], readings: Sequence[Reading]) 
     but a right "unknown" gets 1.
     """
     weights = weigh_cases(group)
-    unknown = [0.0 if reading.spans else 1.0 for reading in readings]
 
-    def share(threshold: float) -> float:
-        below = [
-            max(no_span, reading.probability < threshold) for no_span, reading in zip(unknown, readings, strict=True)
-        ]
-        return float(np.dot(weights, below))
+    def compute_unknown_share(threshold: float) -> float:
+        unknown = [reading.probability < threshold or not reading.spans for reading in readings]
+        return float(np.dot(weights, unknown))
 
-    best = min((round(0.02 * step, 2) for step in range(1, 50)), key=lambda threshold: abs(share(threshold) - MISSED))
+    thresholds = [round(0.02 * step, 2) for step in range(1, 50)]
+    best = min(thresholds, key=lambda threshold: abs(compute_unknown_share(threshold) - MISSED))
     answers = [reading.spans[0].text if reading.probability >= best and reading.spans else None for reading in readings]
     return best, compute_credit(group, answers)
 
@@ -101,11 +103,16 @@ def add_bonus(reading: Reading, names: set[str], bonus: float) -> Reading:
     return Reading(spans, spans[0].score if spans else reading.score)
 
 
-def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[str], None] = print) -> Calibration:
+def calibrate(
+    model: Encoder,
+    one_passage_cases: list[Case],
+    several_passage_cases: list[Case],
+    report: Callable[[str], None] = print,
+) -> Calibration:
     """Fit the probability, then the window, the two thresholds and the bonus of candidates."""
     rows, labels = [], []
-    for case, done in zip(one, read_cases(model, one, UNCALIBRATED), strict=True):
-        for window, logits in zip(done.windows, done.logits, strict=True):
+    for case, result in zip(one_passage_cases, read_cases(model, one_passage_cases, UNCALIBRATED), strict=True):
+        for window, logits in zip(result.windows, result.logits, strict=True):
             for span in find_spans(window, logits, case.passages, UNCALIBRATED, 1):
                 rows.append((span.score, logits.answerable))
                 labels.append(float(score_answer(case, span.text) >= 0.5))
@@ -114,39 +121,52 @@ def calibrate(model: Encoder, one: list[Case], many: list[Case], say: Callable[[
     if weights[1] < 0:  # the two signals are correlated: use one of them, not their difference
         margin, bias = fit_logistic_regression(features[:, :1], right)
         weights = np.array([margin, 0.0, bias])
-    fit = replace(UNCALIBRATED, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
-    threshold, reached = find_best_threshold(one, [done.reading for done in read_cases(model, one, fit)])
-    fit = replace(fit, threshold_one_passage=threshold)
-    say(f"one passage: {len(one)} cases, threshold {threshold}, credit {reached:.3f}")
-    tried = []
+    calibration = replace(UNCALIBRATED, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
+    threshold, credit = find_best_threshold(
+        one_passage_cases, [result.reading for result in read_cases(model, one_passage_cases, calibration)]
+    )
+    calibration = replace(calibration, threshold_one_passage=threshold)
+    report(f"one passage: {len(one_passage_cases)} cases, threshold {threshold}, credit {credit:.3f}")
+    trials = []
     for size in WINDOWS:
-        trial = replace(fit, window=size)
-        readings = [done.reading for done in read_cases(model, many, trial)]
-        threshold, reached = find_matching_threshold(many, readings)
-        say(f"several passages, windows of {size}: {len(many)} cases, threshold {threshold}, credit {reached:.3f}")
-        tried.append((reached, replace(trial, threshold_several_passages=threshold), readings))
-    _, fit, readings = max(tried, key=lambda item: item[0])
-    singles = read_cases(model, [Case(c.question, c.answers, (p,)) for c in many for p in c.passages], fit)
-    shares, at = [], 0
+        trial = replace(calibration, window=size)
+        readings = [result.reading for result in read_cases(model, several_passage_cases, trial)]
+        threshold, credit = find_matching_threshold(several_passage_cases, readings)
+        report(
+            f"several passages, windows of {size}: {len(several_passage_cases)} cases, threshold {threshold}, "
+            f"credit {credit:.3f}"
+        )
+        trials.append((credit, replace(trial, threshold_several_passages=threshold), readings))
+    _, calibration, readings = max(trials, key=lambda item: item[0])
+    singles = read_cases(
+        model, [Case(c.question, c.answers, (p,)) for c in several_passage_cases for p in c.passages], calibration
+    )
+    credits = []
     for bonus in BONUSES:
-        answers, at = [], 0
-        for case, reading in zip(many, readings, strict=True):
-            own = [done.reading for done in singles[at : at + len(case.passages)]]
-            at += len(case.passages)
-            names = {normalize(r.spans[0].text) for r in own if r.spans and r.probability >= fit.threshold_one_passage}
+        answers, begin = [], 0
+        for case, reading in zip(several_passage_cases, readings, strict=True):
+            case_readings = [result.reading for result in singles[begin : begin + len(case.passages)]]
+            begin += len(case.passages)
+            names = {
+                normalize(r.spans[0].text)
+                for r in case_readings
+                if r.spans and r.probability >= calibration.threshold_one_passage
+            }
             reading_with_bonus = add_bonus(reading, names, bonus)
-            known = reading_with_bonus.spans and reading_with_bonus.probability >= fit.threshold_several_passages
+            known = (
+                reading_with_bonus.spans and reading_with_bonus.probability >= calibration.threshold_several_passages
+            )
             answers.append(reading_with_bonus.spans[0].text if known else None)
-        credit = compute_credit(many, answers)
-        shares.append((credit, bonus))
-        say(f"candidate bonus {bonus}: credit {credit:.3f}")
-    return replace(fit, candidate_bonus=max(shares, key=lambda item: (item[0], -item[1]))[1])
+        credit = compute_credit(several_passage_cases, answers)
+        credits.append((credit, bonus))
+        report(f"candidate bonus {bonus}: credit {credit:.3f}")
+    return replace(calibration, candidate_bonus=max(credits, key=lambda item: (item[0], -item[1]))[1])
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.calibrate", description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where reader.onnx and vocab.txt are")
-    parser.add_argument("--data", type=Path, nargs="+", required=True, help="the files of the training")
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help="the files that the reader was trained on")
     parser.add_argument(
         "--negatives", type=Path, required=True, help="mined wrong passages, at least 5 for each question"
     )
@@ -155,12 +175,14 @@ def main(arguments: list[str] | None = None) -> None:
     examples = [example for path in options.data for example in read_examples(path)]
     random.Random(0).shuffle(examples)
     examples.sort(key=lambda example: not example.group.startswith("nq"))
-    one, many = make_cases(examples, read_wrong_passages(options.negatives))
+    one_passage_cases, several_passage_cases = make_cases(examples, read_wrong_passages(options.negatives))
     model = Encoder(options.folder)
-    random.Random(1).shuffle(one)
-    fit = calibrate(model, one[: 3 * options.limit], many[: options.limit])
+    random.Random(1).shuffle(one_passage_cases)
+    calibration = calibrate(model, one_passage_cases[: 3 * options.limit], several_passage_cases[: options.limit])
     digest = hashlib.sha256((options.folder / "reader.onnx").read_bytes()).hexdigest()
-    rounded = {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(fit).items()}
+    rounded = {
+        name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(calibration).items()
+    }
     manifest: dict[str, Any] = {"sha256": digest, "calibration": rounded}
     if hash_encoder(options.folder / "reader.onnx") == hash_encoder(FOLDER / "reader.onnx"):
         manifest["embeddings"] = get_encoder_name()  # the installed file's vectors: collections stay valid

@@ -30,28 +30,31 @@ def make_cases(
     """(cases over one passage, cases over several). Each held-out question with enough wrong passages gives a case with
     the gold passage and one without it. Questions that the data mark as unanswerable give cases over one passage.
     """
-    rng, one, many, seen = random.Random(seed), [], [], set()
+    rng, one_passage_cases, several_passage_cases, seen = random.Random(seed), [], [], set()
     for example in examples:
         if not is_held_out(example, CALIBRATION_PERCENT) or example.question in seen:
             continue
         if not example.spans and not example.group.endswith("xneg"):
             seen.add(example.question)
-            one.append(Case(example.question, (), (make_passage(example.context),)))
+            one_passage_cases.append(Case(example.question, (), (make_passage(example.context),)))
             continue
-        wrong = negatives.get(example.question, [])
-        if not example.spans or len(wrong) <= WRONG_PASSAGES:
+        wrong_passages = negatives.get(example.question, [])
+        if not example.spans or len(wrong_passages) <= WRONG_PASSAGES:
             continue
         seen.add(example.question)
         answers = tuple(dict.fromkeys(example.context[start:end] for start, end in example.spans))
         gold = make_passage(example.context)
-        one += [Case(example.question, answers, (gold,)), Case(example.question, (), (wrong[0],))]
-        mixed = [gold, *wrong[:WRONG_PASSAGES]]
-        rng.shuffle(mixed)
-        many += [
-            Case(example.question, answers, tuple(mixed)),
-            Case(example.question, (), tuple(wrong[: WRONG_PASSAGES + 1])),
+        one_passage_cases += [
+            Case(example.question, answers, (gold,)),
+            Case(example.question, (), (wrong_passages[0],)),
         ]
-    return one, many
+        mixed = [gold, *wrong_passages[:WRONG_PASSAGES]]
+        rng.shuffle(mixed)
+        several_passage_cases += [
+            Case(example.question, answers, tuple(mixed)),
+            Case(example.question, (), tuple(wrong_passages[: WRONG_PASSAGES + 1])),
+        ]
+    return one_passage_cases, several_passage_cases
 
 
 def read_wrong_passages(path: Path) -> dict[str, list[Passage]]:

@@ -13,7 +13,7 @@ from typing import Any
 CARD_TEMPLATE = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
 
 
-def figure_table(figures: dict[str, Any]) -> str:
+def make_figure_table(figures: dict[str, Any]) -> str:
     """A Markdown table of what `quorum.training.evaluate` measured."""
     rows = ["| what | figure |", "|---|---|"]
     if reading := figures.get("reading"):
@@ -41,7 +41,7 @@ def figure_table(figures: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
-def head_rows(figures: dict[str, Any]) -> str:
+def make_head_rows(figures: dict[str, Any]) -> str:
     """The rows on the two heads, whose trainers measured them on held-out questions."""
     rows = ""
     if sentence_figures := figures.get("sentences"):
@@ -70,7 +70,7 @@ def card(trained: dict[str, Any], figures: dict[str, Any], size: int, head: int,
         size=f"{size / 1e6:.1f}",
         head=f"{head / 1e6:.1f}",
         heads="\n".join(f"* {text}" for text in trained["heads"]),
-        figures=figure_table(figures) + head_rows(figures),
+        figures=make_figure_table(figures) + make_head_rows(figures),
         low=trained["low"],
         trained=runs,
         selection=trained["selection"],

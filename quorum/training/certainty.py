@@ -34,8 +34,8 @@ RIGHT = 0.75  # the least share of the statements without a warning that hold th
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One case: the signals of its best statement (in the order of SIGNALS), and whether that holds the answer."""
+class MeasuredCase:
+    """One case: the signals of its best statement, in the order of SIGNALS, and whether that statement is right."""
 
     signals: list[float]
     right: bool
@@ -43,20 +43,20 @@ class Measured:
     agrees: bool
 
 
-def measure_case(case: Case, fit: Calibration) -> Measured | None:
+def measure_case(case: Case, calibration: Calibration) -> MeasuredCase | None:
     """The best statement of a case; None without a statement. It agrees if it holds the reader's own answer."""
     ranked = measure_statements(case.question, case.passages)
     if not ranked:
         return None
     best = ranked[0]
     statement = case.passages[best.passage]["text"][best.start : best.end]
-    (done,) = read_jobs([Job(case.question, case.passages)], fit=fit)
-    threshold = fit.threshold_one_passage if len(case.passages) == 1 else fit.threshold_several_passages
-    known = bool(done.reading.spans) and done.reading.probability >= threshold
-    agrees = known and contains_answer(statement, [done.reading.spans[0].text])
+    (result,) = read_jobs([Job(case.question, case.passages)], calibration=calibration)
+    threshold = calibration.threshold_one_passage if len(case.passages) == 1 else calibration.threshold_several_passages
+    is_known = bool(result.reading.spans) and result.reading.probability >= threshold
+    agrees = is_known and contains_answer(statement, [result.reading.spans[0].text])
     signals = measure_signals(ranked, agrees)
     right = bool(case.answers) and contains_answer(statement, case.answers)
-    return Measured([float(signals[name]) for name in SIGNALS], right, bool(case.answers), agrees)
+    return MeasuredCase([float(signals[name]) for name in SIGNALS], right, bool(case.answers), agrees)
 
 
 def compute_certainties(weights: NDArray[np.float64], signals: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,14 +67,14 @@ def compute_certainties(weights: NDArray[np.float64], signals: NDArray[np.float6
 def cross_validate(signals: NDArray[np.float64], right: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
     """(n,) each case's certainty by weights that were fitted without it, in FOLDS parts."""
     folds = np.random.default_rng(seed).permutation(len(right)) % FOLDS
-    out = np.zeros(len(right))
+    certainties = np.zeros(len(right))
     for fold in range(FOLDS):
         weights = fit_logistic_regression(signals[folds != fold], right[folds != fold])
-        out[folds == fold] = compute_certainties(weights, signals[folds == fold])
-    return out
+        certainties[folds == fold] = compute_certainties(weights, signals[folds == fold])
+    return certainties
 
 
-def choose_lowest_sure(certainty: NDArray[np.float64], cases: Sequence[Measured]) -> float:
+def choose_lowest_sure(certainty: NDArray[np.float64], cases: Sequence[MeasuredCase]) -> float:
     """The lowest step of 0.05, from 0.5 on, at which at least WARNED of the questions without an answer get a warning,
     and at least RIGHT of the statements that are shown without one hold the answer.
     """
@@ -88,8 +88,8 @@ def choose_lowest_sure(certainty: NDArray[np.float64], cases: Sequence[Measured]
     return THRESHOLDS[-1]
 
 
-def fit(cases: Sequence[Measured]) -> tuple[dict[str, Any], dict[str, float]]:
-    """(what reader.json gets, figures): figures by cross-validation."""
+def fit_certainty(cases: Sequence[MeasuredCase]) -> tuple[dict[str, Any], dict[str, float]]:
+    """(the entry for reader.json, the figures by cross-validation)."""
     signals = np.array([case.signals for case in cases])
     right = np.array([float(case.right) for case in cases])
     certainty = cross_validate(signals, right)
@@ -112,9 +112,9 @@ def fit(cases: Sequence[Measured]) -> tuple[dict[str, Any], dict[str, float]]:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.certainty", description=__doc__)
-    parser.add_argument("--data", type=Path, nargs="+", required=True, help="the files of the training")
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help="the files that the reader was trained on")
     parser.add_argument("--negatives", type=Path, required=True, help="mined wrong passages, at least 5 for a question")
-    parser.add_argument("--limit", type=int, default=400, help="cases, half of them over several passages")
+    parser.add_argument("--limit", type=int, default=600, help="cases, half of them over several passages")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--manifest", type=Path, default=FOLDER / "reader.json", help="the reader.json to write to")
     options = parser.parse_args(arguments)
@@ -122,13 +122,21 @@ def main(arguments: list[str] | None = None) -> None:
     rng = random.Random(options.seed)
     examples = [example for file in options.data for example in read_examples(file)]
     rng.shuffle(examples)
-    one, several = make_cases(examples, read_wrong_passages(options.negatives), options.seed)
-    rng.shuffle(one)
-    rng.shuffle(several)
+    one_passage_cases, several_passage_cases = make_cases(
+        examples, read_wrong_passages(options.negatives), options.seed
+    )
+    rng.shuffle(one_passage_cases)
+    rng.shuffle(several_passage_cases)
     half = options.limit // 2
-    reader_fit = Calibration.from_manifest(manifest)
-    cases = [case for case in (measure_case(case, reader_fit) for case in [*one[:half], *several[:half]]) if case]
-    manifest["certainty"], figures = fit(cases)
+    calibration = Calibration.from_manifest(manifest)
+    cases = [
+        case
+        for case in (
+            measure_case(case, calibration) for case in [*one_passage_cases[:half], *several_passage_cases[:half]]
+        )
+        if case
+    ]
+    manifest["certainty"], figures = fit_certainty(cases)
     options.manifest.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(manifest["certainty"] | figures, indent=2))
 

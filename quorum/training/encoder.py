@@ -59,7 +59,7 @@ class Layer(nn.Module):
     def forward(self, x: Tensor, mask: Tensor, levels: int = 0) -> Tensor:
         batch, length, hidden = x.shape
 
-        def product(linear: nn.Linear, x: Tensor) -> Tensor:
+        def multiply(linear: nn.Linear, x: Tensor) -> Tensor:
             return F.linear(x, round_weights(linear.weight, levels) if levels else linear.weight, linear.bias)
 
         def round_if_quantised(x: Tensor) -> Tensor:
@@ -67,14 +67,14 @@ class Layer(nn.Module):
 
         rounded_input = round_if_quantised(x)
         query, key, value = (
-            product(part, rounded_input).view(batch, length, self.heads, -1).transpose(1, 2)
+            multiply(part, rounded_input).view(batch, length, self.heads, -1).transpose(1, 2)
             for part in (self.query, self.key, self.value)
         )
         attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
         attended = attended.transpose(1, 2).reshape(batch, length, hidden)
-        x = self.attended_norm(x + product(self.attended, round_if_quantised(attended)))
-        inner = round_if_quantised(F.gelu(product(self.inner, round_if_quantised(x))))
-        normed: Tensor = self.outer_norm(x + product(self.outer, inner))
+        x = self.attended_norm(x + multiply(self.attended, round_if_quantised(attended)))
+        inner = round_if_quantised(F.gelu(multiply(self.inner, round_if_quantised(x))))
+        normed: Tensor = self.outer_norm(x + multiply(self.outer, inner))
         return normed
 
 

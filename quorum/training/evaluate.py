@@ -1,7 +1,6 @@
-"""Measures the embedded reader: python -m quorum.training.evaluate --help. Prints one JSON object; needs no
-torch.
+"""Measures the embedded reader: python -m quorum.training.evaluate --help. Prints one JSON object.
 
-Spans are the best ones, without a threshold. AUROC uses the calibrated score.
+Needs no torch. Spans are the best ones, without a threshold. AUROC uses the calibrated score.
 """
 
 import argparse
@@ -31,8 +30,10 @@ def compute_auroc(positive: Sequence[float], negative: Sequence[float]) -> float
     return float((total - len(p) * (len(p) + 1) / 2) / (len(p) * len(n)))
 
 
-def read_all(model: Encoder, fit: Calibration, jobs: Sequence[Job]) -> list[Reading]:
-    return [d.reading for begin in range(0, len(jobs), 64) for d in read_jobs(jobs[begin : begin + 64], model, fit)]
+def read_all(model: Encoder, calibration: Calibration, jobs: Sequence[Job]) -> list[Reading]:
+    return [
+        d.reading for begin in range(0, len(jobs), 64) for d in read_jobs(jobs[begin : begin + 64], model, calibration)
+    ]
 
 
 def score_readings(readings: Sequence[Reading], answers: Sequence[list[str]]) -> dict[str, float]:
@@ -44,27 +45,32 @@ def score_readings(readings: Sequence[Reading], answers: Sequence[list[str]]) ->
     }
 
 
-def evaluate_reading(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any]:
+def evaluate_reading(model: Encoder, calibration: Calibration, path: Path) -> dict[str, Any]:
     """Reading data: EM and F1 on answerable questions, and the score's AUROC against unanswerable ones."""
     data = list(read_records(path))
-    readings = read_all(model, fit, [Job(r["question"], [Passage(id="", title="", text=r["context"])]) for r in data])
-    known = [
+    readings = read_all(
+        model, calibration, [Job(r["question"], [Passage(id="", title="", text=r["context"])]) for r in data]
+    )
+    answerable = [
         (reading, [a["text"] for a in r["answers"]]) for reading, r in zip(readings, data, strict=True) if r["answers"]
     ]
-    rest = [reading.score for reading, r in zip(readings, data, strict=True) if not r["answers"]]
-    out: dict[str, Any] = score_readings([reading for reading, _ in known], [gold for _, gold in known])
-    return out | {"auroc": compute_auroc([reading.score for reading, _ in known], rest), "n_unanswerable": len(rest)}
+    unanswerable_scores = [reading.score for reading, r in zip(readings, data, strict=True) if not r["answers"]]
+    out: dict[str, Any] = score_readings([reading for reading, _ in answerable], [gold for _, gold in answerable])
+    return out | {
+        "auroc": compute_auroc([reading.score for reading, _ in answerable], unanswerable_scores),
+        "n_unanswerable": len(unanswerable_scores),
+    }
 
 
-def evaluate_gold(model: Encoder, fit: Calibration, path: Path) -> dict[str, Any]:
+def evaluate_gold(model: Encoder, calibration: Calibration, path: Path) -> dict[str, Any]:
     """Question answering data: the gold passage alone, and its score against the best-ranked wrong passage's."""
     data = list(read_records(path))
     gold = [next(p for p in r["passages"] if p["id"] in r["gold"]) for r in data]
     wrong = [next(p for p in r["passages"] if p["id"] not in r["gold"]) for r in data]
-    right = read_all(model, fit, [Job(r["question"], [p]) for r, p in zip(data, gold, strict=True)])
-    other = read_all(model, fit, [Job(r["question"], [p]) for r, p in zip(data, wrong, strict=True)])
+    right = read_all(model, calibration, [Job(r["question"], [p]) for r, p in zip(data, gold, strict=True)])
+    wrong_readings = read_all(model, calibration, [Job(r["question"], [p]) for r, p in zip(data, wrong, strict=True)])
     out: dict[str, Any] = score_readings(right, [r["answers"] for r in data])
-    return out | {"auroc": compute_auroc([r.score for r in right], [r.score for r in other])}
+    return out | {"auroc": compute_auroc([r.score for r in right], [r.score for r in wrong_readings])}
 
 
 def compute_recall(
@@ -72,9 +78,9 @@ def compute_recall(
 ) -> float:
     """The share of questions whose gold passage is among the k nearest."""
     hits = 0
-    for row, want in zip(query_vectors, gold, strict=True):
+    for row, gold_row in zip(query_vectors, gold, strict=True):
         similar = vectors @ row
-        hits += int((similar > similar[want]).sum() < k)
+        hits += int((similar > similar[gold_row]).sum() < k)
     return hits / len(gold)
 
 
@@ -83,10 +89,10 @@ def evaluate_embeddings(
 ) -> dict[str, Any]:
     """int8 against float vectors: mean cosine on `sample` passages, recall@5 of both over the whole corpus."""
     passages = list(read_records(corpus))
-    place = {p["id"]: number for number, p in enumerate(passages)}
+    row_of_id = {p["id"]: number for number, p in enumerate(passages)}
     texts = [f"{p['title']}\n{p['text']}" for p in passages]
-    questions_with_gold = [r for r in read_records(questions) if r["gold"] and r["gold"][0] in place]
-    gold = [place[r["gold"][0]] for r in questions_with_gold]
+    questions_with_gold = [r for r in read_records(questions) if r["gold"] and r["gold"][0] in row_of_id]
+    gold = [row_of_id[r["gold"][0]] for r in questions_with_gold]
     out: dict[str, Any] = {"passages": len(texts), "questions": len(questions_with_gold)}
     vectors = {}
     for name, encoder in (("int8", model), ("fp32", reference)):
@@ -109,12 +115,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--questions", type=Path, help="questions over the corpus")
     options = parser.parse_args(arguments)
     manifest = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
-    model, fit = Encoder(options.folder), Calibration.from_manifest(manifest)
+    model, calibration = Encoder(options.folder), Calibration.from_manifest(manifest)
     out: dict[str, Any] = {}
     if options.reading:
-        out["reading"] = evaluate_reading(model, fit, options.reading)
+        out["reading"] = evaluate_reading(model, calibration, options.reading)
     if options.gold:
-        out["gold"] = evaluate_gold(model, fit, options.gold)
+        out["gold"] = evaluate_gold(model, calibration, options.gold)
     if options.reference and options.corpus and options.questions:
         out["embeddings"] = evaluate_embeddings(
             model, Encoder(options.reference), options.corpus, options.questions, 1000

@@ -37,14 +37,14 @@ class Graph:
     constants: list[onnx.TensorProto] = field(default_factory=list)
     count: int = 0
 
-    def constant(self, name: str, value: NDArray[np.generic]) -> str:
+    def add_constant(self, name: str, value: NDArray[np.generic]) -> str:
         """Store an array. A name that is already stored returns the same array."""
         if any(known.name == name for known in self.constants):
             return name
         self.constants.append(numpy_helper.from_array(np.asarray(value, order="C"), name))
         return name
 
-    def node(self, operator: str, *inputs: str, domain: str = "", outputs: int = 1, **attributes: object) -> str:
+    def add_node(self, operator: str, *inputs: str, domain: str = "", outputs: int = 1, **attributes: object) -> str:
         self.count += 1
         names = [f"v{self.count}" if number == 0 else f"v{self.count}_{number}" for number in range(outputs)]
         self.nodes.append(helper.make_node(operator, list(inputs), names, domain=domain, **attributes))
@@ -69,7 +69,7 @@ class Exporter:
         self.graph = Graph()
         self.quantised_inputs: dict[tuple[str, str], tuple[str, str, str]] = {}
 
-    def product(
+    def add_product(
         self, x: str, name: str, point: str, weight: Tensor, bias: Tensor, updates: Sequence[Update] = ()
     ) -> str:
         """x W + b with int8 operands and a float result; all in float if `levels` is 0."""
@@ -77,20 +77,23 @@ class Exporter:
         if not self.levels:
             if updates:
                 weight, name = weight + torch.cat([update() for update in updates]), f"{name}.updated"
-            product = graph.node("MatMul", x, graph.constant(f"{name}.weight", to_array(weight).T))
-            return graph.node("Add", product, graph.constant(f"{name}.bias", to_array(bias)))
-        scale, zero = self.ranges[point].scale()
+            product = graph.add_node("MatMul", x, graph.add_constant(f"{name}.weight", to_array(weight).T))
+            return graph.add_node("Add", product, graph.add_constant(f"{name}.bias", to_array(bias)))
+        scale, zero = self.ranges[point].compute_scale()
         if (x, point) not in self.quantised_inputs:
-            scale_name = graph.constant(f"{point}.scale", np.array(scale, np.float32))
-            zero_name = graph.constant(f"{point}.zero", np.array(zero, np.uint8))
-            quantised = graph.node("QuantizeLinear", x, scale_name, zero_name)
+            scale_name = graph.add_constant(f"{point}.scale", np.array(scale, np.float32))
+            zero_name = graph.add_constant(f"{point}.zero", np.array(zero, np.uint8))
+            quantised = graph.add_node("QuantizeLinear", x, scale_name, zero_name)
             self.quantised_inputs[x, point] = (quantised, scale_name, zero_name)
         quantised, scale_name, zero_name = self.quantised_inputs[x, point]
         values, scales = quantise(to_array(weight).T, self.levels)
-        stored, stored_scales = graph.constant(f"{name}.weight", values), graph.constant(f"{name}.scales", scales)
+        stored, stored_scales = (
+            graph.add_constant(f"{name}.weight", values),
+            graph.add_constant(f"{name}.scales", scales),
+        )
         if updates:
             stored, stored_scales = self.add_updates(stored, stored_scales, name, weight, updates)
-        zeros = graph.constant(f"zeros.{values.shape[1]}", np.zeros(values.shape[1], np.int8))
+        zeros = graph.add_constant(f"zeros.{values.shape[1]}", np.zeros(values.shape[1], np.int8))
         inputs = (
             quantised,
             stored,
@@ -98,9 +101,9 @@ class Exporter:
             stored_scales,
             zero_name,
             zeros,
-            graph.constant(f"{name}.bias", to_array(bias)),
+            graph.add_constant(f"{name}.bias", to_array(bias)),
         )
-        return graph.node("MatMulIntegerToFloat", *inputs, domain=MICROSOFT_DOMAIN)
+        return graph.add_node("MatMulIntegerToFloat", *inputs, domain=MICROSOFT_DOMAIN)
 
     def add_updates(
         self, stored: str, scales: str, name: str, weight: Tensor, updates: Sequence[Update]
@@ -111,24 +114,27 @@ class Exporter:
         for number, update in enumerate(updates):
             halves = {"A": to_array(update.A), "B": to_array(ADAPTER_SCALE * update.B)}
             names = [
-                graph.constant(f"{name}.{number}.{side}", part.T.astype(np.float16)) for side, part in halves.items()
+                graph.add_constant(f"{name}.{number}.{side}", part.T.astype(np.float16))
+                for side, part in halves.items()
             ]
-            low.append(graph.node("MatMul", *(graph.node("Cast", side, to=TensorProto.FLOAT) for side in names)))
-        update_product = graph.node("Concat", *low, axis=1) if len(low) > 1 else low[0]
-        plain = graph.node("Mul", graph.node("Cast", stored, to=TensorProto.FLOAT), scales)
+            low.append(
+                graph.add_node("MatMul", *(graph.add_node("Cast", side, to=TensorProto.FLOAT) for side in names))
+            )
+        update_product = graph.add_node("Concat", *low, axis=1) if len(low) > 1 else low[0]
+        plain = graph.add_node("Mul", graph.add_node("Cast", stored, to=TensorProto.FLOAT), scales)
         full = to_array(weight + torch.cat([update() for update in updates])).T
-        new = graph.constant(f"{name}.updated.scales", quantise(full, self.levels)[1])
-        steps = graph.node("Round", graph.node("Div", graph.node("Add", plain, update_product), new))
-        limits = [graph.constant(f"limit.{sign}", np.array(sign * self.levels, np.float32)) for sign in (-1, 1)]
-        return graph.node("Cast", graph.node("Clip", steps, *limits), to=TensorProto.INT8), new
+        new_scales = graph.add_constant(f"{name}.updated.scales", quantise(full, self.levels)[1])
+        steps = graph.add_node("Round", graph.add_node("Div", graph.add_node("Add", plain, update_product), new_scales))
+        limits = [graph.add_constant(f"limit.{sign}", np.array(sign * self.levels, np.float32)) for sign in (-1, 1)]
+        return graph.add_node("Cast", graph.add_node("Clip", steps, *limits), to=TensorProto.INT8), new_scales
 
-    def norm(self, x: str, skip: str, name: str, norm: torch.nn.LayerNorm) -> str:
-        gamma = self.graph.constant(f"{name}.gamma", to_array(norm.weight))
-        beta = self.graph.constant(f"{name}.beta", to_array(norm.bias))
-        total = self.graph.node("Add", x, skip)
-        return self.graph.node("LayerNormalization", total, gamma, beta, axis=-1, epsilon=float(norm.eps))
+    def add_norm(self, x: str, skip: str, name: str, norm: torch.nn.LayerNorm) -> str:
+        gamma = self.graph.add_constant(f"{name}.gamma", to_array(norm.weight))
+        beta = self.graph.add_constant(f"{name}.beta", to_array(norm.bias))
+        total = self.graph.add_node("Add", x, skip)
+        return self.graph.add_node("LayerNormalization", total, gamma, beta, axis=-1, epsilon=float(norm.eps))
 
-    def layer(self, x: str, name: str, layer: Layer, updates: nn.ModuleDict | None = None) -> str:
+    def add_layer(self, x: str, name: str, layer: Layer, updates: nn.ModuleDict | None = None) -> str:
         """One layer; with `updates` a low layer of the reader, stored as the base layer's weights and their updates."""
         graph, point = self.graph, name if updates is None else name.replace("base", "low")
 
@@ -137,42 +143,47 @@ class Exporter:
 
         weight = torch.cat([layer.query.weight, layer.key.weight, layer.value.weight])
         bias = torch.cat([layer.query.bias, layer.key.bias, layer.value.bias])
-        joined = self.product(
+        joined = self.add_product(
             x, f"{name}.qkv", f"{point}.hidden", weight, bias, select_updates("query", "key", "value")
         )
-        query, key, value = graph.node("Split", joined, outputs=3, axis=-1, num_outputs=3).split()
-        attended = graph.node(
+        query, key, value = graph.add_node("Split", joined, outputs=3, axis=-1, num_outputs=3).split()
+        attended = graph.add_node(
             "MultiHeadAttention", query, key, value, "", "mask32", domain=MICROSOFT_DOMAIN, num_heads=layer.heads
         )
         part = layer.attended
-        out = self.product(
+        out = self.add_product(
             attended, f"{name}.o", f"{point}.attended", part.weight, part.bias, select_updates("attended")
         )
-        x = self.norm(out, x, f"{name}.norm1", layer.attended_norm)
+        x = self.add_norm(out, x, f"{name}.norm1", layer.attended_norm)
         part = layer.inner
-        inner = self.product(x, f"{name}.inner", f"{point}.normed", part.weight, part.bias, select_updates("inner"))
-        inner, part = graph.node("Gelu", inner, domain=MICROSOFT_DOMAIN), layer.outer
-        out = self.product(inner, f"{name}.outer", f"{point}.inner", part.weight, part.bias, select_updates("outer"))
-        return self.norm(out, x, f"{name}.norm2", layer.outer_norm)
+        inner = self.add_product(x, f"{name}.inner", f"{point}.normed", part.weight, part.bias, select_updates("inner"))
+        inner, part = graph.add_node("Gelu", inner, domain=MICROSOFT_DOMAIN), layer.outer
+        out = self.add_product(
+            inner, f"{name}.outer", f"{point}.inner", part.weight, part.bias, select_updates("outer")
+        )
+        return self.add_norm(out, x, f"{name}.norm2", layer.outer_norm)
 
     def embed_tokens(self, model: TwoTowers) -> str:
         graph = self.graph
         words, scales = quantise(to_array(model.words.weight).T, 127)
-        quantised = graph.node("Gather", graph.constant("words", words.T), "ids")
-        scale = graph.node("Gather", graph.constant("words.scales", scales[:, None]), "ids")
-        summed = graph.node("Mul", graph.node("Cast", quantised, to=TensorProto.FLOAT), scale)
-        length = graph.node("Shape", "ids", start=1, end=2)
-        zero, one = graph.constant("zero", np.array([0], np.int64)), graph.constant("one", np.array([1], np.int64))
-        table = graph.constant("positions", to_array(model.positions.weight).astype(np.float16))
-        places = graph.node("Cast", graph.node("Slice", table, zero, length, zero, one), to=TensorProto.FLOAT)
-        types = graph.node("Gather", graph.constant("segments", to_array(model.types.weight)), "types")
-        summed = graph.node("Add", graph.node("Add", summed, types), places)
+        quantised = graph.add_node("Gather", graph.add_constant("words", words.T), "ids")
+        scale = graph.add_node("Gather", graph.add_constant("words.scales", scales[:, None]), "ids")
+        summed = graph.add_node("Mul", graph.add_node("Cast", quantised, to=TensorProto.FLOAT), scale)
+        length = graph.add_node("Shape", "ids", start=1, end=2)
+        zero, one = (
+            graph.add_constant("zero", np.array([0], np.int64)),
+            graph.add_constant("one", np.array([1], np.int64)),
+        )
+        table = graph.add_constant("positions", to_array(model.positions.weight).astype(np.float16))
+        places = graph.add_node("Cast", graph.add_node("Slice", table, zero, length, zero, one), to=TensorProto.FLOAT)
+        types = graph.add_node("Gather", graph.add_constant("segments", to_array(model.types.weight)), "types")
+        summed = graph.add_node("Add", graph.add_node("Add", summed, types), places)
         norm = model.embedded_norm
         gamma, beta = (
-            graph.constant("embedded.gamma", to_array(norm.weight)),
-            graph.constant("embedded.beta", to_array(norm.bias)),
+            graph.add_constant("embedded.gamma", to_array(norm.weight)),
+            graph.add_constant("embedded.beta", to_array(norm.bias)),
         )
-        return graph.node("LayerNormalization", summed, gamma, beta, axis=-1, epsilon=float(norm.eps))
+        return graph.add_node("LayerNormalization", summed, gamma, beta, axis=-1, epsilon=float(norm.eps))
 
     def export(self, model: TwoTowers) -> onnx.ModelProto:
         graph = self.graph
@@ -180,29 +191,31 @@ class Exporter:
         x = self.embed_tokens(model)
         stem = x
         for number, layer in enumerate(model.base):
-            x = self.layer(x, f"base.{number}", layer)
+            x = self.add_layer(x, f"base.{number}", layer)
         # One product per row: a sum over an axis would add in another order for a batch of one.
-        middle = graph.constant("middle", np.array([1]))
-        weights = graph.node("Unsqueeze", graph.node("Cast", "mask", to=TensorProto.FLOAT), middle)
-        total = graph.node("Squeeze", graph.node("MatMul", weights, x), middle)
-        mean = graph.node(
-            "Div", total, graph.node("ReduceSum", weights, graph.constant("last", np.array([-1])), keepdims=0)
+        middle = graph.add_constant("middle", np.array([1]))
+        weights = graph.add_node("Unsqueeze", graph.add_node("Cast", "mask", to=TensorProto.FLOAT), middle)
+        total = graph.add_node("Squeeze", graph.add_node("MatMul", weights, x), middle)
+        mean = graph.add_node(
+            "Div", total, graph.add_node("ReduceSum", weights, graph.add_constant("last", np.array([-1])), keepdims=0)
         )
         graph.nodes.append(helper.make_node("LpNormalization", [mean], ["embedding"], axis=-1, p=2))
         x = stem
         for number, updates in enumerate(model.updates):
-            x = self.layer(x, f"base.{number}", model.base[number], updates)
+            x = self.add_layer(x, f"base.{number}", model.base[number], updates)
         for number, layer in enumerate(model.tower):
-            x = self.layer(x, f"tower.{number}", layer)
+            x = self.add_layer(x, f"tower.{number}", layer)
         graph.nodes.append(helper.make_node("Identity", [x], ["hidden"]))
-        head = graph.constant("span.weight", to_array(model.span.weight).T)
-        logits = graph.node("MatMul", x, head)
+        head = graph.add_constant("span.weight", to_array(model.span.weight).T)
+        logits = graph.add_node("MatMul", x, head)
         graph.nodes.append(
-            helper.make_node("Add", [logits, graph.constant("span.bias", to_array(model.span.bias))], ["span"])
+            helper.make_node("Add", [logits, graph.add_constant("span.bias", to_array(model.span.bias))], ["span"])
         )
-        first = graph.node("Gather", x, graph.constant("first", np.array(0, np.int64)), axis=1)
-        verdict = graph.node("MatMul", first, graph.constant("answerable.weight", to_array(model.answerable.weight)[0]))
-        bias = graph.constant("answerable.bias", to_array(model.answerable.bias)[0])
+        first = graph.add_node("Gather", x, graph.add_constant("first", np.array(0, np.int64)), axis=1)
+        verdict = graph.add_node(
+            "MatMul", first, graph.add_constant("answerable.weight", to_array(model.answerable.weight)[0])
+        )
+        bias = graph.add_constant("answerable.bias", to_array(model.answerable.bias)[0])
         graph.nodes.append(helper.make_node("Add", [verdict, bias], ["answerable"]))
         hidden = model.config["hidden_size"]
         inputs = [

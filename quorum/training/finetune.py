@@ -88,19 +88,19 @@ def finetune(
     require_transformers(f"Training a {task.kind}")
     base = str(Path(base).resolve()) if Path(base).is_dir() else base
     run = describe_run(task, lines, data, base, settings)
-    if (done := read_finished_report(out, run)) is not None:
-        return done
+    if (finished_report := read_finished_report(out, run)) is not None:
+        return finished_report
     seq2seq = is_seq2seq(base)
     lora, output = uses_lora(settings, seq2seq), settings.output or OUTPUT_TOKENS[task.kind]
     model, tokenizer = load_base(base, half=lora)
     check_window(model, base, settings.length, output)
-    work, codec = open_working_folder(out, run), Codec(tokenizer, seq2seq)
+    working_folder, codec = open_working_folder(out, run), Codec(tokenizer, seq2seq)
     items, shortened = encode_lines(task, lines, codec, settings.length, output)
-    training = prepare_training(model, codec, items, settings, lora, work)
+    training = prepare_training(model, codec, items, settings, lora, working_folder)
     report = Report(len(items), len(lines) - len(items), shortened, training.run(report_step))
     card = ModelCard(
         kind=task.kind,
-        prompts=task.prompts(lines),
+        prompts=task.list_prompt_versions(lines),
         measure=name_measures(lines),
         length=settings.length,
         output=output,
@@ -110,7 +110,7 @@ def finetune(
         weights="",
     )
     write_model_folder(out, training.model, tokenizer, card, run, report)
-    shutil.rmtree(work)
+    shutil.rmtree(working_folder)
     return report
 
 
@@ -121,14 +121,16 @@ def encode_lines(
     from quorum.training.steps import encode_examples
 
     makers = [partial(make_texts, task, line) for line in lines]
-    items, shortened = encode_examples(makers, [len(task.passages(line)) for line in lines], codec, length, output)
+    items, shortened = encode_examples(
+        makers, [len(task.select_passages(line)) for line in lines], codec, length, output
+    )
     if not items:
         raise SetupError(f"None of {len(lines)} examples fits {length} tokens; give a larger --length.")
     return items, shortened
 
 
 def make_texts(task: Task, line: Silver, shown: int) -> tuple[str, str]:
-    pair = task.pair(line, shown)
+    pair = task.make_pair(line, shown)
     return pair.prompt, pair.target
 
 
@@ -137,7 +139,7 @@ def uses_lora(settings: Settings, seq2seq: bool) -> bool:
 
 
 def prepare_training(
-    model: Any, codec: Codec, items: "Sequence[Item]", settings: Settings, lora: bool, work: Path
+    model: Any, codec: Codec, items: "Sequence[Item]", settings: Settings, lora: bool, working_folder: Path
 ) -> "Training":
     """The model, with adapters if the settings ask for them, and its optimiser. The seed initialises the adapters."""
     import torch
@@ -149,7 +151,7 @@ def prepare_training(
     if lora:
         model = add_adapters(model, codec.seq2seq)
     plan = Plan(settings.rate, settings.epochs, settings.batch, settings.at_once, settings.seed, settings.save_every)
-    return Training(model, codec.tokenizer.pad_token_id, codec.seq2seq, items, plan, work / "checkpoint.pt")
+    return Training(model, codec.tokenizer.pad_token_id, codec.seq2seq, items, plan, working_folder / "checkpoint.pt")
 
 
 def check_window(model: Any, base: str, length: int, output: int) -> None:
@@ -167,7 +169,7 @@ def check_window(model: Any, base: str, length: int, output: int) -> None:
 def describe_run(task: Task, lines: Sequence[Silver], data: Path, base: str, settings: Settings) -> dict[str, Any]:
     """The description of a run. Runs with equal descriptions are the same run."""
     return {
-        "task": asdict(task) | {"prompts": task.prompts(lines)},
+        "task": asdict(task) | {"prompts": task.list_prompt_versions(lines)},
         "data": {"file": data.name, "sha256": hash_files(data), "questions": len(lines)},
         "base": {"name": base, "hash": hash_base(base)},
         "settings": {name: value for name, value in asdict(settings).items() if name not in ("at_once", "save_every")},
@@ -181,28 +183,28 @@ def read_finished_report(out: Path, run: dict[str, Any]) -> Report | None:
     record = out / "quorum.training.json"
     stored = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
     if stored.get("run") != run:
-        what = describe_difference(stored["run"], run) if "run" in stored else "it is not from this command"
-        raise SetupError(f"{out} is there already ({what}); name another folder with --out, or remove it.")
+        difference = describe_difference(stored["run"], run) if "run" in stored else "it is not from this command"
+        raise SetupError(f"{out} is there already ({difference}); name another folder with --out, or remove it.")
     return Report(**stored["report"])
 
 
 def open_working_folder(out: Path, run: dict[str, Any]) -> Path:
     """The working folder: a new one, or that of an interrupted run."""
-    work = out.with_name(out.name + ".training")
-    record = work / "run.json"
+    working_folder = out.with_name(out.name + ".training")
+    record = working_folder / "run.json"
     if record.is_file():
         stored = json.loads(record.read_text(encoding="utf-8"))
         if stored != run:
             raise SetupError(
-                f"{work} holds an interrupted run of another kind ({describe_difference(stored, run)}); finish that "
-                "run, or remove the folder."
+                f"{working_folder} holds an interrupted run of another kind ({describe_difference(stored, run)}); "
+                "finish that run, or remove the folder."
             )
-        return work
-    work.mkdir(parents=True, exist_ok=True)
-    part = work / "run.json.part"
+        return working_folder
+    working_folder.mkdir(parents=True, exist_ok=True)
+    part = working_folder / "run.json.part"
     part.write_text(json.dumps(run, indent=2), encoding="utf-8")
     part.replace(record)
-    return work
+    return working_folder
 
 
 def describe_difference(stored: dict[str, Any], run: dict[str, Any]) -> str:
@@ -217,11 +219,11 @@ def describe_difference(stored: dict[str, Any], run: dict[str, Any]) -> str:
 
 def hash_files(*files: Path) -> str:
     """sha256 over the contents of the files, in their order."""
-    whole = sha256()
+    digest = sha256()
     for path in files:
         with path.open("rb") as file:
-            whole.update(file_digest(file, "sha256").digest())
-    return whole.hexdigest()
+            digest.update(file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def write_model_folder(

@@ -14,7 +14,7 @@ from quorum.training.pairs import NO_PIECES, Task
 
 FEWEST_EXAMPLES = 10  # fewest examples that a service accepts
 ROLES = ("system", "user", "assistant")
-MOST_SHOWN = 20  # problems that are listed one by one
+MAX_SHOWN = 20  # problems that are listed one by one
 
 
 @dataclass
@@ -39,7 +39,7 @@ def export(task: Task, lines: Sequence[Silver], out: Path) -> int:
     part = out.with_name(out.name + ".part")
     with part.open("w", encoding="utf-8") as file:
         for line in lines:
-            pair = task.pair(line, len(task.passages(line)))
+            pair = task.make_pair(line, len(task.select_passages(line)))
             messages = [{"role": "user", "content": pair.prompt}, {"role": "assistant", "content": pair.target}]
             file.write(json.dumps({"messages": messages}, ensure_ascii=False) + "\n")
     part.replace(out)
@@ -47,7 +47,7 @@ def export(task: Task, lines: Sequence[Silver], out: Path) -> int:
 
 
 def check(path: Path, window: int = 16384) -> CheckResult:
-    """Read a file in the chat format and list its problems. window: most tokens of an example.
+    """Read a file in the chat format and list its problems. window: the largest number of tokens of an example.
 
     Raises SetupError for a file that is not JSON lines at all.
     """
@@ -56,9 +56,9 @@ def check(path: Path, window: int = 16384) -> CheckResult:
     for number, value in read_json_lines(path):
         report.examples += 1
         messages = value.get("messages")
-        wrong = list(find_mistakes(messages))
-        report.problems += [f"line {number}: {problem}" for problem in wrong]
-        if wrong or not isinstance(messages, list):
+        mistakes = list(find_mistakes(messages))
+        report.problems += [f"line {number}: {problem}" for problem in mistakes]
+        if mistakes or not isinstance(messages, list):
             continue
         *question, reply = [message["content"] for message in messages]
         length = sum(map(estimate_tokens, [*question, reply]))
@@ -93,10 +93,10 @@ def find_mistakes(messages: Any) -> Iterator[str]:
 
 def find_repetition(number: int, question: str, reply: str, seen: dict[str, tuple[int, str]]) -> Iterable[str]:
     """Whether an earlier example has the same prompt."""
-    before, answered = seen.setdefault(question, (number, reply))
-    if before != number:
-        same = "repeats" if answered == reply else "contradicts"
-        yield f"line {number}: {same} line {before}; keep one of them."
+    first_line, first_reply = seen.setdefault(question, (number, reply))
+    if first_line != number:
+        relation = "repeats" if first_reply == reply else "contradicts"
+        yield f"line {number}: {relation} line {first_line}; keep one of them."
 
 
 def add_file_counts(report: CheckResult) -> CheckResult:

@@ -43,9 +43,9 @@ class Groups:
         self.weights = [get_weight(example, weights) for example in self.right]
         self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
 
-    def chunk(self, rows: int, count: int) -> list[Batch]:
+    def draw_batches(self, rows: int, count: int) -> list[Batch]:
         """Draw `count` batches of at most `rows` rows together; groups are sorted by length and then split."""
-        groups = [self.draw() for _ in range(count * max(1, rows // GROUP_SIZE))]
+        groups = [self.draw_group() for _ in range(count * max(1, rows // GROUP_SIZE))]
         groups.sort(key=lambda group: max(len(item.ids) for item in group))
         batches, batch = [], Batch([], [])
         for group in groups:
@@ -58,7 +58,7 @@ class Groups:
         self.rng.shuffle(batches)
         return batches
 
-    def draw(self) -> list[EncodedExample]:
+    def draw_group(self) -> list[EncodedExample]:
         right = self.rng.choices(self.right, self.weights)[0]
         wrong = self.wrong[right.question]
         passages = [right, *self.rng.sample(wrong, min(GROUP_SIZE - 1, len(wrong)))]

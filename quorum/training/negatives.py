@@ -31,12 +31,15 @@ READING_QUESTIONS = 14_000
 
 @dataclass(frozen=True)
 class SearchedQuestion:
-    """A question with its gold answers. `own`: ids and texts of its own passages; `wanted`: negatives to find."""
+    """A question with its gold answers.
+
+    own_passages: ids and texts of its own passages; wanted: how many negatives to find.
+    """
 
     id: str
     question: str
     answers: tuple[str, ...]
-    own: frozenset[str]
+    own_passages: frozenset[str]
     wanted: int
 
 
@@ -45,15 +48,15 @@ def read_passages(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
     ({context}, the records whose `source` begins with one of `sources`; none given: all).
     """
     for number, record in read_json_lines(path):
-        where = f"{path}, line {number}"
+        location = f"{path}, line {number}"
         if "context" in record:
             if is_from_sources(record, sources):
-                text = get_text(record, "context", where)
+                text = get_text(record, "context", location)
                 yield Passage(id=f"c{hash_text(text)[:12]}", title="", text=text)
         elif "passages" in record:
-            yield from (parse_passage(passage, where) for passage in record["passages"] or ())
+            yield from (parse_passage(passage, location) for passage in record["passages"] or ())
         else:
-            yield parse_passage(record, where)
+            yield parse_passage(record, location)
 
 
 def collect_evaluation_names(paths: Iterable[Path]) -> set[str]:
@@ -83,16 +86,18 @@ def read_questions(path: Path, per_question: int | None, sources: Sequence[str] 
     data ({question, answers: [text]}).
     """
     for number, record in read_json_lines(path):
-        where = f"{path}, line {number}"
-        question, answers = get_text(record, "question", where), record.get("answers")
+        location = f"{path}, line {number}"
+        question, answers = get_text(record, "question", location), record.get("answers")
         if not isinstance(answers, list):
-            raise SetupError(f"{where}: expected 'answers', a list, found {json.dumps(answers)[:80]}.")
+            raise SetupError(f"{location}: expected 'answers', a list, found {json.dumps(answers)[:80]}.")
         reading = "context" in record
-        texts = tuple(get_text(answer, "text", where) if reading else str(answer) for answer in answers)
+        texts = tuple(get_text(answer, "text", location) if reading else str(answer) for answer in answers)
         if not texts or (reading and not is_from_sources(record, sources)):
             continue
         own_ids = (
-            {get_text(record, "context", where).strip()} if reading else {str(id_) for id_ in record.get("gold") or ()}
+            {get_text(record, "context", location).strip()}
+            if reading
+            else {str(id_) for id_ in record.get("gold") or ()}
         )
         wanted = per_question or (READING_NEGATIVES if reading else QA_NEGATIVES)
         yield SearchedQuestion(str(record.get("id", number)), question, texts, frozenset(own_ids), wanted)
@@ -109,10 +114,10 @@ def draw_questions(questions: Iterable[SearchedQuestion], limit: int, seed: int)
 def find_negatives(question: SearchedQuestion, ranking: Ranking) -> list[Passage]:
     """The best-ranked passages that do not answer the question, best first, at most as many as wanted."""
     negatives: list[Passage] = []
-    for passage in ranking.top(question.question, SEARCH_DEPTH):
+    for passage in ranking.find_best(question.question, SEARCH_DEPTH):
         if len(negatives) == question.wanted or not passage["score"]:
             break
-        if question.own.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
+        if question.own_passages.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
             make_indexed_text(passage), question.answers
         ):
             negatives.append(passage)
@@ -161,11 +166,11 @@ def is_from_sources(record: dict[str, Any], sources: Sequence[str]) -> bool:
     return not sources or str(record.get("source", "")).startswith(tuple(sources))
 
 
-def get_text(record: Any, name: str, where: str) -> str:
+def get_text(record: Any, name: str, location: str) -> str:
     """A field that must be text."""
     value = record.get(name) if isinstance(record, dict) else None
     if not isinstance(value, str):
-        raise SetupError(f"{where}: expected {name!r}, a text, found {json.dumps(record)[:80]}.")
+        raise SetupError(f"{location}: expected {name!r}, a text, found {json.dumps(record)[:80]}.")
     return value
 
 
@@ -224,15 +229,15 @@ def mine_negatives(options: argparse.Namespace) -> tuple[int, int]:
         )
     ]
     if not questions:
-        given = ", ".join(map(str, options.questions))
-        raise SetupError(f"There is no question with an answer in {given}; give question answering or reading data.")
+        files = ", ".join(map(str, options.questions))
+        raise SetupError(f"There is no question with an answer in {files}; give question answering or reading data.")
     documents = collect_documents(
         options.corpus, collect_evaluation_names(options.exclude_passages_of), options.sources
     )
     if not documents:
-        given = ", ".join(map(str, options.corpus))
+        files = ", ".join(map(str, options.corpus))
         raise SetupError(
-            f"There is no passage of more than {SHORTEST_PASSAGE} characters to search in {given}; add a --corpus."
+            f"There is no passage of more than {SHORTEST_PASSAGE} characters to search in {files}; add a --corpus."
         )
     print(f"{len(documents)} passages, {len(questions)} questions", file=sys.stderr, flush=True)
     return write_negatives(questions, Ranking(documents), options.out)

@@ -37,29 +37,29 @@ class Task:
     mode: Mode = "filco"
     context: ContextOf = "silver"
 
-    def prompt(self, line: Silver) -> str:
+    def get_prompt_name(self, line: Silver) -> str:
         """The prompt's name. A generator's depends on the answer type, as in the graph."""
         if self.kind == "filter":
             return FILTER_PROMPTS[self.mode]
         return "answer" if line["answer_type"] == "short" else f"answer_{line['answer_type']}"
 
-    def prompts(self, lines: Sequence[Silver]) -> dict[str, str]:
+    def list_prompt_versions(self, lines: Sequence[Silver]) -> dict[str, str]:
         """Name -> version of the prompts in the data."""
-        return {name: get_version(name) for name in sorted({self.prompt(line) for line in lines})}
+        return {name: get_version(name) for name in sorted({self.get_prompt_name(line) for line in lines})}
 
-    def pair(self, line: Silver, shown: int) -> Pair:
+    def make_pair(self, line: Silver, shown: int) -> Pair:
         """The example of a line, with the first `shown` of its prompt's passages."""
-        passages = self.passages(line)[:shown]
-        text = render(self.prompt(line), question=line["question"], passages=number_passages(passages)).text
-        return Pair(line["id"], text, self.target(line, passages))
+        passages = self.select_passages(line)[:shown]
+        text = render(self.get_prompt_name(line), question=line["question"], passages=number_passages(passages)).text
+        return Pair(line["id"], text, self.make_target(line, passages))
 
-    def passages(self, line: Silver) -> list[Passage]:
+    def select_passages(self, line: Silver) -> list[Passage]:
         """The prompt's passages. A generator learns from the silver context or, if that is empty, from passage 1."""
         if self.kind == "filter" or self.context == "full":
             return line["passages"]
         return shorten_passages(line["passages"], list_silver_pieces(line, line["passages"])) or line["passages"][:1]
 
-    def target(self, line: Silver, passages: Sequence[Passage]) -> str:
+    def make_target(self, line: Silver, passages: Sequence[Passage]) -> str:
         """A generator's reply: the first answer. A filter's: silver sentences, one per line, or passage numbers."""
         if self.kind == "generator":
             return next(answer for answer in line["answers"] if answer.strip())

@@ -44,8 +44,8 @@ def pad(batch: list[EncodedExample]) -> tuple[Tensor, Tensor, Tensor]:
     return ids, types, mask
 
 
-def allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
-    """Where an answer may start or end: context tokens, and [CLS] for none."""
+def mark_allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
+    """True where an answer may start or end: at context tokens, and at [CLS], which stands for no answer."""
     allowed = (types == 1) & mask
     allowed[:, 0] = True
     return allowed
@@ -69,7 +69,7 @@ def compute_loss(
     ids, types, mask = (part.to(model.words.weight.device) for part in pad(batch))
     with torch.autocast(ids.device.type, torch.bfloat16, enabled=bf16):
         span, answerable = model.read(ids, types, mask, levels)
-    span = span.float().masked_fill(~allowed_positions(types, mask)[..., None], -1e4)
+    span = span.float().masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
     starts, ends = F.log_softmax(span[..., 0], dim=1), F.log_softmax(span[..., 1], dim=1)
     losses = []
     for row, item in enumerate(batch):
@@ -110,7 +110,7 @@ class Mixture:
         self.others = [example.context for example in examples if 80 < len(example.context) < 900]
         self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
 
-    def chunk(self, batch: int, count: int) -> list[list[EncodedExample]]:
+    def draw_batches(self, batch: int, count: int) -> list[list[EncodedExample]]:
         """Draw `count` batches together; examples are sorted by length and then split."""
         drawn = self.rng.choices(self.examples, self.weights, k=batch * count)
         items = [self.encode_example(example) for example in drawn]
@@ -149,23 +149,25 @@ def train(
     come from `groups`, the others from the mixture. Returns the number of examples, steps and minutes.
     """
     trained_weights = {name: value for name, value in model.named_parameters() if value.requires_grad}
-    flat = [value for name, value in trained_weights.items() if value.ndim < 2]
-    deep = [value for name, value in trained_weights.items() if value.ndim >= 2]
+    vectors = [value for name, value in trained_weights.items() if value.ndim < 2]
+    matrices = [value for name, value in trained_weights.items() if value.ndim >= 2]
     optimiser = torch.optim.AdamW(
-        [{"params": deep, "weight_decay": 0.01}, {"params": flat, "weight_decay": 0.0}], lr=rate
+        [{"params": matrices, "weight_decay": 0.01}, {"params": vectors, "weight_decay": 0.0}], lr=rate
     )
     mean = {name: value.detach().clone() for name, value in trained_weights.items()}
     begin = saved = time.monotonic()
-    done, step, examples, running = 0.0, 0, 0, 0.0
-    while done < 1:
+    progress, step, examples, running_loss = 0.0, 0, 0, 0.0
+    while progress < 1:
         for drawn in draw_batches(mixture, groups, batch, 64, group_share):
             elapsed = (time.monotonic() - begin) / 60
-            done = step / steps if steps else elapsed / minutes
-            if done >= 1:
+            progress = step / steps if steps else elapsed / minutes
+            if progress >= 1:
                 break
             for parameters in optimiser.param_groups:
-                parameters["lr"] = rate * min(1.0, (step + 1) / 100) * max(0.01, 1 - done)
-            loss = compute_loss(model, drawn.rows, drawn.sizes, levels=levels if done >= levels_from else 0, bf16=bf16)
+                parameters["lr"] = rate * min(1.0, (step + 1) / 100) * max(0.01, 1 - progress)
+            loss = compute_loss(
+                model, drawn.rows, drawn.sizes, levels=levels if progress >= levels_from else 0, bf16=bf16
+            )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(list(trained_weights.values()), 1.0)
             optimiser.step()
@@ -175,9 +177,9 @@ def train(
             with torch.no_grad():
                 for name, value in trained_weights.items():
                     mean[name].lerp_(value, 1 - decay)
-            running += (loss.item() - running) * max(0.01, 1 / step)
+            running_loss += (loss.item() - running_loss) * max(0.01, 1 / step)
             if step % 50 == 0:
-                print(f"{elapsed:.1f} min, {examples} examples, loss {running:.3f}", file=sys.stderr, flush=True)
+                print(f"{elapsed:.1f} min, {examples} examples, loss {running_loss:.3f}", file=sys.stderr, flush=True)
             if time.monotonic() - saved > save_every:
                 saved = time.monotonic()
                 write_weights(model.get_trained_weights() | mean, out)
@@ -191,9 +193,9 @@ def train(
 def draw_batches(mixture: Mixture, groups: Groups | None, batch: int, count: int, group_share: float) -> list[Batch]:
     """About `count` batches, in random order."""
     group_batches = round(count * group_share) if groups else 0
-    batches = [Batch(rows, [1] * len(rows)) for rows in mixture.chunk(batch, count - group_batches)]
+    batches = [Batch(rows, [1] * len(rows)) for rows in mixture.draw_batches(batch, count - group_batches)]
     if groups and group_batches:
-        batches += groups.chunk(batch, group_batches)
+        batches += groups.draw_batches(batch, group_batches)
         mixture.rng.shuffle(batches)
     return batches
 
@@ -269,7 +271,7 @@ def main(arguments: list[str] | None = None) -> None:
             "--group-share needs questions with a passage that answers and one that does not, and there are none; "
             "add --negatives, as quorum.training.negatives mines them"
         )
-    done = train(
+    totals = train(
         model,
         mixture,
         options.out,
@@ -282,7 +284,7 @@ def main(arguments: list[str] | None = None) -> None:
         groups=groups,
         group_share=options.group_share,
     )
-    print(f"done: {done}", file=sys.stderr)
+    print(f"done: {totals}", file=sys.stderr)
 
 
 if __name__ == "__main__":

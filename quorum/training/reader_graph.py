@@ -26,15 +26,18 @@ TOWER_INPUT = "embeds"  # the input: True for the embedding, False for reading
 
 
 def rewrite_graph(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same model with plain layer norms and one branch for each tower. A graph that has them is returned."""
+    """The same model with plain layer norms and one branch for each tower.
+
+    A graph that already has the branches is returned unchanged.
+    """
     graph = model.graph
-    if any(given.name == TOWER_INPUT for given in graph.input):
+    if any(graph_input.name == TOWER_INPUT for graph_input in graph.input):
         return model
     nodes = split_layer_norms(graph.node)
-    embedding, reading = find_needed(nodes, EMBEDDING), find_needed(nodes, READING)
-    shared = select(nodes, embedding & reading)
-    embed = make_branch("embed", select(nodes, embedding - reading), EMBEDDING, graph.output)
-    read = make_branch("read", select(nodes, reading - embedding), READING, graph.output)
+    embedding, reading = find_needed_places(nodes, EMBEDDING), find_needed_places(nodes, READING)
+    shared = select_nodes(nodes, embedding & reading)
+    embed = make_branch("embed", select_nodes(nodes, embedding - reading), EMBEDDING, graph.output)
+    read = make_branch("read", select_nodes(nodes, reading - embedding), READING, graph.output)
     names = [output.name for output in graph.output]
     choice = helper.make_node("If", [TOWER_INPUT], names, then_branch=embed, else_branch=read)
     inputs = [*graph.input, helper.make_tensor_value_info(TOWER_INPUT, TensorProto.BOOL, [])]
@@ -61,7 +64,7 @@ def split_layer_norms(nodes: Iterable[onnx.NodeProto]) -> list[onnx.NodeProto]:
     return new_nodes
 
 
-def find_needed(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> set[int]:
+def find_needed_places(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> set[int]:
     """The places of the nodes that these outputs need. The nodes are in the order in which they run."""
     values, needed = set(outputs), set()
     for place in range(len(nodes) - 1, -1, -1):
@@ -71,24 +74,24 @@ def find_needed(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> set[
     return needed
 
 
-def select(nodes: Sequence[onnx.NodeProto], places: set[int]) -> list[onnx.NodeProto]:
+def select_nodes(nodes: Sequence[onnx.NodeProto], places: set[int]) -> list[onnx.NodeProto]:
     """The nodes at these places, in order."""
     return [nodes[place] for place in sorted(places)]
 
 
 def make_branch(
-    name: str, nodes: Sequence[onnx.NodeProto], own_nodes: Sequence[str], outputs: Sequence[onnx.ValueInfoProto]
+    name: str, nodes: Sequence[onnx.NodeProto], own_outputs: Sequence[str], outputs: Sequence[onnx.ValueInfoProto]
 ) -> onnx.GraphProto:
     """A branch of the `If`. It has all outputs, as every branch must; those of the other tower are empty."""
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     for node in copies:
         for values in (node.input, node.output):
-            values[:] = [f"{name}.{value}" if value in own_nodes else value for value in values]
+            values[:] = [f"{name}.{value}" if value in own_outputs else value for value in values]
     for output in outputs:
-        if output.name not in own_nodes:
+        if output.name not in own_outputs:
             sizes = [size.dim_value for size in output.type.tensor_type.shape.dim]  # 0 where it varies
-            nothing = numpy_helper.from_array(np.zeros(sizes, np.float32))
-            copies.append(helper.make_node("Constant", [], [f"{name}.{output.name}"], value=nothing))
+            empty_output = numpy_helper.from_array(np.zeros(sizes, np.float32))
+            copies.append(helper.make_node("Constant", [], [f"{name}.{output.name}"], value=empty_output))
     branch_outputs = [
         helper.make_tensor_value_info(f"{name}.{output.name}", TensorProto.FLOAT, None) for output in outputs
     ]
@@ -106,10 +109,13 @@ def rewrite_folder(folder: Path) -> None:
         raise SetupError(f"{folder / 'reader.json'} names another file than {file}; copy the folder whole.")
     model = rewrite_graph(onnx.load_from_string(content))
     onnx.checker.check_model(model)
-    written = model.SerializeToString(deterministic=True)
+    new_content = model.SerializeToString(deterministic=True)
     weights = manifest.get("weights", manifest["sha256"][:12])
-    described = manifest | {"sha256": sha256(written).hexdigest(), "weights": weights}
-    for path, data in ((file, written), (folder / "reader.json", (json.dumps(described, indent=2) + "\n").encode())):
+    new_manifest = manifest | {"sha256": sha256(new_content).hexdigest(), "weights": weights}
+    for path, data in (
+        (file, new_content),
+        (folder / "reader.json", (json.dumps(new_manifest, indent=2) + "\n").encode()),
+    ):
         part = path.with_suffix(".part")
         part.write_bytes(data)
         part.replace(path)

@@ -40,21 +40,21 @@ def read_cases(paths: Sequence[Path]) -> Iterator[Case]:
     """The lines of silver files ({question, answers, passages, silver: [{passage, start, end}]})."""
     for path in paths:
         for number, record in read_json_lines(path):
-            where = f"{path}, line {number}"
+            location = f"{path}, line {number}"
             if not isinstance(record.get("silver"), list) or not isinstance(record.get("passages"), list):
                 raise SetupError(
-                    f"{where}: expected silver data, a line with 'passages' and 'silver'; make it with "
+                    f"{location}: expected silver data, a line with 'passages' and 'silver'; make it with "
                     "quorum filter silver."
                 )
-            passages = [parse_passage(passage, where) for passage in record["passages"]]
+            passages = [parse_passage(passage, location) for passage in record["passages"]]
             chosen = {(item["passage"], item["start"], item["end"]) for item in record["silver"]}
             labels = [
                 [
                     choose_label((p["id"], start, end) in chosen, p["text"][start:end], record["answers"])
-                    for start, end in own
+                    for start, end in sentences
                 ]
                 for p in passages
-                for own in [find_sentences(p["text"])]
+                for sentences in [find_sentences(p["text"])]
             ]
             yield Case(record["question"], passages, labels)
 
@@ -74,5 +74,5 @@ def make_items(model: Encoder, group: Sequence[Case], size: int) -> Iterator[Ite
         for window in make_windows(model, case.question, [passage], size)
     ]
     states = model.hidden([window.ids for window, _, _ in items], [window.types for window, _, _ in items])
-    for (_, own_sentences, labels), state in zip(items, states, strict=True):
-        yield Item(state.astype(np.float16), own_sentences, labels)
+    for (_, members, labels), state in zip(items, states, strict=True):
+        yield Item(state.astype(np.float16), members, labels)

@@ -51,22 +51,22 @@ class Head(nn.Module):
 
 def collate(batch: Sequence[Item]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """-> states, mask (true where a token is), sentences, labels (IGNORED where there is none)."""
-    length, most = max(len(item.states) for item in batch), max(1, *(len(item.labels) for item in batch))
+    length, max_sentences = max(len(item.states) for item in batch), max(1, *(len(item.labels) for item in batch))
     states = torch.zeros(len(batch), length, batch[0].states.shape[1])
     mask = torch.zeros(len(batch), length, dtype=torch.bool)
-    belongs, labels = torch.zeros(len(batch), most, length), torch.full((len(batch), most), IGNORED)
+    members, labels = torch.zeros(len(batch), max_sentences, length), torch.full((len(batch), max_sentences), IGNORED)
     for row, item in enumerate(batch):
         size, count = len(item.states), len(item.labels)
         states[row, :size] = torch.from_numpy(item.states.astype(np.float32))
         mask[row, :size] = True
-        belongs[row, :count, :size] = torch.from_numpy(item.members)
+        members[row, :count, :size] = torch.from_numpy(item.members)
         present = torch.from_numpy(item.members.any(1))
         labels[row, :count] = torch.where(present, torch.tensor(item.labels), torch.tensor(IGNORED))
-    return states, mask, belongs, labels
+    return states, mask, members, labels
 
 
 def fit_head(
-    head: Head, data: list[Item], *, epochs: int, rate: float, batch: int, seed: int, say: Callable[[str], None]
+    head: Head, data: list[Item], *, epochs: int, rate: float, batch: int, seed: int, report: Callable[[str], None]
 ) -> None:
     """AdamW with linear decay, quantisation-aware; batches of windows of similar length."""
     rng = random.Random(seed)
@@ -78,21 +78,21 @@ def fit_head(
         rng.shuffle(batches)
         running = 0.0
         for places in batches:
-            states, mask, belongs, labels = collate([data[place] for place in places])
-            known = labels >= 0
+            states, mask, members, labels = collate([data[place] for place in places])
+            has_label = labels >= 0
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 50) * max(0.01, 1 - step / total)
             step += 1
-            if not known.any():
+            if not has_label.any():
                 continue
-            logits = head(states, mask, belongs, INT8_LEVELS)
-            loss = F.binary_cross_entropy_with_logits(logits[known], labels[known])
+            logits = head(states, mask, members, INT8_LEVELS)
+            loss = F.binary_cross_entropy_with_logits(logits[has_label], labels[has_label])
             loss.backward()
             torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
             running += (loss.item() - running) / min(step, 100)
-        say(f"epoch {epoch + 1} of {epochs}: {step} steps, loss {running:.4f}")
+        report(f"epoch {epoch + 1} of {epochs}: {step} steps, loss {running:.4f}")
 
 
 @torch.no_grad()
@@ -107,18 +107,18 @@ def export_head(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
     exporter = Exporter(ranges, INT8_LEVELS)
     graph = exporter.graph
     graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
-    x = exporter.layer("states", "head", head.layer)
-    scores = graph.node("MatMul", x, graph.constant("scores.weight", to_array(head.scores.weight).T))
-    scores = graph.node("Add", scores, graph.constant("scores.bias", to_array(head.scores.bias)))
-    scores = graph.node("Transpose", scores, perm=[0, 2, 1])
-    first, second = graph.node("Split", scores, outputs=2, axis=1, num_outputs=2).split()
-    one, far = graph.constant("one", np.array(1, np.float32)), graph.constant("far", np.array(1e4, np.float32))
-    outside = graph.node("Mul", graph.node("Sub", "sentences", one), far)
-    last = graph.constant("last", np.array([-1]))
-    best = graph.node("ReduceMax", graph.node("Add", outside, first), last, keepdims=0)
-    summed = graph.node("ReduceSum", graph.node("Mul", "sentences", second), last, keepdims=0)
-    count = graph.node("Max", graph.node("ReduceSum", "sentences", last, keepdims=0), one)
-    graph.nodes.append(helper.make_node("Add", [best, graph.node("Div", summed, count)], ["helps"]))
+    x = exporter.add_layer("states", "head", head.layer)
+    scores = graph.add_node("MatMul", x, graph.add_constant("scores.weight", to_array(head.scores.weight).T))
+    scores = graph.add_node("Add", scores, graph.add_constant("scores.bias", to_array(head.scores.bias)))
+    scores = graph.add_node("Transpose", scores, perm=[0, 2, 1])
+    first, second = graph.add_node("Split", scores, outputs=2, axis=1, num_outputs=2).split()
+    one, far = graph.add_constant("one", np.array(1, np.float32)), graph.add_constant("far", np.array(1e4, np.float32))
+    outside = graph.add_node("Mul", graph.add_node("Sub", "sentences", one), far)
+    last = graph.add_constant("last", np.array([-1]))
+    best = graph.add_node("ReduceMax", graph.add_node("Add", outside, first), last, keepdims=0)
+    summed = graph.add_node("ReduceSum", graph.add_node("Mul", "sentences", second), last, keepdims=0)
+    count = graph.add_node("Max", graph.add_node("ReduceSum", "sentences", last, keepdims=0), one)
+    graph.nodes.append(helper.make_node("Add", [best, graph.add_node("Div", summed, count)], ["helps"]))
     hidden = head.scores.in_features
     inputs = [
         helper.make_tensor_value_info("states", TensorProto.FLOAT, ["batch", "length", hidden]),
@@ -127,8 +127,8 @@ def export_head(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
     ]
     outputs = [helper.make_tensor_value_info("helps", TensorProto.FLOAT, ["batch", "count"])]
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    whole = helper.make_graph(graph.nodes, "sentences", inputs, outputs, graph.constants)
-    return helper.make_model(whole, opset_imports=opsets, ir_version=10, producer_name="quorum")
+    onnx_graph = helper.make_graph(graph.nodes, "sentences", inputs, outputs, graph.constants)
+    return helper.make_model(onnx_graph, opset_imports=opsets, ir_version=10, producer_name="quorum")
 
 
 def score_sentences(
@@ -145,10 +145,10 @@ def score_sentences(
             scores += [chance for _, _, chance in case_scores]
             labels += wanted
     chances, truth = np.array(scores), np.array(labels)
-    known = truth >= 0
+    has_label = truth >= 0
     best: dict[str, float] = {}
     for threshold in thresholds:
-        kept_sentences = (chances >= threshold) & known
+        kept_sentences = (chances >= threshold) & has_label
         right = float((kept_sentences & (truth == 1)).sum())
         precision, recall = right / max(1, kept_sentences.sum()), right / max(1, (truth == 1).sum())
         f1 = 2 * precision * recall / max(1e-9, precision + recall)
@@ -160,7 +160,7 @@ def score_sentences(
                 "recall": recall,
                 "share": float((chances >= threshold).mean()),
             }
-    return best | {"sentences": float(known.sum()), "questions": float(len(group))}
+    return best | {"sentences": float(has_label.sum()), "questions": float(len(group))}
 
 
 def train(
@@ -173,7 +173,7 @@ def train(
     batch: int = 64,
     limit: int | None = None,
     seed: int = 0,
-    say: Callable[[str], None] = print,
+    report: Callable[[str], None] = print,
 ) -> dict[str, float]:
     """Train on the silver files and write sentences.onnx and sentences.json (reader, threshold) to the folder `out`.
 
@@ -181,26 +181,26 @@ def train(
     other half give the returned scores (F1, precision and recall against silver).
     """
     model, window = Encoder(folder), read_manifest(folder)["calibration"]["window"]
-    everything = list(read_cases(silver))
-    held_out = [case for case in everything if is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
-    training_cases = [case for case in everything if not is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
+    all_cases = list(read_cases(silver))
+    held_out = [case for case in all_cases if is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
+    training_cases = [case for case in all_cases if not is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
     random.Random(seed).shuffle(training_cases)
     training_cases = training_cases[:limit]
     if not training_cases or len(held_out) < 2:
         raise SetupError(
-            f"{len(everything)} questions are too few to train on and to hold some out; give more silver data."
+            f"{len(all_cases)} questions are too few to train on and to hold some out; give more silver data."
         )
-    say(f"{len(training_cases)} questions to train on, {len(held_out)} held out; reading them")
+    report(f"{len(training_cases)} questions to train on, {len(held_out)} held out; reading them")
     data = [
         item
         for begin in range(0, len(training_cases), 32)
         for item in make_items(model, training_cases[begin : begin + 32], window)
     ]
-    say(f"{len(data)} windows")
+    report(f"{len(data)} windows")
     torch.manual_seed(seed)
     hidden = data[0].states.shape[1]
     head = Head(hidden, ATTENTION_HEADS if hidden % ATTENTION_HEADS == 0 else 4, 4 * hidden)
-    fit_head(head, data, epochs=epochs, rate=rate, batch=batch, seed=seed, say=say)
+    fit_head(head, data, epochs=epochs, rate=rate, batch=batch, seed=seed, report=report)
     exported = export_head(head.eval(), data[:: max(1, len(data) // 400)][:400])
     onnx.checker.check_model(exported)
     out.mkdir(parents=True, exist_ok=True)
@@ -243,7 +243,7 @@ def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequenc
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m quorum.training.sentence_filter",
-        description="Questions with passages for silver data, from reading data.",
+        description="Make questions with passages, the input of silver data, from reading data.",
     )
     parser.add_argument("--reading", type=Path, required=True)
     parser.add_argument("--negatives", type=Path, required=True, help="mined by quorum.training.negatives")

@@ -34,7 +34,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """The settings of silver data. top: one piece over all passages (the paper) or one of each (the released code);
+    """The settings of silver data. top: one piece over all passages, as in the paper, or one of each, as in its code;
     k: passages per question; scorer: the name of the model that CXMI asks; limit: only the first questions. measure:
     "auto" takes the paper's choice for each question (section 5.1). tokens: what LEXICAL counts; threshold: replaces
     the measure's own; answer_type: replaces the answer types of the data.
@@ -54,7 +54,7 @@ class Recipe:
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
-    """Means over questions. found: questions for which there is silver; words: of the passages and of the silver;
+    """Means over questions. found: questions with silver sentences; words: of the passages and of the silver;
     precision: unigram precision with respect to the answers, of the passages and of the silver, over the questions
     whose answers are not verdicts, 0 for an empty silver as in the paper; None without such a question.
     """
@@ -124,12 +124,12 @@ def count_finished_lines(part: Path) -> int:
     """The number of complete lines that an earlier run left. An incomplete last line is cut off."""
     if not part.exists():
         return 0
-    whole, lines = 0, 0
+    complete_bytes, lines = 0, 0
     with part.open("rb+") as file:
         for line in file:
             if line.endswith(b"\n"):
-                whole, lines = whole + len(line), lines + 1
-        file.truncate(whole)
+                complete_bytes, lines = complete_bytes + len(line), lines + 1
+        file.truncate(complete_bytes)
     return lines
 
 
@@ -150,8 +150,8 @@ async def make_line(record: Record, recipe: Recipe, scorer: LogProbabilities | N
     """The silver of a question; an empty one if the question has no gold answers."""
     answers = record["answers"]
     passages = await find_passages(record, recipe, context)
-    stated = recipe.answer_type or (record.get("meta") or {}).get("answer_type")
-    answer_type = str(stated or infer_answer_type(answers))
+    given_type = recipe.answer_type or (record.get("meta") or {}).get("answer_type")
+    answer_type = str(given_type or infer_answer_type(answers))
     measure = choose_measure(answers, answer_type) if recipe.measure == "auto" else recipe.measure
     if answers and measure == "cxmi" and scorer is None:
         kind = infer_answer_type(answers) if answer_type == "short" else answer_type

@@ -103,9 +103,9 @@ class Training:
             part = group[start : start + self.plan.at_once]
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 loss = self.model(**collate(part, self.seq2seq, self.pad, device)).loss
-            share = loss.float() * (sum(len(item.target) for item in part) / tokens)
-            share.backward()
-            loss_of_all += share.item()
+            weighted_loss = loss.float() * (sum(len(item.target) for item in part) / tokens)
+            weighted_loss.backward()
+            loss_of_all += weighted_loss.item()
         torch.nn.utils.clip_grad_norm_(list(self.trainable.values()), 1.0)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)

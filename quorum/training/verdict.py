@@ -22,7 +22,7 @@ from quorum.models.embedded.heads import pool_states
 from quorum.models.embedded.reading import make_windows
 
 VERDICT_CLASSES = ("yes", "no", "unknown")
-MOST_PASSAGES = 10  # of a question, at most
+MAX_PASSAGES = 10  # of a question
 FOLDS = 5
 RIDGE_PENALTIES = (0.01, 0.03, 0.1, 0.3)
 
@@ -35,11 +35,11 @@ def make_examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, l
     """
     rng = random.Random(seed)
     yes_no_records = [record for record in records if get_answer(record) in VERDICT_CLASSES[:2] and record["passages"]]
-    others = [record["passages"][:MOST_PASSAGES] for record in yes_no_records]
+    others = [record["passages"][:MAX_PASSAGES] for record in yes_no_records]
     rng.shuffle(others)
     examples = []
     for record, other_passages in zip(yes_no_records, others, strict=True):
-        own_passages = record["passages"][:MOST_PASSAGES]
+        own_passages = record["passages"][:MAX_PASSAGES]
         label = VERDICT_CLASSES.index(get_answer(record))
         examples.append((record["question"], own_passages, label))
         gold = [passage for passage in own_passages if passage["id"] in record["gold"]]
@@ -47,8 +47,8 @@ def make_examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, l
             examples.append((record["question"], gold, label))
         if {p["id"] for p in other_passages}.isdisjoint(p["id"] for p in own_passages):
             examples.append((record["question"], other_passages, 2))
-            few = rng.sample(other_passages, rng.randint(1, min(3, len(other_passages))))
-            examples.append((record["question"], few, 2))
+            few_passages = rng.sample(other_passages, rng.randint(1, min(3, len(other_passages))))
+            examples.append((record["question"], few_passages, 2))
     return examples
 
 

@@ -1,4 +1,4 @@
-"""What a LangGraph agent does with `quorum mcp`, by langchain-mcp-adapters. It runs in an environment of its own.
+"""Uses `quorum mcp` as a LangGraph agent does: through langchain-mcp-adapters, in an environment of its own.
 
 python langchain_client.py URL TOKEN MODEL_URL -> a JSON object on stdout.
 """
@@ -22,16 +22,16 @@ async def use_tools(url: str, token: str, model_url: str) -> dict[str, Any]:
     """Run each step; return its result by the step's name."""
     steps: list[str] = []
 
-    async def note(done: float, total: float | None, message: str | None, context: Any) -> None:
+    async def record_step(done: float, total: float | None, message: str | None, context: Any) -> None:
         steps.append(str(message))
 
     server: Any = {"transport": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
-    client = MultiServerMCPClient({"handbook": server}, callbacks=Callbacks(on_progress=note))
+    client = MultiServerMCPClient({"handbook": server}, callbacks=Callbacks(on_progress=record_step))
     tools = {tool.name: tool for tool in await client.get_tools()}
     inputs = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
-    result = await tools["search"].ainvoke(call("search", query="harbour", k=1))
-    answer = await tools["ask"].ainvoke(call("ask", **inputs))
-    refused = await tools["ask"].ainvoke(call("ask", **inputs, collection="private"))
+    result = await tools["search"].ainvoke(make_tool_call("search", query="harbour", k=1))
+    answer = await tools["ask"].ainvoke(make_tool_call("ask", **inputs))
+    refused = await tools["ask"].ainvoke(make_tool_call("ask", **inputs, collection="private"))
     [passage] = result.artifact["structured_content"]["passages"]
     async with client.session("handbook") as session:
         [blob] = await load_mcp_resources(session, uris=[f"quorum://towers/passages/{passage['id']}"])
@@ -50,8 +50,8 @@ async def use_tools(url: str, token: str, model_url: str) -> dict[str, Any]:
     }
 
 
-def call(name: str, **arguments: Any) -> dict[str, Any]:
-    """A tool call as a model makes it."""
+def make_tool_call(name: str, **arguments: Any) -> dict[str, Any]:
+    """A tool make_tool_call as a model makes it."""
     return {"type": "tool_call", "id": "1", "name": name, "args": arguments}
 
 

@@ -1,4 +1,4 @@
-"""`quorum mcp --http` as LangGraph agents use it: by langchain-mcp-adapters, which demands an older SDK than ours."""
+"""LangGraph agents use `quorum mcp --http` through langchain-mcp-adapters, which needs an older MCP SDK than Quorum."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def url(tmp_path: Path, openai_server: OpenAIServer) -> Iterator[str]:
     for name, text in (("towers", TOWER), ("private", SECRET)):
         (file := tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": name, "title": name, "text": text}) + "\n")
         index(file, collection=name, context=Context(store=store))
-    openai_server.reply(speak)
+    openai_server.reply(play_both_models)
     args = ["mcp", "--http", "--port", "0", "--token", TOKEN, "--store", store, "--collection", "towers"]
     args += ["--model", "openai:test", "--retriever", "bm25"]
     with subprocess.Popen(
@@ -60,8 +60,8 @@ def make_environment(**settings: str) -> dict[str, str]:
     return variables | {"LANGSMITH_TRACING": "false"} | settings
 
 
-def speak(request: Request) -> Response:
-    """The model of the method says 1931; the agent's model calls the tool `ask`, then repeats what it gave."""
+def play_both_models(request: Request) -> Response:
+    """Reply as two models: the method's model says 1931; the agent's calls the tool `ask` and repeats its result."""
     if request.body["model"] == "test":
         return Response("1931")
     if request.body["messages"][-1]["role"] == "tool":
@@ -70,11 +70,11 @@ def speak(request: Request) -> Response:
         return Response(f"Quorum says: {text.splitlines()[0]}")
     arguments = json.dumps({"question": request.text, "method": "concat"})
     tool_call = {"id": "call_1", "type": "function", "function": {"name": "ask", "arguments": arguments}}
-    return Response("", finish="tool_calls", message={"tool_calls": [tool_call]})
+    return Response("", finish_reason="tool_calls", message={"tool_calls": [tool_call]})
 
 
-def run_in_the_clients_environment(*command: str, **environment: str) -> str:
-    """Run Python there, and return what it wrote."""
+def run_in_client_environment(*command: str, **environment: str) -> str:
+    """Run Python in the client's environment and return its output."""
     assert PYTHON.exists(), "make test-agents makes the environment of this test"
     run = subprocess.run(
         [str(PYTHON), *command],
@@ -90,8 +90,8 @@ def run_in_the_clients_environment(*command: str, **environment: str) -> str:
 
 @pytest.fixture
 def client_steps(url: str, openai_server: OpenAIServer) -> Any:
-    """What the client's steps gave."""
-    return json.loads(run_in_the_clients_environment(str(CLIENT), url, TOKEN, openai_server.url))
+    """The results of the client's steps, by the step's name."""
+    return json.loads(run_in_client_environment(str(CLIENT), url, TOKEN, openai_server.url))
 
 
 def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(client_steps: Any) -> None:
@@ -115,5 +115,5 @@ def test_the_example_of_the_page_runs(url: str, openai_server: OpenAIServer) -> 
         item for item in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "langchain_mcp_adapters" in item
     ]
     script = script.replace("http://127.0.0.1:8766/mcp", url).replace("Bearer TOKEN", f"Bearer {TOKEN}")
-    output = run_in_the_clients_environment("-c", script, OPENAI_BASE_URL=openai_server.url, OPENAI_API_KEY="none")
+    output = run_in_client_environment("-c", script, OPENAI_BASE_URL=openai_server.url, OPENAI_API_KEY="none")
     assert output == "Quorum says: 1931\n"

@@ -1,4 +1,4 @@
-"""Thresholds of confidence: their promise holds, and a threshold is given wherever one is possible."""
+"""Thresholds of confidence: their promise holds, and a threshold is found wherever one exists."""
 
 import math
 
@@ -13,32 +13,32 @@ from quorum.algorithms.abstention import (
 )
 
 
-def test_fifty_nine_answers_without_a_mistake_are_the_least_for_five_per_cent() -> None:
+def test_an_error_rate_of_five_per_cent_needs_at_least_59_correct_answers() -> None:
     assert count_fewest_answers(0.05, 0.05) == 59
     assert isinstance(find_threshold([0.9] * 59, [False] * 59, 59, 0.05, 0.05), Threshold)
     assert find_threshold([0.9] * 58, [False] * 58, 58, 0.05, 0.05) == NoThreshold(58, 0, 59)
 
 
 def test_the_promise_is_kept_even_if_confidence_misleads() -> None:
-    draw, broken_promises, threshold_count = np.random.default_rng(1), 0, 0
+    rng, broken_promises, threshold_count = np.random.default_rng(1), 0, 0
     for _ in range(200):
-        sure = np.round(draw.random(400), 2)
-        chance = np.where(sure > 0.9, 0.02, np.where(sure > 0.6, 0.06, 0.01))  # not monotone
-        threshold = find_threshold(sure, draw.random(400) < chance, 400, 0.05, 0.1)
+        confidences = np.round(rng.random(400), 2)
+        error_rates = np.where(confidences > 0.9, 0.02, np.where(confidences > 0.6, 0.06, 0.01))  # not monotone
+        threshold = find_threshold(confidences, rng.random(400) < error_rates, 400, 0.05, 0.1)
         if isinstance(threshold, Threshold):
             threshold_count += 1
             grid = np.arange(round(100 * threshold.value), 101) / 100
-            true = np.where(grid > 0.9, 0.02, np.where(grid > 0.6, 0.06, 0.01))
+            true_error_rates = np.where(grid > 0.9, 0.02, np.where(grid > 0.6, 0.06, 0.01))
             weights = np.where((grid == 0) | (grid == 1), 0.5, 1.0)  # ends of the rounding
-            broken_promises += float(np.average(true, weights=weights)) > 0.05
+            broken_promises += float(np.average(true_error_rates, weights=weights)) > 0.05
     assert broken_promises / 200 <= 0.1 + 3 * math.sqrt(0.09 / 200)
     assert threshold_count > 20
 
 
 def test_the_threshold_lets_as_many_answers_through_as_the_promise_allows() -> None:
-    sure = [0.9] * 100 + [0.5] * 100 + [0.1] * 100
+    confidences = [0.9] * 100 + [0.5] * 100 + [0.1] * 100
     wrong = [False] * 100 + [False] * 98 + [True] * 2 + [True] * 50 + [False] * 50
-    threshold = find_threshold(sure, wrong, 320, 0.05, 0.05)
+    threshold = find_threshold(confidences, wrong, 320, 0.05, 0.05)
     assert isinstance(threshold, Threshold)
     assert (threshold.value, threshold.answered, threshold.wrong, threshold.questions) == (0.11, 200, 2, 320)
 
@@ -52,7 +52,7 @@ def test_a_missing_threshold_comes_with_the_needed_number_of_answers() -> None:
     assert find_threshold([], [], 10, 0.05, 0.05) == NoThreshold(0, 0, None)
 
 
-def test_the_number_of_answers_needed_is_the_smallest_that_does() -> None:
+def test_the_number_of_answers_needed_is_the_smallest_that_suffices() -> None:
     from quorum.algorithms.binomial import binomial_cdf
 
     needed = count_answers_needed(0.02, 0.05, 0.05)

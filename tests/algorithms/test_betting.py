@@ -38,26 +38,26 @@ def test_a_lead_that_no_remaining_answer_can_undo_is_certain_unless_a_tie_is_pos
 
 @pytest.mark.parametrize("population", [None, 200])
 def test_a_true_null_hypothesis_is_seldom_rejected_however_often_one_looks(population: int | None) -> None:
-    draw = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     if population is None:
-        values = draw.choice([1.0, 0.0, -1.0], p=[0.15, 0.7, 0.15], size=(REPETITIONS, 200))
+        values = rng.choice([1.0, 0.0, -1.0], p=[0.15, 0.7, 0.15], size=(REPETITIONS, 200))
     else:
-        values = np.array([draw.permutation([1.0] * 30 + [0.0] * 140 + [-1.0] * 30) for _ in range(REPETITIONS)])
+        values = np.array([rng.permutation([1.0] * 30 + [0.0] * 140 + [-1.0] * 30) for _ in range(REPETITIONS)])
     assert (compute_capital(values, population=population).max(axis=1) >= 20).mean() <= 0.05 + THREE_STANDARD_ERRORS
 
 
 def test_a_difference_is_found() -> None:
-    draw = np.random.default_rng(6)
-    values = draw.choice([1.0, 0.0, -1.0], p=[0.2, 0.75, 0.05], size=(100, 300))
+    rng = np.random.default_rng(6)
+    values = rng.choice([1.0, 0.0, -1.0], p=[0.2, 0.75, 0.05], size=(100, 300))
     assert (compute_capital(values).max(axis=1) >= 20).mean() > 0.9
 
 
-def test_intervals_hold_the_mean_on_few_and_on_many_values() -> None:
-    draw = np.random.default_rng(7)
+def test_intervals_contain_the_mean_of_few_and_of_many_values() -> None:
+    rng = np.random.default_rng(7)
     for n in (20, 120):
         missed = 0
         for _ in range(REPETITIONS // 3):
-            low, high = compute_share_interval(draw.random(n) < 0.3)
+            low, high = compute_share_interval(rng.random(n) < 0.3)
             missed += not low <= 0.3 <= high
         assert missed <= REPETITIONS // 3 * (0.05 + 2 * THREE_STANDARD_ERRORS)
 

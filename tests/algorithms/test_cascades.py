@@ -1,4 +1,4 @@
-"""Cascades: what they would have answered and cost, which are designed, and that the certificate holds."""
+"""Cascades: the replay of their answers and costs, their design, and the error rate of the certificate."""
 
 import math
 from dataclasses import replace
@@ -13,7 +13,7 @@ from quorum.algorithms.cascades import AcceptanceTest, RecordedAnswers, Stage, c
 
 
 def make_recorded_answers(right: np.ndarray, cost: list[float], known: np.ndarray | None = None) -> RecordedAnswers:
-    """Answers that are right or wrong; a right one has key 1, each wrong one its own."""
+    """Answers that are right or wrong; a right answer has key 1, each wrong answer a key of its own."""
     count, n = right.shape
     wrong = 2 + np.arange(count * n).reshape(count, n)
     return RecordedAnswers(
@@ -55,7 +55,7 @@ def test_a_cascade_continues_until_a_stage_passes_its_test() -> None:
         (AcceptanceTest("same"), [0.0, 1.0, 1.0, 0.0]),
     ],
 )
-def test_every_test_of_a_stage(accept: AcceptanceTest, expected: list[float]) -> None:
+def test_every_acceptance_test_of_a_stage(accept: AcceptanceTest, expected: list[float]) -> None:
     table = replace(
         THREE_METHODS,
         confidence=np.array([[np.nan] * 4, [0.9, 0.5, 0.2, np.nan], [np.nan] * 4]),
@@ -87,12 +87,12 @@ def test_a_stage_that_failed_fails_the_question() -> None:
 
 
 def draw_answers(seed: int, n: int = 90) -> RecordedAnswers:
-    draw = np.random.default_rng(seed)
-    right = (draw.random((5, n)) < np.array([[0.3], [0.35], [0.4], [0.4], [0.45]])).astype(float)
-    table = make_recorded_answers(right, [1, 2, 3, 5, 7], known=draw.random((5, n)) < 0.8)
-    sure = np.where(draw.random((5, n)) < 0.9, np.round(draw.random((5, n)), 1), np.nan)
-    shared = draw.random((5, 5, n)) * 0.5
-    return replace(table, confidence=sure, shared=shared, certified=draw.random((5, n)) < 0.5)
+    rng = np.random.default_rng(seed)
+    right = (rng.random((5, n)) < np.array([[0.3], [0.35], [0.4], [0.4], [0.45]])).astype(float)
+    table = make_recorded_answers(right, [1, 2, 3, 5, 7], known=rng.random((5, n)) < 0.8)
+    confidence = np.where(rng.random((5, n)) < 0.9, np.round(rng.random((5, n)), 1), np.nan)
+    shared = rng.random((5, 5, n)) * 0.5
+    return replace(table, confidence=confidence, shared=shared, certified=rng.random((5, n)) < 0.5)
 
 
 def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
@@ -107,7 +107,7 @@ def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
     assert {(2, "known"), (2, "confidence"), (3, "confidence", "same"), (3, "certified", "confidence")} <= observed
 
 
-def test_the_design_is_a_front_below_the_cost_of_the_best_method() -> None:
+def test_the_design_is_a_pareto_front_below_the_cost_of_the_best_method() -> None:
     table = draw_answers(5)
     front = design_cascades(table)
     best = int(table.worst.mean(axis=1).argmax())
@@ -146,9 +146,9 @@ def test_the_certificate_stops_at_the_first_failure() -> None:
 
 def test_a_cascade_that_loses_too_much_is_seldom_certified() -> None:
     """Every method is as good as the first; the cascade's first stage loses 5 points."""
-    draw, wrong_certificates, repetitions = np.random.default_rng(8), 0, 150
+    rng, wrong_certificates, repetitions = np.random.default_rng(8), 0, 150
     for _ in range(repetitions):
-        right = (draw.random((3, 200)) < np.array([[0.45], [0.45], [0.4]])).astype(float)
+        right = (rng.random((3, 200)) < np.array([[0.45], [0.45], [0.4]])).astype(float)
         table = make_recorded_answers(right, [5.0, 5.0, 1.0])
         candidates = [cascade for cascade in list_cascades(table) if cascade.cascade == (Stage("c", None),)]
         wrong_certificates += certify_cascades(table, candidates, 0.05, 0.1)[0].passed

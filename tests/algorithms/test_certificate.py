@@ -44,16 +44,16 @@ def find_outcome(passages: tuple[Answers, ...]) -> str | None:
     return None if outcome.unknown else vote_key(outcome.answer)
 
 
-def can_change(passages: tuple[Answers, ...], replaced: int, message: list[Answers]) -> bool:
-    """Whether replacing `replaced` passages, with any answers at any ranks, can change the winner."""
-    before = find_outcome(passages)
-    for kept_passages in combinations(passages, len(passages) - replaced):
-        for new in product(message, repeat=replaced):
-            for places in combinations(range(len(passages)), replaced):
-                order, remaining_passages, replacements = [], iter(kept_passages), iter(new)
+def can_change(passages: tuple[Answers, ...], replaced_count: int, ballots: list[Answers]) -> bool:
+    """Whether replacing `replaced_count` passages, with any answers at any ranks, can change the winner."""
+    winner_before = find_outcome(passages)
+    for kept_passages in combinations(passages, len(passages) - replaced_count):
+        for new_ballots in product(ballots, repeat=replaced_count):
+            for new_ranks in combinations(range(len(passages)), replaced_count):
+                order, remaining_passages, replacements = [], iter(kept_passages), iter(new_ballots)
                 for rank in range(len(passages)):
-                    order.append(next(replacements) if rank in places else next(remaining_passages))
-                if find_outcome(tuple(order)) != before:
+                    order.append(next(replacements) if rank in new_ranks else next(remaining_passages))
+                if find_outcome(tuple(order)) != winner_before:
                     return True
     return False
 
@@ -83,7 +83,7 @@ def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples:
         ("aaaaa", 2),
         ("aaaab", 1),
         ("aaa??", 1),
-        ("aa???", 0),  # one more passage for another answer, instead of one of these, is a tie
+        ("aa???", 0),  # replacing one passage for "a" by one for another answer gives a tie
         ("aaab", 0),
         ("aabbc", 0),
         ("?????", 0),
@@ -91,7 +91,7 @@ def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples:
         ("aaaaaaaaaa", 4),
     ],
 )
-def test_certified_number_by_hand(answers: str, expected: int) -> None:
+def test_certified_numbers_computed_by_hand(answers: str, expected: int) -> None:
     assert certify_votes(make_votes(tuple((answer,) for answer in answers))) == expected
 
 
@@ -107,7 +107,9 @@ def test_certificates_group_answers_as_the_vote_does() -> None:
 
 @given(st.lists(st.sampled_from("?abc"), min_size=1, max_size=12))
 def test_one_sample_is_certified_if_its_lead_exceeds_the_votes_that_can_change(answers: list[str]) -> None:
-    """From a winner with w votes, m passages take min(m, w) votes and give m: the textbook rule where m <= w."""
+    """Replacing m passages takes min(m, w) of the winner's w votes and adds m to another answer: the textbook rule
+    where m <= w.
+    """
     safe = certify_votes(make_votes(tuple((answer,) for answer in answers)))
     counts = sorted((answers.count(answer) for answer in "abc"), reverse=True)
     assert safe == max(0, -(-(counts[0] - counts[1]) // 2) - 1)

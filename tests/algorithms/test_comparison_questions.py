@@ -1,4 +1,4 @@
-"""Questions that compare two things: how they are read, and what the passages' values say."""
+"""Questions that compare two things: how they are parsed, and how the values in the passages decide them."""
 
 import pytest
 
@@ -26,7 +26,7 @@ PASSAGES = [
         ("Is the Iron Mast taller than the Lumen Tower?", ("Iron Mast", "Lumen Tower", "number", "most")),
     ],
 )
-def test_options_and_wished_value_are_read_from_a_comparison(question: str, parts: tuple[str, str, str, str]) -> None:
+def test_options_and_wanted_value_are_read_from_a_comparison(question: str, parts: tuple[str, str, str, str]) -> None:
     parsed = parse_comparison(question)
     assert parsed is not None
     assert (parsed.first, parsed.second, parsed.kind, parsed.extreme) == parts

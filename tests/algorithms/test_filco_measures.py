@@ -36,15 +36,15 @@ def list_texts(chosen: Sequence[Piece]) -> list[str]:
 
 
 class Scorer:
-    """Log-probabilities by the sentences in a prompt; records its requests."""
+    """Returns the log-probability of the first of the words that the prompt contains, else the default."""
 
-    def __init__(self, alone: float, **by_word: float) -> None:
-        self.alone, self.by_word = alone, by_word
-        self.asked: list[list[tuple[str, str]]] = []
+    def __init__(self, default: float, **by_word: float) -> None:
+        self.default, self.by_word = default, by_word
+        self.requests: list[list[tuple[str, str]]] = []
 
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        self.asked.append(list(pairs))
-        return [next((v for w, v in self.by_word.items() if w in prompt), self.alone) for prompt, _ in pairs]
+        self.requests.append(list(pairs))
+        return [next((v for w, v in self.by_word.items() if w in prompt), self.default) for prompt, _ in pairs]
 
 
 def test_pieces_are_sentences_or_whole_passages() -> None:
@@ -111,24 +111,24 @@ async def test_cxmi_is_the_gain_in_log_probability() -> None:
     scorer = Scorer(-3.0, finished=-1.0, mast=-5.0)
     pieces = split_pieces(PASSAGES)
     assert await score_cxmi(pieces, "When?", "1931", scorer) == [-2.0, 0.0, 2.0, 0.0]
-    assert len(scorer.asked) == 1  # one batch
-    assert scorer.asked[0][0] == ("Question: When?\nAnswer:", "1931")
-    assert scorer.asked[0][3] == ("Tower\nThe tower was finished in 1931.\n\nQuestion: When?\nAnswer:", "1931")
+    assert len(scorer.requests) == 1  # one batch
+    assert scorer.requests[0][0] == ("Question: When?\nAnswer:", "1931")
+    assert scorer.requests[0][3] == ("Tower\nThe tower was finished in 1931.\n\nQuestion: When?\nAnswer:", "1931")
     assert format_scoring_prompt("Q?", Piece(0, 0, 2, "", "T.")) == "T.\n\nQuestion: Q?\nAnswer:"
 
 
 async def test_cxmi_must_exceed_zero() -> None:
-    gain = Scorer(-3.0, finished=-1.0, mast=-5.0)
-    assert list_texts(await choose_silver("When?", ["1931", "x"], PASSAGES, "cxmi", scorer=gain)) == [
+    scorer = Scorer(-3.0, finished=-1.0, mast=-5.0)
+    assert list_texts(await choose_silver("When?", ["1931", "x"], PASSAGES, "cxmi", scorer=scorer)) == [
         "The tower was finished in 1931."
     ]
-    assert {answer for _, answer in gain.asked[0]} == {"1931"}
+    assert {answer for _, answer in scorer.requests[0]} == {"1931"}
     assert await choose_silver("When?", ["1931"], PASSAGES, "cxmi", scorer=Scorer(-3.0)) == []
-    idle = Scorer(-3.0)
-    assert await choose_silver("When?", ["1931"], PASSAGES[2:], "cxmi", scorer=idle) == []
-    assert idle.asked == []  # nothing to choose from: the model is not asked
-    whole = Scorer(-9.0, Tower=-1.0, Mast=-2.0)
-    chosen = await choose_silver("?", ["a"], PASSAGES, "cxmi", unit="passage", top="per_passage", scorer=whole)
+    unused_scorer = Scorer(-3.0)
+    assert await choose_silver("When?", ["1931"], PASSAGES[2:], "cxmi", scorer=unused_scorer) == []
+    assert unused_scorer.requests == []  # nothing to choose from: the model is not asked
+    passage_scorer = Scorer(-9.0, Tower=-1.0, Mast=-2.0)
+    chosen = await choose_silver("?", ["a"], PASSAGES, "cxmi", unit="passage", top="per_passage", scorer=passage_scorer)
     assert [piece.rank for piece in chosen] == [0, 1]
     with pytest.raises(SetupError, match="log-probabilities; name one"):
         await choose_silver("When?", ["1931"], PASSAGES, "cxmi")
@@ -169,7 +169,7 @@ def test_a_shortened_passage_contains_only_the_chosen_pieces(numbers: set[int]) 
     assert " ".join(passage["text"] for passage in cut) == " ".join(pieces[n].text for n in sorted(numbers))
 
 
-def test_unigram_precision_is_the_share_of_words_that_answers_hold() -> None:
+def test_unigram_precision_is_the_share_of_words_that_occur_in_an_answer() -> None:
     assert compute_unigram_precision("The tower: finished in 1931.", ["1931"]) == 0.25
     assert compute_unigram_precision("1931, 1931!", ["1931", "in 1931 and 1931"]) == 1.0
     assert (
@@ -180,7 +180,7 @@ def test_unigram_precision_is_the_share_of_words_that_answers_hold() -> None:
     )
 
 
-def test_verdicts_and_answer_types_are_told_from_answers() -> None:
+def test_verdicts_and_answer_types_are_recognised_in_answers() -> None:
     assert is_verdict("Supports")
     assert is_verdict("no")
     assert not is_verdict("Norway")

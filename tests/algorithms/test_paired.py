@@ -1,4 +1,4 @@
-"""Two methods on the same questions: exact sizes by adding up every table, not by drawing."""
+"""Two methods on the same questions: error rates are exact, summed over every possible table, not simulated."""
 
 import math
 from itertools import product
@@ -23,32 +23,39 @@ from quorum.algorithms.paired import (
 def test_the_margin_test_rejects_a_true_null_hypothesis_with_the_stated_chance_at_most(
     n: int, margin: float, error: float
 ) -> None:
-    tables = [(index, other) for index in range(n + 1) for other in range(n + 1 - index)]
+    tables = [(lost, gained) for lost in range(n + 1) for gained in range(n + 1 - lost)]
     rejected = [table for table in tables if compute_counts_p_value(n, *table, margin) <= error]
     assert rejected
-    ones, others = np.array(rejected).T
-    logs = compute_log_factorials(n)
-    ways = logs[n] - logs[ones] - logs[others] - logs[n - ones - others]
-    largest = 0.0
+    losses, gains = np.array(rejected).T
+    log_factorials = compute_log_factorials(n)
+    log_counts = log_factorials[n] - log_factorials[losses] - log_factorials[gains] - log_factorials[n - losses - gains]
+    largest_error = 0.0
     for unequal in np.linspace(margin, 1, 120):
         for loss in np.linspace(margin, unequal, 4):
             plus, minus, equal = ((max(c, 1e-300)) for c in ((unequal + loss) / 2, (unequal - loss) / 2, 1 - unequal))
-            chance = ways + ones * math.log(plus) + others * math.log(minus) + (n - ones - others) * math.log(equal)
-            largest = max(largest, float(np.exp(chance).sum()))
-    assert 0.7 * error < largest <= error
-    inside = set(rejected)
-    assert all((item - 1, other) in inside for item, other in rejected if item)  # fewer losses are rejected, too
-    assert all((item, other + 1) in inside for item, other in rejected if item + other < n)
+            log_probabilities = (
+                log_counts + losses * math.log(plus) + gains * math.log(minus) + (n - losses - gains) * math.log(equal)
+            )
+            largest_error = max(largest_error, float(np.exp(log_probabilities).sum()))
+    assert 0.7 * error < largest_error <= error
+    rejected_tables = set(rejected)
+    assert all(
+        (lost - 1, gained) in rejected_tables for lost, gained in rejected if lost
+    )  # fewer losses are rejected, too
+    assert all((lost, gained + 1) in rejected_tables for lost, gained in rejected if lost + gained < n)
 
 
-@pytest.mark.parametrize(("n", "least"), [(133, 0.6), (266, 0.82), (500, 0.95)])
-def test_equal_methods_are_certified_at_the_stated_rate(n: int, least: float) -> None:
-    draw = np.random.default_rng(n)
-    drawn = draw.multinomial(n, [0.05, 0.05, 0.9], size=150)
-    assert np.mean([compute_counts_p_value(n, int(plus), int(minus), 0.05) <= 0.1 for plus, minus, _ in drawn]) > least
+@pytest.mark.parametrize(("n", "min_rate"), [(133, 0.6), (266, 0.82), (500, 0.95)])
+def test_equal_methods_are_certified_at_the_stated_rate(n: int, min_rate: float) -> None:
+    rng = np.random.default_rng(n)
+    samples = rng.multinomial(n, [0.05, 0.05, 0.9], size=150)
+    assert (
+        np.mean([compute_counts_p_value(n, int(plus), int(minus), 0.05) <= 0.1 for plus, minus, _ in samples])
+        > min_rate
+    )
 
 
-def test_graded_losses_are_bet_on() -> None:
+def test_graded_losses_are_tested_by_betting() -> None:
     losses = [0.25, -0.25, 0.0, 0.0] * 60
     assert compute_margin_p_value(losses, 0.1) == betting.compute_p_value([-loss for loss in losses], mean=-0.1)
     assert compute_margin_p_value(losses, 0.1) < 0.05 < compute_margin_p_value([0.25, 0.0, 0.0, 0.0] * 60, 0.06)
@@ -64,7 +71,7 @@ def test_no_questions_or_a_margin_of_one_certify_nothing() -> None:
     )
 
 
-def test_the_sign_test_is_a_coin() -> None:
+def test_the_sign_test_is_the_test_of_a_fair_coin() -> None:
     assert compute_better_p_value([1] * 5 + [0] * 9) == pytest.approx(1 / 32)
     assert compute_better_p_value([1, -1]) == pytest.approx(0.75)
 
@@ -72,8 +79,8 @@ def test_the_sign_test_is_a_coin() -> None:
 def test_the_binomial_tail_and_bound_are_those_of_scipy() -> None:
     from scipy.stats import beta, binom
 
-    for k, n, chance in product((0, 3, 17), (17, 60), (0.01, 0.3, 0.9)):
-        assert binomial_cdf(k, n, chance) == pytest.approx(binom.cdf(k, n, chance), abs=1e-12)
+    for k, n, probability in product((0, 3, 17), (17, 60), (0.01, 0.3, 0.9)):
+        assert binomial_cdf(k, n, probability) == pytest.approx(binom.cdf(k, n, probability), abs=1e-12)
         expected = 1.0 if k == n else beta.ppf(0.99, k + 1, n - k)
         assert clopper_pearson_upper(k, n, 0.01) == pytest.approx(expected, abs=1e-9)
 
@@ -91,10 +98,10 @@ def test_the_score_maximises_the_likelihood_under_the_supposed_difference() -> N
 
 
 def test_tangos_interval_covers_on_few_questions() -> None:
-    draw = np.random.default_rng(3)
-    drawn = draw.multinomial(40, [0.12, 0.02, 0.86], size=400)
-    inside = [low <= 0.1 <= high for low, high in (compute_tango_interval(int(a), int(b), 40) for a, b, _ in drawn)]
-    assert np.mean(inside) > 0.92
+    rng = np.random.default_rng(3)
+    samples = rng.multinomial(40, [0.12, 0.02, 0.86], size=400)
+    covers = [low <= 0.1 <= high for low, high in (compute_tango_interval(int(a), int(b), 40) for a, b, _ in samples)]
+    assert np.mean(covers) > 0.92
     low, high = compute_tango_interval(0, 0, 30)
     assert low == pytest.approx(-high)
     assert 0 < high < 0.15

@@ -1,4 +1,4 @@
-"""The race: which methods are dropped, when, and how seldom the best one is."""
+"""The race: which methods are dropped, when, and how seldom the best method is dropped."""
 
 import math
 
@@ -12,8 +12,8 @@ THREE_STANDARD_ERRORS = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
 
 
 def draw_tables(count: int, questions: int, shares: list[float], seed: int) -> list[np.ndarray]:
-    draw = np.random.default_rng(seed)
-    return [(draw.random((questions, len(shares))) < np.array(shares)).astype(float) for _ in range(count)]
+    rng = np.random.default_rng(seed)
+    return [(rng.random((questions, len(shares))) < np.array(shares)).astype(float) for _ in range(count)]
 
 
 def test_exact_mode_drops_methods_that_can_no_longer_win() -> None:
@@ -68,15 +68,15 @@ def test_a_missing_answer_counts_against_the_claim() -> None:
 
 def test_answers_of_a_dropped_method_are_not_read() -> None:
     table = np.array([[1.0, 0.0, 1.0]] * 30 + [[0.0, 1.0, 1.0]] * 30)
-    other = table.copy()
+    changed_table = table.copy()
     race = run_race(table, "questions")
-    other[race.dropped[1] :, 1] = np.nan
-    again = run_race(other, "questions")
-    assert again.dropped == race.dropped
-    assert np.isfinite(again.leads).all()
+    changed_table[race.dropped[1] :, 1] = np.nan
+    second_race = run_race(changed_table, "questions")
+    assert second_race.dropped == race.dropped
+    assert np.isfinite(second_race.leads).all()
 
 
-def test_unknown_is_never_charged_for() -> None:
+def test_an_unknown_answer_costs_nothing() -> None:
     assert compute_worth(0.0, True, 1.0) == 0.0
     assert compute_worth(1.0, True, 1.0) == 1.0  # unknown was right
     assert compute_worth(0.25, False, 1.0) == -0.5

@@ -1,4 +1,4 @@
-"""SuRe's choice by validity and ranking, over all outcomes: lazy ranking chooses the same with fewer calls."""
+"""SuRe's choice by validity and ranking, over all outcomes: lazy ranking makes the same choice with fewer calls."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -51,8 +51,8 @@ def choose_lazily(count: int, validity: list[bool] | None, outcome: Outcome) -> 
     return choose_candidate(count, validity, make_preferences(asked_pairs)), len(asked_pairs)
 
 
-def check(count: int, validity: list[bool] | None, outcome: Outcome) -> int:
-    """One outcome, eagerly and lazily. Returns the comparisons that lazy ranking asked."""
+def compare_eager_and_lazy(count: int, validity: list[bool] | None, outcome: Outcome) -> int:
+    """Choose for one outcome, eagerly and lazily. Returns the number of comparisons that lazy ranking asked for."""
     scores = compute_scores_by_definition(validity, outcome, count)
     eager = choose_candidate(count, validity, make_preferences(outcome))
     lazy, asked_pairs = choose_lazily(count, validity, outcome)
@@ -67,12 +67,16 @@ def check(count: int, validity: list[bool] | None, outcome: Outcome) -> int:
 @pytest.mark.parametrize("judged", [True, False])
 def test_two_candidates_over_all_outcomes(judged: bool) -> None:
     for validity, outcome in product(product((True, False), repeat=2), list_outcomes(2)):
-        asked_pairs = check(2, list(validity) if judged else None, outcome)
+        asked_pairs = compare_eager_and_lazy(2, list(validity) if judged else None, outcome)
         assert asked_pairs == (0 if judged and validity == (True, False) else 2)
 
 
 def test_three_candidates_over_all_outcomes() -> None:
-    calls = [check(3, list(v), outcome) for v in product((True, False), repeat=3) for outcome in list_outcomes(3)]
+    calls = [
+        compare_eager_and_lazy(3, list(v), outcome)
+        for v in product((True, False), repeat=3)
+        for outcome in list_outcomes(3)
+    ]
     assert set(calls) == {4, 6}
     assert sum(calls) / len(calls) < 5.2
 
@@ -80,16 +84,18 @@ def test_three_candidates_over_all_outcomes() -> None:
 @given(st.integers(2, 5), st.booleans(), st.data())
 def test_sampled_outcomes(count: int, judged: bool, data: st.DataObject) -> None:
     validity = data.draw(st.lists(st.booleans(), min_size=count, max_size=count)) if judged else None
-    check(count, validity, {pair: data.draw(st.sampled_from([*pair, None])) for pair in list_pairs(count)})
+    compare_eager_and_lazy(
+        count, validity, {pair: data.draw(st.sampled_from([*pair, None])) for pair in list_pairs(count)}
+    )
 
 
 def test_a_certain_winner_needs_no_more_comparisons() -> None:
-    """Four candidates: the first is valid and beats all others, whose own comparisons are six calls saved."""
+    """Four candidates: the first is valid and beats the other three, so the six comparisons among these are saved."""
     known: Outcome = {pair: 0 for pair in list_pairs(4) if 0 in pair}
     assert choose_next_pairs(4, [True] * 4, make_preferences(known)) == []
-    open_ones = [pair for pair in list_pairs(4) if 0 not in pair]
+    other_pairs = [pair for pair in list_pairs(4) if 0 not in pair]
     for winner in (1, 2, 3):
-        later_comparisons = {pair: winner if winner in pair else None for pair in open_ones}
+        later_comparisons = {pair: winner if winner in pair else None for pair in other_pairs}
         assert choose_candidate(4, [True] * 4, make_preferences(known | later_comparisons)).best == 0
 
 
@@ -104,9 +110,9 @@ def test_the_margin_reaches_from_a_tie_to_the_widest_lead() -> None:
 
 
 def test_preferring_the_same_position_twice_is_a_tie() -> None:
-    place_bias: Outcome = {(0, 1): 0, (1, 0): 1}
-    assert choose_candidate(2, [False, True], make_preferences(place_bias)) == Choice(1, [0.5, 1.5], 0.5)
-    assert choose_candidate(2, [True, True], make_preferences(place_bias)) == Choice(0, [1.5, 1.5], 0.0)
+    position_bias: Outcome = {(0, 1): 0, (1, 0): 1}
+    assert choose_candidate(2, [False, True], make_preferences(position_bias)) == Choice(1, [0.5, 1.5], 0.5)
+    assert choose_candidate(2, [True, True], make_preferences(position_bias)) == Choice(0, [1.5, 1.5], 0.0)
 
 
 def test_one_candidate_has_no_scores() -> None:
@@ -114,12 +120,12 @@ def test_one_candidate_has_no_scores() -> None:
     assert (choose_next_pairs(1, None, []), choose_next_pairs(0, None, [])) == ([], [])
 
 
-def test_validity_in_the_candidates_order() -> None:
+def test_validity_is_in_the_order_of_the_candidates() -> None:
     assert sort_validity([Verdict(rank=1, valid=True), Verdict(rank=0, valid=False)]) == [False, True]
     assert sort_validity([]) is None
 
 
-def judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
+def make_judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
     """A model that proposes as many candidates as there are verdicts, and gives these verdicts on their summaries."""
     names = ["1931", "1950", "1929"][: len(validity)]
     model = ScriptedModel().on("candidates", " ".join(f"({'abc'[n]}) {name}" for n, name in enumerate(names)))
@@ -135,29 +141,31 @@ def judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
 VERDICT_OF_REPLY = {"True": True, "False": False, "Hm.": False}
 
 
-async def check_eager_and_lazy(validity: Sequence[str], outcome: Outcome) -> int:
-    """The graph's answer, eager and lazy, against the definition. Returns the calls that lazy ranking saved."""
+async def compare_graph_runs(validity: Sequence[str], outcome: Outcome) -> int:
+    """Run the graph eagerly and lazily and compare with the definition. Returns the calls that lazy ranking saved."""
     results: list[Any] = []
     for ranking in ("eager", "lazy"):
-        context = Context(model=judge(validity, outcome), candidates=len(validity), ranking=ranking)
+        context = Context(model=make_judge(validity, outcome), candidates=len(validity), ranking=ranking)
         results.append(await answer(QUESTION, "sure", context, given=PASSAGES[:2]))
     eager, lazy = results
     scores = compute_scores_by_definition([VERDICT_OF_REPLY[reply] for reply in validity], outcome, len(validity))
-    same = ("answer", "unknown", "rationale", "validity", "candidates", "summaries", "evidence", "passages")
-    assert {key: eager[key] for key in same} == {key: lazy[key] for key in same}
+    equal_keys = ("answer", "unknown", "rationale", "validity", "candidates", "summaries", "evidence", "passages")
+    assert {key: eager[key] for key in equal_keys} == {key: lazy[key] for key in equal_keys}
     assert (eager["scores"], eager["answer"]) == (scores, ["1931", "1950", "1929"][scores.index(max(scores))])
-    garbled = {"validity": list(validity).count("Hm."), "ranking": list(outcome.values()).count(None)}
-    assert {name: node["count"] for name, node in eager["malformed"].items()} == {k: v for k, v in garbled.items() if v}
+    malformed_counts = {"validity": list(validity).count("Hm."), "ranking": list(outcome.values()).count(None)}
+    assert {name: node["count"] for name, node in eager["malformed"].items()} == {
+        k: v for k, v in malformed_counts.items() if v
+    }
     calls = [sum(usage["calls"] for usage in result["usage"].values()) for result in results]
     assert calls[0] == 1 + 2 * len(validity) + len(outcome)
     return calls[0] - calls[1]
 
 
 async def test_the_graph_over_all_outcomes_of_two_candidates() -> None:
-    """Verdicts true and false, preferences for either and garbled: 36 questions, both ways."""
+    """Verdicts true and false, preferences for either or malformed: 36 questions, each eager and lazy."""
     for validity in product(("True", "False"), repeat=2):
         for outcome in list_outcomes(2):
-            saved_calls = await check_eager_and_lazy(validity, outcome)
+            saved_calls = await compare_graph_runs(validity, outcome)
             assert saved_calls == (2 if VERDICT_OF_REPLY[validity[0]] and not VERDICT_OF_REPLY[validity[1]] else 0)
 
 
@@ -165,10 +173,10 @@ SAMPLED_OUTCOMES = list_outcomes(3)[::91]
 
 
 async def test_the_graph_over_sampled_outcomes_of_three_candidates() -> None:
-    """Some of the verdicts are garbled, too."""
+    """Some of the verdicts are malformed, too."""
     validities = list(product(VERDICT_OF_REPLY, repeat=3))
     saved_calls = [
-        await check_eager_and_lazy(validities[5 * n % len(validities)], outcome)
+        await compare_graph_runs(validities[5 * n % len(validities)], outcome)
         for n, outcome in enumerate(SAMPLED_OUTCOMES)
     ]
     assert set(saved_calls) == {0, 2}

@@ -81,8 +81,8 @@ def test_a_corpus_is_indexed_and_searched(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "vell.txt").write_text(PASSAGES[0]["text"], encoding="utf-8")
-    bare = [{key: record[key] for key in ("question", "answers")} for record in RECORDS]
-    assert evaluate(bare, "concat", corpus=corpus, context=Context(k=1)).table[0]["em"] == 1.0
+    records_without_passages = [{key: record[key] for key in ("question", "answers")} for record in RECORDS]
+    assert evaluate(records_without_passages, "concat", corpus=corpus, context=Context(k=1)).table[0]["em"] == 1.0
 
 
 def test_a_users_own_graph_is_a_column(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_an_interrupt_in_a_running_loop_cancels_the_work(ctrl_c_raises: None) ->
             ended.append("cancelled")
             raise
 
-    async def format_cell() -> None:
+    async def run_cell() -> None:
         run_sync(work())
 
     def interrupt() -> None:
@@ -167,7 +167,7 @@ def test_an_interrupt_in_a_running_loop_cancels_the_work(ctrl_c_raises: None) ->
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            loop.run_until_complete(format_cell())
+            loop.run_until_complete(run_cell())
     finally:
         thread.join()
         loop.close()

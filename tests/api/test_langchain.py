@@ -75,7 +75,7 @@ def reply_as_agent(request: Request) -> str | Response:
         return f"The documents say: {last['content'].splitlines()[0]}"
     function = {"name": "ask_documents", "arguments": json.dumps({"question": last["content"]})}
     calls = [{"id": "1", "type": "function", "function": function}]
-    return Response("", finish="tool_calls", message={"content": None, "tool_calls": calls})
+    return Response("", finish_reason="tool_calls", message={"content": None, "tool_calls": calls})
 
 
 RUN_HERE = [item for item in EXAMPLES if "OpenAI(base_url" not in item and "langchain_mcp_adapters" not in item]

@@ -53,7 +53,7 @@ async def test_the_result_is_what_answer_returns(method: str) -> None:
     assert last.result == await answer(QUESTION, method, Context(k=2), given=PASSAGES)
 
 
-async def test_nodes_of_an_inner_graph_name_the_node_that_it_is() -> None:
+async def test_events_of_an_inner_graph_name_the_node_that_contains_it() -> None:
     events = await collect_events("concat", Context(reranker="question"))
     inner = [event for event in events if isinstance(event, NodeFinished) and event.inside]
     assert inner
@@ -93,7 +93,9 @@ def list_pieces(events: list[Event]) -> list[str]:
 
 @pytest.mark.parametrize("before", ["", "<think>Was it Ida? No.</think>\n"])
 @pytest.mark.parametrize("method", ["concat", "concat_pf", "pf_concat", "filco"])
-async def test_a_long_answer_comes_as_it_is_written(openai_server: OpenAIServer, method: str, before: str) -> None:
+async def test_a_long_answer_is_streamed_while_it_is_written(
+    openai_server: OpenAIServer, method: str, before: str
+) -> None:
     openai_server.reply(before + LONG_ANSWER)
     context = Context(model="openai:test", answer_type="long", context_filter="embedded" if method == "filco" else None)
     events = await collect_events(method, context)
@@ -143,7 +145,7 @@ THOUGHT = "It was Ida, I should say, as the first passage has it. No: the text n
 
 @pytest.fixture
 def forgotten_models() -> Iterator[None]:
-    """What this process has learned about models is forgotten afterwards."""
+    """Forget, before and after the test, what this process has learned metadata models."""
     SILENT_MODELS.clear()
     yield
     SILENT_MODELS.clear()
@@ -155,10 +157,10 @@ async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(op
     openai_server.reply(f"{THOUGHT}</think>{LONG_ANSWER}")
     context = Context(model="openai:plain", answer_type="long")
     first = [event for event in await collect_events("concat", context) if isinstance(event, AnswerText)]
-    [place] = [number for number, event in enumerate(first) if event.replaces]
-    assert "".join(event.text for event in first[place:]) == LONG_ANSWER
-    assert place > 0
-    assert len(first[place:]) > 3  # the answer itself comes as it is written
+    [replacing] = [number for number, event in enumerate(first) if event.replaces]
+    assert "".join(event.text for event in first[replacing:]) == LONG_ANSWER
+    assert replacing > 0
+    assert len(first[replacing:]) > 3  # the answer itself comes as it is written
     again = await collect_events("concat", context)
     assert not any(event.replaces for event in again if isinstance(event, AnswerText))
     assert "".join(list_pieces(again)) == LONG_ANSWER
@@ -166,7 +168,7 @@ async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(op
 
 @pytest.mark.usefixtures("forgotten_models")
 @pytest.mark.parametrize("begin", ["Okay, so who built it? ", "Hmm. ", "We need to find out who built it. "])
-async def test_what_begins_as_thoughts_do_is_held_back(begin: str, openai_server: OpenAIServer) -> None:
+async def test_text_that_begins_like_a_thought_is_held_back(begin: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(f"{begin}{THOUGHT}</think>{LONG_ANSWER}")
     assert (
         "".join(list_pieces(await collect_events("concat", Context(model="openai:other", answer_type="long"))))
@@ -175,19 +177,19 @@ async def test_what_begins_as_thoughts_do_is_held_back(begin: str, openai_server
 
 
 def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(forgotten_models: None) -> None:
-    """Other graphs than ours stream what the model sends."""
-    reader, about = AnswerReader(QUESTION), {"prompt": "answer_long"}
+    """Graphs of other packages stream everything that the model sends."""
+    reader, metadata = AnswerReader(QUESTION), {"prompt": "answer_long"}
     words = re.findall(r"\S+\s*", f"{THOUGHT}</think>{LONG_ANSWER}")
-    pieces = [reader.read(AIMessageChunk(word, id="1"), about) for word in words]
+    pieces = [reader.read(AIMessageChunk(word, id="1"), metadata) for word in words]
     pieces.append(reader.finish(LONG_ANSWER))
     shown_pieces = [piece for piece in pieces if piece is not None]
-    [place] = [number for number, piece in enumerate(shown_pieces) if piece.replaces]
-    assert place > 0
-    assert "".join(piece.text for piece in shown_pieces[place:]) == LONG_ANSWER
+    [replacing] = [number for number, piece in enumerate(shown_pieces) if piece.replaces]
+    assert replacing > 0
+    assert "".join(piece.text for piece in shown_pieces[replacing:]) == LONG_ANSWER
 
 
 @pytest.mark.usefixtures("forgotten_models")
-async def test_an_answer_that_begins_as_thoughts_do_is_shown_at_its_end(openai_server: OpenAIServer) -> None:
+async def test_an_answer_that_begins_like_a_thought_is_shown_at_its_end(openai_server: OpenAIServer) -> None:
     openai_server.reply(f"Okay, {LONG_ANSWER}")
     events = await collect_events("concat", Context(model="openai:other", answer_type="long"))
     assert "".join(list_pieces(events)) == f"Okay, {LONG_ANSWER}"

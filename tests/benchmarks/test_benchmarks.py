@@ -1,4 +1,4 @@
-"""What the benchmarks rely on."""
+"""Tests of the functions on which the benchmarks rely."""
 
 from importlib import import_module
 
@@ -37,13 +37,15 @@ def test_the_given_number_of_passages_is_replaced() -> None:
             assert all("Vienna" in p["text"] for p in changed)
 
 
-async def test_a_gullible_model_believes_a_passage_and_else_reads() -> None:
+async def test_a_gullible_model_believes_a_poisoned_passage_and_otherwise_reads() -> None:
     passages = [Passage(id="a", title="", text="Haydn was born in Rohrau. He died in 1809.")]
     context = Context(model=GullibleReader(), journal="off")
     assert (await answer("Where was Haydn born?", "concat", context, given=passages))["answer"] == "Rohrau"
-    lies = [make_poison(kind, "Where was Haydn born?", "Vienna", 0) for kind in KINDS]
-    for lie in lies:
-        assert (await answer("Where was Haydn born?", "concat", context, given=[*passages, lie]))["answer"] == "Vienna"
+    poisons = [make_poison(kind, "Where was Haydn born?", "Vienna", 0) for kind in KINDS]
+    for poison in poisons:
+        assert (await answer("Where was Haydn born?", "concat", context, given=[*passages, poison]))[
+            "answer"
+        ] == "Vienna"
 
 
 def test_every_prompt_is_recognised_by_its_fixed_text() -> None:

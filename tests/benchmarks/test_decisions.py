@@ -12,7 +12,7 @@ from benchmarks.decisions_replay import bound_errors, make_scripted_table, repla
 from benchmarks.decisions_rules import QUESTIONS_BETWEEN_LOOKS, RULES, make_mcnemar_table
 from quorum.evaluation.metrics.statistics import mcnemar
 
-MOST_BYTES = 2_000_000
+MAX_BYTES = 2_000_000
 
 
 def test_the_table_of_p_values_is_mcnemars_test() -> None:
@@ -22,7 +22,7 @@ def test_the_table_of_p_values_is_mcnemars_test() -> None:
 
 
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))
-def test_every_rule_drops_what_is_always_wrong_and_never_the_leader(rule: object) -> None:
+def test_every_rule_drops_a_method_that_is_always_wrong_and_never_the_leader(rule: object) -> None:
     table = np.zeros((60, 3))
     table[:, 0], table[::2, 1] = 1.0, 1.0
     dropped = rule(table)  # type: ignore[operator]
@@ -43,17 +43,17 @@ def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
 
 def test_our_rules_keep_their_error_rate_and_others_exceed_theirs() -> None:
     matrix = make_scripted_table([0.44] + [0.4] * 11, 120, 0.5, seed=1)
-    at_hand, future = replay_orders(matrix, 40), replay_draws(matrix, 40)
-    assert at_hand["race exact"]["lost"] == 0
-    assert at_hand["race questions"]["lost"] <= bound_errors(0.05, 40)
-    assert future["race future"]["lost"] <= bound_errors(0.05, 40)
-    assert future["median rule, every 5"]["lost"] > bound_errors(0.05, 40)
+    orders, draws = replay_orders(matrix, 40), replay_draws(matrix, 40)
+    assert orders["race exact"]["lost"] == 0
+    assert orders["race questions"]["lost"] <= bound_errors(0.05, 40)
+    assert draws["race future"]["lost"] <= bound_errors(0.05, 40)
+    assert draws["median rule, every 5"]["lost"] > bound_errors(0.05, 40)
 
 
 def test_the_recorded_numbers_are_small_and_can_be_replayed() -> None:
     files = sorted(RECORDED.glob("*.npz"))
     assert len(files) == 5
-    assert sum(file.stat().st_size for file in files) < MOST_BYTES
+    assert sum(file.stat().st_size for file in files) < MAX_BYTES
     for file in files:
         matrix = read_matrix(file)
         assert len(matrix.methods) == 23

@@ -11,7 +11,7 @@ from quorum_command import CommandOutcome, Quorum
 
 from quorum import Context, index
 
-ALONE = "When was the Lumen Tower finished?"
+STANDALONE_QUESTION = "When was the Lumen Tower finished?"
 TOWER = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell."
 
 
@@ -32,8 +32,8 @@ def chat(quorum: Quorum, openai_server: OpenAIServer, monkeypatch: pytest.Monkey
 
 def reply_as_reader(request: Request) -> str:
     if "Last question:" in request.text:
-        return ALONE
-    return "1931" if ALONE in request.text else "Vell" if "Where" in request.text else "unknown"
+        return STANDALONE_QUESTION
+    return "1931" if STANDALONE_QUESTION in request.text else "Vell" if "Where" in request.text else "unknown"
 
 
 def test_a_follow_up_is_understood(chat: Quorum) -> None:
@@ -42,7 +42,7 @@ def test_a_follow_up_is_understood(chat: Quorum) -> None:
     assert run.out.splitlines() == [
         "Vell",
         "  1. towers (towers.txt)",
-        f"({ALONE})",
+        f"({STANDALONE_QUESTION})",
         "1931",
         "  1. towers (towers.txt)",
     ]
@@ -85,14 +85,22 @@ def test_a_conversation_is_saved_as_markdown_and_as_json(chat: Quorum) -> None:
     assert (run.code, run.err) == (0, "")
     assert Path("a.md").read_text().splitlines() == [
         *("## Where is the Lumen Tower?", "", "Vell", "", "1. towers (towers.txt)", ""),
-        *("## When was it finished?", "", f"*Understood as: {ALONE}*", "", "1931", "", "1. towers (towers.txt)"),
+        *(
+            "## When was it finished?",
+            "",
+            f"*Understood as: {STANDALONE_QUESTION}*",
+            "",
+            "1931",
+            "",
+            "1. towers (towers.txt)",
+        ),
     ]
     exchanges = json.loads(Path("b.json").read_text())["exchanges"]
     assert [(item["question"], item["method"], item["answer"]) for item in exchanges] == [
         ("Where is the Lumen Tower?", "concat", "Vell"),
         ("When was it finished?", "concat", "1931"),
     ]
-    assert exchanges[1]["result"]["question"] == ALONE
+    assert exchanges[1]["result"]["question"] == STANDALONE_QUESTION
 
 
 def test_saving_never_replaces_a_foreign_file(chat: Quorum) -> None:

@@ -26,7 +26,7 @@ def passages(tmp_path: Path) -> str:
 
 
 def reply_as_reader(request: Request) -> str:
-    """Answers from the passage about the tower when it stands alone; before both passages it gives up."""
+    """Answer if the passage about the tower is the only passage; reply "unknown" to both passages together."""
     return "1889" if TOWER_TEXT in request.text and "Rome has no" not in request.text else "unknown"
 
 
@@ -122,7 +122,7 @@ def test_a_trace_shows_what_failed(ask: Quorum, openai_server: OpenAIServer) -> 
     assert "no such parameter" in run.out
 
 
-def test_a_retriever_that_nothing_needs_is_mentioned(
+def test_a_retriever_that_no_method_needs_is_mentioned(
     quorum: Quorum, tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
     question = {"id": "1", "question": "Where?", "answers": ["Paris"], "passages": PASSAGES}
@@ -259,7 +259,7 @@ COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
 
 @pytest.fixture
 def files(tmp_path: Path, passages: str) -> None:
-    """The files that the mistakes are made with, in the working directory."""
+    """The files that the commands with mistakes name, in the working directory."""
     (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
     (tmp_path / "broken.jsonl").write_text("{\n", encoding="utf-8")
     (tmp_path / "folder").mkdir()
@@ -276,7 +276,7 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple
     assert message in run.err
     assert "Traceback" not in run.err
     one_line = run.err.startswith("quorum: ") and run.err.count("\n") == 1
-    assert one_line or "\nError: " in f"\n{run.err}"  # typer's own words for what it refuses
+    assert one_line or "\nError: " in f"\n{run.err}"  # the command line's parser words its own errors
 
 
 @pytest.mark.parametrize("args", [("",), ("Who?", "--method", "zzz"), ("Who?", "--retriever", "google")])

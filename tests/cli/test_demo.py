@@ -4,7 +4,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from knower import make_knower
+from answering_model import make_answering_model
 from quorum_command import Quorum
 
 from quorum.core.errors import SetupError
@@ -21,14 +21,14 @@ def test_version_is_printed(quorum: Quorum) -> None:
 def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
     quorum: Quorum, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """With a model that answers at once; the embedded one takes a minute."""
+    """The scripted model answers at once; the embedded one would take a minute."""
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    make_knower("Gustave Eiffel", model)
+    make_answering_model("Gustave Eiffel", model)
     for prompt in ("answer_yes_no", "answer_candidates_yes_no"):
         model.on(prompt, lambda _: "Yes")
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
-    monkeypatch.setenv("QUORUM_COLLECTION", "handbook")  # of no concern here
+    monkeypatch.setenv("QUORUM_COLLECTION", "handbook")  # the demo must ignore it
     run = quorum("demo", "tour")
     assert run.code == 0
     assert run.out.count("$ quorum ask ") == 3

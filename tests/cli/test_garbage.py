@@ -1,4 +1,4 @@
-"""The command line puts off garbage collection while it starts."""
+"""The command line delays garbage collection while it starts."""
 
 import subprocess
 import sys
@@ -19,6 +19,6 @@ print(len(gc.get_objects()) < 20000)
 """
 
 
-def test_garbage_is_collected_once_there_are_many_objects_and_loaded_ones_are_left_out() -> None:
+def test_collection_starts_at_many_objects_and_leaves_out_those_already_loaded() -> None:
     process = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True)
     assert process.stdout.split("\n")[:3] == ["False False", "True True", "True"]

@@ -52,8 +52,8 @@ def test_help_and_version_import_nothing_heavy(option: str, expected: str, envir
     assert (run.stderr.strip(), expected in run.stdout) == ("[]", True)
 
 
-def hear_ctrl_c() -> None:
-    """A shell lets background processes ignore Ctrl-C, and their children inherit that; hear it again."""
+def stop_ignoring_ctrl_c() -> None:
+    """Let Ctrl-C end the process: a shell makes background processes and their children ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -63,9 +63,9 @@ def test_ctrl_c_ends_a_question_cleanly(
     openai_server.reply(Response("Limmat", hold=True))
     command = [*QUORUM_COMMAND, "ask", "Which river?", "--passages", passages, "--model", "openai:test"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, text=True, preexec_fn=hear_ctrl_c, **pipes) as process:
+    with subprocess.Popen(command, env=environment, text=True, preexec_fn=stop_ignoring_ctrl_c, **pipes) as process:
         try:
-            openai_server.wait_for(1)
+            openai_server.wait_for_requests(1)
             process.send_signal(signal.SIGINT)
             assert (process.communicate(), process.returncode) == (("", ""), 130)
         finally:

@@ -83,7 +83,7 @@ FULL_DISK = Path("/dev/full")  # a disk on which nothing can be written
 
 
 @pytest.mark.skipif(not FULL_DISK.exists(), reason="this system has no device that is always full")
-def test_a_full_disk_costs_the_trace_and_not_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_full_disk_loses_the_trace_but_not_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", str(FULL_DISK)) == 1
     out, err = capsys.readouterr()
     assert "unknown" in out

@@ -11,7 +11,7 @@ from quorum.core.files import escape_name, open_regular, open_unpacked, read_bou
 
 
 @pytest.fixture
-def odd(tmp_path: Path) -> Path:
+def odd_files(tmp_path: Path) -> Path:
     """A folder with a pipe and links to devices."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")
@@ -24,10 +24,10 @@ def odd(tmp_path: Path) -> Path:
     ("name", "reason"),
     [("pipe", "a pipe"), ("zero", "a device"), ("null", "a device"), ("folder", "a folder"), ("gone", "No such file")],
 )
-def test_pipes_and_devices_are_refused(name: str, reason: str, odd: Path) -> None:
+def test_pipes_and_devices_are_refused(name: str, reason: str, odd_files: Path) -> None:
     for open_or_read in (open_regular, open_unpacked, read_regular):
         with pytest.raises(OSError, match=reason):
-            open_or_read(odd / name)
+            open_or_read(odd_files / name)
 
 
 def test_no_more_is_read_than_the_limit(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Text that no file and no server takes, and JSON that the standard library will not read: never a traceback."""
+"""No traceback for text that files and servers refuse, nor for JSON that the standard library cannot read."""
 
 import json
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_the_first_unreadable_record_is_named(tmp_path: Path, bad: str) -> None:
     with pytest.raises(SetupError, match="line 1: not JSON"):
         list(read_questions(path))
     collected: list[str] = []
-    assert [record["id"] for record in read_questions(path, bad=collected)] == ["1"]
+    assert [record["id"] for record in read_questions(path, problems=collected)] == ["1"]
     assert len(collected) == 1
 
 
@@ -80,9 +80,9 @@ def test_passages_hold_whole_characters(tmp_path: Path) -> None:
     path.write_text(
         f'{{"id": "a{HALF_CHARACTER}", "title": "{HALF_CHARACTER}", "text": "so{HALF_CHARACTER}"}}\n', encoding="utf-8"
     )
-    wanted = [{"id": "a\ufffd", "title": "\ufffd", "text": "so\ufffd"}]
-    assert read_passages(path) == wanted
-    assert parse_passage({"id": "a\ud83d", "title": "\ud83d", "text": "so\ud83d"}, "here") == wanted[0]
+    expected = [{"id": "a\ufffd", "title": "\ufffd", "text": "so\ufffd"}]
+    assert read_passages(path) == expected
+    assert parse_passage({"id": "a\ud83d", "title": "\ud83d", "text": "so\ud83d"}, "here") == expected[0]
 
 
 async def test_a_question_with_half_a_character_is_refused() -> None:

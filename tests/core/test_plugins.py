@@ -15,7 +15,7 @@ GROUP = "quorum.metrics"
 
 
 @pytest.fixture(autouse=True)
-def forget() -> Iterator[None]:
+def forget_plugins_afterwards() -> Iterator[None]:
     yield
     forget_plugins()
 

@@ -1,4 +1,4 @@
-"""Files of questions, answers and documents are their owner's alone; what is there already keeps its permissions."""
+"""Only the owner can read new files of questions, answers and documents; existing files keep their permissions."""
 
 import os
 import stat
@@ -14,11 +14,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 
 @pytest.fixture(autouse=True)
-def permissive() -> Iterator[None]:
+def permissive_umask() -> Iterator[None]:
     """A umask with which new files are readable by everybody."""
-    before = os.umask(0)
+    old_umask = os.umask(0)
     yield
-    os.umask(before)
+    os.umask(old_umask)
 
 
 def read_mode(path: Path) -> int:

@@ -100,11 +100,11 @@ def parse_columns(methods: str = "concat,post_fusion", **settings: Any) -> list[
 def test_workers_never_ask_more_at_once_than_one_process_would(
     concurrency: int, cores: int, calls: int, workers: int, at_once: int
 ) -> None:
-    runs = parse_columns(concurrency=calls)
-    crew = size_worker_pool(runs, concurrency, cores)
-    assert (crew.workers, crew.at_once) == (workers, at_once)
-    assert crew.workers * crew.at_once <= concurrency
-    assert crew.workers * share_concurrency(runs[0], crew.workers).context.concurrency <= calls
+    columns = parse_columns(concurrency=calls)
+    pool = size_worker_pool(columns, concurrency, cores)
+    assert (pool.workers, pool.at_once) == (workers, at_once)
+    assert pool.workers * pool.at_once <= concurrency
+    assert pool.workers * share_concurrency(columns[0], pool.workers).context.concurrency <= calls
 
 
 async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def dataset(tmp_path: Path) -> DataSet:
     return read_data(path)
 
 
-class Counting(set[socket.socket]):
+class CountedConnections(set[socket.socket]):
     """The open connections, and the number of all that were ever opened."""
 
     total = 0
@@ -165,27 +165,30 @@ class Counting(set[socket.socket]):
 
 
 async def test_one_connection_serves_one_call_after_another(dataset: DataSet, openai_server: OpenAIServer) -> None:
-    openai_server.connections = connections = Counting()
-    runs = parse_methods("concat", Context(model="openai:test", attempts=1))
-    report = await evaluate(Options(data=dataset.path, concurrency=1), runs)
+    openai_server.connections = connections = CountedConnections()
+    columns = parse_methods("concat", Context(model="openai:test", attempts=1))
+    report = await evaluate(Options(data=dataset.path, concurrency=1), columns)
     assert (report.spent.calls, connections.total) == (3, 1)
 
 
-def test_open_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
-    runs, progress = parse_columns(), []
-    with Results(tmp_path / "results.jsonl", [run.name for run in runs]) as results:
+def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
+    columns, progress = parse_columns(), []
+    with Results(tmp_path / "results.jsonl", [run.name for run in columns]) as results:
         recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.answered)))
-        writer = AnswerWriter(Round(runs, dataset), recorder)
+        writer = AnswerWriter(Round(columns, dataset), recorder)
         records = [record for record, _ in writer.find_remaining()()]
 
-        def row(record: Record, name: str, error: str | None = None) -> Any:
+        def make_row(record: Record, name: str, error: str | None = None) -> Any:
             return make_failed_row(record, name, "short", "", seconds=0) | {"error": error, "malformed": 0}
 
         writer.write_answers(
-            Answers([row(records[0], "concat"), row(records[0], "post_fusion")], spent=WorkerSpending(2, 30, 4))
+            Answers(
+                [make_row(records[0], "concat"), make_row(records[0], "post_fusion")], spent=WorkerSpending(2, 30, 4)
+            )
         )
-        writer.write_answers(Answers([row(records[0], "concat")]))  # twice: a worker ended before its row was confirmed
-        writer.write_answers(Answers([row(records[1], "concat", "refused")], spent=WorkerSpending(1, 10, 0)))
+        # twice: a worker ended before its row was confirmed
+        writer.write_answers(Answers([make_row(records[0], "concat")]))
+        writer.write_answers(Answers([make_row(records[1], "concat", "refused")], spent=WorkerSpending(1, 10, 0)))
         assert [(record["id"], names) for record, names in writer.find_remaining()()] == [
             ("q1", ["post_fusion"]),
             ("q2", ["concat", "post_fusion"]),
@@ -234,13 +237,13 @@ def test_worker_errors_can_be_pickled() -> None:
     wrapped.cause = SetupError("no journal")  # as Ray wraps what an actor raises
     restored = pickle.loads(pickle.dumps(make_portable(wrapped)))
     assert (type(restored), str(restored)) == (SetupError, "no journal")
-    broken = ItemWorker(make_raiser(SetupError("no store")), ())
-    kind, value = broken.process(("item", 1))
+    broken_worker = ItemWorker(make_raiser(SetupError("no store")), ())
+    kind, value = broken_worker.process(("item", 1))
     assert (kind, str(value)) == ("error", "no store")
-    works = ItemWorker(lambda: lambda item: 6 // item, ())
-    assert works.process(("item", 3)) == ("item", 2)
-    assert works.process(("item", 0))[0] == "error"
-    assert works.process(("error", value)) == ("error", value)
+    working_worker = ItemWorker(lambda: lambda item: 6 // item, ())
+    assert working_worker.process(("item", 3)) == ("item", 2)
+    assert working_worker.process(("item", 0))[0] == "error"
+    assert working_worker.process(("error", value)) == ("error", value)
 
 
 def test_files_are_split_into_parts_for_the_workers(tmp_path: Path) -> None:
@@ -255,14 +258,14 @@ def test_files_are_split_into_parts_for_the_workers(tmp_path: Path) -> None:
 
 def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
     model = WordVectors()
-    ahead = PrecomputedEmbeddings(lambda: model)
+    embeddings = PrecomputedEmbeddings(lambda: model)
     vector = np.asarray(model.embed_query("a river"), dtype=np.float32)
-    ahead.vectors["a river"] = vector
-    vectors = ahead.embed_documents(["a river", "a lake", "a river"])
+    embeddings.vectors["a river"] = vector
+    vectors = embeddings.embed_documents(["a river", "a lake", "a river"])
     assert model.embedded == 1
     assert vectors[0] == vectors[2] == vector.tolist()
     assert vectors[1] == model.embed_query("a lake")
-    assert ahead.vectors == {}
+    assert embeddings.vectors == {}
     assert digest_passage("a", "b") != digest_passage("b", "a")
 
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from quorum.core.statements import find_statement, find_statements
 
 
-def split(text: str) -> list[str]:
+def split_statements(text: str) -> list[str]:
     return [text[start:end] for start, end in find_statements(text)]
 
 
 def test_lines_of_tables_lists_and_code_are_statements() -> None:
     text = "Setting: timeout; Default: 12 s\nSetting: retries; Default: 3\npip install heron\n1. Call the desk. Wait."
-    assert split(text) == [
+    assert split_statements(text) == [
         "Setting: timeout; Default: 12 s",
         "Setting: retries; Default: 3",
         "pip install heron",
@@ -25,11 +25,11 @@ def test_lines_of_tables_lists_and_code_are_statements() -> None:
 
 def test_wrapped_prose_continues_in_the_next_line() -> None:
     text = "The office in the old harbour, which was opened in the year 1931, is\nclosed on Mondays. Call first."
-    assert split(text) == [text[:-12], "Call first."]
+    assert split_statements(text) == [text[:-12], "Call first."]
 
 
 def test_a_heading_is_a_statement_of_its_own() -> None:
-    assert split("Leave\nEverybody has 27 days.") == ["Leave", "Everybody has 27 days."]
+    assert split_statements("Leave\nEverybody has 27 days.") == ["Leave", "Everybody has 27 days."]
 
 
 def test_the_statement_with_most_of_a_span_is_found() -> None:

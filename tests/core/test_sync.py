@@ -25,8 +25,8 @@ async def raise_error(error: BaseException) -> None:
     raise error
 
 
-async def count(observed: list[Any]) -> AsyncIterator[int]:
-    """1, 2, 3; `observed` gets what was yielded, and "closed"."""
+async def yield_numbers(observed: list[Any]) -> AsyncIterator[int]:
+    """Yield 1, 2, 3. Append to `observed` each number, and "closed" at the end."""
     try:
         for number in (1, 2, 3):
             observed.append(number)
@@ -37,11 +37,11 @@ async def count(observed: list[Any]) -> AsyncIterator[int]:
 
 def test_all_calls_share_one_loop() -> None:
     loops = [run_sync(get_loop()) for _ in range(2)]
-    with_thread: list[Any] = []
-    thread = threading.Thread(target=lambda: with_thread.append(run_sync(get_loop())))
+    loops_of_thread: list[Any] = []
+    thread = threading.Thread(target=lambda: loops_of_thread.append(run_sync(get_loop())))
     thread.start()
     thread.join()
-    assert {*loops, *with_thread} == {LOOP_THREADS.get_loop(0).loop}
+    assert {*loops, *loops_of_thread} == {LOOP_THREADS.get_loop(0).loop}
 
 
 async def test_it_works_inside_a_running_loop() -> None:
@@ -66,11 +66,11 @@ def test_asynchronous_work_may_call_synchronous_code_that_uses_the_loop() -> Non
     async def inner() -> str:
         return threading.current_thread().name
 
-    async def blocks() -> list[str]:
-        """From the loop itself, which this blocks, and from a thread of it."""
+    async def run_inner_synchronously() -> list[str]:
+        """Call `inner` from the loop's thread, which this blocks, and from another thread."""
         return [run_sync(inner()), await asyncio.to_thread(run_sync, inner()), threading.current_thread().name]
 
-    assert run_sync(blocks()) == ["quorum-loop-1", "quorum-loop-1", "quorum-loop-0"]
+    assert run_sync(run_inner_synchronously()) == ["quorum-loop-1", "quorum-loop-1", "quorum-loop-0"]
 
 
 def test_the_work_sees_the_context_variables_of_the_caller_and_changes_none() -> None:
@@ -103,7 +103,7 @@ def test_ctrl_c_cancels_the_work_and_waits_for_its_end(ctrl_c_raises: None) -> N
 
 def test_a_generator_makes_items_as_they_are_asked_for() -> None:
     observed: list[Any] = []
-    items = iterate_sync(count(observed))
+    items = iterate_sync(yield_numbers(observed))
     assert (next(items), observed) == (1, [1])
     assert (next(items), observed) == (2, [1, 2])
     assert ([*items], observed) == ([3], [1, 2, 3, "closed"])
@@ -111,7 +111,7 @@ def test_a_generator_makes_items_as_they_are_asked_for() -> None:
 
 def test_closing_a_generator_early_closes_the_asynchronous_one() -> None:
     observed: list[Any] = []
-    items = iterate_sync(count(observed))
+    items = iterate_sync(yield_numbers(observed))
     next(items)
     items.close()
     assert observed == [1, "closed"]
@@ -121,7 +121,7 @@ def test_closing_a_generator_early_closes_the_asynchronous_one() -> None:
 
 def test_a_generator_that_nobody_reads_runs_nothing() -> None:
     observed: list[Any] = []
-    iterate_sync(count(observed)).close()
+    iterate_sync(yield_numbers(observed)).close()
     assert observed == []
 
 
@@ -139,7 +139,7 @@ def test_an_error_in_a_generator_arrives() -> None:
 def test_a_generator_may_be_dropped_on_the_loop_itself() -> None:
     """The garbage collector closes it wherever it happens to run."""
     observed: list[Any] = []
-    generators = [iterate_sync(count(observed))]
+    generators = [iterate_sync(yield_numbers(observed))]
     next(generators[0])
 
     async def drop() -> None:

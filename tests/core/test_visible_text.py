@@ -25,16 +25,16 @@ PIECES = [
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 
 
-def split(text: str, cuts: list[int]) -> list[str]:
-    """The text in pieces, cut at these places."""
-    places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
-    return [text[begin:end] for begin, end in pairwise(places)]
+def cut_text(text: str, cuts: list[int]) -> list[str]:
+    """The text in pieces, cut at these positions."""
+    positions = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
+    return [text[begin:end] for begin, end in pairwise(positions)]
 
 
 @given(TEXTS, st.lists(st.integers(0, 60), max_size=8), st.booleans())
 def test_the_visible_text_is_that_of_the_whole_reply(text: str, cuts: list[int], may_think: bool) -> None:
     reply = VisibleText(may_think)
-    for piece in split(text, cuts):
+    for piece in cut_text(text, cuts):
         reply.add(piece)
     reply.add("", is_last=True)
     assert reply.shown.strip() == remove_thinking(text)
@@ -43,12 +43,12 @@ def test_the_visible_text_is_that_of_the_whole_reply(text: str, cuts: list[int],
 @given(st.text("ab <>/\n", max_size=30), st.text("ab <\n", max_size=30), st.lists(st.integers(0, 90), max_size=9))
 def test_a_thought_is_never_shown_and_the_pieces_are_the_answer(thought: str, answer: str, cuts: list[int]) -> None:
     reply = VisibleText()
-    pieces = split(f"<think>{thought}SECRET</think>{answer}", cuts)
+    pieces = cut_text(f"<think>{thought}SECRET</think>{answer}", cuts)
     visible_pieces = [reply.add(piece) for piece in pieces] + [reply.add("", is_last=True)]
     assert "".join(visible_pieces) == answer.lstrip()
 
 
-def test_a_thought_whose_opening_tag_is_missing_is_held_back_for_models_that_do_so() -> None:
+def test_a_thought_without_an_opening_tag_is_held_back_for_models_that_omit_it() -> None:
     reply = VisibleText(may_open_silently("deepseek-r1:8b"))
     assert [reply.add(piece) for piece in ("Paris? ", "Yes.", "</think>", " Paris")] == ["", "", "", "Paris"]
     reasoning_model = VisibleText(may_open_silently("deepseek-r1:8b"))

@@ -1,4 +1,4 @@
-"""Published data formats: each is read from records of our own in its shape."""
+"""Published data formats: each is read from invented records of its shape."""
 
 import gzip
 import json
@@ -149,7 +149,14 @@ DPR = [
     }
 ]
 FLASHRAG = {"id": "dev_0", "question": "Who?", "golden_answers": ["Ann"], "metadata": {"level": "easy"}}
-OURS = {"id": 3, "question": "Who?", "answers": [], "passages": [], "gold": ["p"], "meta": {"answer_type": "long"}}
+QUORUM_RECORD = {
+    "id": 3,
+    "question": "Who?",
+    "answers": [],
+    "passages": [],
+    "gold": ["p"],
+    "meta": {"answer_type": "long"},
+}
 
 
 def read_records(tmp_path: Path, content: str, name: str = "data.json") -> list[Record]:
@@ -251,7 +258,7 @@ def test_kilt_brings_answers_and_provenance(tmp_path: Path) -> None:
 
 
 def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) -> None:
-    """By their turns and their length; a first turn and a short paragraph by the name of their file."""
+    """Several turns or a long answer show the task; for a first turn or a short paragraph, the file's name does."""
     talk = {"id": "w1", "input": "I like hockey.\nSo do I.\nWho won?", "output": [{"answer": "Orm did."}]}
     why = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}
     first, second = read_records(tmp_path, join_lines(talk, why))
@@ -287,11 +294,11 @@ def test_a_table_is_read_by_its_header(tmp_path: Path, content: str) -> None:
     assert first["meta"]["kind"] == "who"
 
 
-def test_our_records_are_read_one_at_a_time(tmp_path: Path) -> None:
-    (record,) = read_records(tmp_path, join_lines(OURS | {"source": "here"}))
-    assert record == {**OURS, "id": "3", "source": "here"}
+def test_quorums_own_records_are_read_one_at_a_time(tmp_path: Path) -> None:
+    (record,) = read_records(tmp_path, join_lines(QUORUM_RECORD | {"source": "here"}))
+    assert record == {**QUORUM_RECORD, "id": "3", "source": "here"}
     path = tmp_path / "half.jsonl"
-    path.write_text(join_lines(OURS) + "{", encoding="utf-8")
+    path.write_text(join_lines(QUORUM_RECORD) + "{", encoding="utf-8")
     assert next(iter(read_questions(path)))["id"] == "3"
 
 

@@ -1,4 +1,4 @@
-"""Data files that are broken: one sentence that names file, place and what was expected; skipping; converting."""
+"""Broken data files: one sentence names file, place and what was expected. Skipping bad records; converting files."""
 
 import gzip
 import json
@@ -57,7 +57,7 @@ def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, content: str, 
 def test_bad_records_are_counted_and_reading_continues(tmp_path: Path) -> None:
     rows = [json.dumps(GOOD_RECORD), "{", '{"question": 1, "answer": "x"}', "[]", json.dumps(GOOD_RECORD)]
     bad: list[str] = []
-    questions = list(read_questions(write_data(tmp_path, "\n".join(rows)), bad=bad))
+    questions = list(read_questions(write_data(tmp_path, "\n".join(rows)), problems=bad))
     assert [record["id"] for record in questions] == ["1", "5"]
     assert [f"line {number}" in problem for number, problem in zip((2, 3, 4), bad, strict=True)] == [True] * 3
 
@@ -65,7 +65,7 @@ def test_bad_records_are_counted_and_reading_continues(tmp_path: Path) -> None:
 def test_an_unknown_first_record_does_not_decide_the_format(tmp_path: Path) -> None:
     records = [{"qid": "a", "question": "Is it?"}, {"qid": "b", "question": "Is it?", "answer": True}]
     bad: list[str] = []
-    (record,) = read_questions(write_data(tmp_path, json.dumps(records)), bad=bad)
+    (record,) = read_questions(write_data(tmp_path, json.dumps(records)), problems=bad)
     assert (record["id"], record["meta"], len(bad)) == ("b", {"answer_type": "yes_no"}, 1)
 
 
@@ -82,10 +82,10 @@ ANY_JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(KEYS), ANY_JSON, max_size=6))
 @example({"context": {"title": None}, "question": None})
 def test_any_record_is_converted_or_refused(value: dict[str, Any]) -> None:
-    for known in FORMATS:
-        if known.fits(value):
+    for data_format in FORMATS:
+        if data_format.fits(value):
             try:
-                record = known.convert(value, "here")
+                record = data_format.convert(value, "here")
             except (UnusableRecord, SetupError, KeyError, TypeError, ValueError, IndexError, AttributeError):
                 continue
             assert isinstance(record["question"], str)

@@ -21,21 +21,21 @@ from quorum.training.silver import Recipe, Statistics, make_silver
 STRINC = Recipe(measure="strinc")
 
 
-def record(number: int, answers: list[str], *sentences: str, **fields: Any) -> dict[str, Any]:
+def make_record(number: int, answers: list[str], *sentences: str, **fields: Any) -> dict[str, Any]:
     passages = [{"id": f"{number}-{at}", "title": "T", "text": text} for at, text in enumerate(sentences)]
     return {"id": f"q{number}", "question": f"Which, {number}?", "answers": answers, "passages": passages, **fields}
 
 
 RECORDS = [
-    record(1, ["1931"], "A mast stands. It is old.", "It was built in 1931. It is red."),
-    record(2, ["Ann Lee", "A. Lee"], "Nobody knows. It rains."),
-    record(3, ["yes"], "It is old. Yes, it is."),
-    record(4, [], "Nothing is right here."),
-    record(5, ["1950"], "Built in 1950 by Lee.", "Painted in 1950. It is tall."),
+    make_record(1, ["1931"], "A mast stands. It is old.", "It was built in 1931. It is red."),
+    make_record(2, ["Ann Lee", "A. Lee"], "Nobody knows. It rains."),
+    make_record(3, ["yes"], "It is old. Yes, it is."),
+    make_record(4, [], "Nothing is right here."),
+    make_record(5, ["1950"], "Built in 1950 by Lee.", "Painted in 1950. It is tall."),
 ]
 
 
-def write(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Path:
+def write_records(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Path:
     lines = "".join(json.dumps(record) + "\n" for record in records)
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "wt", encoding="utf-8") as file:
@@ -54,7 +54,7 @@ def list_texts(out: Path) -> list[list[str]]:
 @pytest.mark.parametrize("name", ["data.jsonl", "data.jsonl.gz"])
 def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "silver.jsonl"
-    statistics = make_statistics(write(tmp_path / name), out)
+    statistics = make_statistics(write_records(tmp_path / name), out)
     assert list_texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
     first = next(read_silver(out))
     assert first == {
@@ -70,15 +70,15 @@ def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path
     assert (statistics.questions, statistics.found) == (5, 3)
     assert statistics.words_before == pytest.approx((14 + 4 + 6 + 4 + 11) / 5)
     assert statistics.words_after == pytest.approx((5 + 3 + 5) / 5)
-    # q3's answer is a verdict, q4 has none: q1 has 1 of 13 tokens without articles, then 1 of 5; q2 none, then an empty
-    # silver, which counts as 0; q5 has 1 of 11, then 1 of 5
+    # the means are over q1, q2 and q5, because q3's answer is a verdict and q4 has no answer; before and after the
+    # choice q1 has 1 answer token of 13 and of 5 (articles are not counted), q5 has 1 of 11 and of 5, q2 none
     assert statistics.precision_before == pytest.approx((1 / 13 + 1 / 11) / 3, abs=1e-9)
     assert statistics.precision_after == pytest.approx((1 / 5 + 1 / 5) / 3)
     assert list(out.parent.iterdir()) == [out]
 
 
 def test_top_unit_k_and_limit_choose_what_is_written(tmp_path: Path) -> None:
-    data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
+    data, out = write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     make_statistics(data, out, replace(STRINC, top="per_passage"))
     assert list_texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
     make_statistics(data, out, replace(STRINC, unit="passage"))
@@ -91,12 +91,16 @@ def test_top_unit_k_and_limit_choose_what_is_written(tmp_path: Path) -> None:
 def test_the_task_may_be_named(tmp_path: Path) -> None:
     typed_records = [{**RECORDS[0], "meta": {"answer_type": "long"}}, {**RECORDS[2], "answers": ["REFUTES"]}]
     out = tmp_path / "silver.jsonl"
-    make_statistics(write(tmp_path / "data.jsonl", typed_records), out)
+    make_statistics(write_records(tmp_path / "data.jsonl", typed_records), out)
     assert [line["answer_type"] for line in read_silver(out)] == ["long", "label"]
 
 
 def test_the_answer_type_of_the_command_is_written_to_the_file(tmp_path: Path) -> None:
-    data, out, scorer = write(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl", Asking()
+    data, out, scorer = (
+        write_records(tmp_path / "data.jsonl", RECORDS[:1]),
+        tmp_path / "silver.jsonl",
+        RecordingScorer(),
+    )
     recipe = Recipe(measure="cxmi", answer_type="dialogue", scorer="completions:x")
     make_statistics(data, out, recipe, scorer=scorer)
     assert [line["answer_type"] for line in read_silver(out)] == ["dialogue"]
@@ -104,7 +108,7 @@ def test_the_answer_type_of_the_command_is_written_to_the_file(tmp_path: Path) -
     assert "[1] T\nIt is old.\n" in scorer.pairs[2][0]  # the generator's own prompt, with one sentence
 
 
-class Asking:
+class RecordingScorer:
     """A scorer that records its requests."""
 
     def __init__(self) -> None:
@@ -122,17 +126,19 @@ def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
         {**RECORDS[2], "id": "c"},
     ]
     out = tmp_path / "silver.jsonl"
-    make_statistics(write(tmp_path / "data.jsonl", typed_records), out, Recipe(measure="auto"), scorer=Asking())
+    make_statistics(
+        write_records(tmp_path / "data.jsonl", typed_records), out, Recipe(measure="auto"), scorer=RecordingScorer()
+    )
     assert [line["measure"] for line in read_silver(out)] == ["strinc", "lexical", "cxmi"]
     with pytest.raises(
         SetupError, match=r"measure cxmi, which needs a model that gives log-probabilities; add --scorer"
     ):
-        make_statistics(write(tmp_path / "data.jsonl", typed_records), out, Recipe(measure="auto"))
+        make_statistics(write_records(tmp_path / "data.jsonl", typed_records), out, Recipe(measure="auto"))
 
 
 def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> None:
     """Counted by characters, almost every sentence resembles the answer; another threshold changes the choice."""
-    data, out = write(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl"
+    data, out = write_records(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl"
     spans = {}
     for tokens in ("words", "characters"):
         for threshold in (None, 0.3):
@@ -144,32 +150,32 @@ def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> 
 
 
 def test_mostly_empty_targets_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = write(tmp_path / "data.jsonl", [RECORDS[1], {**RECORDS[1], "id": "q9"}, RECORDS[0]])
+    data = write_records(tmp_path / "data.jsonl", [RECORDS[1], {**RECORDS[1], "id": "q9"}, RECORDS[0]])
     with pytest.raises(SystemExit) as ended:
         main(["filter", "silver", str(data), "--measure", "strinc", "--out", str(tmp_path / "s.jsonl")])
     assert not ended.value.code
     assert "67% of the questions have no silver; a filter would mostly learn to keep nothing" in capsys.readouterr().err
 
 
-class Stopping:
+class InterruptedScorer:
     """A scorer that works for some questions and then fails once."""
 
-    def __init__(self, until: int) -> None:
-        self.until, self.asked = until, 0
+    def __init__(self, interrupted_request: int) -> None:
+        self.interrupted_request, self.request_count = interrupted_request, 0
 
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        self.asked += 1
-        if self.asked == self.until:
+        self.request_count += 1
+        if self.request_count == self.interrupted_request:
             raise KeyboardInterrupt
         return [float(len(prompt)) for prompt, _ in pairs]
 
 
 def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
     records = [{**RECORDS[at % 3], "id": f"m{at}"} for at in range(50)]
-    data, cxmi = write(tmp_path / "data.jsonl", records), Recipe(measure="cxmi")
+    data, cxmi = write_records(tmp_path / "data.jsonl", records), Recipe(measure="cxmi")
     uninterrupted_file, interrupted_file = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
-    make_statistics(data, uninterrupted_file, cxmi, scorer=Stopping(0))
-    scorer = Stopping(40)
+    make_statistics(data, uninterrupted_file, cxmi, scorer=InterruptedScorer(0))
+    scorer = InterruptedScorer(40)
     with pytest.raises(KeyboardInterrupt):
         make_statistics(data, interrupted_file, cxmi, scorer=scorer)
     assert not interrupted_file.exists()
@@ -185,12 +191,12 @@ def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
-    data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
+    data, out = write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        make_statistics(data, out, Recipe(measure="cxmi"), scorer=Stopping(1), progress=lambda _: None)
+        make_statistics(data, out, Recipe(measure="cxmi"), scorer=InterruptedScorer(1), progress=lambda _: None)
     make_statistics(data, out)
     before = out.read_bytes()
-    write(data, RECORDS[::-1])
+    write_records(data, RECORDS[::-1])
     make_statistics(data, out)
     assert out.read_bytes().splitlines() == before.splitlines()[::-1]
 
@@ -199,13 +205,13 @@ def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
     ("records", "message"),
     [
         ([], "There are no questions in .*data.jsonl"),
-        ([record(1, [], "A text.")], "No question in .*data.jsonl has gold answers"),
-        ([record(1, ["a"])], "'q1' has no passages; .* --collection NAME"),
+        ([make_record(1, [], "A text.")], "No question in .*data.jsonl has gold answers"),
+        ([make_record(1, ["a"])], "'q1' has no passages; .* --collection NAME"),
         ([{"question": "Q?"}], "line 1"),
     ],
 )
 def test_unusable_data_leave_no_file(records: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
-    data = write(tmp_path / "data.jsonl", records)
+    data = write_records(tmp_path / "data.jsonl", records)
     with pytest.raises(SetupError, match=message):
         make_statistics(data, tmp_path / "silver.jsonl")
     assert list(tmp_path.iterdir()) == [data]
@@ -215,7 +221,7 @@ def test_unusable_paths_are_setup_errors(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="There is no file"):
         make_statistics(tmp_path / "none.jsonl", tmp_path / "silver.jsonl")
     with pytest.raises(SetupError, match="write a plain"):
-        make_statistics(write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl.gz")
+        make_statistics(write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl.gz")
 
 
 @pytest.mark.parametrize(
@@ -247,10 +253,10 @@ def test_passages_are_retrieved_for_questions_without_any(tmp_path: Path) -> Non
     (docs / "tower.md").write_text("The Lumen Tower was finished in 1931. It is tall.", encoding="utf-8")
     (docs / "mast.md").write_text("The Iron Mast was painted in 1950.", encoding="utf-8")
     index_documents([docs], collection="own", store=store)
-    claim = {**record(1, ["SUPPORTS"]), "question": "The Lumen Tower was finished in 1931."}
+    claim = {**make_record(1, ["SUPPORTS"]), "question": "The Lumen Tower was finished in 1931."}
     recipe = Recipe(measure="lexical", k=1, collection="own")
     context = Context(k=1, collection="own", retriever="bm25", store=store)
-    make_statistics(write(tmp_path / "data.jsonl", [claim]), out, recipe, context=context)
+    make_statistics(write_records(tmp_path / "data.jsonl", [claim]), out, recipe, context=context)
     (line,) = read_silver(out)
     assert [passage["text"] for passage in line["passages"]] == ["The Lumen Tower was finished in 1931. It is tall."]
     assert (list_texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")
@@ -265,7 +271,7 @@ def run_filter_silver(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[i
 def test_the_command_writes_silver_lines_and_prints_their_statistics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data, out = write(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
+    data, out = write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     code, output, errors = run_filter_silver(capsys, str(data), "--measure", "strinc", "--out", str(out))
     assert code == 0
     assert output.splitlines() == [
@@ -278,7 +284,7 @@ def test_the_command_writes_silver_lines_and_prints_their_statistics(
 
 def test_cxmi_by_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], openai_server: OpenAIServer) -> None:
     """The loopback server gives a high probability to an answer that the prompt contains."""
-    data, out = write(tmp_path / "data.jsonl", RECORDS[:2]), tmp_path / "silver.jsonl"
+    data, out = write_records(tmp_path / "data.jsonl", RECORDS[:2]), tmp_path / "silver.jsonl"
     code, output, _ = run_filter_silver(
         capsys, str(data), "--measure", "cxmi", "--scorer", "completions:any", "--out", str(out)
     )
@@ -290,7 +296,7 @@ def test_cxmi_by_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], op
 def test_mistakes_on_the_command_line_are_refused_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = str(write(tmp_path / "data.jsonl"))
+    data = str(write_records(tmp_path / "data.jsonl"))
     for options, message in (
         (["--measure", "cxmi"], "needs a model that gives log-probabilities; add --scorer"),
         (["--measure", "strinc", "--scorer", "completions:x"], "strinc asks no model"),

@@ -1,4 +1,4 @@
-"""The notebooks as they are committed: clean, and code that runs as it stands. `make notebooks` executes them."""
+"""The notebooks as they are committed hold no outputs, and their code can be compiled. `make notebooks` runs them."""
 
 import ast
 import importlib
@@ -47,8 +47,8 @@ class TestNotebook:
         assert set(metadata) == {"kernelspec", "language_info"}
 
     def test_it_begins_with_prose_and_has_short_cells(self, path: Path) -> None:
-        every = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        assert join_source(every[0]).startswith("# ")
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        assert join_source(cells[0]).startswith("# ")
         assert max(join_source(cell).count("\n") for cell in read_cells(path, "code")) < 50
         assert max(len(line) for cell in read_cells(path, "code") for line in join_source(cell).splitlines()) <= 120
 

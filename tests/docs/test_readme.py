@@ -76,14 +76,14 @@ def test_the_first_block_holds_two_commands_of_the_makefile() -> None:
     assert {target for _, target in lines} <= set(targets)
 
 
-def test_every_folder_of_the_house_is_named() -> None:
+def test_the_readme_names_every_folder_of_the_package() -> None:
     folders = {f"quorum/{path.name}" for path in (ROOT / "quorum").iterdir() if (path / "__init__.py").is_file()}
     folders = {folder for folder in folders if not (ROOT / folder).is_symlink()}
     expected = folders | {"quorum", "graphs", "nodes", "retrievers", "tests", "notebooks"}
     assert [folder for folder in sorted(expected) if f"`{folder}/`" not in README] == []
 
 
-def test_the_readme_is_read_in_one_go() -> None:
+def test_the_readme_is_short() -> None:
     assert README.count("\n") <= 170
 
 
@@ -94,10 +94,10 @@ def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" not in link:
-            file, _, place = link.partition("#")
+            file, _, anchor = link.partition("#")
             target = (ROOT / page).parent / file if file else ROOT / page
             assert target.exists(), link
-            assert not place or place in list_anchors(target.read_text(encoding="utf-8")), link
+            assert not anchor or anchor in list_anchors(target.read_text(encoding="utf-8")), link
 
 
 def list_anchors(text: str) -> set[str]:
@@ -124,7 +124,7 @@ def test_the_values_of_the_example_are_the_defaults(monkeypatch: pytest.MonkeyPa
 
 
 def test_every_test_that_the_docs_name_is_there() -> None:
-    """docs/methods.md says which test holds each departure from a paper."""
+    """docs/methods.md says which test checks each departure from a paper."""
     code = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("*.py")))
     for file in DOC_PAGES:
         text = file.read_text(encoding="utf-8")

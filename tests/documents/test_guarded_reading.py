@@ -1,4 +1,4 @@
-"""Reading in another process: the same passages, and a file that takes too long costs only itself."""
+"""Reading in another process gives the same passages; a file that takes too long is skipped, and no other."""
 
 import os
 import zipfile
@@ -122,7 +122,7 @@ def test_an_abandoned_reading_leaves_no_process(docs: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems refuse such names")
-def test_a_name_that_is_not_utf8_costs_only_its_file(docs: Path, tmp_path: Path) -> None:
+def test_of_names_that_are_not_utf8_only_the_files_themselves_are_skipped(docs: Path, tmp_path: Path) -> None:
     for ending in (".txt", ".html"):
         (docs / os.fsdecode(b"\xff\xfe" + ending.encode())).write_text("x")
     report = index_documents([docs], collection="docs", store=tmp_path / "store", embeddings=WordVectors())

@@ -257,7 +257,7 @@ def test_an_installed_package_may_bring_a_reader(tmp_path: Path, monkeypatch: py
     for name in ("a.abc", "a.md", "a.odd"):
         (tmp_path / name).write_text("*Its* text.")
     assert read_document(tmp_path / "a.abc").text == "*Its* text."
-    assert read_document(tmp_path / "a.md").text == "Its text."  # ours stays
+    assert read_document(tmp_path / "a.md").text == "Its text."  # the built-in reader stays
     with pytest.raises(Unreadable, match=r"files of type '\.odd' are not read"):
         read_document(tmp_path / "a.odd")
     forget_plugins()

@@ -27,7 +27,7 @@ METHODS = ("--methods", "concat,post_fusion[k=2]", "--model", "openai:test", "--
 
 @pytest.fixture
 def workspace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[Workspace]:
-    """An account that the environment names."""
+    """An account to which the environment points."""
     workspace = Workspace(**getattr(request, "param", {}))
     monkeypatch.setenv("LANGSMITH_ENDPOINT", workspace.url)
     monkeypatch.setenv("LANGSMITH_API_KEY", KEY)
@@ -104,8 +104,8 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     assert (run["outputs"]["answer"], run["outputs"]["unknown"]) == ("Builder 1", False)
     assert [passage["id"] for passage in run["outputs"]["passages"]] == ["p1", "o1"]
     row = next(item for item in read_rows() if (item["method"], item["id"]) == ("post_fusion[k=2]", "q1"))
-    took = datetime.fromisoformat(run["end_time"]) - datetime.fromisoformat(run["start_time"])
-    assert took.total_seconds() == pytest.approx(row["seconds"], abs=1e-5)
+    duration = datetime.fromisoformat(run["end_time"]) - datetime.fromisoformat(run["start_time"])
+    assert duration.total_seconds() == pytest.approx(row["seconds"], abs=1e-5)
     (calls,) = [child for child in workspace.runs.values() if child.get("parent_run_id") == run["id"]]
     assert (calls["name"], calls["run_type"]) == ("2 calls", "llm")
     model_metadata = {"ls_provider": "openai", "ls_model_name": "test"}

@@ -23,11 +23,11 @@ def make_result(answer_text: str, *evidence: Evidence, unknown: bool = False) ->
 
 
 async def test_a_chat_models_answer_is_shown_in_the_sentence_of_its_evidence() -> None:
-    place = HANDBOOK[0]["text"].index("10:00")
-    result = make_result("10:00", Evidence(passage="hours", start=place, end=place + 5))
+    start = HANDBOOK[0]["text"].index("10:00")
+    result = make_result("10:00", Evidence(passage="hours", start=start, end=start + 5))
     support = await find_support("When is core time?", result, Context(model="openai:test"))
     assert support is not None
-    assert (support["sentence"], support["span"]) == ("Core time is 10:00 to 14:30.", [place, place + 5])
+    assert (support["sentence"], support["span"]) == ("Core time is 10:00 to 14:30.", [start, start + 5])
     assert (support["certainty"], support["sure"]) == (None, True)
     assert HANDBOOK[0]["text"][support["start"] : support["end"]] == support["sentence"]
 
@@ -77,8 +77,8 @@ async def test_an_answer_outside_the_best_sentence_is_not_sure() -> None:
 
 
 async def test_without_passages_or_words_there_is_no_sentence() -> None:
-    nothing = Result(answer="unknown", unknown=True, evidence=[], passages=[])
-    assert await find_support("Who is it?", nothing, Context()) is None
+    unknown_result = Result(answer="unknown", unknown=True, evidence=[], passages=[])
+    assert await find_support("Who is it?", unknown_result, Context()) is None
     assert await find_support("?", make_result("unknown", unknown=True), Context()) is None
 
 
@@ -92,11 +92,11 @@ async def test_a_served_models_answer_has_its_sentence(openai_server: OpenAIServ
 
 
 async def test_the_offline_reader_says_that_it_reads_english_only() -> None:
-    nothing = make_result("unknown", unknown=True)
-    supported = await add_support("Wann öffnet das Büro?", nothing, Context())
+    unknown_result = make_result("unknown", unknown=True)
+    supported = await add_support("Wann öffnet das Büro?", unknown_result, Context())
     assert (supported["note"] or "").startswith("The question looks like German, and the offline reader reads English")
-    assert (await add_support("When does it open?", nothing, Context()))["note"] is None
-    assert (await add_support("Wann öffnet das Büro?", nothing, Context(model="openai:test")))["note"] is None
+    assert (await add_support("When does it open?", unknown_result, Context()))["note"] is None
+    assert (await add_support("Wann öffnet das Büro?", unknown_result, Context(model="openai:test")))["note"] is None
 
 
 @pytest.mark.parametrize("follow_up", ["Who hands out new laptops?", "Which one?"])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from method_fixtures import FIRST_STEPS, KNOWN_ANSWER, PASSAGES, QUESTION, STATE, make_runtime, trace_method
 
-from quorum.core.context import MOST_PASSAGES, MOST_SUPERSTEPS, Context
+from quorum.core.context import MAX_PASSAGES, MAX_SUPERSTEPS, Context
 from quorum.core.errors import SetupError, TooLong
 from quorum.core.state import State
 from quorum.graphs import METHODS, answer
@@ -110,17 +110,17 @@ async def test_selection_inference_reads_the_passages_one_by_one_best_first() ->
         "Notes: Finished in 1931; the mast is another.\nAnswer: 1931",
     )
     collected = {"answer": "1931", "unknown": False}
-    noted = ["Work ended in 1931.", "Finished in 1931.", "Finished in 1931; the mast is another."]
+    notes = ["Work ended in 1931.", "Finished in 1931.", "Finished in 1931; the mast is another."]
     assert await trace_method("selection_inference", model) == [
         *FIRST_STEPS,
         ("rank_passages", {"passages": "p3 p1 p2"}),
-        *(("infer", {**collected, "notes": n, "rationale": n, "turn": turn}) for turn, n in enumerate(noted, start=1)),
+        *(("infer", {**collected, "notes": n, "rationale": n, "turn": turn}) for turn, n in enumerate(notes, start=1)),
         ("cite", {"evidence": ["p3 33-37", "p1 32-36"]}),
     ]
     assert list_calls(model) == ["rank_passages", *(f"inference: passage {n}" for n in (1, 2, 3))]
     prompts = [sent.text for sent in model.history[1:]]
     assert ["[1] Towers" in text for text in prompts] == [True, False, False]
-    assert [f"Notes so far: {noted[0]}\n" in text for text in prompts] == [False, True, False]
+    assert [f"Notes so far: {notes[0]}\n" in text for text in prompts] == [False, True, False]
     assert "Notes so far: \n" in prompts[0]
 
 
@@ -144,13 +144,13 @@ async def test_a_passage_that_is_too_long_is_skipped() -> None:
     assert await infer(state, make_runtime(model)) == {"answer": "unknown", "unknown": True, "turn": 1, "dropped": 1}
 
 
-async def test_the_most_passages_that_can_be_set_are_within_the_limit() -> None:
+async def test_the_largest_number_of_passages_stays_within_the_recursion_limit() -> None:
     model = ScriptedModel().on("rank_passages", lambda _: "1").on("inference", lambda _: "Notes: a\nAnswer: 1931")
     nodes = [node for node, _ in await trace_method("selection_inference", model, k=5)]
     assert nodes.count("infer") == 5
     inference_count = len(nodes) - 5
     limit = METHODS["selection_inference"].graph.config["recursion_limit"]
-    assert MOST_PASSAGES + inference_count < limit == MOST_SUPERSTEPS
+    assert MAX_PASSAGES + inference_count < limit == MAX_SUPERSTEPS
 
 
 @pytest.mark.parametrize("name", ["no_retrieval", "base", "rerank", "replug", "zero_shot_cot"])

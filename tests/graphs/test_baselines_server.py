@@ -34,9 +34,9 @@ async def test_requests_show_passages_before_the_question(openai_server: OpenAIS
 async def test_samples_and_recoveries_have_their_own_temperature_and_seeds(openai_server: OpenAIServer) -> None:
     def reply(request: Request) -> str:
         if "Statement: " in request.text:
-            hides = request.text.endswith("Statement:")
+            asks_to_hide = request.text.endswith("Statement:")
             year = request.text.rsplit("Answer: ", 1)[-1].split()[0]
-            return f"The [MASK] was finished in {year}.\nHidden: Lumen Tower" if hides else "Lumen Tower"
+            return f"The [MASK] was finished in {year}.\nHidden: Lumen Tower" if asks_to_hide else "Lumen Tower"
         return f"So it is.\nAnswer: {1930 + request.body['seed'] % 2}"
 
     openai_server.reply(reply)

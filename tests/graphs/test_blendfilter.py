@@ -143,8 +143,8 @@ async def test_any_subset_of_the_queries(queries: str) -> None:
     assert ("retrieve" in [node for node, _ in searched]) == (queries != "in")
 
 
-def run_on_yes_no_question() -> ScriptedModel:
-    """A run on a yes/no question."""
+def make_yes_no_model() -> ScriptedModel:
+    """A model for a run on a yes/no question."""
     model = (
         ScriptedModel().on("reason_yes_no: external", "It has. So the answer is Yes.").on("internal", INTERNAL_REPLY)
     )
@@ -153,8 +153,8 @@ def run_on_yes_no_question() -> ScriptedModel:
     return model.on("reason_yes_no", "Jillian Bell is in it. So the answer is yes.").on("extract_answer_yes_no", "Yes.")
 
 
-async def test_yes_or_no_has_no_topic_and_offers_none() -> None:
-    model = run_on_yes_no_question()
+async def test_a_yes_no_run_has_no_topic_and_its_prompts_allow_to_choose_none() -> None:
+    model = make_yes_no_model()
     result = await run_blendfilter(model, "Is Jillian Bell in SuperMansion?", answer_type="yes_no")
     assert (result["answer"], result["unknown"], result["evidence"]) == ("yes", False, [])
     assert len(model.history) == 10
@@ -176,9 +176,9 @@ async def test_ids_that_cannot_be_read_keep_the_whole_set() -> None:
     assert result["malformed"] == {"choose": {"count": 1, "replies": ["It depends."]}}
 
 
-@pytest.mark.parametrize("silence", ["Unknown", "I do not know.", "", "Unknown. I do not know."])
-async def test_an_unknown_internal_answer_adds_nothing_to_the_query(silence: str) -> None:
-    trace = await trace_blendfilter(make_blend_model({"internal": silence}))
+@pytest.mark.parametrize("refusal", ["Unknown", "I do not know.", "", "Unknown. I do not know."])
+async def test_an_unknown_internal_answer_adds_nothing_to_the_query(refusal: str) -> None:
+    trace = await trace_blendfilter(make_blend_model({"internal": refusal}))
     queries = next(update["queries"] for node, update in trace if node == "blend_queries")
     assert queries == [QUESTION, EXTERNAL_QUERY, QUESTION]
     gathered = [update["knowledge"] for node, update in trace if node == "gather"]
@@ -229,7 +229,7 @@ async def test_a_small_window_drops_the_lowest_passages_from_judging_and_choosin
 
 
 def make_constant_model(message: str = "Jillian Belk", model: ScriptedModel | None = None) -> ScriptedModel:
-    """A model that always says the same."""
+    """A model that gives the same reply to every prompt."""
     model = model or ScriptedModel()
     for name in ("reason", "reason_from_memory"):
         model.on(name, lambda _: f"It is so. So the answer is {message}.")
@@ -252,14 +252,14 @@ async def test_two_questions_on_one_thread(method: str) -> None:
 async def test_with_and_without_a_context(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs: Any = {"question": QUESTION, "given": PASSAGES}
     model = make_constant_model()
-    with_one = await METHODS[method].graph.ainvoke(inputs, context=Context(model=model))
-    assert await METHODS[method].graph.ainvoke(inputs, context={"model": make_constant_model()}) == with_one
+    with_context = await METHODS[method].graph.ainvoke(inputs, context=Context(model=model))
+    assert await METHODS[method].graph.ainvoke(inputs, context={"model": make_constant_model()}) == with_context
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     default = chat_model("scripted")
     assert isinstance(default, ScriptedModel)
     make_constant_model(model=default)
-    assert await METHODS[method].graph.ainvoke(inputs) == with_one
-    assert with_one["answer"] == "Jillian Belk"
+    assert await METHODS[method].graph.ainvoke(inputs) == with_context
+    assert with_context["answer"] == "Jillian Belk"
 
 
 async def test_direct_answers_in_one_call() -> None:

@@ -119,8 +119,10 @@ async def test_the_extraction_prompt_contains_only_question_and_reasoning(openai
 
 
 async def test_an_empty_judgement_and_an_unreadable_choice_keep_all_passages(openai_server: OpenAIServer) -> None:
-    silent = {"\nJudgement:": "", "\nRelevant passages:": "It depends."}
-    openai_server.reply(lambda request: next((silent[e] for e in silent if request.text.endswith(e)), reply(request)))
+    empty_replies = {"\nJudgement:": "", "\nRelevant passages:": "It depends."}
+    openai_server.reply(
+        lambda request: next((empty_replies[e] for e in empty_replies if request.text.endswith(e)), reply(request))
+    )
     result = await run_blendfilter()
     assert (result["answer"], len(result["passages"])) == ("Jillian Belk", len(result["retrieved"] or []))
     assert {name: node["count"] for name, node in result["malformed"].items()} == {"judge": 3, "choose": 3}

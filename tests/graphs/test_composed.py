@@ -26,10 +26,10 @@ GIVEN_PASSAGES = [
     {"id": "b", "title": "B", "text": "The tower is old."},
 ]
 CONTEXT = Context(model="openai:test", k=2, journal="off", retriever="bm25")
-Test = dict[str, Any] | None
+StageTest = dict[str, Any] | None
 
 
-def write_cascade(folder: Path, *stages: tuple[str, Test, dict[str, Any]]) -> str:
+def write_cascade(folder: Path, *stages: tuple[str, StageTest, dict[str, Any]]) -> str:
     """A file of stages: the method, its test, settings that differ from the context's."""
     settings = describe_settings(CONTEXT, RUN_SETTINGS | {"retriever", "collection"})
     stage_fields = [
@@ -81,7 +81,7 @@ async def test_the_answer_of_the_last_stage_is_always_taken(cascade: str, openai
     openai_server.reply(lambda request: "unknown" if "three words" not in request.text else "blue")
     result = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
     assert result["answer"] == "blue"
-    assert result["votes"] is None  # base has none: nothing is left of the stage before
+    assert result["votes"] is None  # base has no votes, and those of the stage before are gone
     assert not CASCADE_MEMORIES
 
 
@@ -123,14 +123,14 @@ async def test_the_same_search_runs_once(
 
     searches: list[str] = []
 
-    class Counting(BaseRetriever):
+    class CountingRetriever(BaseRetriever):
         def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
             searches.append(query)
             return [Document("The tower is red.", id="a", metadata={"id": "a", "title": "A", "score": 1.0})]
 
     file = write_cascade(tmp_path, ("concat", {"test": "known"}, {}), ("base", None, {}))
     openai_server.reply("unknown")
-    context = Context(model="openai:test", k=2, journal="off", retriever=Counting())
+    context = Context(model="openai:test", k=2, journal="off", retriever=CountingRetriever())
     result = await answer("Which colour?", file, context)
     assert searches == ["Which colour?"]
     assert len(openai_server.requests) == 2
@@ -279,8 +279,8 @@ def test_every_stage_is_priced_by_its_own_model(tmp_path: Path) -> None:
         Prices().find_price("openai:gpt-4o"),
         Prices().find_price("openai:gpt-4o"),
     ]
-    used = {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}
-    total = column.compute_cost({"answer": used, "direct": used})  # type: ignore[dict-item]
+    usage = {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}
+    total = column.compute_cost({"answer": usage, "direct": usage})  # type: ignore[dict-item]
     assert prices[0] is not None
     assert prices[1] is not None
     assert total == prices[0].input + prices[1].input

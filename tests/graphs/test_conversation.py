@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from method_fixtures import PASSAGES
-from openai_bodies import Response, make_too_long
+from openai_bodies import Response, make_too_long_error
 from openai_server import OpenAIServer, Request
 
 from quorum.api.stream import NodeFinished, RunFinished, stream
@@ -85,7 +85,7 @@ async def test_the_oldest_turns_are_dropped_if_the_prompt_is_too_long(openai_ser
 
 
 async def test_a_history_that_is_too_long_for_the_model_is_ignored(openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: make_too_long() if is_rewriting(request) else "1931")
+    openai_server.reply(lambda request: make_too_long_error() if is_rewriting(request) else "1931")
     result = await ask()
     assert (result["answer"], result["question"], list(result["usage"])) == (
         "1931",

@@ -70,10 +70,10 @@ async def test_an_empty_context_is_shown_to_the_model_as_such() -> None:
 
 
 async def test_invented_sentences_are_dropped_and_counted() -> None:
-    made_up = f"{FINISHED_SENTENCE}\nIt was opened by the king himself."
-    result = await answer(QUESTION, "filco", Context(model=make_model(made_up)), given=PASSAGES)
+    reply = f"{FINISHED_SENTENCE}\nIt was opened by the king himself."
+    result = await answer(QUESTION, "filco", Context(model=make_model(reply)), given=PASSAGES)
     assert [passage["id"] for passage in result["passages"]] == ["p1"]
-    assert result["malformed"] == {"filter_sentences": {"count": 1, "replies": [made_up]}}
+    assert result["malformed"] == {"filter_sentences": {"count": 1, "replies": [reply]}}
 
 
 async def test_filter_mode_passages_keeps_whole_passages() -> None:
@@ -251,11 +251,11 @@ def test_the_drawing_equals_its_snapshot() -> None:
 
 
 async def test_concurrent_runs_do_not_mix() -> None:
-    def copy_own(messages: list[Any]) -> str:
+    def copy_own_sentence(messages: list[Any]) -> str:
         text = messages[-1].text
         return str(text[text.index("Number ") : text.index(" It snows")])
 
-    model = ScriptedModel().on("filter_sentences", copy_own).on("answer", lambda _: "x")
+    model = ScriptedModel().on("filter_sentences", copy_own_sentence).on("answer", lambda _: "x")
     passages_of_questions = [
         [Passage(id=str(n), title="", text=f"It rains. Number {n} is here. It snows.")] for n in range(20)
     ]

@@ -1,4 +1,4 @@
-"""The graphs: their list, drawings, forms, and how they are run."""
+"""The graphs: their list, their drawings, their forms in Studio, and how they are run."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from knower import make_knower
+from answering_model import make_answering_model
 from langgraph.checkpoint.memory import InMemorySaver
 from method_fixtures import PASSAGES, QUESTION
 
@@ -106,11 +106,11 @@ def test_langgraph_json_names_every_method_by_module() -> None:
     assert text == make_langgraph_json(), "run: make readme"
     config = json.loads(text)
     assert all(graph["description"].endswith(".") for graph in config["graphs"].values())
-    places = {name: graph["path"] for name, graph in config["graphs"].items()}
-    assert places.pop("chat") == "quorum.graphs.conversation:graph"
-    assert places == {name: f"quorum.graphs.{name}:graph" for name in METHOD_NAMES}
-    for name, place in places.items():
-        module, _, variable = place.partition(":")
+    paths = {name: graph["path"] for name, graph in config["graphs"].items()}
+    assert paths.pop("chat") == "quorum.graphs.conversation:graph"
+    assert paths == {name: f"quorum.graphs.{name}:graph" for name in METHOD_NAMES}
+    for name, path in paths.items():
+        module, _, variable = path.partition(":")
         assert getattr(import_module(module), variable) is METHODS[name].graph
 
 
@@ -127,7 +127,7 @@ def test_studio_gets_its_forms(name: str) -> None:
 @pytest.mark.parametrize("name", METHOD_NAMES)
 async def test_a_context_may_be_an_object_or_a_mapping(name: str) -> None:
     inputs: Any = {"question": QUESTION, "given": PASSAGES}
-    model = make_knower()
+    model = make_answering_model()
     for context in (Context(model=model, k=2), {"model": model, "k": 2}):
         result = await METHODS[name].graph.ainvoke(inputs, context=context)
         assert set(result) == RESULT_KEYS
@@ -143,7 +143,7 @@ async def test_without_a_context_defaults_and_environment_apply(name: str, monke
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    make_knower(model=model)
+    make_answering_model(model=model)
     result = await METHODS[name].graph.ainvoke({"question": QUESTION, "given": [*PASSAGES, PASSAGES[0]]})
     assert set(result) == RESULT_KEYS
     assert (result["answer"], len(result["passages"])) == ("1931", 5 if name in READING_METHODS else 0)
@@ -155,15 +155,15 @@ async def test_two_questions_on_one_thread(name: str) -> None:
     graph = builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
     alone = await METHODS[name].graph.ainvoke(
-        {"question": "Second?", "given": PASSAGES[3:]}, context=Context(model=make_knower("1929"))
+        {"question": "Second?", "given": PASSAGES[3:]}, context=Context(model=make_answering_model("1929"))
     )
     await graph.ainvoke(
         {"question": QUESTION, "given": PASSAGES[:3], "gold_answers": ["1931"]},
         thread,
-        context=Context(model=make_knower()),
+        context=Context(model=make_answering_model()),
     )
     second = await graph.ainvoke(
-        {"question": "Second?", "given": PASSAGES[3:]}, thread, context=Context(model=make_knower("1929"))
+        {"question": "Second?", "given": PASSAGES[3:]}, thread, context=Context(model=make_answering_model("1929"))
     )
     assert second == alone
 
@@ -172,15 +172,19 @@ async def test_two_questions_on_one_thread(name: str) -> None:
 async def test_the_passages_of_one_question_do_not_serve_the_next(name: str) -> None:
     graph = METHODS[name].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
-    await graph.ainvoke({"question": QUESTION, "given": PASSAGES[:1]}, thread, context=Context(model=make_knower()))
+    await graph.ainvoke(
+        {"question": QUESTION, "given": PASSAGES[:1]}, thread, context=Context(model=make_answering_model())
+    )
     assert (await graph.aget_state(thread)).values["given"] is None
     with pytest.raises(SetupError, match="nowhere"):
-        await graph.ainvoke({"question": QUESTION}, thread, context=Context(model=make_knower(), collection="nowhere"))
+        await graph.ainvoke(
+            {"question": QUESTION}, thread, context=Context(model=make_answering_model(), collection="nowhere")
+        )
 
 
 async def test_answer_gives_the_same_keys_for_every_method() -> None:
     for name in METHOD_NAMES:
-        result = await answer(QUESTION, name, Context(model=make_knower()), given=PASSAGES)
+        result = await answer(QUESTION, name, Context(model=make_answering_model()), given=PASSAGES)
         assert set(result) == RESULT_KEYS
         assert json.loads(json.dumps(result)) == result
 
@@ -193,7 +197,7 @@ async def test_answer_uses_the_default_method() -> None:
 async def test_answer_passes_its_config_on() -> None:
     observed: list[str] = []
 
-    class Names(list_callbacks()):  # type: ignore[misc]
+    class NameRecorder(get_callback_class()):  # type: ignore[misc]
         def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
             observed.append(kwargs["name"])
 
@@ -201,26 +205,30 @@ async def test_answer_passes_its_config_on() -> None:
             observed.append(kwargs["name"])
 
     await answer(
-        QUESTION, "post_fusion", Context(model=make_knower(), k=1), given=PASSAGES, config={"callbacks": [Names()]}
+        QUESTION,
+        "post_fusion",
+        Context(model=make_answering_model(), k=1),
+        given=PASSAGES,
+        config={"callbacks": [NameRecorder()]},
     )
     assert [name for name in observed if name in ("post_fusion", "begin", "retrieve", "vote", "answer: passage 1")] == [
         *("post_fusion", "begin", "retrieve", "answer: passage 1", "vote")
     ]
 
 
-def list_callbacks() -> Any:
+def get_callback_class() -> Any:
     from langchain_core.callbacks import BaseCallbackHandler
 
     return BaseCallbackHandler
 
 
 def test_answer_sync_without_a_loop() -> None:
-    assert answer_sync(QUESTION, "concat", Context(model=make_knower()), given=PASSAGES)["answer"] == "1931"
+    assert answer_sync(QUESTION, "concat", Context(model=make_answering_model()), given=PASSAGES)["answer"] == "1931"
 
 
 async def test_answer_sync_inside_a_running_loop() -> None:
     await asyncio.sleep(0)
-    assert answer_sync(QUESTION, "concat", Context(model=make_knower()), given=PASSAGES)["answer"] == "1931"
+    assert answer_sync(QUESTION, "concat", Context(model=make_answering_model()), given=PASSAGES)["answer"] == "1931"
 
 
 @pytest.mark.parametrize(
@@ -243,7 +251,7 @@ def test_mistakes_are_setup_errors(arguments: dict[str, Any], message: str) -> N
 
 
 async def test_dollar_signs_in_question_and_passages_are_kept() -> None:
-    model = make_knower("$5")
+    model = make_answering_model("$5")
     passages = [Passage(id="$x", title="${title}", text="It costs $5, not $question.")]
     result = await answer("How much is $question in ${passages}?", "pf_concat", Context(model=model), given=passages)
     assert result["evidence"] == [{"passage": "$x", "start": 9, "end": 11}]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from method_fixtures import PASSAGES, QUESTION
-from openai_bodies import Response, make_too_long
+from openai_bodies import Response, make_too_long_error
 from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
@@ -118,8 +118,8 @@ REPLIES: list[tuple[str | Response, str, int]] = [
     ("<think>Passage 1 says 1931, but", "unknown", 1),
     ("Based on the passages:\n1931", "1931", 1),
     ("", "unknown", 1),
-    (Response("1931", finish="length"), "1931", 1),
-    (Response("", finish="content_filter"), "unknown", 1),
+    (Response("1931", finish_reason="length"), "1931", 1),
+    (Response("", finish_reason="content_filter"), "unknown", 1),
     ("I'm sorry, but I can't assist with that request.", "unknown", 0),
     ("The passages do not contain that information.", "unknown", 0),
     ("1931\n\nQuestion: When was the Iron Mast painted?\nAnswer: 1950", "1931", 0),
@@ -144,7 +144,7 @@ async def test_replies_to_the_base_prompt(
         ("<think>Answer: 1950</think>Passage 2 is out.\n**Answer:** 1931", "1931", 0),
         ("Passage 2 is out.\nAnswer: 1931\n\nQuestion: Who built it?\nRationale: He.\nAnswer: Bob", "1931", 0),
         ("Passage 2 is out.\nIt was 1931.", "It was 1931", 1),
-        (Response("Passage 2 is out, and passage", finish="length"), "Passage 2 is out, and passage", 1),
+        (Response("Passage 2 is out, and passage", finish_reason="length"), "Passage 2 is out, and passage", 1),
         ("", "unknown", 1),
         ("None of the passages say when.\nAnswer: Unknown", "unknown", 0),
         ("I cannot answer this question.", "unknown", 1),
@@ -168,14 +168,14 @@ async def test_one_garbled_reader_does_not_spoil_the_vote(openai_server: OpenAIS
 
 
 async def test_a_window_smaller_than_estimated_drops_the_last_passage(openai_server: OpenAIServer) -> None:
-    openai_server.reply([make_too_long(), "1931"])
+    openai_server.reply([make_too_long_error(), "1931"])
     result = await ask("concat")
     assert [list_shown_passages(request) for request in openai_server.chats()] == [["p1", "p2", "p3"], ["p1", "p2"]]
     assert (result["answer"], result["dropped"], len(result["passages"])) == ("1931", 1, 2)
 
 
 async def test_a_window_too_small_for_one_passage_is_an_error(openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda _: make_too_long())
+    openai_server.reply(lambda _: make_too_long_error())
     with pytest.raises(CallError, match="passage 'p1' alone"):
         await ask("concat")
     assert len(openai_server.chats()) == 3

@@ -149,7 +149,7 @@ async def test_post_fusion_staged_stops_when_decided() -> None:
     ]
 
 
-async def test_post_fusion_staged_goes_on_while_it_is_open() -> None:
+async def test_post_fusion_staged_goes_on_while_the_vote_is_open() -> None:
     open_vote = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36"]}
     assert await trace_method(
         "post_fusion", script_passage_answers("1931", "1950", "unknown", "1931"), k=5, vote="staged"

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypedDict
 
 import pytest
+from answering_model import make_answering_model
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from knower import make_knower
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from method_fixtures import PASSAGES, QUESTION
@@ -43,14 +43,14 @@ class SynchronousSaver(InMemorySaver):
 
 
 def sort_steps(updates: list[Any]) -> list[Any]:
-    """Updates in their order; the branches of a fan-out, which end in any order, sorted among themselves."""
+    """The names of the nodes in order, and the updates sorted, because the branches of a fan-out end in any order."""
     names = [next(iter(update)) for update in updates]
     return [names, sorted(map(repr, updates))]
 
 
 @pytest.mark.parametrize("name", METHODS)
 async def test_synchronous_and_asynchronous_runs_are_the_same(name: str) -> None:
-    graph, context = METHODS[name].graph, Context(model=make_knower())
+    graph, context = METHODS[name].graph, Context(model=make_answering_model())
     result = await graph.ainvoke(QUESTION_STATE, context=context)
     assert result["usage"]
     assert graph.invoke(QUESTION_STATE, context=context) == result
@@ -65,20 +65,20 @@ def test_without_a_context_defaults_and_environment_apply(name: str, monkeypatch
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    make_knower(model=model)
+    make_answering_model(model=model)
     assert METHODS[name].graph.invoke(QUESTION_STATE)["answer"] == "1931"
 
 
 @pytest.mark.parametrize("mode", ["values", "updates", "messages", "custom", "tasks", "debug", ["updates", "values"]])
 async def test_every_stream_mode_is_served(mode: Any) -> None:
-    graph, context = METHODS["concat_pf"].graph, Context(model=make_knower())
+    graph, context = METHODS["concat_pf"].graph, Context(model=make_answering_model())
     expected = [part async for part in graph.astream(QUESTION_STATE, context=context, stream_mode=mode, subgraphs=True)]
     assert len([*graph.stream(QUESTION_STATE, context=context, stream_mode=mode, subgraphs=True)]) == len(expected)
 
 
 def ask_all_ways() -> list[str]:
     """Ask in every way that synchronous code may use."""
-    graph, context = METHODS["sure"].graph, Context(model=make_knower())
+    graph, context = METHODS["sure"].graph, Context(model=make_answering_model())
     *_, last = graph.stream(QUESTION_STATE, context=context, stream_mode="values")
     return [
         result["answer"]
@@ -139,7 +139,7 @@ def test_synchronous_calls_work_in_scripts_notebooks_threads_and_handlers(
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    make_knower(model=model)
+    make_answering_model(model=model)
     assert ask() == ["1931", "1931", "1931"]
 
 
@@ -147,17 +147,17 @@ def test_synchronous_calls_work_in_scripts_notebooks_threads_and_handlers(
 def test_two_questions_on_one_thread(saver: type[InMemorySaver]) -> None:
     graph = METHODS["sure"].graph.builder.compile(checkpointer=saver())
     second: Any = {"question": "Second?", "given": PASSAGES[3:]}
-    alone = METHODS["sure"].graph.invoke(second, context=Context(model=make_knower("1929")))
-    graph.invoke(QUESTION_STATE, THREAD_CONFIG, context=Context(model=make_knower()))
+    alone = METHODS["sure"].graph.invoke(second, context=Context(model=make_answering_model("1929")))
+    graph.invoke(QUESTION_STATE, THREAD_CONFIG, context=Context(model=make_answering_model()))
     assert graph.get_state(THREAD_CONFIG).values["answer"] == "1931"
-    assert graph.invoke(second, THREAD_CONFIG, context=Context(model=make_knower("1929"))) == alone
-    assert graph.batch([second], THREAD_CONFIG, context=Context(model=make_knower("1929"))) == [alone]
+    assert graph.invoke(second, THREAD_CONFIG, context=Context(model=make_answering_model("1929"))) == alone
+    assert graph.batch([second], THREAD_CONFIG, context=Context(model=make_answering_model("1929"))) == [alone]
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
 def test_an_interrupted_run_continues_with_the_edited_state(saver: type[InMemorySaver]) -> None:
     graph = METHODS["post_fusion"].graph.builder.compile(checkpointer=saver(), interrupt_before=["vote"])
-    context = Context(model=make_knower())
+    context = Context(model=make_answering_model())
     graph.invoke(QUESTION_STATE, THREAD_CONFIG, context=context)
     state = graph.get_state(THREAD_CONFIG)
     assert (state.next, len(state.values["votes"])) == (("vote",), 5)
@@ -172,8 +172,8 @@ class Tour(TypedDict, total=False):
 
 
 def look_up(tour: Tour) -> Tour:
-    """A synchronous node: it asks without handing its config on, which LangChain does for it."""
-    result = METHODS["concat"].graph.invoke({**QUESTION_STATE, **tour}, context=Context(model=make_knower()))
+    """A synchronous node that asks without its config; LangChain hands the config on."""
+    result = METHODS["concat"].graph.invoke({**QUESTION_STATE, **tour}, context=Context(model=make_answering_model()))
     return {"answer": result["answer"]}
 
 
@@ -193,7 +193,11 @@ def test_a_graph_may_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver]
     )
     parts = [
         *outer.stream(
-            QUESTION_STATE, THREAD_CONFIG, context=Context(model=make_knower()), stream_mode="updates", subgraphs=True
+            QUESTION_STATE,
+            THREAD_CONFIG,
+            context=Context(model=make_answering_model()),
+            stream_mode="updates",
+            subgraphs=True,
         )
     ]
     assert [next(iter(update)) for _, update in parts] == ["begin", "retrieve", "concat_answer", "concat"]
@@ -217,7 +221,10 @@ def test_a_users_graph_may_use_the_shared_nodes() -> None:
         .compile(name="own")
         .with_config(tags=["tour"])
     )
-    assert (graph.name, graph.invoke(QUESTION_STATE, context=Context(model=make_knower()))["answer"]) == ("own", "1931")
+    assert (graph.name, graph.invoke(QUESTION_STATE, context=Context(model=make_answering_model()))["answer"]) == (
+        "own",
+        "1931",
+    )
 
 
 def test_a_mistake_raises_the_same_error_as_in_asynchronous_code() -> None:
@@ -226,7 +233,7 @@ def test_a_mistake_raises_the_same_error_as_in_asynchronous_code() -> None:
         with pytest.raises(SetupError, match="The question is empty"):
             run({"question": " ", "given": PASSAGES})
     failed, result = graph.batch(
-        [{"question": " "}, QUESTION_STATE], context=Context(model=make_knower()), return_exceptions=True
+        [{"question": " "}, QUESTION_STATE], context=Context(model=make_answering_model()), return_exceptions=True
     )
     assert (type(failed), result["answer"]) == (SetupError, "1931")
 
@@ -242,7 +249,7 @@ def test_closing_a_stream_early_cancels_running_work(openai_server: OpenAIServer
         QUESTION_STATE, context=Context(model="openai:test"), stream_mode="updates"
     )
     assert [next(iter(next(stream))) for _ in range(3)] == ["begin", "retrieve", "passage_answer"]
-    openai_server.wait_for(5)
+    openai_server.wait_for_requests(5)
     assert run_sync(count_tasks()) > 0
     stream.close()
     assert run_sync(count_tasks()) == 0
@@ -256,6 +263,6 @@ def test_ctrl_c_cancels_running_work(openai_server: OpenAIServer, ctrl_c_raises:
 
 
 def interrupt(_: Request) -> Response:
-    """Press Ctrl-C while the model, which never ends, is answering."""
+    """Press Ctrl-C while the model is answering; its reply never arrives."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
     return Response("1931", hold=True)

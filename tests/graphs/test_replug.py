@@ -1,4 +1,4 @@
-"""REPLUG: votes weighed by the passages' likeness to the question."""
+"""Rerank and REPLUG: votes are weighted by the similarity of their passage to the question."""
 
 import pytest
 from method_fixtures import FIRST_STEPS, PASSAGES, QUESTION, script_passage_answers, trace_method
@@ -23,10 +23,10 @@ async def test_weighted_votes_are_never_staged_and_unknown_is_dropped(method: st
     model = script_passage_answers("unknown", "1950", "unknown")
     result = await answer(QUESTION, method, Context(model=model, k=3, vote="staged"), given=PASSAGES)
     assert (result["answer"], len(result["votes"])) == ("1950", 3)
-    silent = await answer(
+    all_unknown = await answer(
         QUESTION, method, Context(model=script_passage_answers(*["unknown"] * 3), k=3), given=PASSAGES
     )
-    assert (silent["answer"], silent["unknown"], silent["confidence"]) == ("unknown", True, None)
+    assert (all_unknown["answer"], all_unknown["unknown"], all_unknown["confidence"]) == ("unknown", True, None)
 
 
 @pytest.mark.parametrize("method", ["rerank", "replug"])

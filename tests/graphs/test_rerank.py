@@ -19,7 +19,7 @@ from quorum.nodes.rank_passages import WINDOW, find_window_start, rank_window
 from quorum.nodes.reorder_passages import reorder, summarize_passages, take_query
 
 
-class Axes(Embeddings):
+class WordAxes(Embeddings):
     """Embeds a text as one axis for each of five words: 1 if the text contains it."""
 
     words = ("Mast", "Strikes", "several", "Towers", "Lumen")
@@ -38,11 +38,11 @@ def join_ids(passages: list[Passage]) -> str:
 async def run_reranker(model: ScriptedModel, **settings: Any) -> Result:
     """The result of `base`, whose prompt shows the passages in their new order."""
     model.on("answer_base", "1931")
-    context = Context(model=model, **{"embeddings": Axes(), **settings})
+    context = Context(model=model, **{"embeddings": WordAxes(), **settings})
     result = await answer(QUESTION, "base", context, given=PASSAGES)
     prompt = model.history[-1].text
-    places = [prompt.index(passage["text"]) for passage in result["passages"]]
-    assert places == sorted(places)
+    positions = [prompt.index(passage["text"]) for passage in result["passages"]]
+    assert positions == sorted(positions)
     return result
 
 
@@ -157,14 +157,14 @@ async def test_windows_go_from_the_end_to_the_front(count: int, starts: list[int
 
 
 async def test_the_best_passage_of_all_rises_to_the_front() -> None:
-    def by_number(messages: list[Any]) -> str:
-        """The largest number first."""
+    def rank_by_number(messages: list[Any]) -> str:
+        """Rank the largest number first."""
         listing = messages[-1].text.split("Passages:")[1].split("Question:")[0].split("text ")[1:]
         collected = [int(part.split()[0]) for part in listing]
-        order = sorted(range(len(collected)), key=lambda place: -collected[place])
-        return " > ".join(f"[{place + 1}]" for place in order)
+        order = sorted(range(len(collected)), key=lambda index: -collected[index])
+        return " > ".join(f"[{index + 1}]" for index in order)
 
-    model = ScriptedModel().on("rank_passages", by_number).on("answer_base", "x")
+    model = ScriptedModel().on("rank_passages", rank_by_number).on("answer_base", "x")
     context = Context(model=model, reranker="listwise", k=14)
     result = await answer(QUESTION, "base", context, given=make_passages(14))
     passages = [int(passage["id"]) for passage in result["passages"]]
@@ -208,16 +208,16 @@ async def test_each_reranking_node_returns_its_update() -> None:
     assert await take_query({"question": "q"}) == {"question": "q"}
     assert await take_query({"question": "q", "query": "other"}) == {"question": "other"}
     state = State(question="Mast", passages=PASSAGES[:3])
-    assert join_ids((await reorder(state, make_runtime(embeddings=Axes())))["passages"]) == "p2 p1 p3"
+    assert join_ids((await reorder(state, make_runtime(embeddings=WordAxes())))["passages"]) == "p2 p1 p3"
     state = State(question="Mast", rationale="Lumen", passages=PASSAGES[:3])
-    assert join_ids((await reorder(state, make_runtime(embeddings=Axes())))["passages"]) == "p1 p3 p2"
+    assert join_ids((await reorder(state, make_runtime(embeddings=WordAxes())))["passages"]) == "p1 p3 p2"
     update = await summarize_passages(state, make_runtime(ScriptedModel().on("generic_summary", "Sum. [DONE]")))
     assert (update["rationale"], "passages" in update, "summaries" in update) == ("Sum.", False, False)
 
 
 async def test_passages_of_another_query_are_reranked_by_that_query() -> None:
     state: Any = {"question": QUESTION, "query": "Strikes", "provided": PASSAGES}
-    passages = await retrieval.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
+    passages = await retrieval.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
     assert passages["passages"][0]["id"] == "p4"
     model = ScriptedModel().on("rank_passages", "[1] > [2]")
     await retrieval.ainvoke(state, context=Context(model=model, reranker="listwise"))
@@ -227,7 +227,7 @@ async def test_passages_of_another_query_are_reranked_by_that_query() -> None:
 async def test_reranking_keeps_the_retrieval_scores_and_returns_only_passages() -> None:
     scored = [Passage(**{**passage, "score": 5.0 - n}) for n, passage in enumerate(PASSAGES)]
     state: Any = {"question": QUESTION, "passages": scored}
-    result = await rerank_passages.ainvoke(state, context=Context(embeddings=Axes(), reranker="question"))
+    result = await rerank_passages.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
     assert set(result) <= {"passages", "usage", "malformed", "verbose", "not_greedy", "dropped"}
     assert {p["id"]: p["score"] for p in result["passages"]} == {p["id"]: p["score"] for p in scored}
 
@@ -246,11 +246,11 @@ async def test_two_questions_on_one_thread(kind: str) -> None:
     graph = METHODS["base"].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
 
-    async def ask(passages: list[Passage], on: Any = None) -> Any:
+    async def ask(passages: list[Passage], config: Any = None) -> Any:
         model = make_sure_model("(a) 1950 (b) 1929").on("rank_passages", "2 > 1 > 3 > 4 > 5").on("answer_base", "1931")
-        context = Context(model=model, embeddings=Axes(), reranker=kind)  # type: ignore[arg-type]
+        context = Context(model=model, embeddings=WordAxes(), reranker=kind)  # type: ignore[arg-type]
         inputs: Any = {"question": QUESTION, "given": passages}
-        return await (graph if on else METHODS["base"].graph).ainvoke(inputs, on, context=context)
+        return await (graph if config else METHODS["base"].graph).ainvoke(inputs, config, context=context)
 
     alone = await ask(PASSAGES[:3])
     await ask(PASSAGES, thread)

@@ -82,9 +82,11 @@ async def test_self_ask_forces_a_missing_final_answer() -> None:
     assert [node for node, _ in steps][-3:] == ["follow_up", "forced_answer", "conclude"]
     assert steps[-3][1]["malformed"] == {"self_ask": ["That is all I can say."]}
     assert (steps[-1][1]["answer"], steps[-1][1]["passages"]) == ("Jillian Belk", "mansion jan")
-    forced = model.history[-1].text
-    assert "[1] SuperMansion\n" in forced
-    assert forced.endswith(f"Follow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell\nSo the final answer is:")
+    final_prompt = model.history[-1].text
+    assert "[1] SuperMansion\n" in final_prompt
+    assert final_prompt.endswith(
+        f"Follow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell\nSo the final answer is:"
+    )
 
 
 async def test_self_ask_out_of_steps_forces_the_final_answer() -> None:

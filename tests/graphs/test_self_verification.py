@@ -10,7 +10,7 @@ from quorum.nodes.self_verification import RECOVERY_CALLS, choose_verified, mask
 
 
 def make_verifier(*samples: str) -> ScriptedModel:
-    return ScriptedModel().on("zero_shot_cot", *(f"Because {message}.\nAnswer: {message}" for message in samples))
+    return ScriptedModel().on("zero_shot_cot", *(f"Because {sample}.\nAnswer: {sample}" for sample in samples))
 
 
 async def test_samples_that_agree_need_no_verification() -> None:
@@ -75,7 +75,7 @@ async def test_each_of_several_answers_is_verified_by_itself() -> None:
     assert {sent.parameters["temperature"] for sent in recoveries} == {0.2}
     assert not any(
         QUESTION in sent.text or "Hidden: Lumen" in sent.text for sent in recoveries
-    )  # they would give the answer away
+    )  # either would reveal the answer
 
 
 async def test_the_first_of_equals_wins_and_an_unmasked_candidate_scores_nothing() -> None:

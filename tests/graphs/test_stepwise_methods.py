@@ -11,7 +11,7 @@ from langgraph.errors import GraphRecursionError
 from openai_server import OpenAIServer, Request
 from stepwise_fixtures import CAST_QUESTION, PASSAGES, QUESTION, ROLE_QUESTION, ask, join_ids, make_step, trace
 
-from quorum.core.context import MOST_ROUNDS, MOST_STEPS, MOST_SUPERSTEPS, Context
+from quorum.core.context import MAX_ROUNDS, MAX_STEPS, MAX_SUPERSTEPS, Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.graphs import METHODS, answer
@@ -25,16 +25,16 @@ def search_again(_: Any) -> str:
     return "More.\nAction: Search[Jillian Bell]"
 
 
-async def test_the_most_steps_that_can_be_set_are_within_the_limit() -> None:
+async def test_the_largest_number_of_steps_stays_within_the_recursion_limit() -> None:
     react = ScriptedModel().on("react", lambda _: "More.").on("react_action", search_again)
     self_ask = ScriptedModel().on("self_ask", lambda _: f"Follow up: {CAST_QUESTION}")
     self_ask.on("self_ask_answer", lambda _: "Bell").on("self_ask_final", lambda _: "Belk")
     retgen = ScriptedModel().on("reason", lambda _: "So the answer is Belk.")
     for method, model in (("react", react), ("self_ask", self_ask), ("iter_retgen", retgen)):
-        nodes = [node for node, _ in await trace(method, model, max_steps=MOST_STEPS, iterations=MOST_ROUNDS, k=1)]
-        assert nodes.count("retrieve") == (MOST_ROUNDS if method == "iter_retgen" else MOST_STEPS)
+        nodes = [node for node, _ in await trace(method, model, max_steps=MAX_STEPS, iterations=MAX_ROUNDS, k=1)]
+        assert nodes.count("retrieve") == (MAX_ROUNDS if method == "iter_retgen" else MAX_STEPS)
         limit = METHODS[method].graph.config["recursion_limit"]
-        assert len(nodes) < limit == MOST_SUPERSTEPS
+        assert len(nodes) < limit == MAX_SUPERSTEPS
 
 
 async def test_a_caller_can_set_a_lower_recursion_limit() -> None:
@@ -68,13 +68,13 @@ MALFORMED_REPLIES += [
 @given(
     st.sampled_from(["react", "self_ask"]), st.lists(st.sampled_from(MALFORMED_REPLIES), max_size=12), st.integers(1, 4)
 )
-async def test_a_run_ends_for_any_reply(method: str, replies: list[str], most: int) -> None:
+async def test_a_run_ends_for_any_reply(method: str, replies: list[str], step_limit: int) -> None:
     model = ScriptedModel().enqueue(*replies, *["Hm."] * 12)
-    result = await ask(method, model, max_steps=most, k=2)
+    result = await ask(method, model, max_steps=step_limit, k=2)
     spent = {name: used["calls"] for name, used in result["usage"].items()}
-    assert spent.get("react", 0) <= most + 1
+    assert spent.get("react", 0) <= step_limit + 1
     assert spent.get("react_action", 0) <= spent.get("react", 0)
-    assert spent.get("self_ask", 0) <= most
+    assert spent.get("self_ask", 0) <= step_limit
     assert spent.get("self_ask_final", 0) <= 1
     assert result["unknown"] == (result["answer"] == "unknown")
     assert len({passage["id"] for passage in result["passages"]}) == len(result["passages"])
@@ -134,8 +134,8 @@ async def test_the_embedded_reader_looks_the_question_up_and_reads(method: str) 
     assert result["evidence"][0]["passage"] == "bell"
     assert (result["malformed"], {passage["id"] for passage in result["passages"]}) == ({}, {"work", "mansion", "bell"})
     assert sum(used["calls"] for used in result["usage"].values()) == 2
-    nothing = await answer("Florbish [grindle wumpus] toofle]?", method, Context(), given=PASSAGES[4:])
-    assert (nothing["unknown"], nothing["malformed"]) == (True, {})
+    unknown_result = await answer("Florbish [grindle wumpus] toofle]?", method, Context(), given=PASSAGES[4:])
+    assert (unknown_result["unknown"], unknown_result["malformed"]) == (True, {})
 
 
 def play_through(request: Request) -> str:
@@ -143,17 +143,17 @@ def play_through(request: Request) -> str:
     question_part = request.text[request.text.rindex("Question: ") :]
     if "Thought" in question_part:
         number = question_part.count("Observation")
-        acts = [f"Search[{CAST_QUESTION}]", f"Search[{ROLE_QUESTION}]", "Finish[Jillian Belk]"]
-        return f"<think>Search[x]</think>Go on.\nAction {number + 1}: {acts[number]}\nObservation {number + 1}: none"
+        actions = [f"Search[{CAST_QUESTION}]", f"Search[{ROLE_QUESTION}]", "Finish[Jillian Belk]"]
+        return f"<think>Search[x]</think>Go on.\nAction {number + 1}: {actions[number]}\nObservation {number + 1}: none"
     if question_part.endswith("Answer:"):
         return "Jillian Bell" if CAST_QUESTION in question_part else "Jillian Belk"
     if "needed here:" in question_part:
-        follow = [
+        replies = [
             f"Yes.\nFollow up: {CAST_QUESTION}",
             f"Follow up: {ROLE_QUESTION}",
             "So the final answer is: Jillian Belk",
         ]
-        return follow[question_part.count("Intermediate")]
+        return replies[question_part.count("Intermediate")]
     return "Jillian Bell was Jillian Belk. So the answer is Jillian Belk."
 
 
@@ -163,7 +163,7 @@ async def test_stepwise_methods_ask_a_real_server(openai_server: OpenAIServer, m
     result = await answer(QUESTION, method, Context(model="openai:test", k=2), given=PASSAGES)
     assert (result["answer"], result["malformed"], result["dropped"]) == ("Jillian Belk", {}, 0)
     assert "bell" in join_ids(result["passages"])
-    assert openai_server.most_at_once == 1
+    assert openai_server.most_open_requests == 1
     assert len(openai_server.chats()) == sum(used["calls"] for used in result["usage"].values()) == calls
     for request in openai_server.chats():
         assert not {"stop", "n"} & set(request.body)

@@ -53,12 +53,12 @@ class Rounds:
 
     def __init__(self, *sizes: int) -> None:
         self.barriers = [threading.Barrier(size) for size in sizes]
-        self.lock, self.seen = threading.Lock(), Counter[int]()
+        self.lock, self.arrived_counts = threading.Lock(), Counter[int]()
 
     def __call__(self, request: Request) -> str:
         with self.lock:
-            number = next(n for n, barrier in enumerate(self.barriers) if self.seen[n] < barrier.parties)
-            self.seen[number] += 1
+            number = next(n for n, barrier in enumerate(self.barriers) if self.arrived_counts[n] < barrier.parties)
+            self.arrived_counts[number] += 1
         self.barriers[number].wait(60)
         return reply_for_first_candidate(request)
 
@@ -80,7 +80,7 @@ async def test_calls_come_in_rounds(openai_server: OpenAIServer, settings: dict[
     result = await ask(**settings)
     assert (result["answer"], result["malformed"]) == ("1931", {})
     assert len(openai_server.chats()) == sum(rounds)
-    assert openai_server.most_at_once == max(rounds)
+    assert openai_server.most_open_requests == max(rounds)
     assert sum(usage["calls"] for usage in result["usage"].values()) == sum(rounds)
 
 
@@ -97,9 +97,9 @@ async def test_candidates_and_summaries_share_passages_and_question(openai_serve
     assert [text.encode().startswith(common.encode()) for text in texts] == [True] * 4
     assert all(passage["text"] in common for passage in PASSAGES[:3])
     summaries = texts[1:]
-    varies = [text[: text.rindex("Prediction: ")] for text in summaries]
-    assert len(set(varies)) == 1  # what varies between the summaries comes last
-    assert all("Choices: (a) 1931 (b) 1950 (c) 1929\n" in text for text in varies)
+    unvaried_parts = [text[: text.rindex("Prediction: ")] for text in summaries]
+    assert len(set(unvaried_parts)) == 1  # what varies between the summaries comes last
+    assert all("Choices: (a) 1931 (b) 1950 (c) 1929\n" in text for text in unvaried_parts)
 
 
 @pytest.mark.parametrize("name", ["conditional_summary", "generic_summary"])
@@ -169,6 +169,6 @@ async def test_the_papers_slot_order_is_a_variant(openai_server: OpenAIServer) -
     assert (result["answer"], result["usage"]["candidates"]["calls"]) == ("1931", 1)
 
 
-async def test_a_file_of_examples_that_is_not_there_is_a_mistake() -> None:
+async def test_a_missing_file_of_examples_is_refused() -> None:
     with pytest.raises(SetupError, match="nowhere"):
         await ask(examples="nowhere.jsonl")

@@ -50,8 +50,8 @@ def script_ranking(model: ScriptedModel, forwards: str, backwards: str) -> Scrip
 async def trace_and_sort(method: str, model: ScriptedModel, **settings: Any) -> Steps:
     """The run; calls at the same time end in any order and are sorted."""
     steps = await trace_method(method, model, **settings)
-    together = {"validate": "judged", "rank_pair": "judged"}
-    groups = groupby(steps, key=lambda step: together.get(step[0], step[0]))
+    sort_keys = {"validate": "judged", "rank_pair": "judged"}
+    groups = groupby(steps, key=lambda step: sort_keys.get(step[0], step[0]))
     return [step for _, group in groups for step in sorted(group, key=lambda step: (step[0], str(step[1])))]
 
 
@@ -145,9 +145,15 @@ async def test_the_answer_may_be_read_from_the_summaries() -> None:
 async def test_one_candidate_is_the_answer(method: str, reply: str) -> None:
     model = ScriptedModel().on("candidates", reply)
     steps = await trace_and_sort(method, model)
-    alone = {"rationale": None, **NO_SCORES, "answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
+    expected = {
+        "rationale": None,
+        **NO_SCORES,
+        "answer": "1931",
+        "unknown": False,
+        "evidence": ["p1 32-36", "p3 33-37"],
+    }
     assert [node for node, _ in steps] == ["begin", "retrieve", "propose_candidates", "select"]
-    assert (steps[2][1]["candidates"], steps[3][1]) == (["1931"], alone)
+    assert (steps[2][1]["candidates"], steps[3][1]) == (["1931"], expected)
     assert steps[2][1].get("malformed") == ({"candidates": ["1931"]} if reply == "1931" else None)
     assert len(model.history) == 1
 

@@ -26,7 +26,7 @@ from quorum.models.scripted import ScriptedModel
 SERVED_CONTEXT = Context(model="openai:test")
 
 
-class Trace(AsyncCallbackHandler):
+class RunRecorder(AsyncCallbackHandler):
     """Names and metadata of the chat-model runs that a tracer sees."""
 
     def __init__(self) -> None:
@@ -85,9 +85,9 @@ async def test_identical_calls_in_flight_are_one_request(openai_server: OpenAISe
     openai_server.reply(Response("Oslo", hold=True))
     calls = [asyncio.create_task(call("answer", "Same?", context=SERVED_CONTEXT)) for _ in range(5)]
     other = asyncio.create_task(call("answer", "Other?", context=SERVED_CONTEXT))
-    await asyncio.to_thread(openai_server.wait_for, 2)
+    await asyncio.to_thread(openai_server.wait_for_requests, 2)
     calls[0].cancel()  # the one that started the request leaves; the others still get the reply
-    openai_server.release()
+    openai_server.release_held_replies()
     replies = [reply for replies_of_call in await asyncio.gather(*calls[1:], other) for reply in replies_of_call]
     assert [reply.text for reply in replies] == ["Oslo"] * 5
     assert calls[0].cancelled()
@@ -97,7 +97,7 @@ async def test_identical_calls_in_flight_are_one_request(openai_server: OpenAISe
 async def test_a_call_that_nobody_awaits_is_cancelled(openai_server: OpenAIServer) -> None:
     openai_server.reply([Response("late", hold=True), "fresh"])
     calls = [asyncio.create_task(call("answer", "Same?", context=SERVED_CONTEXT)) for _ in range(2)]
-    await asyncio.to_thread(openai_server.wait_for, 1)
+    await asyncio.to_thread(openai_server.wait_for_requests, 1)
     for task in calls:
         task.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
@@ -107,7 +107,7 @@ async def test_a_call_that_nobody_awaits_is_cancelled(openai_server: OpenAIServe
 
 async def test_a_trace_names_every_call(openai_server: OpenAIServer) -> None:
     openai_server.reply("yes")
-    trace = Trace()
+    trace = RunRecorder()
     config: Any = {"callbacks": [trace], "metadata": {"mine": 1}}
     await asyncio.gather(
         *(
@@ -171,8 +171,8 @@ async def test_a_refused_parameter_is_left_out_of_every_call_under_way(openai_se
 
     openai_server.reply(picky)
     calls = [asyncio.create_task(call("answer", text, context=SERVED_CONTEXT, n=2, temperature=0.7)) for text in "abc"]
-    await asyncio.to_thread(openai_server.wait_for, 6)
-    openai_server.release()
+    await asyncio.to_thread(openai_server.wait_for_requests, 6)
+    openai_server.release_held_replies()
     assert [reply.text for replies in await asyncio.gather(*calls) for reply in replies] == ["fine"] * 6
     assert len(openai_server.chats()) == 12
 
@@ -189,16 +189,16 @@ def test_clients_belong_to_one_loop_and_close_with_it(openai_server: OpenAIServe
         await call("answer", "Which?", context=SERVED_CONTEXT)
         return chat_model("openai:test", SERVED_CONTEXT)
 
-    before = set(OBJECTS_OF_LOOP)  # that of synchronous calls, where a test before this one made some
+    earlier_loops = set(OBJECTS_OF_LOOP)  # the loop of synchronous calls, if an earlier test made any
     first, second = asyncio.run(use()), asyncio.run(use())
     assert first is not second
     assert first.root_async_client.is_closed()
     assert second.root_async_client.is_closed()
-    assert set(OBJECTS_OF_LOOP) == before
+    assert set(OBJECTS_OF_LOOP) == earlier_loops
     assert len(openai_server.chats()) == 2
 
 
-class Settable(FakeListChatModel):
+class SettableModel(FakeListChatModel):
     """A provider's model that takes its decoding parameters as settings."""
 
     temperature: float | None = None
@@ -211,7 +211,7 @@ class Settable(FakeListChatModel):
 
 
 async def test_a_model_object_keeps_its_settings_until_something_is_sampled() -> None:
-    model = Settable(responses=["a"], temperature=0.3)
+    model = SettableModel(responses=["a"], temperature=0.3)
     context = Context(model=model)
     assert [reply.text for reply in await call("answer", "x", context=context)] == ["a"]
     await call("answer", "x", context=context, temperature=0.7, n=2)
@@ -221,7 +221,7 @@ async def test_a_model_object_keeps_its_settings_until_something_is_sampled() ->
     assert [reply.text for reply in await call("answer", "x", context=other_context, n=2)] == ["b", "b"]
 
 
-class Reader(FakeListChatModel):
+class InputsModel(FakeListChatModel):
     """A model that wants the prompt's variables beside its text, as the embedded reader does."""
 
     wants_inputs: bool = True
@@ -234,7 +234,7 @@ class Reader(FakeListChatModel):
 
 
 async def test_inputs_go_to_the_model_that_wants_them_and_to_no_other(openai_server: OpenAIServer) -> None:
-    reader = Reader(responses=[])
+    reader = InputsModel(responses=[])
     await call("answer", "text", context=Context(seed=3), model=reader, inputs={"question": "q"}, n=2, temperature=0.5)
     assert reader.received[0][0]["quorum"] == {"prompt": "answer", "inputs": {"question": "q"}, "sample": 0}
     assert [extra["quorum"]["sample"] for extra, _ in reader.received] == [0, 1]
@@ -244,12 +244,12 @@ async def test_inputs_go_to_the_model_that_wants_them_and_to_no_other(openai_ser
 
 
 async def test_content_in_blocks_is_read_as_text() -> None:
-    class Blocks(FakeListChatModel):
+    class BlocksModel(FakeListChatModel):
         async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
             message = AIMessage([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Bern"}])
             return ChatResult(generations=[ChatGeneration(message=message)])
 
-    (reply,) = await call("answer", "x", context=Context(model=Blocks(responses=[])))
+    (reply,) = await call("answer", "x", context=Context(model=BlocksModel(responses=[])))
     assert reply.text == "Bern"
 
 

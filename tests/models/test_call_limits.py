@@ -1,4 +1,4 @@
-"""Limits on calls: at once, and by the minute."""
+"""Limits on calls: how many at once, and how many a minute."""
 
 import asyncio
 import threading
@@ -15,14 +15,14 @@ from quorum.models.scripted import ScriptedModel
 async def test_concurrent_calls_stay_within_the_limit(openai_server: OpenAIServer) -> None:
     pair = threading.Barrier(2)  # an answer comes only when two requests are there at once
 
-    def together(request: Request) -> str:
+    def reply_to_pair(request: Request) -> str:
         pair.wait(30)
         return "ok"
 
-    openai_server.reply(together)
+    openai_server.reply(reply_to_pair)
     context = Context(model="openai:test", concurrency=2)
     await asyncio.gather(*(call("answer", f"question {i}", context=context) for i in range(8)))
-    assert openai_server.most_at_once == 2
+    assert openai_server.most_open_requests == 2
     assert len(openai_server.chats()) == 8
 
 
@@ -51,14 +51,14 @@ async def test_requests_per_minute_are_limited() -> None:
 async def test_tokens_per_minute_are_estimated_before_and_counted_after(openai_server: OpenAIServer) -> None:
     clock, times = FakeClock(), []
 
-    def used(request: Request) -> Response:
+    def reply_with_usage(request: Request) -> Response:
         times.append(clock.now() - 1000)
         return Response("ok", usage={"prompt_tokens": 50, "completion_tokens": 30, "total_tokens": 80})
 
-    openai_server.reply(used)
+    openai_server.reply(reply_with_usage)
     context = Context(model="openai:test", tokens_per_minute=100, concurrency=4)
     for number in range(3):  # each is estimated at 10 tokens and takes 80
         await call("answer", f"{number}" * 30, context=context, clock=clock)
     assert times == [0, 0, 60]
-    await call("answer", "long " * 300, context=context, clock=clock)  # more than a minute's tokens: it goes alone
+    await call("answer", "long " * 300, context=context, clock=clock)  # more than a minute's tokens: it is sent alone
     assert times[-1] == 120

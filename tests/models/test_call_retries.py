@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
-from openai_bodies import Response, make_error, make_too_long
+from openai_bodies import Response, make_error, make_too_long_error
 from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
@@ -154,7 +154,7 @@ async def test_no_error_repeats_the_key_of_a_model_object(openai_server: OpenAIS
 
 
 async def test_a_prompt_that_does_not_fit_says_so(openai_server: OpenAIServer) -> None:
-    openai_server.reply(make_too_long())
+    openai_server.reply(make_too_long_error())
     with pytest.raises(TooLong, match="maximum context length is 8192") as caught:
         await ask()
     assert caught.value.status == 400
@@ -168,7 +168,7 @@ async def test_a_prompt_that_does_not_fit_says_so(openai_server: OpenAIServer) -
         ("litellm.BadRequestError: litellm.ContextWindowExceededError: it was refused", None),
     ],
 )
-async def test_a_prompt_that_does_not_fit_is_told_by_its_code_or_by_the_name_of_a_proxys_error(
+async def test_a_prompt_that_does_not_fit_is_recognised_by_its_code_or_by_a_proxys_name_for_it(
     openai_server: OpenAIServer, message: str, code: str | None
 ) -> None:
     openai_server.reply(make_error(400, message, code))
@@ -204,7 +204,7 @@ async def test_a_server_that_stays_away_stops_the_run(openai_server: OpenAIServe
     assert clock.time == 1000 + 300
 
 
-class Status(Exception):  # noqa: N818
+class StatusError(Exception):
     """An exception of the form that many providers use."""
 
     def __init__(self, status_code: int, message: str) -> None:
@@ -212,7 +212,7 @@ class Status(Exception):  # noqa: N818
         self.status_code = status_code
 
 
-class Botocore(Exception):  # noqa: N818
+class BotocoreError(Exception):
     response: dict[str, Any] = {"ResponseMetadata": {"HTTPStatusCode": 429}}
 
 
@@ -223,8 +223,8 @@ HTTP_REQUEST = httpx.Request("POST", "http://localhost/")
     "failure",
     [
         TimeoutError(),
-        Status(503, "busy"),
-        Botocore("throttled"),
+        StatusError(503, "busy"),
+        BotocoreError("throttled"),
         httpx.ReadTimeout("slow", request=HTTP_REQUEST),
         httpx.ReadError("reset", request=HTTP_REQUEST),
         httpx.HTTPStatusError("busy", request=HTTP_REQUEST, response=httpx.Response(500, request=HTTP_REQUEST)),
@@ -239,7 +239,9 @@ async def test_other_providers_failures_are_tried_again(failure: Exception) -> N
 
 
 async def test_other_providers_refusals_are_known() -> None:
-    model = ScriptedModel().enqueue(Status(401, "no"), Status(418, "teapot"), httpx.ConnectError("refused"), "there")
+    model = ScriptedModel().enqueue(
+        StatusError(401, "no"), StatusError(418, "teapot"), httpx.ConnectError("refused"), "there"
+    )
     with pytest.raises(SetupError, match="401: no"):
         await ask(Context(model=model))
     with pytest.raises(CallError, match="418: teapot"):
@@ -265,9 +267,9 @@ async def test_other_providers_refusals_are_known() -> None:
     ],
 )
 def test_a_prompt_that_is_too_long_is_recognised_by_the_servers_words(status: int, message: str) -> None:
-    assert classify_error(Status(status, message), 0).kind == "too_long"
+    assert classify_error(StatusError(status, message), 0).kind == "too_long"
 
 
 @pytest.mark.parametrize("message", ["max_tokens is too large", "invalid length of field", "no such model"])
 def test_other_refusals_do_not_count_as_too_long(message: str) -> None:
-    assert classify_error(Status(400, message), 0).kind == "refused"
+    assert classify_error(StatusError(400, message), 0).kind == "refused"

@@ -68,14 +68,14 @@ def test_a_provider_at_another_address_has_another_identity(
 
 
 def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
-    made_of = read_manifest()
-    name = make_reader_name(made_of, b"code")
-    other = made_of["calibration"] | {"threshold_one_passage": 0.123}
+    manifest = read_manifest()
+    name = make_reader_name(manifest, b"code")
+    other = manifest["calibration"] | {"threshold_one_passage": 0.123}
     names = {
         name,
-        make_reader_name(made_of, b"other code"),
-        make_reader_name({**made_of, "calibration": other}, b"code"),
-        make_reader_name({**made_of, "sha256": "0" * 64}, b"code"),
+        make_reader_name(manifest, b"other code"),
+        make_reader_name({**manifest, "calibration": other}, b"code"),
+        make_reader_name({**manifest, "sha256": "0" * 64}, b"code"),
     }
     assert len(names) == 4
     assert identity("embedded") == identity(EmbeddedReader()) == identity(EmbeddedReader(seed=4))
@@ -88,7 +88,7 @@ def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:
     assert identity(EmbeddedReader(top_p=0.5)) is None
 
 
-@pytest.mark.parametrize("kind", [chat_model, embeddings])
+@pytest.mark.parametrize("make", [chat_model, embeddings])
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
@@ -101,9 +101,9 @@ def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:
         ("google-genai:x", "pip install langchain-google-genai"),
     ],
 )
-def test_unusable_model_specs_are_refused(kind: object, spec: str, message: str) -> None:
+def test_unusable_model_specs_are_refused(make: object, spec: str, message: str) -> None:
     with pytest.raises(SetupError, match=message.replace("(", r"\(")) as caught:
-        kind(spec)  # type: ignore[operator]
+        make(spec)  # type: ignore[operator]
     assert "\n" not in str(caught.value)
 
 

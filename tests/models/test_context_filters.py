@@ -1,4 +1,4 @@
-"""Filters' replies found again in the passages, and the embedded filter."""
+"""Replies of filters are matched with the sentences of the passages; the embedded filter."""
 
 import json
 import re
@@ -77,7 +77,7 @@ def test_copies_are_found(reply: str, sentences: list[str]) -> None:
     assert [piece.text for piece in parse_copied_sentences(reply, BOTH_PASSAGES).value] == sentences
 
 
-MADE_UP = [
+INVENTED_SENTENCES = [
     "1931",
     "Answer: 1931",
     "The Lumen Tower was finished in 1932.",
@@ -87,7 +87,7 @@ MADE_UP = [
 ]
 
 
-@pytest.mark.parametrize("reply", MADE_UP)
+@pytest.mark.parametrize("reply", INVENTED_SENTENCES)
 def test_sentences_that_no_passage_contains_are_dropped(reply: str) -> None:
     assert parse_copied_sentences(reply, BOTH_PASSAGES).value == []
     assert parse_copied_sentences(reply, BOTH_PASSAGES).malformed
@@ -143,11 +143,13 @@ def test_any_copied_sentence_is_found(passages: list[Passage], data: st.DataObje
     pieces = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
     assert pieces.unmatched == []
 
-    def words(text: str) -> str:
+    def join_words(text: str) -> str:
         return " ".join(re.findall(r"\w+", text.lower()))
 
-    copied_words = {words(piece.text) for piece in pieces.pieces}
-    assert copied_words >= {words(piece.text) for piece in chosen if re.search(r"\w", piece.text)} - {words("T")}
+    copied_words = {join_words(piece.text) for piece in pieces.pieces}
+    assert copied_words >= {join_words(piece.text) for piece in chosen if re.search(r"\w", piece.text)} - {
+        join_words("T")
+    }
 
 
 @given(st.text(max_size=200), st.lists(PASSAGE, max_size=3))

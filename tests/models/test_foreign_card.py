@@ -1,4 +1,4 @@
-"""A folder's quorum.json that something else wrote is refused in one sentence."""
+"""A quorum.json that another program wrote is refused in one sentence."""
 
 from pathlib import Path
 

@@ -63,7 +63,7 @@ async def test_a_stored_reply_keeps_its_tokens_and_time(openai_server: OpenAISer
             "total_tokens": 13,
             "prompt_tokens_details": {"cached_tokens": 5},
         }
-        return Response("<think>x</think>Lima", usage=usage, finish="length")
+        return Response("<think>x</think>Lima", usage=usage, finish_reason="length")
 
     openai_server.reply(slow)
     (first,) = await call("answer", "Which?", context=context, version="abc", clock=clock)
@@ -149,7 +149,7 @@ def test_a_killed_process_loses_no_reply(openai_server: OpenAIServer, context: C
     openai_server.reply(["one", "two", Response("three", hold=True)])
     process = start_client(context, "a", "b", "c")
     with process:
-        openai_server.wait_for(3, 60)
+        openai_server.wait_for_requests(3, 60)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
     openai_server.reply("after")

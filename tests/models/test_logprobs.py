@@ -114,10 +114,10 @@ class Echo:
     ("echo", "expected"),
     [
         (Echo(("Answer", None, 0), (":", -1, 6), (" A", -2, 7), ("da", -4, 9)), -6.0),
-        (Echo(("<s>", None, 0), ("Answer:", -1, 3), (" Ada", -2, 10)), -2.0),  # a mark of beginning has a length
-        (Echo(("<s>", None, 0), ("Answer:", -1, 0), (" Ada", -2, 7)), -2.0),  # or none
+        (Echo(("<s>", None, 0), ("Answer:", -1, 3), (" Ada", -2, 10)), -2.0),  # the begin-of-text token has a length
+        (Echo(("<s>", None, 0), ("Answer:", -1, 0), (" Ada", -2, 7)), -2.0),  # the begin-of-text token has no length
         (Echo(("Answer", None, 0), (": A", -2, 6), ("da", -4, 9)), -6.0),  # a token over the border counts
-        (Echo(("Answer:", None, 0), (" Ada", -2, 7), (" end", -9, 11)), -2.0),  # what was generated does not
+        (Echo(("Answer:", None, 0), (" Ada", -2, 7), (" end", -9, 11)), -2.0),  # a generated token does not count
         (Echo(("Answer: Ada", None, 0)), None),
         (Echo(("Answer:", None, 0)), None),
     ],

@@ -34,28 +34,28 @@ def make_completion(choices: Any, **fields: Any) -> Response:
     )
 
 
-def make_completion_with(content: Any, **fields: Any) -> Response:
+def make_message_response(content: Any, **fields: Any) -> Response:
     """A completion with that content in its message."""
     message = {"role": "assistant", "content": content} | fields
     return make_completion([{"index": 0, "message": message, "finish_reason": "stop"}])
 
 
 TOOL_CALL = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
-GARBLED_BODIES = {
+MALFORMED_RESPONSES = {
     "no choices": make_completion([]),
     "choices null": make_completion(None),
     "choices a number": make_completion(7),
     "choice a number": make_completion([7]),
     "message null": make_completion([{"index": 0, "message": None}]),
     "message a text": make_completion([{"index": 0, "message": "Paris"}]),
-    "content null": make_completion_with(None),
-    "content a number": make_completion_with(42),
-    "content true": make_completion_with(True),
-    "content an object": make_completion_with({"text": "Paris"}),
-    "content numbers": make_completion_with([1, 2]),
-    "content no text": make_completion_with([{"type": "image_url", "image_url": {"url": "x"}}]),
-    "content empty list": make_completion_with([]),
-    "tool calls alone": make_completion_with(None, tool_calls=[TOOL_CALL]),
+    "content null": make_message_response(None),
+    "content a number": make_message_response(42),
+    "content true": make_message_response(True),
+    "content an object": make_message_response({"text": "Paris"}),
+    "content numbers": make_message_response([1, 2]),
+    "content no text": make_message_response([{"type": "image_url", "image_url": {"url": "x"}}]),
+    "content empty list": make_message_response([]),
+    "tool calls alone": make_message_response(None, tool_calls=[TOOL_CALL]),
     "not UTF-8": Response(body=b'{"choices": [{"message": {"content": "caf\xe9"}}]}'),
     "binary": Response(body=bytes(range(256))),
     "HTML": Response(body=b"<html>login</html>", headers={"Content-Type": "text/html"}),
@@ -69,25 +69,25 @@ GARBLED_BODIES = {
 }
 
 
-@pytest.mark.parametrize("odd", GARBLED_BODIES.values(), ids=GARBLED_BODIES)
-async def test_a_malformed_response_is_retried(openai_server: OpenAIServer, odd: Response) -> None:
-    openai_server.reply([odd, "there"])
+@pytest.mark.parametrize("response", MALFORMED_RESPONSES.values(), ids=MALFORMED_RESPONSES)
+async def test_a_malformed_response_is_retried(openai_server: OpenAIServer, response: Response) -> None:
+    openai_server.reply([response, "there"])
     assert (await ask()).text == "there"
     assert len(openai_server.chats()) == 2
 
 
-@pytest.mark.parametrize("odd", GARBLED_BODIES.values(), ids=GARBLED_BODIES)
+@pytest.mark.parametrize("response", MALFORMED_RESPONSES.values(), ids=MALFORMED_RESPONSES)
 async def test_a_server_that_sends_only_malformed_responses_fails_the_call(
-    openai_server: OpenAIServer, odd: Response
+    openai_server: OpenAIServer, response: Response
 ) -> None:
-    openai_server.reply(odd)
+    openai_server.reply(response)
     with pytest.raises(CallError, match=r"after 2 tries: the reply could not be read \(.+\)"):
         await ask(Context(model="openai:test", attempts=2))
 
 
 @pytest.mark.parametrize("name", ["no choices", "content a number", "content numbers", "not UTF-8", "HTML"])
 async def test_a_callers_own_client_is_retried_as_well(openai_server: OpenAIServer, name: str) -> None:
-    openai_server.reply([GARBLED_BODIES[name], "there"])
+    openai_server.reply([MALFORMED_RESPONSES[name], "there"])
     model = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", max_retries=0)  # type: ignore[arg-type]
     assert (await ask(Context(model=model))).text == "there"
 
@@ -95,12 +95,18 @@ async def test_a_callers_own_client_is_retried_as_well(openai_server: OpenAIServ
 @pytest.mark.parametrize(
     ("response", "text"),
     [
-        (make_completion_with([{"type": "text", "text": "New "}, {"type": "text", "text": "York"}]), "New York"),
-        (make_completion_with(["New ", "York"]), "New York"),
-        (make_completion_with([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Bern"}]), "Bern"),
-        (make_completion_with("Oslo", tool_calls=[TOOL_CALL]), "Oslo"),
-        (make_completion_with(None, refusal="I cannot help with that."), "I cannot help with that."),
-        (make_completion_with(""), ""),
+        (
+            make_message_response([{"type": "text", "text": "New "}, {"type": "text", "text": "York"}]),
+            "New York",
+        ),
+        (make_message_response(["New ", "York"]), "New York"),
+        (
+            make_message_response([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Bern"}]),
+            "Bern",
+        ),
+        (make_message_response("Oslo", tool_calls=[TOOL_CALL]), "Oslo"),
+        (make_message_response(None, refusal="I cannot help with that."), "I cannot help with that."),
+        (make_message_response(""), ""),
         (make_completion([{"index": 0, "message": {"content": "Rome"}, "finish_reason": 3}]), "Rome"),
         (make_completion([{"index": 0, "message": {"role": "assistant"}, "finish_reason": "length"}]), ""),
     ],
@@ -184,7 +190,7 @@ def test_an_evaluation_goes_on_after_a_reply_that_cannot_be_read(
     ]
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    openai_server.reply(lambda request: make_completion_with(42) if f"{QUESTION} 1" in request.text else "1931")
+    openai_server.reply(lambda request: make_message_response(42) if f"{QUESTION} 1" in request.text else "1931")
     folder = tmp_path / "out"
     run = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder, "--set", "attempts=1")
     assert run.code == 1

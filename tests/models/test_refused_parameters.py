@@ -23,8 +23,8 @@ from quorum.models.call import Reply, call
 SERVED_CONTEXT = Context(model="openai:test")
 
 
-async def ask(text: str = "Which?", context: Context = SERVED_CONTEXT, **how: Any) -> list[Reply]:
-    return await call("answer", text, context=context, clock=FakeClock(), **how)
+async def ask(text: str = "Which?", context: Context = SERVED_CONTEXT, **call_options: Any) -> list[Reply]:
+    return await call("answer", text, context=context, clock=FakeClock(), **call_options)
 
 
 def refuse_parameter(name: str, message: str, status: int = 400, **fields: Any) -> Callable[[Request], str | Response]:
@@ -57,7 +57,7 @@ REFUSAL_WORDINGS = {
 
 @pytest.mark.parametrize(("name", "message"), REFUSAL_WORDINGS.values(), ids=REFUSAL_WORDINGS)
 @pytest.mark.parametrize("status", [400, 422])
-async def test_a_refused_parameter_is_dropped_once_and_said_once(
+async def test_a_refused_parameter_is_dropped_once_and_reported_once(
     openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture, name: str, message: str, status: int
 ) -> None:
     openai_server.reply(refuse_parameter(name, message, status))
@@ -69,7 +69,7 @@ async def test_a_refused_parameter_is_dropped_once_and_said_once(
     assert caplog.text.count(f"does not take {name}; going on without it") == 1
 
 
-async def test_the_parameter_is_known_by_the_servers_word_for_it(openai_server: OpenAIServer) -> None:
+async def test_the_field_param_of_an_error_names_the_refused_parameter(openai_server: OpenAIServer) -> None:
     message = "Unsupported: this model has a fixed temperature when a seed is given"
     openai_server.reply(refuse_parameter("seed", message, param="seed", code="unsupported_parameter"))
     (reply,) = await ask(context=Context(model="openai:test", temperature=0.7))
@@ -121,11 +121,11 @@ async def test_a_limit_on_tokens_is_sent_under_the_name_that_the_server_takes(op
 
 
 async def test_a_limit_that_is_refused_under_both_names_is_dropped(openai_server: OpenAIServer) -> None:
-    def neither(request: Request) -> str | Response:
+    def refuse_both_names(request: Request) -> str | Response:
         name = next((item for item in ("max_tokens", "max_completion_tokens") if item in request.body), None)
         return "fine" if name is None else make_error(400, f"unknown parameter: {name}")
 
-    openai_server.reply(neither)
+    openai_server.reply(refuse_both_names)
     assert (await ask(context=make_limited_context(ChatOpenAI, openai_server.url)))[0].text == "fine"
     assert len(openai_server.chats()) == 3
 

@@ -67,7 +67,7 @@ async def test_a_server_that_takes_a_schema_gets_one(openai_server: OpenAIServer
     ],
     ids=lambda refusal: f"{refusal.status}",
 )
-async def test_a_server_that_refuses_it_is_remembered_and_asked_plainly(
+async def test_a_server_that_refuses_schemas_is_remembered_and_asked_without_one(
     openai_server: OpenAIServer, refusal: Response, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_server.reply(lambda request: refusal if "response_format" in request.body else "SUPPORTS")
@@ -77,7 +77,7 @@ async def test_a_server_that_refuses_it_is_remembered_and_asked_plainly(
     assert caplog.text.count("takes no JSON schema; asking without one") == 1
 
 
-async def test_a_server_that_ignores_it_is_remembered_and_asked_plainly(
+async def test_a_server_that_ignores_schemas_is_remembered_and_asked_without_one(
     openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_server.reply("SUPPORTS")
@@ -103,7 +103,7 @@ async def test_broken_json_is_read_as_well_as_it_can_be(
     openai_server.reply(reply)
     results = [await ask_about_claim(f"{CLAIM} {n}") for n in range(2)]
     assert [(result["answer"], bool(result["malformed"])) for result in results] == [(expected, malformed)] * 2
-    assert list_schema_use(openai_server) == [True, True]  # it takes a schema, as far as can be told
+    assert list_schema_use(openai_server) == [True, True]  # broken JSON does not show that the server ignores schemas
 
 
 async def test_structured_off_sends_no_schema(openai_server: OpenAIServer) -> None:
@@ -157,7 +157,7 @@ async def test_an_error_without_a_schema_too_is_not_taken_for_a_refused_schema(o
     "server", [reply_by_schema, refuse_schema, lambda request: "SUPPORTS"], ids=["takes", "refuses", "ignores"]
 )
 async def test_no_call_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path, server: Any) -> None:
-    """Nor by a new process, which has not learned yet that the server refuses schemas."""
+    """Not even by a new process, which has not learned yet that the server refuses schemas."""
     openai_server.reply(server)
     journal = str(tmp_path / "journal.sqlite")
     first = [(await ask_about_claim(f"{CLAIM} {n}", journal=journal))["answer"] for n in range(3)]
@@ -170,7 +170,7 @@ async def test_no_call_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path
     assert len(openai_server.chats()) == request_count
 
 
-async def test_the_journal_tells_a_reply_by_schema_from_a_plain_one(
+async def test_the_journal_distinguishes_a_reply_by_schema_from_a_plain_one(
     openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     journal = str(tmp_path / "journal.sqlite")

@@ -36,7 +36,7 @@ text = "no function"
 
 
 @pytest.fixture
-def module() -> None:
+def own_system_module() -> None:
     Path("bring_your_own.py").write_text(SYSTEM_MODULE)
 
 
@@ -45,14 +45,14 @@ async def ask(function: str, passages: Sequence[Passage] | None = None, **settin
     return await system.ask("Why?", passages, Context(**settings))
 
 
-@pytest.mark.usefixtures("module")
+@pytest.mark.usefixtures("own_system_module")
 async def test_a_function_is_plain_or_asynchronous_and_may_read_passages() -> None:
     assert (await ask("plain")).text == "Why?!"
     reply = await ask("later", [PASSAGE])
     assert (reply.text, reply.usage["input_tokens"], reply.usage["calls"]) == ("Vell", 7, 1)
 
 
-@pytest.mark.usefixtures("module")
+@pytest.mark.usefixtures("own_system_module")
 @pytest.mark.parametrize(
     ("function", "message"), [("broken", "ValueError: no index"), ("silent", "returned no answer")]
 )

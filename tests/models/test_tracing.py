@@ -34,7 +34,7 @@ SECRET_PASSAGES = [
 ]
 
 
-class Shelf(BaseRetriever):
+class SecretRetriever(BaseRetriever):
     """A retriever of the user's own."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
@@ -43,7 +43,7 @@ class Shelf(BaseRetriever):
 
 @pytest.fixture
 def collector(monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[Collector]:
-    """Tracing is on, by the environment alone; what is sent arrives here."""
+    """Switch tracing on through the environment alone. The collector receives what is sent."""
     collector = Collector()
     monkeypatch.setenv("LANGSMITH_TRACING", "true")
     monkeypatch.setenv("LANGSMITH_ENDPOINT", collector.url)
@@ -59,15 +59,15 @@ def collector(monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[Collec
     collector.close()
 
 
-def trace(collector: Collector) -> Run:
+def get_trace(collector: Collector) -> Run:
     """The one trace that has arrived."""
     run_trees.get_cached_client().flush()
-    (root,) = collector.roots()
+    (root,) = collector.list_traces()
     return root
 
 
 def list_runs(root: Run, kind: str) -> list[Run]:
-    return [run for run in root.all() if run.kind == kind]
+    return [run for run in root.list_subtree() if run.kind == kind]
 
 
 async def test_importing_a_graph_is_enough() -> None:
@@ -77,18 +77,18 @@ async def test_importing_a_graph_is_enough() -> None:
 
 async def test_a_trace_is_the_run_of_the_graph(collector: Collector) -> None:
     state = {"question": QUESTION, "given": PASSAGES}
-    drawn = METHODS["sure"].graph
+    graph = METHODS["sure"].graph
     nodes: list[str] = []
-    async for update in drawn.astream(state, context=Context(k=3, retriever="bm25"), stream_mode="updates"):
+    async for update in graph.astream(state, context=Context(k=3, retriever="bm25"), stream_mode="updates"):
         nodes += list(update)
-    root = trace(collector)
+    root = get_trace(collector)
     assert (root.name, root.kind) == ("sure", "chain")
     assert Counter(child.name for child in root.children) == Counter(nodes)
-    assert set(nodes) <= set(drawn.get_graph().nodes)
+    assert set(nodes) <= set(graph.get_graph().nodes)
     assert [child.name for child in root.children][:3] == ["begin", "retrieve", "propose_candidates"]
     assert {"quorum", "sure"} <= set(root.sent["tags"])
-    about = {"method": "sure", "model": "embedded", "retriever": "bm25", "k": 3, "collection": "sample"}
-    assert about.items() <= root.metadata.items()
+    metadata = {"method": "sure", "model": "embedded", "retriever": "bm25", "k": 3, "collection": "sample"}
+    assert metadata.items() <= root.metadata.items()
     calls = list_runs(root, "llm")
     assert set(root.metadata["prompts"]) == {"candidates", "conditional_summary", "validity", "ranking"}
     assert {run.metadata["prompt"]: run.metadata["prompt_version"] for run in calls} == root.metadata["prompts"]
@@ -100,8 +100,8 @@ async def test_a_trace_is_the_run_of_the_graph(collector: Collector) -> None:
 
 @pytest.mark.parametrize("method", ["concat_pf", "blendfilter", "iter_retgen"])
 async def test_searches_are_traced_with_their_passages(collector: Collector, method: str) -> None:
-    await answer(QUESTION, method, Context(k=3, retriever=Shelf()))
-    root = trace(collector)
+    await answer(QUESTION, method, Context(k=3, retriever=SecretRetriever()))
+    root = get_trace(collector)
     assert root.metadata["method"] == method
     assert root.metadata["retriever"] == "Shelf"
     searches = list_runs(root, "retriever")
@@ -115,7 +115,7 @@ async def test_two_runs_are_two_traces_with_their_own_settings(collector: Collec
     await answer(QUESTION, "concat", Context(k=2), given=PASSAGES)
     await answer(QUESTION, "pruning", Context(k=4), given=PASSAGES, config={"run_name": "mine", "tags": ["today"]})
     run_trees.get_cached_client().flush()
-    first, second = collector.roots()
+    first, second = collector.list_traces()
     assert (first.metadata["k"], set(first.metadata["prompts"])) == (2, {"answer"})
     assert (second.name, second.metadata["k"], set(second.metadata["prompts"])) == ("mine", 4, {"pruning"})
     assert "today" in second.sent["tags"]
@@ -132,8 +132,8 @@ async def test_keys_and_logins_are_not_sent(
     with pytest.raises(CallError):
         await answer(QUESTION, "pruning", context, given=PASSAGES)
     run_trees.get_cached_client().flush()
-    assert [root.name for root in collector.roots()] == ["concat", "pruning"]
-    assert collector.roots()[1].sent["error"]
+    assert [root.name for root in collector.list_traces()] == ["concat", "pruning"]
+    assert collector.list_traces()[1].sent["error"]
     assert API_KEY not in collector.text
     assert PASSWORD not in collector.text
 
@@ -142,12 +142,12 @@ async def test_keys_and_logins_are_not_sent(
 async def test_hidden_passages_appear_nowhere_in_a_trace(
     collector: Collector, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    """The model quotes all it is shown; the graph is invoked as it is."""
+    """The model repeats its whole prompt; the graph is called directly, without `answer`."""
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     openai_server.reply(lambda request: request.text)
-    context = Context(model="openai:test", k=2, max_steps=2, retriever=Shelf())
+    context = Context(model="openai:test", k=2, max_steps=2, retriever=SecretRetriever())
     await METHODS[method].graph.ainvoke({"question": QUESTION}, context=context)
-    root = trace(collector)
+    root = get_trace(collector)
     assert SECRET_WORD not in collector.text
     assert QUESTION in collector.text
     assert root.sent["inputs"]["question"] == QUESTION
@@ -161,7 +161,7 @@ async def test_hidden_given_passages_appear_nowhere_in_a_trace(
     """The embedded reader copies sentences of the passages into its summaries."""
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     result = await METHODS[method].graph.ainvoke({"question": QUESTION, "given": SECRET_PASSAGES}, context=Context(k=3))
-    root = trace(collector)
+    root = get_trace(collector)
     assert SECRET_WORD not in collector.text
     assert root.sent["outputs"]["answer"] == result["answer"]
     assert [item["id"] for item in root.sent["inputs"]["given"]] == [item["id"] for item in SECRET_PASSAGES]
@@ -171,7 +171,7 @@ async def test_errors_do_not_reveal_hidden_passages(collector: Collector, monkey
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "yes")
     with pytest.raises(SetupError):
         await METHODS["concat"].graph.ainvoke({"question": QUESTION, "given": [{"text": [SECRET_TEXT]}]})  # type: ignore[list-item, typeddict-item]
-    assert trace(collector).sent["error"] == "SetupError"
+    assert get_trace(collector).sent["error"] == "SetupError"
     assert SECRET_WORD not in collector.text
 
 

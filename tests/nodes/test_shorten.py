@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from method_fixtures import PASSAGES, QUESTION
-from openai_bodies import Response, make_error, make_too_long
+from openai_bodies import Response, make_error, make_too_long_error
 from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
@@ -19,7 +19,7 @@ from quorum.evaluation.compare.estimate import estimate
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.dataset import read_data
 from quorum.graphs import answer
-from quorum.nodes.shorten import MOST_WORDS, REASONING_PROMPTS, SHORT_ANSWER_PROMPTS, is_excerpt
+from quorum.nodes.shorten import MAX_WORDS, REASONING_PROMPTS, SHORT_ANSWER_PROMPTS, is_excerpt
 from quorum.prompts import BUILT_IN
 
 WORDY_REPLY = "According to the passages that were given to me, the tower was finished in the year 1931 by Ada Moreau."
@@ -31,7 +31,7 @@ def is_shortening(request: Request) -> bool:
 
 
 def make_wordy_model(cut: str | Response, reply: str = WORDY_REPLY) -> Any:
-    """A model that answers in a sentence and says `cut` when it is asked to cut that."""
+    """A model that answers with `reply` and, when it is asked to shorten that, with `cut`."""
     return lambda request: cut if is_shortening(request) else reply
 
 
@@ -59,7 +59,7 @@ async def test_without_shortening_wordy_answers_are_only_counted(openai_server: 
 
 
 async def test_a_short_answer_is_not_shortened(openai_server: OpenAIServer) -> None:
-    openai_server.reply(" ".join(["word"] * MOST_WORDS))
+    openai_server.reply(" ".join(["word"] * MAX_WORDS))
     result = await ask()
     assert (list(result["usage"]), result["verbose"]) == (["answer"], {})
 
@@ -141,7 +141,7 @@ async def test_a_failed_call_fails_the_question_but_an_overlong_text_is_kept(
     openai_server.reply(make_wordy_model(make_error(418, "teapot")))
     with pytest.raises(CallError, match="'shorten'"):
         await ask()
-    openai_server.reply(make_wordy_model(make_too_long()))
+    openai_server.reply(make_wordy_model(make_too_long_error()))
     result = await ask()
     assert (result["answer"], list(result["usage"])) == (WORDY_REPLY.rstrip("."), ["answer"])
 
@@ -193,8 +193,8 @@ def test_an_experiment_of_a_paper_does_not_shorten(openai_server: OpenAIServer, 
     line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
     (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     openai_server.reply(make_wordy_model("1931"))
-    where = (tmp_path / "data.jsonl", "--model", "openai:test", "--out", tmp_path / "out")
-    run = quorum("experiment", "sweep_k", *where, "--methods", "concat")
+    common_options = (tmp_path / "data.jsonl", "--model", "openai:test", "--out", tmp_path / "out")
+    run = quorum("experiment", "sweep_k", *common_options, "--methods", "concat")
     assert run.code == 0, run.err
     assert not any(map(is_shortening, openai_server.chats()))
 
@@ -203,13 +203,13 @@ async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer,
     line: Record = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}  # type: ignore[typeddict-item]
     (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     dataset = read_data(tmp_path / "data.jsonl", None)
-    most = {}
+    calls = {}
     for shorten in ("off", "auto"):
         runs = parse_methods("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
         estimated = await estimate(dataset, runs, uses_given_passages=True)
-        most[shorten] = {name: (method.least, method.calls, method.most) for name, method in estimated.methods.items()}
-    assert most["off"] == {"concat": (1, 1, 1), "filco": (2, 2, 2)}
-    assert most["auto"] == {"concat": (1, 1, 2), "filco": (2, 2, 3)}
+        calls[shorten] = {name: (method.least, method.calls, method.most) for name, method in estimated.methods.items()}
+    assert calls["off"] == {"concat": (1, 1, 1), "filco": (2, 2, 2)}
+    assert calls["auto"] == {"concat": (1, 1, 2), "filco": (2, 2, 3)}
     assert not openai_server.chats()
 
 

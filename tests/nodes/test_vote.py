@@ -61,8 +61,8 @@ async def test_a_staged_vote_has_no_confidence() -> None:
     assert (await vote({"passages": PASSAGES, "votes": make_votes("1931")}, make_runtime(vote="staged")))[
         "confidence"
     ] is None
-    nothing = await vote({"passages": PASSAGES, "votes": make_votes("?", "?")}, make_runtime())
-    assert nothing == {"answer": "unknown", "unknown": True, "confidence": None, "evidence": [], "unsupported": []}
+    all_unknown = await vote({"passages": PASSAGES, "votes": make_votes("?", "?")}, make_runtime())
+    assert all_unknown == {"answer": "unknown", "unknown": True, "confidence": None, "evidence": [], "unsupported": []}
 
 
 def test_evidence_is_a_verbatim_span_of_whole_words() -> None:

@@ -1,4 +1,4 @@
-"""TF-IDF, embedding likeness, and the weights of votes."""
+"""TF-IDF, the similarity of embeddings, and the weights of votes."""
 
 import math
 from typing import Any
@@ -79,21 +79,21 @@ async def test_votes_are_weighed_by_embeddings() -> None:
 
 
 def test_votes_that_all_weigh_zero_get_equal_weights() -> None:
-    cast = make_votes("Rome", "Paris", "Paris", "?")
-    heavy: Any = set_weights(cast, [0.0, 0.0, 0.0, 0.9])["votes"]
-    assert count_votes(heavy.value).answer == "Paris"
-    heavy = set_weights(cast, [0.0, 0.0, 0.1, 0.9])["votes"]
-    assert count_votes(heavy.value).answer == "Paris"
-    heavy = set_weights(cast, [0.2, 0.0, 0.1, 0.9])["votes"]
-    assert count_votes(heavy.value).answer == "Rome"
+    votes = make_votes("Rome", "Paris", "Paris", "?")
+    weighted: Any = set_weights(votes, [0.0, 0.0, 0.0, 0.9])["votes"]
+    assert count_votes(weighted.value).answer == "Paris"
+    weighted = set_weights(votes, [0.0, 0.0, 0.1, 0.9])["votes"]
+    assert count_votes(weighted.value).answer == "Paris"
+    weighted = set_weights(votes, [0.2, 0.0, 0.1, 0.9])["votes"]
+    assert count_votes(weighted.value).answer == "Rome"
 
 
 def test_a_tie_of_weights_goes_to_the_highest_rank() -> None:
-    heavy: Any = set_weights(make_votes("Rome", "Paris"), [0.5, 0.5])["votes"]
-    assert count_votes(heavy.value).answer == "Rome"
+    weighted: Any = set_weights(make_votes("Rome", "Paris"), [0.5, 0.5])["votes"]
+    assert count_votes(weighted.value).answer == "Rome"
 
 
-class Axes(Embeddings):
+class WordAxes(Embeddings):
     """One axis for each of three words, and the zero vector for other texts."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -104,9 +104,9 @@ class Axes(Embeddings):
 
 
 async def test_similarities_are_cosines_of_title_and_text() -> None:
-    assert await compute_similarities(QUESTION, PASSAGES, Axes()) == [1.0, 0.0, 1.0, 0.0, 0.0]
-    assert await compute_similarities("nothing", PASSAGES[:2], Axes()) == [0.0, 0.0]
-    assert await compute_similarities(QUESTION, [], Axes()) == []
+    assert await compute_similarities(QUESTION, PASSAGES, WordAxes()) == [1.0, 0.0, 1.0, 0.0, 0.0]
+    assert await compute_similarities("nothing", PASSAGES[:2], WordAxes()) == [0.0, 0.0]
+    assert await compute_similarities(QUESTION, [], WordAxes()) == []
     assert compute_cosine([3.0, 0.0], [1.0, 1.0]) == pytest.approx(0.5**0.5)
 
 
@@ -117,7 +117,7 @@ async def test_similarities_by_a_server(openai_server: OpenAIServer) -> None:
 
 
 async def test_a_server_that_fails_is_a_call_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    class FailingEmbeddings(Axes):
+    class FailingEmbeddings(WordAxes):
         async def aembed_query(self, text: str) -> list[float]:
             raise CallError("The embeddings failed.")
 

@@ -23,18 +23,18 @@ def find_chromium() -> str | None:
     return next((path for name in BROWSER_NAMES if (path := shutil.which(name))), None)
 
 
-class Navigated(AssertionError):  # noqa: N818  it reads as what it says
+class NavigationError(AssertionError):
     """The page went to another address while a script ran in it."""
 
 
 class Page:
-    """One tab. `errors` are uncaught exceptions and what the console calls errors; `asked`, the addresses requested."""
+    """One tab. `errors`: uncaught exceptions and errors in the console; `requested_urls`: every address requested."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
         self.number = 0
         self.errors: list[str] = []
-        self.asked: list[str] = []
+        self.requested_urls: list[str] = []
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
 
@@ -46,37 +46,37 @@ class Page:
             message = json.loads(self.socket.recv(timeout=LONGEST_WAIT))
             if message.get("id") == self.number:
                 if message.get("error", {}).get("code") == -32000:
-                    raise Navigated(message)
+                    raise NavigationError(message)
                 assert "error" not in message, message
                 result: dict[str, Any] = message["result"]
                 return result
-            self.note(message)
+            self.record_event(message)
 
-    def note(self, message: dict[str, Any]) -> None:
+    def record_event(self, message: dict[str, Any]) -> None:
         params = message.get("params", {})
         if message.get("method") == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(params["exceptionDetails"]))
         elif message.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
             self.errors.append(params["entry"]["text"])
         elif message.get("method") == "Network.requestWillBeSent":
-            self.asked.append(params["request"]["url"])
+            self.requested_urls.append(params["request"]["url"])
 
     def open(self, path: Path) -> None:
-        """Load a file and wait until it is whole."""
+        """Load a file and wait until it is complete."""
         self.errors.clear()
-        self.asked.clear()
+        self.requested_urls.clear()
         self.send("Page.navigate", url=path.as_uri())
-        self.until("document.readyState === 'complete' && location.protocol === 'file:'")
+        self.wait_until("document.readyState === 'complete' && location.protocol === 'file:'")
 
     def visit(self, url: str, ready: str) -> None:
         """Load an address and wait until an expression is true there."""
         self.errors.clear()
-        self.asked.clear()
+        self.requested_urls.clear()
         self.send("Page.navigate", url=url)
-        self.until(f"location.href.startsWith({json.dumps(url.partition('?')[0])}) && ({ready})")
+        self.wait_until(f"location.href.startsWith({json.dumps(url.partition('?')[0])}) && ({ready})")
 
     def press(self, key: str, *, code: int, modifiers: int = 0, text: str = "") -> None:
-        """A key. modifiers: 2 for Ctrl, 8 for Shift."""
+        """Press a key. modifiers: 2 for Ctrl, 8 for Shift."""
         for kind in ("keyDown", "keyUp"):
             typed_text = {"text": text} if text and kind == "keyDown" else {}
             self.send(
@@ -95,36 +95,36 @@ class Page:
         assert "exceptionDetails" not in value, value
         return value["result"].get("value")
 
-    def until(self, script: str) -> None:
+    def wait_until(self, script: str) -> None:
         """Wait until an expression is true."""
         deadline = time.monotonic() + LONGEST_WAIT
-        while not self.holds(script):
+        while not self.is_true(script):
             assert time.monotonic() < deadline, script
             time.sleep(0.03)
 
-    def holds(self, script: str) -> bool:
-        """Whether an expression is true now; on a page that is just being left nothing is."""
+    def is_true(self, script: str) -> bool:
+        """Whether an expression is true now; False while the page goes to another address."""
         try:
             return bool(self.run(script))
-        except Navigated:
+        except NavigationError:
             return False
 
-    def size(self, width: int, height: int = 900) -> None:
+    def set_size(self, width: int, height: int = 900) -> None:
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def scheme(self, name: str) -> None:
-        """light or dark."""
+    def set_color_scheme(self, name: str) -> None:
+        """Set the colour scheme: light or dark."""
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
-    def picture(self, path: Path, *, whole: bool = True) -> None:
-        """The whole page as a PNG, or what the window shows of it."""
+    def save_picture(self, path: Path, *, whole: bool = True) -> None:
+        """Save the whole page as a PNG, or only the part that the window shows."""
         value = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(value["data"]))
 
 
 @contextmanager
 def open_browser(profile: Path) -> Iterator[Page]:
-    """A browser of its own, with one page."""
+    """Start a browser with one page, and end it afterwards."""
     command = [
         str(find_chromium()),
         *BROWSER_FLAGS,
@@ -145,7 +145,7 @@ def open_browser(profile: Path) -> Iterator[Page]:
 
 
 def wait_for_port(profile: Path, process: "subprocess.Popen[bytes]") -> int:
-    """The port on which the browser listens, once it does."""
+    """Wait until the browser listens, and return its port."""
     file, deadline = profile / "DevToolsActivePort", time.monotonic() + LONGEST_WAIT
     while not (file.exists() and file.read_text().strip()):
         assert process.poll() is None, "the browser ended"

@@ -13,7 +13,7 @@ from pathlib import Path
 from openai_server import OpenAIServer
 
 ROOT = Path(__file__).parents[2]
-STARTS_IN_S = 180
+START_TIMEOUT_S = 180
 OFFLINE_SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
@@ -25,7 +25,7 @@ main()
 
 @dataclass(frozen=True)
 class ServedPage:
-    """A running page. `folder`: its working directory; `log`: all that it has said; `model`: behind "openai:..."."""
+    """A running page. `folder`: its working directory; `log`: its output; `model`: the server behind "openai:..."."""
 
     url: str
     folder: Path
@@ -35,7 +35,7 @@ class ServedPage:
 
 @contextmanager
 def serve_page(folder: Path, *args: str) -> Iterator[ServedPage]:
-    """The page at a free port, its store in `folder`. It ends by Ctrl-C, with code 0 and without a traceback."""
+    """Serve the page at a free port, with its store in `folder`. End it by Ctrl-C: code 0, no traceback."""
     model, log = OpenAIServer(), folder / "serve.log"
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     environment |= {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
@@ -50,7 +50,7 @@ def serve_page(folder: Path, *args: str) -> Iterator[ServedPage]:
     try:
         yield ServedPage(wait_for_address(log, process), folder, log, model)
     finally:
-        model.release()
+        model.release_held_replies()
         process.send_signal(signal.SIGINT)
         code = process.wait(60)
         model.close()
@@ -60,8 +60,8 @@ def serve_page(folder: Path, *args: str) -> Iterator[ServedPage]:
 
 
 def wait_for_address(log: Path, process: "subprocess.Popen[bytes]") -> str:
-    """Where the page is, once it says so."""
-    deadline = time.monotonic() + STARTS_IN_S
+    """Wait until the server prints the address of the page, and return it."""
+    deadline = time.monotonic() + START_TIMEOUT_S
     while "Quorum is at " not in (log_text := log.read_text()):
         assert process.poll() is None, log_text
         assert time.monotonic() < deadline, log_text

@@ -17,14 +17,14 @@ TAB, ENTER, SPACE, RIGHT = 9, 13, 32, 39
 
 @pytest.fixture(autouse=True)
 def desktop(page: Page, served: ServedPage) -> Iterator[None]:
-    page.size(1200)
-    page.scheme("light")
+    page.set_size(1200)
+    page.set_color_scheme("light")
     served.model.held_replies_released.clear()
     served.model.reply("Stephen Sauvestre")
     yield
-    served.model.release()
+    served.model.release_held_replies()
     assert page.errors == []
-    assert {urlsplit(url).hostname for url in page.asked if urlsplit(url).scheme not in ("data", "blob")} == {
+    assert {urlsplit(url).hostname for url in page.requested_urls if urlsplit(url).scheme not in ("data", "blob")} == {
         "127.0.0.1"
     }
 
@@ -38,8 +38,8 @@ def read_texts(page: Page, selector: str) -> list[str]:
     return value
 
 
-def send(page: Page) -> None:
-    """Ctrl+Enter in the question."""
+def send_question(page: Page) -> None:
+    """Press Ctrl+Enter in the field of the question."""
     page.run("document.querySelector('textarea').focus()")
     page.press("Enter", code=ENTER, modifiers=2)
 
@@ -51,4 +51,4 @@ def open_tab(page: Page, card: int, name: str) -> None:
     if page.run(f"!!{result}"):
         page.run(f"{result}.click()")
         panel = f"{CARDS}[{card}].querySelector('.q-tab-panel')"
-        page.until(f"{result}.getAttribute('aria-selected') === 'true' && !!{panel}?.innerText")
+        page.wait_until(f"{result}.getAttribute('aria-selected') === 'true' && !!{panel}?.innerText")

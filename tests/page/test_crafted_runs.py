@@ -1,4 +1,4 @@
-"""Files of past runs that somebody else wrote: they are read or refused in one sentence, and break no list."""
+"""Files of past runs of unknown origin are read, or refused in one sentence; the list of runs still opens."""
 
 import json
 from collections.abc import Callable
@@ -43,28 +43,28 @@ RUN: dict[str, Any] = {
 }
 
 
-def list_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def list_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path to every part of a value."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, item in inside for place in list_places(item, (*path, key)))]
+    return [path, *(place for key, item in inside for place in list_paths(item, (*path, key)))]
 
 
 def change_run(place: tuple[Any, ...], content: Any) -> Any:
-    """RUN with another value in one place; `...` removes the place."""
+    """RUN as JSON, with another value at one path; `...` removes the path."""
     if not place:
         return content
     changed = deepcopy(RUN)
-    above: Any = changed
+    parent: Any = changed
     for key in place[:-1]:
-        above = above[key]
+        parent = parent[key]
     if content is ...:
-        del above[place[-1]]
+        del parent[place[-1]]
     else:
-        above[place[-1]] = content
+        parent[place[-1]] = content
     return changed
 
 
-def look_at(text: str, folder: Path) -> None:
+def check_run(text: str, folder: Path) -> None:
     """Open a run as the page and the command do: it is shown, or refused in one sentence."""
     file = folder / f"{RUN_ID}.json"
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
@@ -75,7 +75,7 @@ def look_at(text: str, folder: Path) -> None:
     assert str(folder) not in refusal
     assert refusal.startswith(f"The run {RUN_ID} cannot be read") or not refusal
     for answer in [] if refusal else past_runs.load_run(RUN_ID, folder).answers:
-        draw(answer)
+        compute_view(answer)
 
 
 def read_refusal(read: Callable[[], object]) -> str:
@@ -87,7 +87,7 @@ def read_refusal(read: Callable[[], object]) -> str:
     return ""
 
 
-def draw(answer: Answer) -> None:
+def compute_view(answer: Answer) -> None:
     assert all(isinstance(word, str) for word in [*choose_headline(answer), *list_facts(answer)])
     list_node_states(answer)
     list_visited_nodes(answer)
@@ -103,10 +103,10 @@ CONTENTS = st.recursive(
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(place=st.sampled_from(list_places(RUN)), content=CONTENTS | st.just(...))
+@given(place=st.sampled_from(list_paths(RUN)), content=CONTENTS | st.just(...))
 def test_a_page_opens_with_any_value_in_one_field(place: tuple[Any, ...], content: Any, tmp_path: Path) -> None:
     if place or content is not ...:
-        look_at(json.dumps(change_run(place, content)), tmp_path)
+        check_run(json.dumps(change_run(place, content)), tmp_path)
 
 
 def test_a_complete_saved_run_is_read(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_impossible_saved_runs_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / f"{RUN_ID}.json").write_text(text, encoding="utf-8")
     with pytest.raises(SetupError, match=f"The run {RUN_ID} cannot be read"):
         past_runs.load_run(RUN_ID, tmp_path)
-    look_at(text, tmp_path)
+    check_run(text, tmp_path)
 
 
 def test_a_card_shows_the_sentence_with_its_span() -> None:

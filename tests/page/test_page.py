@@ -12,17 +12,17 @@ ROWS = "[...document.querySelectorAll('#rows > tr > td.q > button')]"
 
 @pytest.fixture
 def opened(page: Page, report: Path) -> Page:
-    page.size(1200)
-    page.scheme("light")
+    page.set_size(1200)
+    page.set_color_scheme("light")
     page.open(report)
     return page
 
 
-def count_of(report: Path) -> int:
+def count_questions(report: Path) -> int:
     return (report.parent / "results.jsonl").read_text(encoding="utf-8").count("\n") // len(METHODS)
 
 
-def choose(page: Page, name: str, value: str) -> None:
+def set_field(page: Page, name: str, value: str) -> None:
     """Set a field as a user does."""
     page.run(
         f"(() => {{ const field = document.getElementById('{name}'); field.value = {json.dumps(value)};"
@@ -40,18 +40,18 @@ def list_marks(page: Page, method: int) -> list[str]:
 
 def test_the_report_opens_without_network_or_errors(opened: Page, report: Path) -> None:
     assert opened.run(f"{ROWS}.length") == 50
-    assert opened.run("document.getElementById('found').textContent") == f"{count_of(report):,} questions"
-    verdict = "sure is best" if count_of(report) > 1000 else "Too few questions to choose"
+    assert opened.run("document.getElementById('found').textContent") == f"{count_questions(report):,} questions"
+    verdict = "sure is best" if count_questions(report) > 1000 else "Too few questions to choose"
     assert opened.run("document.querySelector('.verdict').textContent").startswith(verdict)
     assert opened.run("document.querySelectorAll('svg circle').length") > 3
     assert opened.errors == []
-    assert [address for address in opened.asked if not address.startswith("file:")] == []
+    assert [address for address in opened.requested_urls if not address.startswith("file:")] == []
 
 
 def test_pages_follow_one_another(opened: Page, report: Path) -> None:
     opened.run("document.getElementById('after').click()")
     assert opened.run(f"{ROWS}[0].textContent").startswith("What is number 50 of")
-    assert opened.run("document.getElementById('where').textContent") == f"page 2 of {count_of(report) // 50}"
+    assert opened.run("document.getElementById('where').textContent") == f"page 2 of {count_questions(report) // 50}"
     opened.run("document.getElementById('before').click()")
     assert opened.run(f"{ROWS}[0].textContent").startswith("What is number 0 of")
 
@@ -66,27 +66,27 @@ def test_a_method_is_sorted_both_ways(opened: Page) -> None:
 
 
 def test_words_and_kinds_filter(opened: Page, report: Path) -> None:
-    choose(opened, "text", "number 77")
+    set_field(opened, "text", "number 77")
     first = opened.run(f"{ROWS}[0].textContent")
     assert first.startswith("What is number 77 of")
-    choose(opened, "text", "")
-    choose(opened, "kind", "failed")
-    choose(opened, "method", "1")
+    set_field(opened, "text", "")
+    set_field(opened, "kind", "failed")
+    set_field(opened, "method", "1")
     assert set(list_marks(opened, 1)) == {"!"}
-    choose(opened, "kind", "unknown")
+    set_field(opened, "kind", "unknown")
     assert set(list_marks(opened, 1)) == {"?"}
-    choose(opened, "kind", "none")
+    set_field(opened, "kind", "none")
     assert not any("✓" in list_marks(opened, method) for method in range(3))
-    choose(opened, "text", "no such words anywhere")
+    set_field(opened, "text", "no such words anywhere")
     assert opened.run(f"{ROWS}.length") == 0
-    assert opened.run("document.getElementById('found').textContent") == f"0 of {count_of(report):,} questions"
+    assert opened.run("document.getElementById('found').textContent") == f"0 of {count_questions(report):,} questions"
 
 
 def test_a_question_opens_to_everything(opened: Page, report: Path) -> None:
-    number = count_of(report) - 3
-    choose(opened, "text", f"q{number}")
+    number = count_questions(report) - 3
+    set_field(opened, "text", f"q{number}")
     opened.run(f"{ROWS}[0].click()")
-    opened.until("document.querySelectorAll('.answer').length === 3")
+    opened.wait_until("document.querySelectorAll('.answer').length === 3")
     assert opened.run(f"{ROWS}[0].getAttribute('aria-expanded')") == "true"
     text = opened.run("document.querySelector('.inside').textContent")
     parts = ("retrieve", "passage_answer ×2", "vote", "summary", "Because", "A reply", f"passage about {number}")
@@ -99,7 +99,7 @@ def test_a_question_opens_to_everything(opened: Page, report: Path) -> None:
 
 def test_no_script_from_the_data_runs(opened: Page) -> None:
     opened.run(f"{ROWS}.slice(0, 20).forEach((button, place) => {ROWS}[place].click())")
-    opened.until("document.querySelectorAll('.answer').length === 60")
+    opened.wait_until("document.querySelectorAll('.answer').length === 60")
     opened.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert opened.run("typeof window.hacked") == "undefined"
     assert opened.run("document.querySelectorAll('img').length") == 0
@@ -118,9 +118,9 @@ def test_a_script_put_into_the_page_is_refused(opened: Page) -> None:
 
 @pytest.mark.parametrize("width", [320, 390, 768])
 def test_narrow_screens_need_no_scrolling_sideways(opened: Page, width: int) -> None:
-    opened.size(width)
+    opened.set_size(width)
     opened.run(f"{ROWS}[0].click()")
-    opened.until("document.querySelectorAll('.answer').length === 3")
+    opened.wait_until("document.querySelectorAll('.answer').length === 3")
     opened.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert opened.run("document.documentElement.scrollWidth") <= width
 
@@ -131,7 +131,7 @@ def test_dark_is_dark_and_readable(opened: Page) -> None:
         return sum(map(int, text[4:-1].split(",")[:3])) / 3
 
     assert (brightness("backgroundColor") > 240, brightness("color") < 50) == (True, True)
-    opened.scheme("dark")
+    opened.set_color_scheme("dark")
     assert (brightness("backgroundColor") < 40, brightness("color") > 200) == (True, True)
 
 
@@ -139,5 +139,5 @@ def test_a_row_opens_by_the_keyboard_and_keeps_the_focus(opened: Page) -> None:
     opened.run(f"{ROWS}[3].focus()")
     for kind in ("keyDown", "keyUp"):
         opened.send("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r")
-    opened.until("document.querySelectorAll('.answer').length === 3")
+    opened.wait_until("document.querySelectorAll('.answer').length === 3")
     assert opened.run(f"document.activeElement === {ROWS}[3]")

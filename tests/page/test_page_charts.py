@@ -23,17 +23,17 @@ LabelBox = tuple[float, float, float, float, str, str]
 
 def make_crowded_figures(seed: int, count: int) -> list[Figures]:
     """Figures as comparisons give them: most methods lie close together, a few far off, some on one point."""
-    draw, figures = random.Random(seed), []
+    rng, figures = random.Random(seed), []
     for name in METHOD_NAMES[:count]:
-        tokens = draw.choice([600, 900, 1000, draw.uniform(500, 2500), draw.uniform(30, 15_000)])
-        quality = draw.choice([0.25, 0.3, draw.uniform(0.2, 0.35), draw.uniform(0.0, 0.4)])
+        tokens = rng.choice([600, 900, 1000, rng.uniform(500, 2500), rng.uniform(30, 15_000)])
+        quality = rng.choice([0.25, 0.3, rng.uniform(0.2, 0.35), rng.uniform(0.0, 0.4)])
         low, high = max(0.0, quality - 0.04), quality + 0.05
         figures.append(Figures(name, 400, 0, quality, low, high, 1, tokens, None, 1))
     return figures
 
 
 def open_charts(folder: Path, seed: int, count: int) -> Path:
-    """A page of the chart of these methods alone."""
+    """Write a page with only the charts of these methods, and return its path."""
     figures, decision = make_crowded_figures(seed, count), make_decision(folder, 12, "")
     best = max(figures, key=lambda figure: figure.quality).name
     recommendation = replace(
@@ -63,7 +63,7 @@ def list_overlaps(boxes: list[LabelBox]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("width", [1200, 390])
 @pytest.mark.parametrize(("seed", "count"), [(1, 24), (2, 24), (3, 24), (4, 12), (5, 5)])
 def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: int, width: int) -> None:
-    page.size(width)
+    page.set_size(width)
     page.open(open_charts(tmp_path, seed, count))
     value: list[LabelBox] = page.run(BOXES)
     assert list_overlaps(value) == []
@@ -72,7 +72,7 @@ def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: 
     assert best in labelled_names or width == 390
     numbers = {str(number) for number in range(1, count + 1)}
     assert labelled_names <= numbers | set(METHOD_NAMES)
-    assert len([item for item in value if item[5] == "name"]) >= count - 2  # what stands at one place may lack room
+    assert len([item for item in value if item[5] == "name"]) >= count - 2  # points at one place may lack room
     assert all(item[0] >= 0 and item[2] <= width for item in value)
     assert page.run("document.documentElement.scrollWidth") <= width
     scale = page.run("[...document.querySelectorAll('svg')].map((one) => one.getScreenCTM()?.a || 9)")
@@ -81,8 +81,8 @@ def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_point_tells_its_name_and_numbers(page: Page, tmp_path: Path, scheme: str) -> None:
-    page.size(1200)
-    page.scheme(scheme)
+    page.set_size(1200)
+    page.set_color_scheme(scheme)
     page.open(open_charts(tmp_path, 1, 24))
     visible_tips = (
         "[...document.querySelectorAll('.broad .caption')].filter((one) => one.getBoundingClientRect().width > 0)"
@@ -99,7 +99,7 @@ def test_a_point_tells_its_name_and_numbers(page: Page, tmp_path: Path, scheme: 
 
 
 def test_the_curve_of_a_name_stands_out(page: Page, report: Path) -> None:
-    page.size(1200)
+    page.set_size(1200)
     page.open(report)
     page.run(
         "document.querySelector('.key.lines [data-method=\"2\"]')"
@@ -111,11 +111,11 @@ def test_the_curve_of_a_name_stands_out(page: Page, report: Path) -> None:
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_an_opened_question_keeps_its_tables_among_many_methods(page: Page, report: Path, width: int) -> None:
-    page.size(width)
+    page.set_size(width)
     page.open(report)
     page.run("document.querySelector('.questions').classList.add('many')")
     page.run("document.querySelector('#rows button').click()")
-    page.until("document.querySelectorAll('.answer').length === 3")
+    page.wait_until("document.querySelectorAll('.answer').length === 3")
     heads = "[...document.querySelectorAll('.answer th')].map((one) => getComputedStyle(one).writingMode)"
     assert set(page.run(heads)) == {"horizontal-tb"}
     first = "[...document.querySelectorAll('.answer td:first-child')].map((one) => one.getBoundingClientRect().width)"

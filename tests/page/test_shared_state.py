@@ -12,7 +12,7 @@ from quorum.ui.app import MAX_UNDER_WAY, SharedState
 from quorum.ui.query import Query
 
 
-async def test_no_more_runs_at_once_than_the_machine_bears(
+async def test_no_more_runs_at_once_than_the_machine_can_serve(
     tmp_path: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -6,7 +6,7 @@ from pathlib import Path
 from browser import Page
 from openai_bodies import Response, make_error
 from page_server import ServedPage
-from page_steps import ALL_DONE, CARDS, PAGE_READY, QUESTION, desktop, make_link, open_tab, read_texts, send
+from page_steps import ALL_DONE, CARDS, PAGE_READY, QUESTION, desktop, make_link, open_tab, read_texts, send_question
 from report_folder import HTML_ATTACK
 
 __all__ = ["desktop"]
@@ -25,18 +25,18 @@ def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: S
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text=QUESTION)
     page.run("document.querySelector('[data-method=post_fusion]').click()")
-    page.until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
+    page.wait_until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
     page.run(RECORD_ORDER)
-    send(page)
-    page.until(ALL_DONE)
-    page.until("window.order.includes('vote done')")
+    send_question(page)
+    page.wait_until(ALL_DONE)
+    page.wait_until("window.order.includes('vote done')")
     assert read_texts(page, ".card h3") == ["post_fusion", "concat_pf"]
     assert read_texts(page, ".comparison tbody td:first-child") == ["post_fusion", "concat_pf"]
     assert read_texts(page, ".card .answer") == read_texts(page, ".comparison td:nth-child(2)") != ["", ""]
     assert all(" calls" in item and " tokens" in item for item in read_texts(page, ".facts"))
     left, right = page.run(f"{CARDS}.map((card) => card.getBoundingClientRect().left)")
     assert right > left + 200
-    page.until("window.order.filter((one) => one === 'vote done').length === 2")
+    page.wait_until("window.order.filter((one) => one === 'vote done').length === 2")
     voting = [item.split()[0] for item in page.run("window.order") if item.endswith(" done")]
     assert [voting.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")] == sorted(
         voting.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")
@@ -50,75 +50,75 @@ def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: S
     page.run("document.querySelectorAll('.steps details').forEach((one) => { one.open = true; })")
     assert QUESTION in " ".join(read_texts(page, ".steps pre"))
     open_tab(page, 0, "Costs")
-    page.until(f"{CARDS}[0].innerText.includes('tokens in')")
+    page.wait_until(f"{CARDS}[0].innerText.includes('tokens in')")
 
 
 def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Page, served: ServedPage) -> None:
     page.visit(make_link(served, more_parameters="&run=1"), ALL_DONE)
     click = "[...document.querySelectorAll('button')].find((one) => one.innerText === '{}').click()"
     page.run(click.format("Follow up"))
-    page.until(f"document.querySelector('.follows')?.innerText.startsWith({json.dumps('Follows: ' + QUESTION)})")
+    page.wait_until(f"document.querySelector('.follows')?.innerText.startsWith({json.dumps('Follows: ' + QUESTION)})")
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text="How tall is it?")
-    send(page)
-    page.until(f"{CARDS}.length === 2 && {ALL_DONE}")
-    page.until("document.querySelector('.card .answer').innerText === '330 metres'")
+    send_question(page)
+    page.wait_until(f"{CARDS}.length === 2 && {ALL_DONE}")
+    page.wait_until("document.querySelector('.card .answer').innerText === '330 metres'")
     assert read_texts(page, ".card .understood")[0] == "Understood as: How tall is it? (Eiffel Tower)"
-    page.until("document.querySelector('.card [data-state=done]')?.id.includes('flowchart-')")
-    page.until("document.querySelector('.follows')?.innerText.startsWith('Follows: How tall is it?')")
+    page.wait_until("document.querySelector('.card [data-state=done]')?.id.includes('flowchart-')")
+    page.wait_until("document.querySelector('.follows')?.innerText.startsWith('Follows: How tall is it?')")
     page.run(click.format("Begin anew"))
-    page.until("!document.querySelector('.follows')?.offsetParent")
+    page.wait_until("!document.querySelector('.follows')?.offsetParent")
 
 
 def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served: ServedPage) -> None:
     served.model.reply(Response("Stephen Sauvestre", hold=True))
     page.visit(make_link(served, methods="post_fusion", more_parameters="&model=openai:test&k=2"), PAGE_READY)
-    send(page)
-    page.until("document.querySelector('[data-state=running]')?.id.includes('-passage_answer-')")
-    page.until("document.querySelector('.times')?.textContent === '0/2'")
+    send_question(page)
+    page.wait_until("document.querySelector('[data-state=running]')?.id.includes('-passage_answer-')")
+    page.wait_until("document.querySelector('.times')?.textContent === '0/2'")
     assert read_texts(page, ".answer") == ["passage_answer …"]
     page.run("document.querySelector('textarea').focus()")
     page.run("[...document.querySelectorAll('button')].find((one) => one.innerText === 'Stop').click()")
-    page.until(ALL_DONE)
-    page.until("!!document.querySelector('[data-state=stopped]')")
+    page.wait_until(ALL_DONE)
+    page.wait_until("!!document.querySelector('[data-state=stopped]')")
     assert read_texts(page, ".answer") == ["stopped"]
 
 
 def test_a_second_question_is_asked_while_the_first_runs(page: Page, served: ServedPage) -> None:
     served.model.reply(Response("slow", hold=True))
     page.visit(make_link(served, methods="concat", more_parameters="&model=openai:test"), PAGE_READY)
-    send(page)
-    page.until("document.querySelectorAll('.run').length === 1")
-    served.model.wait_for(len(served.model.requests))
-    page.until("!!document.querySelector('[data-state=running]')")
+    send_question(page)
+    page.wait_until("document.querySelectorAll('.run').length === 1")
+    served.model.wait_for_requests(len(served.model.requests))
+    page.wait_until("!!document.querySelector('[data-state=running]')")
     page.run("document.querySelector('[aria-label=Model]').focus()")
     page.run("document.querySelector('[aria-label=Model]').select()")
     page.send("Input.insertText", text="embedded")
-    send(page)
-    page.until("document.querySelectorAll('.run').length === 2")
-    page.until("document.querySelector('.run .card').dataset.phase === 'done'")
+    send_question(page)
+    page.wait_until("document.querySelectorAll('.run').length === 2")
+    page.wait_until("document.querySelector('.run .card').dataset.phase === 'done'")
     assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["done", "running"]
-    served.model.release()
-    page.until(ALL_DONE)
+    served.model.release_held_replies()
+    page.wait_until(ALL_DONE)
     assert read_texts(page, ".answer")[1] == "slow"
 
 
 def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: ServedPage) -> None:
     served.model.reply(make_error(401, "Incorrect API key provided"))
     page.visit(make_link(served, methods="concat,concat[model=openai:test],concat[collection=nowhere]"), PAGE_READY)
-    send(page)
-    page.until(ALL_DONE)
+    send_question(page)
+    page.wait_until(ALL_DONE)
     assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["failed", "failed", "done"]
     answers = read_texts(page, ".answer")
     assert "Incorrect API key provided" in answers[0]
     assert "no collection 'nowhere'" in answers[1]
-    page.until("!!document.querySelector('[data-state=failed]')")
+    page.wait_until("!!document.querySelector('[data-state=failed]')")
 
 
 def test_impossible_questions_are_refused_beside_the_button(page: Page, served: ServedPage) -> None:
     page.visit(served.url, PAGE_READY)
-    send(page)
-    page.until("document.querySelector('.ask [role=alert]').innerText.startsWith('There is no question yet')")
+    send_question(page)
+    page.wait_until("document.querySelector('.ask [role=alert]').innerText.startsWith('There is no question yet')")
     page.visit(f"{served.url}?k=0", PAGE_READY)
     assert "Setting k=0 does not fit" in read_texts(page, ".runs > .error")[0]
 
@@ -133,7 +133,7 @@ def test_a_link_reproduces_a_view_and_may_start_its_question(page: Page, served:
     assert "All settings · 2 changed" in page.run("document.querySelector('.settings').innerText")
     assert page.run(f"{CARDS}.length") == 0
     page.visit(make_link(served, methods="concat", more_parameters=settings + "&run=1"), PAGE_READY)
-    page.until(ALL_DONE)
+    page.wait_until(ALL_DONE)
     assert page.run("document.querySelectorAll('.card .passage').length") == 3
     assert "seed 7" in read_texts(page, ".about")[0]
     again = page.run("document.querySelector('.again').href")
@@ -144,35 +144,35 @@ def test_a_link_reproduces_a_view_and_may_start_its_question(page: Page, served:
 def test_another_site_does_not_make_the_page_ask(page: Page, served: ServedPage, tmp_path: Path) -> None:
     (tmp_path / "evil.html").write_text(f"<a href='{make_link(served, more_parameters='&run=1')}'>come</a>")
     page.open(tmp_path / "evil.html")
-    page.asked.clear()
+    page.requested_urls.clear()
     page.run("document.querySelector('a').click()")
-    page.until(f"location.protocol === 'http:' && {PAGE_READY}")
-    page.until("document.querySelector('textarea').value !== ''")
+    page.wait_until(f"location.protocol === 'http:' && {PAGE_READY}")
+    page.wait_until("document.querySelector('textarea').value !== ''")
     assert page.run(f"{CARDS}.length") == 0
 
 
 def test_a_past_run_is_opened_again(page: Page, served: ServedPage) -> None:
     page.visit(make_link(served, methods="post_fusion", more_parameters="&run=1"), PAGE_READY)
-    page.until(ALL_DONE)
-    page.until("location.pathname.startsWith('/run/')")
+    page.wait_until(ALL_DONE)
+    page.wait_until("location.pathname.startsWith('/run/')")
     address, answers, passages = page.run("location.href"), read_texts(page, ".answer"), read_texts(page, ".passage p")
-    page.until("!document.querySelector('.stop')?.offsetParent")
+    page.wait_until("!document.querySelector('.stop')?.offsetParent")
     file = served.folder / ".quorum" / "runs" / f"{address.rpartition('/')[2]}.json"
     assert json.loads(file.read_text(encoding="utf-8"))["question"] == QUESTION
     page.visit(address, f"{PAGE_READY} && {ALL_DONE}")
     assert (read_texts(page, ".answer"), read_texts(page, ".passage p")) == (answers, passages)
     assert page.run("document.querySelector('textarea').value") == QUESTION
-    page.until("!!document.querySelector('[data-state=done]')")
+    page.wait_until("!!document.querySelector('[data-state=done]')")
     page.run("document.querySelector('.past .q-item').click()")
-    page.until(f"document.querySelector('.past a')?.href.endsWith('{file.stem}')")
+    page.wait_until(f"document.querySelector('.past a')?.href.endsWith('{file.stem}')")
     page.visit(f"{served.url}run/20200101-000000-abcdef", PAGE_READY)
     assert read_texts(page, ".runs > .error")[0].startswith("There is no run '20200101-000000-abcdef'")
 
 
-def drop(page: Page, *files: Path) -> None:
+def choose_files(page: Page, *files: Path) -> None:
     """Choose files as a user does."""
     page.run("document.querySelector('.documents [role=button], .documents .q-item').click()")
-    page.until("!!document.querySelector('.documents input[type=file]')")
+    page.wait_until("!!document.querySelector('.documents input[type=file]')")
     root = page.send("DOM.getDocument")["root"]["nodeId"]
     field = page.send("DOM.querySelector", nodeId=root, selector=".documents input[type=file]")["nodeId"]
     page.send("DOM.setFileInputFiles", nodeId=field, files=[str(file) for file in files])
@@ -190,24 +190,24 @@ def test_documents_are_dropped_and_asked_and_their_html_stays_text(
     (tmp_path / "<img src=x onerror=alert(1)>.md").write_text("# Rivers\nThe Ilmen is a river.\n", encoding="utf-8")
     (tmp_path / "scan.pdf").write_bytes(b"%PDF-1.4 nothing to read")
     page.visit(served.url, PAGE_READY)
-    drop(page, *sorted(tmp_path.iterdir()))
-    page.until("document.querySelectorAll('.results tbody tr').length === 3")
+    choose_files(page, *sorted(tmp_path.iterdir()))
+    page.wait_until("document.querySelectorAll('.results tbody tr').length === 3")
     rows = dict(line.split("\t") for line in read_texts(page, ".results tbody tr"))
     assert (rows["bridge.jsonl"], rows["img src=x onerror=alert(1).md"]) == ("indexed", "indexed")
     assert rows["scan.pdf"].startswith("not read: ")
     assert read_texts(page, ".documents .said") == ["my-documents holds 2 passages."]
-    page.until("document.querySelector('.ask').innerText.includes('my-documents')")
+    page.wait_until("document.querySelector('.ask').innerText.includes('my-documents')")
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text=f"Who built the bridge of Ilmen? {HTML_ATTACK}")
-    send(page)
-    page.until(ALL_DONE)
+    send_question(page)
+    page.wait_until(ALL_DONE)
     address = page.run("location.href")
     for opened in (False, True):
         if opened:
             page.visit(address, f"{PAGE_READY} && {ALL_DONE}")
         for name in ("Votes", "Steps", "Costs", "Passages"):
             open_tab(page, 0, name)
-        page.until("!!document.querySelector('.passage')")
+        page.wait_until("!!document.querySelector('.passage')")
         page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         assert HTML_ATTACK in " ".join(read_texts(page, ".passage p"))
         assert HTML_ATTACK in " ".join(read_texts(page, ".passage b"))

@@ -17,7 +17,7 @@ from page_steps import (
     make_link,
     open_tab,
     read_texts,
-    send,
+    send_question,
 )
 
 __all__ = ["desktop"]
@@ -25,7 +25,7 @@ __all__ = ["desktop"]
 
 def test_it_is_used_with_the_keyboard_alone(page: Page, served: ServedPage) -> None:
     page.visit(served.url, PAGE_READY)
-    page.until("document.activeElement === document.querySelector('textarea')")
+    page.wait_until("document.activeElement === document.querySelector('textarea')")
     page.send("Input.insertText", text=QUESTION)
     page.press("Tab", code=TAB)
     assert page.run("document.activeElement.innerText") == "Ask"
@@ -36,19 +36,19 @@ def test_it_is_used_with_the_keyboard_alone(page: Page, served: ServedPage) -> N
     assert page.run("document.activeElement.dataset.method") == "concat"
     assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.press(" ", code=SPACE, text=" ")
-    page.until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
+    page.wait_until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
     page.press("Enter", code=ENTER, modifiers=2)
-    page.until(ALL_DONE)
+    page.wait_until(ALL_DONE)
     page.run("document.querySelector('[role=tab]').focus()")
     page.press("ArrowRight", code=RIGHT)
     page.press("Enter", code=ENTER, text="\r")
-    page.until("document.querySelectorAll('[role=tab]')[1].getAttribute('aria-selected') === 'true'")
+    page.wait_until("document.querySelectorAll('[role=tab]')[1].getAttribute('aria-selected') === 'true'")
 
 
 def test_every_field_has_a_name(page: Page, served: ServedPage) -> None:
     page.visit(served.url, PAGE_READY)
     page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
-    page.until("document.querySelectorAll('.setting-fields input').length > 20")
+    page.wait_until("document.querySelectorAll('.setting-fields input').length > 20")
     tree = page.send("Accessibility.getFullAXTree")["nodes"]
     fields = ("textbox", "checkbox", "combobox", "button", "spinbutton", "link", "tab")
     nameless = [node for node in tree if node.get("role", {}).get("value") in fields and not node["name"].get("value")]
@@ -58,11 +58,11 @@ def test_every_field_has_a_name(page: Page, served: ServedPage) -> None:
 @pytest.mark.parametrize("width", [320, 390, 768])
 def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: ServedPage, width: int) -> None:
     page.visit(make_link(served, methods="post_fusion,sure", more_parameters="&run=1"), PAGE_READY)
-    page.size(width)
-    page.until(ALL_DONE)
-    page.until("document.querySelectorAll('.graph svg').length === 2")
+    page.set_size(width)
+    page.wait_until(ALL_DONE)
+    page.wait_until("document.querySelectorAll('.graph svg').length === 2")
     page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
-    page.until("document.querySelectorAll('.setting-fields input').length > 20")
+    page.wait_until("document.querySelectorAll('.setting-fields input').length > 20")
     for name in ("Votes", "Candidates", "Steps", "Costs", "Passages"):
         for card in (0, 1):
             open_tab(page, card, name)
@@ -76,8 +76,8 @@ def test_dark_is_dark_and_readable(page: Page, served: ServedPage) -> None:
 
     page.visit(served.url, PAGE_READY)
     assert (brightness("backgroundColor") > 240, brightness("color") < 50) == (True, True)
-    page.scheme("dark")
-    page.until("document.body.classList.contains('body--dark')")
+    page.set_color_scheme("dark")
+    page.wait_until("document.body.classList.contains('body--dark')")
     assert (brightness("backgroundColor") < 40, brightness("color") > 200) == (True, True)
 
 
@@ -87,10 +87,10 @@ def test_the_page_asks_for_its_token(page: Page, served: ServedPage, tmp_path: P
         page.visit(guarded.url, "!!document.querySelector('input[type=password]')")
         assert page.run("!!document.querySelector('textarea')") is False
         page.visit(f"{guarded.url}?token={token}&q=Why", PAGE_READY)
-        page.until("location.search === '?q=Why'")
-        page.until("document.querySelector('textarea').value === 'Why'")
-        send(page)
-        page.until(ALL_DONE)
+        page.wait_until("location.search === '?q=Why'")
+        page.wait_until("document.querySelector('textarea').value === 'Why'")
+        send_question(page)
+        page.wait_until(ALL_DONE)
         assert "no collection 'none-yet'" in read_texts(page, ".answer")[0]
         page.errors.clear()  # the page that asks for a token has status 401, which the console calls an error
         assert token not in guarded.log.read_text()

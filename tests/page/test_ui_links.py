@@ -16,7 +16,7 @@ def list_runs() -> list[str]:
 
 
 async def remove_abandoned_pages() -> list[str]:
-    """Clear away the pages that nobody has connected to, as the server does in time; the runs that begin then."""
+    """Remove the pages to which no browser has connected, as the server does after a while; return the open runs."""
     Client.prune_instances(client_age_threshold=-1)
     for _ in range(20):
         await asyncio.sleep(0)

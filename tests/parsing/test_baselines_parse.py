@@ -75,9 +75,9 @@ def test_a_masked_statement_that_breaks_the_contract_is_marked_malformed(
     assert parse_masked_statement(reply, "1931") == Parsed(value, malformed=True)
 
 
-@pytest.mark.parametrize("nothing", ["none", "None.", "nothing", "N/A", "unknown"])
-def test_a_statement_without_a_condition_is_well_formed(nothing: str) -> None:
-    assert parse_masked_statement(f"Statement: It was finished in 1931.\nHidden: {nothing}", "1931") == Parsed(None)
+@pytest.mark.parametrize("none", ["none", "None.", "nothing", "N/A", "unknown"])
+def test_a_statement_without_a_condition_is_well_formed(none: str) -> None:
+    assert parse_masked_statement(f"Statement: It was finished in 1931.\nHidden: {none}", "1931") == Parsed(None)
 
 
 def test_a_condition_is_hidden_wherever_it_stands() -> None:

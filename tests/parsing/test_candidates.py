@@ -173,9 +173,9 @@ def test_a_lettered_list_is_read_back(names: list[str]) -> None:
 
 
 @given(st.text(st.sampled_from("(a)b.:1-*[]{}\"'\n ,Pé"), max_size=40), st.integers(1, 4))
-def test_candidates_are_few_distinct_and_known(reply: str, most: int) -> None:
-    parsed = parse_candidates(reply, most)
-    assert len(parsed.value) <= most
+def test_candidates_are_few_distinct_and_known(reply: str, limit: int) -> None:
+    parsed = parse_candidates(reply, limit)
+    assert len(parsed.value) <= limit
     assert len({vote_key(item) for item in parsed.value}) == len(parsed.value)
     assert all(item == item.strip() and "\n" not in item and not is_unknown(item) for item in parsed.value)
 
@@ -252,6 +252,6 @@ LONG_NAMES = NAMES.filter(lambda name: len(vote_key(name)) > 1)
 
 @given(st.lists(LONG_NAMES, min_size=2, max_size=26, unique_by=vote_key), st.data())
 def test_each_choice_can_be_chosen(names: list[str], data: st.DataObject) -> None:
-    place = data.draw(st.integers(0, len(names) - 1))
-    assert parse_choice(f"({get_letter(place)}) {names[place]}", names) == Parsed(names[place])
-    assert parse_choice(f"({get_letter(place)})", names) == Parsed(names[place])
+    index = data.draw(st.integers(0, len(names) - 1))
+    assert parse_choice(f"({get_letter(index)}) {names[index]}", names) == Parsed(names[index])
+    assert parse_choice(f"({get_letter(index)})", names) == Parsed(names[index])

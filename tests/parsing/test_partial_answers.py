@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.parsing.partial_answers import is_written_out, read_partial_answer
+from quorum.parsing.partial_answers import asks_for_text, read_partial_answer
 from quorum.parsing.read_reply import read_reply
 from quorum.prompts import BUILT_IN
 
@@ -20,7 +20,7 @@ def read_all(reply: str, prompt: str = "answer_long") -> list[str]:
 
 
 def test_long_answers_and_turns_of_a_dialogue_are_written_out() -> None:
-    collected = {name for name in BUILT_IN if is_written_out(name)}
+    collected = {name for name in BUILT_IN if asks_for_text(name)}
     assert collected == {f"answer{kind}_{form}" for kind in ("", "_candidates") for form in ("long", "dialogue")}
 
 

@@ -197,7 +197,7 @@ def test_the_numbers_of_passages_are_read(reply: str, numbers: list[int]) -> Non
         "the Second World War",
         "Passage 10",
         "12",
-        "This or that, perhaps, or rather the other.",  # the other than what?
+        "This or that, perhaps, or rather the other.",  # it does not say which passage "the other" is
         "The rest do not bear on it.",
     ],
 )

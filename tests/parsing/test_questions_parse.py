@@ -171,7 +171,7 @@ def test_the_mix_of_kinds_is_read_and_split() -> None:
 
 
 def make_documents(sizes: list[int]) -> list[Passage]:
-    """Documents of so many passages."""
+    """Documents with these numbers of passages."""
     return [
         Passage(id=f"{document}-{n}", title=f"D{document}", text=f"Text {n} of document {document}.")
         for document, count in enumerate(sizes)
@@ -188,8 +188,8 @@ def test_every_document_has_its_turn(sizes: list[int], seed: str) -> None:
 
 
 def test_passages_without_a_title_stand_for_themselves() -> None:
-    bare = [Passage(id=str(n), title="", text="x") for n in range(4)]
-    orders = {tuple(item["id"] for item in order_by_documents(bare, str(seed))) for seed in range(20)}
+    untitled = [Passage(id=str(n), title="", text="x") for n in range(4)]
+    orders = {tuple(item["id"] for item in order_by_documents(untitled, str(seed))) for seed in range(20)}
     assert len(orders) > 5
 
 
@@ -203,26 +203,26 @@ def make_passage(id_: str, text: str, title: str = "") -> Passage:
     return Passage(id=id_, title=title, text=text)
 
 
-def test_a_partner_speaks_of_the_same_name() -> None:
+def test_a_partner_mentions_the_same_name() -> None:
     passage = make_passage("a", "The lighthouse was drawn by Ida Brenn.", "Light")
-    near = [
+    nearby = [
         make_passage("b", "The lighthouse was dark.", "Other"),
         make_passage("c", "Later Ida Brenn left.", "Light"),
         make_passage("d", "At school was Ida Brenn.", "School"),
         make_passage("e", "Ida Brenn, too short.", "E"),
     ]
     allowed = {"a", "b", "c", "d"}
-    assert (find_partner(passage, near, allowed, {}) or passage)["id"] == "d"
-    assert (find_partner(passage, near[:2], allowed, {}) or passage)["id"] == "c"
-    assert find_partner(passage, near[:1], allowed, {}) is None
-    assert (find_partner(make_passage("f", "the lighthouse was dark"), near, allowed, {}) or passage)["id"] == "b"
+    assert (find_partner(passage, nearby, allowed, {}) or passage)["id"] == "d"
+    assert (find_partner(passage, nearby[:2], allowed, {}) or passage)["id"] == "c"
+    assert find_partner(passage, nearby[:1], allowed, {}) is None
+    assert (find_partner(make_passage("f", "the lighthouse was dark"), nearby, allowed, {}) or passage)["id"] == "b"
 
 
-def test_the_rarer_name_binds_more() -> None:
+def test_a_rarer_name_is_the_stronger_link() -> None:
     passage = make_passage("a", "The lighthouse of Skarvoy was drawn by Ida Brenn.", "Light")
-    near = [make_passage("b", "Somebody left Skarvoy.", "B"), make_passage("c", "Once Ida Brenn sang.", "C")]
-    spread = {"Skarvoy": 9, "Ida": 3, "Brenn": 2}
-    assert (find_partner(passage, near, {"a", "b", "c"}, spread) or passage)["id"] == "c"
+    nearby = [make_passage("b", "Somebody left Skarvoy.", "B"), make_passage("c", "Once Ida Brenn sang.", "C")]
+    document_counts = {"Skarvoy": 9, "Ida": 3, "Brenn": 2}
+    assert (find_partner(passage, nearby, {"a", "b", "c"}, document_counts) or passage)["id"] == "c"
 
 
 def test_a_pair_is_drawn_once() -> None:
@@ -233,25 +233,23 @@ def test_a_pair_is_drawn_once() -> None:
 
 def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
     drawn_ids = {Draw("single", (make_documents([4])[0],)).id}
-    supply = DrawQueue(
-        make_documents([4]), 0, lambda text, k: [], drawn_ids, {"single": 9, "two": 9, "unanswerable": 2}
-    )
-    assert len(supply.take_draws({"single": 2, "unanswerable": 1})) == 3
-    assert len(supply.take_draws({"single": 2, "unanswerable": 1})) == 2
-    assert supply.take_draws({"single": 1, "two": 1, "unanswerable": 1}) == []
-    assert supply.end_reasons == {"single": "corpus", "two": "corpus", "unanswerable": "tries"}
+    queue = DrawQueue(make_documents([4]), 0, lambda text, k: [], drawn_ids, {"single": 9, "two": 9, "unanswerable": 2})
+    assert len(queue.take_draws({"single": 2, "unanswerable": 1})) == 3
+    assert len(queue.take_draws({"single": 2, "unanswerable": 1})) == 2
+    assert queue.take_draws({"single": 1, "two": 1, "unanswerable": 1}) == []
+    assert queue.end_reasons == {"single": "corpus", "two": "corpus", "unanswerable": "tries"}
 
 
 def test_a_file_may_hold_more_than_the_tries() -> None:
-    supply = DrawQueue(make_documents([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
-    assert (supply.take_draws({"single": 1}), supply.end_reasons) == ([], {"single": "tries"})
+    queue = DrawQueue(make_documents([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
+    assert (queue.take_draws({"single": 1}), queue.end_reasons) == ([], {"single": "tries"})
 
 
 def test_a_round_is_limited() -> None:
-    supply = DrawQueue(make_documents([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
-    assert [len(supply.take_draws({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
-    assert len(supply.take_draws({"single": 6, "unanswerable": 9})) == 15
-    assert supply.end_reasons == {}
+    queue = DrawQueue(make_documents([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
+    assert [len(queue.take_draws({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
+    assert len(queue.take_draws({"single": 6, "unanswerable": 9})) == 15
+    assert queue.end_reasons == {}
 
 
 def test_repeated_questions_are_recognised() -> None:

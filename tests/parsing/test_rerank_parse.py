@@ -9,7 +9,7 @@ from quorum.parsing.rankings import parse_ranking
 
 
 def make_ranking(*numbers: int, malformed: bool = False) -> Parsed[list[int]]:
-    """A ranking as it is written, from 1."""
+    """The ranking parsed from these numbers, which start at 1."""
     return Parsed([number - 1 for number in numbers], malformed)
 
 
@@ -121,13 +121,13 @@ NUMBER_FORMS = st.sampled_from(["{}", "[{}]", "({})", "Passage {}", "**[{}]**", 
 
 
 @given(st.permutations(range(5)), SEPARATORS, NUMBER_FORMS)
-def test_every_order_is_read_in_every_form(places: list[int], separator: str, form: str) -> None:
-    reply = separator.join(form.format(place + 1) for place in places)
-    assert parse_ranking(reply, 5) == Parsed(places)
+def test_every_order_is_read_in_every_form(order: list[int], separator: str, form: str) -> None:
+    reply = separator.join(form.format(position + 1) for position in order)
+    assert parse_ranking(reply, 5) == Parsed(order)
 
 
 @given(st.lists(st.integers(0, 9), max_size=9), st.integers(2, 6))
 def test_named_passages_come_first_and_the_others_keep_their_order(numbers: list[int], count: int) -> None:
     parsed = parse_ranking(" > ".join(f"[{number}]" for number in numbers), count).value
     named_passages = [n - 1 for n in dict.fromkeys(numbers) if 0 < n <= count]
-    assert parsed == named_passages + [place for place in range(count) if place not in named_passages]
+    assert parsed == named_passages + [position for position in range(count) if position not in named_passages]

@@ -51,7 +51,7 @@ REFUTING_REPLIES = [
     "So the claim is not correct.",
     "So it is not true.",
 ]
-OPEN_REPLIES = [
+UNDECIDED_REPLIES = [
     "NOT ENOUGH INFO",
     "Not enough info.",
     "NOT ENOUGH INFORMATION",
@@ -119,7 +119,7 @@ def test_refuting_labels_are_read(reply: str) -> None:
     assert parse_label(reply).value == "REFUTES"
 
 
-@pytest.mark.parametrize("reply", OPEN_REPLIES)
+@pytest.mark.parametrize("reply", UNDECIDED_REPLIES)
 def test_undecided_labels_are_read(reply: str) -> None:
     assert parse_label(reply).value == "NOT ENOUGH INFO"
 

@@ -188,6 +188,6 @@ def test_a_reply_without_a_preference_has_none(reply: str) -> None:
     assert parse_preference(reply).value is None
 
 
-@pytest.mark.parametrize(("reply", "place"), PREFERENCE_OF_REPLY.items())
-def test_preferences_in_other_words_are_read(reply: str, place: int | None) -> None:
-    assert parse_preference(reply).value == place
+@pytest.mark.parametrize(("reply", "preferred"), PREFERENCE_OF_REPLY.items())
+def test_preferences_in_other_words_are_read(reply: str, preferred: int | None) -> None:
+    assert parse_preference(reply).value == preferred

@@ -72,7 +72,7 @@ REPLIES_WITH_PARIS = [
     "<|begin_of_box|>Paris<|end_of_box|>",
     "<ans>Paris</ans>",
 ]
-AS_WRITTEN = {
+UNCHANGED_ANSWERS = {
     "$5": "$5",
     "$5 and $7": "$5 and $7",
     "US$300": "US$300",
@@ -103,7 +103,7 @@ def test_a_wrapped_answer_ends_a_chain_of_thought(reply: str) -> None:
     assert parse_conclusion(reply, "What is the capital of France?").value.answer == "Paris"
 
 
-@pytest.mark.parametrize(("reply", "answer"), AS_WRITTEN.items())
+@pytest.mark.parametrize(("reply", "answer"), UNCHANGED_ANSWERS.items())
 def test_signs_that_belong_to_an_answer_stay(reply: str, answer: str) -> None:
     assert parse_short_answer(reply).value == answer
 

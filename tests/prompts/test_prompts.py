@@ -20,19 +20,19 @@ def test_passages_are_numbered_with_title_and_text() -> None:
     assert number_passages([]) == ""
 
 
-SAME_ALL_RUN = {"demonstrations", "examples", "kind"}  # what a run's settings say
+SLOTS_FIXED_FOR_A_RUN = {"demonstrations", "examples", "kind"}  # the settings of a run determine them
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_fixed_text_comes_first(name: str) -> None:
-    """Then passages, question, and what varies. What a thought found comes after the question; so do a paper's own
-    orders, which are variants.
+    """The order is fixed text, passages, question, then what varies, such as results of earlier steps. Variants of a
+    prompt (NAME.VARIANT), which keep the order of a paper, and react are not checked.
     """
     text = BUILT_IN[name]
-    slots = [slot for slot in Template(text).get_identifiers() if slot not in SAME_ALL_RUN]  # in their order
+    slots = [slot for slot in Template(text).get_identifiers() if slot not in SLOTS_FIXED_FOR_A_RUN]  # in their order
     if "passages" in slots and not name.startswith("react") and "." not in name:
         assert slots[0] == "passages"
-        assert not slots[1:] or slots[1] in ("question", "statement")  # one that writes questions has none
+        assert not slots[1:] or slots[1] in ("question", "statement")  # prompts that write questions have no question
     assert text.count("Question: Which river") == text.count("These pairs show how long")  # without contexts
     assert ":" in text.splitlines()[-1]  # the cue
 

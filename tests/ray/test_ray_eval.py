@@ -1,4 +1,4 @@
-"""Questions asked by in_many_processes processes: the same results as by one, even if a process is killed."""
+"""Questions asked by many processes: the same results as by one, even if a process is killed."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
 
-pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
+pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray itself causes warnings
 ROOT = Path(__file__).parents[2]
 QUESTION_COUNT = 6
 
@@ -51,7 +51,7 @@ def read_number(request: Request) -> int:
 
 
 def reply_as_reader(request: Request) -> str:
-    """Finds the person when the passage stands alone, and nobody where there are two."""
+    """Name the person if the passage is the only one; reply "unknown" to two passages."""
     return f"person {read_number(request)}" if "Nobody knows" not in request.text else "unknown"
 
 
@@ -67,15 +67,15 @@ def read_rows_without_times(folder: Path) -> dict[Any, Any]:
 
 
 async def run(data: Path, out: str, methods: str = "concat,concat_pf", engine: str = "ray", **settings: Any) -> Scores:
-    how = {name: settings.pop(name) for name in ("concurrency", "details", "limit") if name in settings}
+    options = {name: settings.pop(name) for name in ("concurrency", "details", "limit") if name in settings}
     context = Context(**{"model": "openai:test", "attempts": 1, **settings})
     return await evaluate(
-        Options(data=data, out=data.parent / out, engine=engine, **how), parse_methods(methods, context)
+        Options(data=data, out=data.parent / out, engine=engine, **options), parse_methods(methods, context)
     )
 
 
 def kill_workers() -> None:
-    """SIGKILL to the processes that ask."""
+    """Send SIGKILL to the processes that ask the questions."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if b"ray::MapWorker" in (folder / "cmdline").read_bytes():
@@ -104,7 +104,9 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     assert (await run(data, "many", engine="local", journal=journal, details=True)).new_answers == 0
 
 
-async def test_a_slow_question_holds_nothing_and_what_arrived_is_kept(data: Path, openai_server: OpenAIServer) -> None:
+async def test_a_slow_question_delays_no_other_and_finished_answers_are_kept(
+    data: Path, openai_server: OpenAIServer
+) -> None:
     openai_server.reply(lambda request: Response(reply_as_reader(request), hold=read_number(request) == 0))
     task = asyncio.create_task(run(data, "out", "concat", concurrency=2))
     while len(read_rows(data.parent / "out")) < QUESTION_COUNT - 1:
@@ -116,7 +118,7 @@ async def test_a_slow_question_holds_nothing_and_what_arrived_is_kept(data: Path
     assert {row["id"] for row in read_rows(data.parent / "out")} == {
         f"q{number}" for number in range(1, QUESTION_COUNT)
     }
-    openai_server.release()
+    openai_server.release_held_replies()
     again = await run(data, "out", "concat")
     assert (again.new_answers, again.summary["concat"]["n"]) == (1, QUESTION_COUNT)
 
@@ -141,12 +143,12 @@ async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, 
 
 
 async def test_a_question_that_no_worker_survives_is_an_error_row(data: Path, openai_server: OpenAIServer) -> None:
-    def kill(request: Request) -> str:
+    def kill_every_time(request: Request) -> str:
         if read_number(request) == 3:
             kill_workers()
         return reply_as_reader(request)
 
-    openai_server.reply(kill)
+    openai_server.reply(kill_every_time)
     report = await run(data, "out", "concat", limit=4)
     assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (4, 1)
     failed = next(row for row in read_rows(report.folder) if row["error"])
@@ -179,9 +181,9 @@ async def test_a_journal_that_cannot_be_used_stops_all_in_one_sentence(data: Pat
 async def test_the_limits_hold_over_all_workers(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
     task = asyncio.create_task(run(data, "out", "concat", requests_per_minute=3))
-    await asyncio.to_thread(openai_server.wait_for, 3, 120)
+    await asyncio.to_thread(openai_server.wait_for_requests, 3, 120)
     with pytest.raises(TimeoutError, match="3 of 4"):
-        await asyncio.to_thread(openai_server.wait_for, 4, 5)
+        await asyncio.to_thread(openai_server.wait_for_requests, 4, 5)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -219,14 +221,14 @@ def test_an_interrupted_command_is_continued(
     environment = os.environ | {"PYTHONPATH": str(ROOT), "RAY_ADDRESS": ray_here}
     out = tmp_path / "out"
     process = subprocess.Popen(make_command(data, out), env=environment, stderr=subprocess.PIPE, text=True)
-    openai_server.wait_for(QUESTION_COUNT, 300)
+    openai_server.wait_for_requests(QUESTION_COUNT, 300)
     while len(read_rows(out)) < QUESTION_COUNT - 1:
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, output = process.communicate(timeout=120)
     assert process.returncode == 130
     assert output == "quorum: stopped; the same command again goes on from here.\n"
-    openai_server.release()
+    openai_server.release_held_replies()
     process_again = subprocess.run(
         make_command(data, out), env=environment, capture_output=True, text=True, timeout=300
     )

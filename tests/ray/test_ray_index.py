@@ -10,12 +10,12 @@ from quorum.retrievers.index import index_documents
 from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.store import Store, open_store
 
-pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
+pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray itself causes warnings
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    """Documents, lines of passages, an id that stands for two texts, what is in two files, and what cannot be read."""
+    """Documents, lines of passages, an id with two texts, a text in two files, and files that cannot be read."""
     folder = tmp_path / "docs"
     folder.mkdir()
     for number in range(4):

@@ -13,7 +13,7 @@ from quorum.evaluation.compare.compare import compare, plan_comparison
 from quorum.evaluation.compare.decide import Decision
 from quorum.evaluation.run.options import Options
 
-pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray warns of itself
+pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray itself causes warnings
 QUESTION_COUNT = 40
 METHODS = "concat[k=2],concat[k=1]"
 
@@ -35,7 +35,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def reply_as_reader(request: Request) -> Response:
-    """Knows everything from two passages, and nothing from one."""
+    """Answer every question from two passages, and none from one."""
     number = int(request.text.rpartition("number ")[2].partition("?")[0])
     usage = {"prompt_tokens": 1000, "completion_tokens": 1, "total_tokens": 1001}
     return Response(f"person {number}" if request.text.count("Passage ") == 2 else "unknown", usage=usage)
@@ -43,9 +43,9 @@ def reply_as_reader(request: Request) -> Response:
 
 async def run_race(data: Path, out: str, engine: str = "ray", **options: Any) -> Decision:
     context = Context(model="openai:test", attempts=1, journal=str(data.parent / f"{out}.sqlite"))
-    chosen = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": "questions", **options}
-    planned = await plan_comparison(Options(data=data, context=context, engine=engine, concurrency=2, **chosen))
-    return await compare(planned)
+    all_options = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": "questions", **options}
+    plan = await plan_comparison(Options(data=data, context=context, engine=engine, concurrency=2, **all_options))
+    return await compare(plan)
 
 
 async def test_a_race_on_ray_ends_like_one_in_this_process(data: Path, openai_server: OpenAIServer) -> None:

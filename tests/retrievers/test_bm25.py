@@ -36,7 +36,7 @@ def test_scripts_without_spaces_give_characters_and_bigrams() -> None:
     assert tokenize("がぎ") == ["が", "ぎ", "がぎ"]
 
 
-def test_stop_words_go_only_where_others_remain() -> None:
+def test_stop_words_are_removed_only_if_other_words_remain() -> None:
     assert tokenize_query("What is the capital of France?") == ["capit", "franc"]
     assert tokenize_query("Who was who?") == ["who", "was", "who"]
 
@@ -56,7 +56,7 @@ def test_scores_follow_the_formula() -> None:
 
     question = "Which river flows through Vienna?"
     expected = [score(words, [t for t in tokenize_query(question) if any(t in c for c in corpus)]) for words in corpus]
-    assert Ranking(RIVER_PASSAGES).scores(question).tolist() == pytest.approx(expected, rel=1e-5)
+    assert Ranking(RIVER_PASSAGES).compute_scores(question).tolist() == pytest.approx(expected, rel=1e-5)
 
 
 WORDS_OF_TEXTS = st.lists(
@@ -65,11 +65,11 @@ WORDS_OF_TEXTS = st.lists(
 
 
 @given(st.lists(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)), max_size=8), st.integers(1, 9))
-def test_the_index_equals_that_of_bm25s(texts: list[str], at_once: int) -> None:
+def test_the_index_equals_that_of_bm25s(texts: list[str], batch_size: int) -> None:
     """However many texts are counted together, the scores are those of bm25s to the last bit."""
     corpus = [tokenize(text) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bm25_index, "TOKENS_AT_ONCE", at_once)
+        patch.setattr(bm25_index, "TOKENS_AT_ONCE", batch_size)
         index = build_index(texts)
     if index is None:
         assert not any(corpus)
@@ -96,9 +96,9 @@ async def test_given_passages_are_ranked_by_bm25_and_the_rest_follow_in_order() 
 
 
 async def test_ties_keep_the_given_order() -> None:
-    same = [Passage(id=str(i), title="", text="The bridge is long.") for i in range(30)]
-    assert [p["id"] for p in await search("bridge", Context(k=30), given=same)] == [str(i) for i in range(30)]
-    assert [p["id"] for p in await search("bridge", Context(k=5), given=same[::-1])] == ["29", "28", "27", "26", "25"]
+    copies = [Passage(id=str(i), title="", text="The bridge is long.") for i in range(30)]
+    assert [p["id"] for p in await search("bridge", Context(k=30), given=copies)] == [str(i) for i in range(30)]
+    assert [p["id"] for p in await search("bridge", Context(k=5), given=copies[::-1])] == ["29", "28", "27", "26", "25"]
 
 
 async def test_given_passages_without_a_match_keep_their_order() -> None:

@@ -1,4 +1,4 @@
-"""Copies in a collection: kept as one passage with several places, and told apart again when the files change."""
+"""Copies in a collection are kept as one passage with several places, and separated again when a file changes."""
 
 import os
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def index(docs: Path, tmp_path: Path) -> Callable[[], IndexReport]:
 
 
 @pytest.fixture
-def list_held(tmp_path: Path) -> Callable[[], list[Passage]]:
+def list_collection(tmp_path: Path) -> Callable[[], list[Passage]]:
     context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
     return lambda: collections.list_passages(context)
 
@@ -40,7 +40,7 @@ def list_files(passage: Passage) -> list[str]:
 
 
 def test_a_copy_under_another_name_takes_no_passages(
-    docs: Path, index: Callable[[], IndexReport], list_held: Callable[[], list[Passage]]
+    docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.txt").write_text(TEXT)
     alone = index().passages
@@ -49,14 +49,14 @@ def test_a_copy_under_another_name_takes_no_passages(
     report = index()
     assert (report.added, report.unchanged, report.passages, report.copies) == (1, 1, alone, alone)
     assert VECTORS.embedded == 0
-    assert all(list_files(passage) == ["a.txt", "copy of a.txt"] for passage in list_held())
-    assert describe_place(list_held()[0]) == "a.txt (also in copy of a.txt)"
+    assert all(list_files(passage) == ["a.txt", "copy of a.txt"] for passage in list_collection())
+    assert describe_place(list_collection()[0]) == "a.txt (also in copy of a.txt)"
     again = index()
     assert (again.unchanged, again.passages, again.copies) == (2, alone, alone)
 
 
 def test_a_copy_of_a_deleted_document_gets_its_own_passages(
-    docs: Path, index: Callable[[], IndexReport], list_held: Callable[[], list[Passage]]
+    docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.txt").write_text(TEXT)
     (docs / "b.txt").write_text(TEXT.replace("Rule number", "RULE NUMBER"))
@@ -65,26 +65,27 @@ def test_a_copy_of_a_deleted_document_gets_its_own_passages(
     index()  # the copy was read before it was known that the original is gone
     report = index()
     assert report.copies == 0
-    assert all(list_files(passage) == ["b.txt"] and "RULE NUMBER" in passage["text"] for passage in list_held())
+    assert all(list_files(passage) == ["b.txt"] and "RULE NUMBER" in passage["text"] for passage in list_collection())
 
 
 def test_an_edited_original_replaces_its_passages(
-    docs: Path, index: Callable[[], IndexReport], list_held: Callable[[], list[Passage]]
+    docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.txt").write_text(TEXT)
     (docs / "b.txt").write_text(TEXT)
     index()
     (docs / "a.txt").write_text(TEXT.replace("number 5 is closed", "number 5 is open"))
     index()
-    of = {
-        name: " ".join(item["text"] for item in list_held() if name in list_files(item)) for name in ("a.txt", "b.txt")
+    texts = {
+        name: " ".join(item["text"] for item in list_collection() if name in list_files(item))
+        for name in ("a.txt", "b.txt")
     }
-    assert ("number 5 is open" in of["a.txt"], "number 5 is closed" in of["a.txt"]) == (True, False)
-    assert ("number 5 is open" in of["b.txt"], "number 5 is closed" in of["b.txt"]) == (False, True)
+    assert ("number 5 is open" in texts["a.txt"], "number 5 is closed" in texts["a.txt"]) == (True, False)
+    assert ("number 5 is open" in texts["b.txt"], "number 5 is closed" in texts["b.txt"]) == (False, True)
 
 
 def test_templates_that_differ_in_a_number_are_all_kept(
-    docs: Path, index: Callable[[], IndexReport], list_held: Callable[[], list[Passage]]
+    docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]]
 ) -> None:
     form = "The pump in hall {} is serviced by two people who have passed the course, and by nobody else at any time."
     for number in range(12):
@@ -94,25 +95,25 @@ def test_templates_that_differ_in_a_number_are_all_kept(
 
 
 def test_lines_of_passages_keep_their_ids_even_if_they_say_the_same(
-    docs: Path, index: Callable[[], IndexReport], list_held: Callable[[], list[Passage]]
+    docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]]
 ) -> None:
     text = TEXT[:300]
     (docs / "a.jsonl").write_text(f'{{"id": "1", "text": "{text}"}}\n{{"id": "2", "text": "{text}"}}\n')
-    assert (index().copies, [passage["id"] for passage in list_held()]) == (0, ["1", "2"])
+    assert (index().copies, [passage["id"] for passage in list_collection()]) == (0, ["1", "2"])
 
 
 def test_a_touched_file_is_unchanged_and_its_time_is_kept(
-    docs: Path, index: Callable[[], IndexReport], list_held: Callable[[], list[Passage]]
+    docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.txt").write_text("One.")
     index()
     os.utime(docs / "a.txt", (1_000_000_000, 1_000_000_000))
     assert index().unchanged == 1
-    assert list_held()[0]["places"][0]["modified"] == "2001-09-09T01:46:40+00:00"
+    assert list_collection()[0]["places"][0]["modified"] == "2001-09-09T01:46:40+00:00"
 
 
 def test_a_collection_of_an_older_version_goes_on_and_is_brought_up_to_date(
-    docs: Path, index: Callable[[], IndexReport], list_held: Callable[[], list[Passage]], tmp_path: Path
+    docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
     """Older versions stored no place but the file's path, and no headings."""
     (docs / "a.txt").write_text("One.")
@@ -129,9 +130,9 @@ def test_a_collection_of_an_older_version_goes_on_and_is_brought_up_to_date(
         entry = Entry(title, hash_, {str(docs / name): 0})
         changes.passages.append((Passage(id=hash_, title=title, text=text), entry, VECTORS.embed_documents([text])[0]))
     store.write("docs", info, changes)
-    assert [describe_place(passage) for passage in list_held()] == ["a.txt", "b.md"]
+    assert [describe_place(passage) for passage in list_collection()] == ["a.txt", "b.md"]
     report = index()
     assert report.notes == [("docs", "made by an older version: files that are read better now are replaced")]
     assert (report.unchanged, report.replaced) == (1, 1)
-    assert [describe_place(passage) for passage in list_held()] == ["a.txt", "b.md, Part"]
+    assert [describe_place(passage) for passage in list_collection()] == ["a.txt", "b.md, Part"]
     assert index().notes == []

@@ -18,7 +18,7 @@ from quorum.retrievers.store import open_store
 TEXTS = ["The lake is deep.", "The weir is old.", "The lake is deep."]
 
 
-class Counting(Embeddings):
+class CountingEmbeddings(Embeddings):
     """Vectors of three numbers that name the text; counts the texts that it embeds."""
 
     def __init__(self) -> None:
@@ -33,18 +33,18 @@ class Counting(Embeddings):
 
 
 def test_a_text_is_embedded_once_and_keeps_its_vector(tmp_path: Path) -> None:
-    model = Counting()
+    model = CountingEmbeddings()
     first = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS)
     assert model.embedded == TEXTS[:2]
     again = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS[::-1])
     assert model.embedded == TEXTS[:2]
     assert again == first[::-1]
-    assert first == np.asarray(Counting().embed_documents(TEXTS), dtype=np.float32).tolist()
+    assert first == np.asarray(CountingEmbeddings().embed_documents(TEXTS), dtype=np.float32).tolist()
     assert (tmp_path / CACHE_FILE).stat().st_mode & 0o777 == 0o600
 
 
 def test_other_embeddings_have_vectors_of_their_own(tmp_path: Path) -> None:
-    model = Counting()
+    model = CountingEmbeddings()
     for name in ("one", "two"):
         CachedEmbeddings(lambda: model, name, tmp_path).embed_documents(TEXTS[:1])
     assert model.embedded == [TEXTS[0]] * 2
@@ -52,7 +52,7 @@ def test_other_embeddings_have_vectors_of_their_own(tmp_path: Path) -> None:
 
 def test_a_damaged_cache_is_named_and_every_text_is_embedded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / CACHE_FILE).write_bytes(b"no database" * 1000)
-    model = Counting()
+    model = CountingEmbeddings()
     cached = CachedEmbeddings(lambda: model, "count", tmp_path)
     with caplog.at_level(logging.WARNING, logger="quorum"):
         assert len(cached.embed_documents(TEXTS)) == 3
@@ -62,7 +62,7 @@ def test_a_damaged_cache_is_named_and_every_text_is_embedded(tmp_path: Path, cap
 
 
 def test_an_unfinished_write_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
-    model = Counting()
+    model = CountingEmbeddings()
     cached = CachedEmbeddings(lambda: model, "count", tmp_path)
     cached.embed_documents(TEXTS[:1])
     database = cached.connect()
@@ -72,7 +72,7 @@ def test_an_unfinished_write_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_cache_that_is_too_large_drops_its_oldest_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cached = CachedEmbeddings(Counting, "count", tmp_path)
+    cached = CachedEmbeddings(CountingEmbeddings, "count", tmp_path)
     texts = [f"Gate {number} opens." for number in range(40)]
     cached.embed_documents(texts)
     monkeypatch.setattr(embedding_cache, "LARGEST_CACHE", 1)
@@ -103,14 +103,14 @@ def test_a_second_collection_of_the_same_texts_asks_no_server(tmp_path: Path, op
 def test_embeddings_objects_are_not_cached(tmp_path: Path) -> None:
     passage = Passage(id="a", title="", text=TEXTS[0])
     for collection in ("one", "two"):
-        model = Counting()
+        model = CountingEmbeddings()
         index_passages([passage], collection=collection, store=tmp_path, embeddings=model)
         assert model.embedded == [TEXTS[0]]
     assert not (tmp_path / CACHE_FILE).exists()
 
 
 def test_the_cache_is_an_ordinary_database(tmp_path: Path) -> None:
-    CachedEmbeddings(Counting, "count", tmp_path).embed_documents(TEXTS)
+    CachedEmbeddings(CountingEmbeddings, "count", tmp_path).embed_documents(TEXTS)
     with sqlite3.connect(tmp_path / CACHE_FILE) as database:
         assert database.execute("SELECT COUNT(*) FROM vectors").fetchone() == (2,)
     database.close()

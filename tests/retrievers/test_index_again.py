@@ -4,14 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from index_fixtures import VECTORS, Index, docs, index, list_counts, list_held, write_sentence
+from index_fixtures import VECTORS, Index, docs, get_counts, index, list_collection, write_sentence
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers import collections
 from quorum.retrievers.store import open_store
 
-__all__ = ["docs", "index", "list_held"]
+__all__ = ["docs", "index", "list_collection"]
 
 
 def list_texts(passages: list[Passage]) -> list[tuple[str, str, str]]:
@@ -19,41 +19,43 @@ def list_texts(passages: list[Passage]) -> list[tuple[str, str, str]]:
     return [(passage["id"], passage["title"], passage["text"]) for passage in passages]
 
 
-def test_running_again_adds_nothing_twice(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
+def test_running_again_adds_nothing_twice(
+    docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
+) -> None:
     for name in "abc":
         (docs / f"{name}.txt").write_text(" ".join(f"{name} {write_sentence(i)}" for i in range(30)))
-    assert list_counts(index()) == (3, 0, 0, 0, 12)
-    before, revision = list_held(), open_store(docs.parent / "store").fetch_info("docs").revision
+    assert get_counts(index()) == (3, 0, 0, 0, 12)
+    before, revision = list_collection(), open_store(docs.parent / "store").fetch_info("docs").revision
     VECTORS.embedded = 0
-    assert list_counts(index()) == (0, 0, 3, 0, 12)
-    assert list_counts(index(docs / "a.txt", docs, docs / "b.txt")) == (0, 0, 3, 0, 12)
+    assert get_counts(index()) == (0, 0, 3, 0, 12)
+    assert get_counts(index(docs / "a.txt", docs, docs / "b.txt")) == (0, 0, 3, 0, 12)
     assert VECTORS.embedded == 0
-    assert list_held() == before
+    assert list_collection() == before
     assert open_store(docs.parent / "store").fetch_info("docs").revision == revision
 
 
-def test_a_changed_document_is_replaced(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
+def test_a_changed_document_is_replaced(docs: Path, index: Index, list_collection: Callable[[], list[Passage]]) -> None:
     (docs / "a.txt").write_text("\n\n".join(write_sentence(i) for i in range(30)))
     (docs / "b.txt").write_text("Another one.")
     index()
-    before, revision = list_held(), open_store(docs.parent / "store").fetch_info("docs").revision
+    before, revision = list_collection(), open_store(docs.parent / "store").fetch_info("docs").revision
     text = (docs / "a.txt").read_text()
     (docs / "a.txt").write_text(text.replace("number 29", "number 1000"))
     VECTORS.embedded = 0
-    assert list_counts(index()) == (0, 1, 1, 0, 5)
+    assert get_counts(index()) == (0, 1, 1, 0, 5)
     assert VECTORS.embedded == 1  # the other passages of the document are kept
-    after = list_held()
+    after = list_collection()
     assert "number 1000" in after[3]["text"]
     assert list_texts(after[:3] + after[4:]) == list_texts(before[:3] + before[4:])
     assert open_store(docs.parent / "store").fetch_info("docs").revision != revision
     (docs / "a.txt").write_bytes(b"\xff\xfe\0")
     report = index()
     assert (report.unchanged, len(report.skipped)) == (1, 1)
-    assert list_texts(list_held()) == list_texts(after)  # what was read before stays
+    assert list_texts(list_collection()) == list_texts(after)  # what was read before stays
 
 
 def test_prune_removes_deleted_documents(
-    docs: Path, index: Index, list_held: Callable[[], list[Passage]], tmp_path: Path
+    docs: Path, index: Index, list_collection: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -62,16 +64,16 @@ def test_prune_removes_deleted_documents(
         (docs / f"{name}.txt").write_text(f"Text {name}.")
     index(docs, other)
     (docs / "a.txt").unlink()
-    assert list_counts(index()) == (0, 0, 1, 0, 3)
-    assert list_counts(index(prune=True)) == (0, 0, 1, 1, 2)  # the other folder is left alone
-    assert [passage["title"] for passage in list_held()] == ["b", "c"]
+    assert get_counts(index()) == (0, 0, 1, 0, 3)
+    assert get_counts(index(prune=True)) == (0, 0, 1, 1, 2)  # the other folder is left alone
+    assert [passage["title"] for passage in list_collection()] == ["b", "c"]
     (docs / "b.txt").write_bytes(b"\0")
-    assert list_counts(index(prune=True)) == (0, 0, 0, 0, 2)  # there, but unreadable
+    assert get_counts(index(prune=True)) == (0, 0, 0, 0, 2)  # there, but unreadable
     (other / "c.txt").unlink()
     other.rmdir()
     with pytest.raises(SetupError, match=f"no file or folder {other}"):
         index(other)
-    assert list_counts(index(other, prune=True)) == (0, 0, 0, 1, 1)
+    assert get_counts(index(other, prune=True)) == (0, 0, 0, 1, 1)
     with pytest.raises(SetupError, match="no file or folder"):
         index(other, prune=True)
 
@@ -81,23 +83,23 @@ def test_a_renamed_document_is_not_embedded_again(docs: Path, index: Index) -> N
     index()
     (docs / "a.md").rename(docs / "z.md")
     VECTORS.embedded = 0
-    assert list_counts(index(prune=True)) == (1, 0, 0, 1, 1)
+    assert get_counts(index(prune=True)) == (1, 0, 0, 1, 1)
     assert VECTORS.embedded == 0
 
 
 def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
-    docs: Path, index: Index, list_held: Callable[[], list[Passage]], tmp_path: Path
+    docs: Path, index: Index, list_collection: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
     for name in "ab":
         (docs / f"{name}.md").write_text("# Same\n\nThe same text.")
-    assert list_counts(index()) == (2, 0, 0, 0, 1)
+    assert get_counts(index()) == (2, 0, 0, 0, 1)
     entries = open_store(tmp_path / "store").fetch_entries("docs")
     assert [sorted(entry.places) for entry in entries.values()] == [[str(docs / "a.md"), str(docs / "b.md")]]
     (docs / "a.md").unlink()
-    assert list_counts(index(prune=True)) == (0, 0, 1, 1, 1)
+    assert get_counts(index(prune=True)) == (0, 0, 1, 1, 1)
     (docs / "b.md").write_text("# Same\n\nAnother text.")
-    assert list_counts(index()) == (0, 1, 0, 0, 1)
-    assert [passage["text"] for passage in list_held()] == ["Another text."]
+    assert get_counts(index()) == (0, 1, 0, 0, 1)
+    assert [passage["text"] for passage in list_collection()] == ["Another text."]
 
 
 def test_a_collection_can_be_removed(docs: Path, index: Index, tmp_path: Path) -> None:
@@ -107,4 +109,4 @@ def test_a_collection_can_be_removed(docs: Path, index: Index, tmp_path: Path) -
     assert collections.list_collections(tmp_path / "store") == []
     with pytest.raises(SetupError, match="no collection 'docs'"):
         collections.delete_collection("docs", tmp_path / "store")
-    assert list_counts(index()) == (1, 0, 0, 0, 1)
+    assert get_counts(index()) == (1, 0, 0, 0, 1)

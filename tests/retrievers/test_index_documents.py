@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from index_fixtures import VECTORS, Index, docs, index, list_counts, list_held, write_sentence
+from index_fixtures import VECTORS, Index, docs, get_counts, index, list_collection, write_sentence
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
@@ -18,7 +18,7 @@ from quorum.retrievers.index import index_documents, index_passages
 from quorum.retrievers.passages import content_hash
 from quorum.retrievers.store import open_store
 
-__all__ = ["docs", "index", "list_held"]
+__all__ = ["docs", "index", "list_collection"]
 
 
 def make_pdf(text: str) -> bytes:
@@ -32,11 +32,11 @@ def make_pdf(text: str) -> bytes:
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
-    data, places = b"%PDF-1.4\n", []
+    data, offsets = b"%PDF-1.4\n", []
     for number, content in enumerate(objects, start=1):
-        places.append(len(data))
+        offsets.append(len(data))
         data += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     end = b"xref\n0 6\n0000000000 65535 f \n%strailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (
         table,
         len(data),
@@ -46,7 +46,7 @@ def make_pdf(text: str) -> bytes:
 
 def write_docx(path: Path, heading: str, text: str) -> None:
     """A Word file of a heading and a paragraph."""
-    names = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    namespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     office = "application/vnd.openxmlformats-officedocument.wordprocessingml"
     package = "http://schemas.openxmlformats.org/package/2006"
     relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
@@ -66,10 +66,12 @@ def write_docx(path: Path, heading: str, text: str) -> None:
             f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{relation}" '
             'Target="word/document.xml"/></Relationships>',
         )
-        file.writestr("word/document.xml", f"<w:document {names}><w:body>{paragraphs}</w:body></w:document>")
+        file.writestr("word/document.xml", f"<w:document {namespace}><w:body>{paragraphs}</w:body></w:document>")
 
 
-def test_every_type_is_read_with_its_title(docs: Path, index: Index, list_held: Callable[[], list[Passage]]) -> None:
+def test_every_type_is_read_with_its_title(
+    docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
+) -> None:
     (docs / "plain.txt").write_bytes("\ufeffThe Rhine\r\nis long.".encode())
     (docs / "marked.md").write_text("# The [Danube](http://x.org/a_(b))\n\nIt is **long** and [wide](http://x.org).")
     (docs / "page.html").write_text(
@@ -91,8 +93,8 @@ def test_every_type_is_read_with_its_title(docs: Path, index: Index, list_held: 
     (docs / ".git" / "config.txt").write_text("hidden too")
     report = index()
     assert report.skipped == []
-    assert list_counts(report) == (9, 0, 0, 0, 10)
-    passages = {passage["title"] or passage["id"]: passage["text"] for passage in list_held()}
+    assert get_counts(report) == (9, 0, 0, 0, 10)
+    passages = {passage["title"] or passage["id"]: passage["text"] for passage in list_collection()}
     assert passages == {
         "plain": "The Rhine is long.",
         "The Danube": "It is long and wide.",
@@ -105,18 +107,18 @@ def test_every_type_is_read_with_its_title(docs: Path, index: Index, list_held: 
         "2": "No title.",
         content_hash("", "No id."): "No id.",
     }
-    assert {"p1", "2"} < {passage["id"] for passage in list_held()}
+    assert {"p1", "2"} < {passage["id"] for passage in list_collection()}
 
 
 @pytest.mark.parametrize(
     ("heading", "title"), [("# C#", "C#"), ("# Ends ##", "Ends"), ("#  Wide  ", "Wide"), ("## Second", "note")]
 )
 def test_a_first_level_heading_is_the_title_of_markdown(
-    heading: str, title: str, docs: Path, index: Index, list_held: Callable[[], list[Passage]]
+    heading: str, title: str, docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "note.md").write_text(f"{heading}\n\nText.")
     index()
-    assert [passage["title"] for passage in list_held()] == [title]
+    assert [passage["title"] for passage in list_collection()] == [title]
 
 
 def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: Index, tmp_path: Path) -> None:
@@ -167,32 +169,40 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
 
 
 def test_the_option_words_sets_the_passage_length(
-    docs: Path, index: Index, list_held: Callable[[], list[Passage]]
+    docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.txt").write_text(" ".join(write_sentence(i) for i in range(30)))
-    assert list_counts(index(words=50)) == (1, 0, 0, 0, 8)
-    assert max(len(passage["text"].split()) for passage in list_held()) <= 50
-    assert list_counts(index(words=100)) == (0, 1, 0, 0, 4)
+    assert get_counts(index(words=50)) == (1, 0, 0, 0, 8)
+    assert max(len(passage["text"].split()) for passage in list_collection()) <= 50
+    assert get_counts(index(words=100)) == (0, 1, 0, 0, 4)
     with pytest.raises(SetupError, match="words=4 is too few"):
         index(words=4)
 
 
 def test_lines_keep_their_ids_and_only_long_ones_are_split(
-    docs: Path, index: Index, list_held: Callable[[], list[Passage]]
+    docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
 ) -> None:
     lines = [{"id": f"p{n}", "title": "T", "text": " ".join(write_sentence(i) for i in range(n))} for n in (1, 27, 40)]
     (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    assert list_counts(index()) == (1, 0, 0, 0, 7)
-    assert [passage["id"] for passage in list_held()] == ["p1", "p27", "p40#1", "p40#2", "p40#3", "p40#4", "p40#5"]
+    assert get_counts(index()) == (1, 0, 0, 0, 7)
+    assert [passage["id"] for passage in list_collection()] == [
+        "p1",
+        "p27",
+        "p40#1",
+        "p40#2",
+        "p40#3",
+        "p40#4",
+        "p40#5",
+    ]
     lines[0]["text"] = "Changed."
     del lines[2]
     (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    assert list_counts(index()) == (0, 1, 0, 0, 2)
-    assert list_held()[0]["text"] == "Changed."
+    assert get_counts(index()) == (0, 1, 0, 0, 2)
+    assert list_collection()[0]["text"] == "Changed."
 
 
 def test_of_two_texts_with_one_id_the_first_stays(
-    docs: Path, index: Index, list_held: Callable[[], list[Passage]]
+    docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.jsonl").write_text('{"id": "1", "text": "first"}')
     (docs / "b.jsonl").write_text('{"id": "1", "text": "second"}\n{"id": "2", "text": "third"}')
@@ -200,7 +210,7 @@ def test_of_two_texts_with_one_id_the_first_stays(
     assert report.skipped == [
         (str(docs / "b.jsonl"), f"the id '1' stands for another text in {docs / 'a.jsonl'}; the first stays")
     ]
-    assert [passage["text"] for passage in list_held()] == ["first", "third"]
+    assert [passage["text"] for passage in list_collection()] == ["first", "third"]
 
 
 def test_progress_counts_files_and_lines(docs: Path, index: Index) -> None:
@@ -213,7 +223,7 @@ def test_progress_counts_files_and_lines(docs: Path, index: Index) -> None:
 
 
 def test_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path: Path) -> None:
-    assert list_counts(index()) == (0, 0, 0, 0, 0)
+    assert get_counts(index()) == (0, 0, 0, 0, 0)
     (docs / "x.bin").write_text("?")
     assert len(index().skipped) == 1
     assert collections.list_collections(tmp_path / "store") == []
@@ -224,7 +234,7 @@ def test_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path
 def test_the_store_itself_is_not_indexed(docs: Path, index: Index) -> None:
     (docs / "a.txt").write_text("One.")
     assert index(store=docs / "store").skipped == []
-    assert list_counts(index(store=docs / "store")) == (0, 0, 1, 0, 1)
+    assert get_counts(index(store=docs / "store")) == (0, 0, 1, 0, 1)
 
 
 @pytest.mark.parametrize("name", ["ab", "a/b", "10.0.0.1"])

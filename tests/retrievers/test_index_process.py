@@ -32,11 +32,11 @@ index_documents([sys.argv[3]], collection="docs", store=sys.argv[4], embeddings=
 
 def start_indexer(docs: Path, store: Path, killed_after: int = 0) -> subprocess.Popen[bytes]:
     """Another process that indexes `docs`; SIGKILL ends it after `killed_after` documents."""
-    places = [str(ROOT), str(ROOT / "tests"), str(docs), str(store), str(killed_after)]
-    return subprocess.Popen([sys.executable, "-c", INDEXING_SCRIPT, *places])
+    arguments = [str(ROOT), str(ROOT / "tests"), str(docs), str(store), str(killed_after)]
+    return subprocess.Popen([sys.executable, "-c", INDEXING_SCRIPT, *arguments])
 
 
-def write(docs: Path, word: str, count: int) -> None:
+def write_documents(docs: Path, word: str, count: int) -> None:
     """Documents of five passages."""
     docs.mkdir(exist_ok=True)
     for n in range(count):
@@ -51,7 +51,7 @@ def read_contents(store: Path) -> list[Passage]:
 @pytest.mark.long
 async def test_indexing_that_was_killed_continues_to_the_same_collection(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
-    write(docs, "river", 60)
+    write_documents(docs, "river", 60)
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
     assert start_indexer(docs, tmp_path / "store", killed_after=40).wait() == -signal.SIGKILL
     assert open_store(tmp_path / "store").fetch_info("docs").writing
@@ -73,11 +73,11 @@ async def test_indexing_that_was_killed_continues_to_the_same_collection(tmp_pat
 async def test_questions_are_answered_while_another_process_indexes(tmp_path: Path) -> None:
     """Every answer is whole, and the first one after the change sees the change."""
     docs, store = tmp_path / "docs", tmp_path / "store"
-    write(docs, "river", 20)
+    write_documents(docs, "river", 20)
     index_documents([docs], collection="docs", store=store, embeddings=VECTORS)
     context = Context(store=str(store), collection="docs", embeddings=VECTORS, k=20)
     await search("river", context)
-    write(docs, "tiger", 20)
+    write_documents(docs, "tiger", 20)
     process = start_indexer(docs, store)
     question_count = 0
     while process.poll() is None:
@@ -96,7 +96,7 @@ async def test_questions_are_answered_while_another_process_indexes(tmp_path: Pa
 @pytest.mark.long
 def test_two_indexers_at_once_store_every_passage(tmp_path: Path) -> None:
     docs, store = tmp_path / "docs", tmp_path / "store"
-    write(docs, "river", 20)
+    write_documents(docs, "river", 20)
     indexers = [start_indexer(docs, store), start_indexer(docs, store)]
     assert [process.wait() for process in indexers] == [0, 0]
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)

@@ -19,14 +19,14 @@ COLLECTION_NAME = "towers"
 PASSAGES = [Passage(id=f"p{n}", title="Numbers", text=f"Number {n}.") for n in range(1100)]  # Chroma writes at 1,000
 
 
-class Numbers(Embeddings):
-    """Vectors on a circle, by the number in the text. `left`: texts until it fails."""
+class NumberEmbeddings(Embeddings):
+    """Vectors on a parabola, by the number in the text. `texts_left`: how many texts it embeds before it fails."""
 
-    left = 10_000
+    texts_left = 10_000
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.left -= len(texts)
-        if self.left < 0:
+        self.texts_left -= len(texts)
+        if self.texts_left < 0:
             raise SetupError("The embeddings are gone; start them.")
         return [self.embed_query(text) for text in texts]
 
@@ -48,33 +48,33 @@ def reopen_store(folder: Path) -> Store:
     return open_store(folder)
 
 
-def cut(folder: Path, name: str, number: int = 1000) -> None:
+def truncate_file(folder: Path, name: str, number: int = 1000) -> None:
     """Cut the last bytes off a file of the vector index."""
     (path,) = folder.glob(f"chroma/*/{name}")
     os.truncate(path, max(0, path.stat().st_size - number))
 
 
-def list_missing(folder: Path, name: str) -> None:
+def remove_file(folder: Path, name: str) -> None:
     (path,) = folder.glob(f"chroma/*/{name}")
     path.unlink()
 
 
 def find_nearest(store: Store, number: int) -> list[str]:
-    return [passage["id"] for passage in store.query(COLLECTION_NAME, Numbers().embed_query(str(number)), 2)]
+    return [passage["id"] for passage in store.query(COLLECTION_NAME, NumberEmbeddings().embed_query(str(number)), 2)]
 
 
 @pytest.fixture(scope="module")
 def whole_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the collection, whose vector index Chroma has written."""
     folder = tmp_path_factory.mktemp("whole")
-    index(folder, Numbers())
+    index(folder, NumberEmbeddings())
     reopen_store(folder)
     return folder
 
 
 @pytest.fixture
 def store(whole_store: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
+    """A copy of the whole store."""
     return shutil.copytree(whole_store, tmp_path / "store")
 
 
@@ -84,66 +84,66 @@ def store(whole_store: Path, tmp_path: Path) -> Path:
 )
 def test_a_file_that_was_cut_anywhere_is_detected(store: Path, name: str, number: int) -> None:
     assert not reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
-    cut(store, name, number)
+    truncate_file(store, name, number)
     assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
 
 
 @pytest.mark.parametrize(
-    ("harm", "name"),
+    ("damage", "name"),
     [
-        (cut, "index_metadata.pickle"),
-        (list_missing, "data_level0.bin"),
+        (truncate_file, "index_metadata.pickle"),
+        (remove_file, "data_level0.bin"),
     ],
 )
 def test_a_damaged_index_is_rebuilt(
-    store: Path, harm: Callable[[Path, str], None], name: str, caplog: pytest.LogCaptureFixture
+    store: Path, damage: Callable[[Path, str], None], name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     info = reopen_store(store).fetch_info(COLLECTION_NAME)
-    harm(store, name)
+    damage(store, name)
     damaged_store = reopen_store(store)
     with pytest.raises(SetupError, match=r"is damaged \(.*\); index any document into that collection again"):
         damaged_store.query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
-    model = Numbers()
+    model = NumberEmbeddings()
     index(store, model)
-    assert model.left == 10_000 - len(PASSAGES)
+    assert model.texts_left == 10_000 - len(PASSAGES)
     assert [record.getMessage() for record in caplog.records] == [
         f"The vector index of {COLLECTION_NAME!r} was damaged by a crash; its 1100 passages are embedded again."
     ]
-    mended = reopen_store(store)
+    rebuilt_store = reopen_store(store)
     assert (
-        mended.count(COLLECTION_NAME),
-        mended.fetch_info(COLLECTION_NAME).torn,
-        mended.fetch_info(COLLECTION_NAME).writing,
+        rebuilt_store.count(COLLECTION_NAME),
+        rebuilt_store.fetch_info(COLLECTION_NAME).torn,
+        rebuilt_store.fetch_info(COLLECTION_NAME).writing,
     ) == (
         len(PASSAGES),
         None,
         False,
     )
-    assert mended.fetch_info(COLLECTION_NAME).embedding == info.embedding
-    assert {number: find_nearest(mended, number)[0] for number in (0, 555, 1099)} == {
+    assert rebuilt_store.fetch_info(COLLECTION_NAME).embedding == info.embedding
+    assert {number: find_nearest(rebuilt_store, number)[0] for number in (0, 555, 1099)} == {
         0: "p0",
         555: "p555",
         1099: "p1099",
     }
-    again = Numbers()
+    again = NumberEmbeddings()
     index(store, again)
-    assert again.left == 10_000
+    assert again.texts_left == 10_000
 
 
 def test_an_interrupted_rebuild_of_vectors_starts_again(store: Path) -> None:
-    cut(store, "index_metadata.pickle")
-    failing = Numbers()
-    failing.left = 500
+    truncate_file(store, "index_metadata.pickle")
+    failing = NumberEmbeddings()
+    failing.texts_left = 500
     with pytest.raises(SetupError, match="The embeddings are gone"):
         index(store, failing)
     halfway = reopen_store(store)
     with pytest.raises(SetupError, match="being computed again; wait until that is done, or index"):
         find_nearest(halfway, 3)
-    index(store, Numbers())
+    index(store, NumberEmbeddings())
     assert find_nearest(reopen_store(store), 1003)[0] == "p1003"
 
 
-def mark_and_file(store: Path) -> tuple[Path, Path]:
+def find_mark_and_file(store: Path) -> tuple[Path, Path]:
     """The mark of a write to the collection that never ended, and a file of its vector index."""
     (links,) = store.glob("chroma/*/link_lists.bin")
     mark = store / f"writing-{open_store(store).get_client().get_collection(COLLECTION_NAME).id}"
@@ -151,9 +151,9 @@ def mark_and_file(store: Path) -> tuple[Path, Path]:
 
 
 def test_an_unfinished_write_is_detected(store: Path) -> None:
-    """The files may look whole: they were written after the mark was set, or the machine was started anew since."""
+    """The files may look complete: they were written after the mark was set, or the machine was restarted since."""
     reopen_store(store)
-    mark, links = mark_and_file(store)
+    mark, links = find_mark_and_file(store)
     mark.write_text(read_boot_id(), "utf-8")
     assert not reopen_store(store).has_damaged_vectors(COLLECTION_NAME)  # killed before Chroma wrote its vectors
     assert not mark.exists()
@@ -167,7 +167,7 @@ def test_an_unfinished_write_is_detected(store: Path) -> None:
     ):
         reopen_store(store).query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
     assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
-    index(store, Numbers())
+    index(store, NumberEmbeddings())
     assert (mark.exists(), find_nearest(reopen_store(store), 700)[0]) == (False, "p700")
     mark.write_text("another start of the machine", "utf-8")
     assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
@@ -175,7 +175,7 @@ def test_an_unfinished_write_is_detected(store: Path) -> None:
 
 def test_only_a_failed_write_leaves_its_mark(store: Path) -> None:
     reopen_store(store)
-    mark, _ = mark_and_file(store)
+    mark, _ = find_mark_and_file(store)
     collection = open_store(store).get_client().get_collection(COLLECTION_NAME)
     with pytest.raises(OSError, match="full"), keep_write_mark(collection, store / "chroma"):
         raise OSError("The disk is full.")
@@ -188,7 +188,7 @@ def test_only_a_failed_write_leaves_its_mark(store: Path) -> None:
 @pytest.mark.parametrize("name", ["a#b", "a?b", "a%41b", "ä b"])
 def test_a_store_may_have_any_name(tmp_path: Path, name: str) -> None:
     passages = PASSAGES[:3]
-    index_passages(passages, collection=COLLECTION_NAME, store=tmp_path / name, embeddings=Numbers())
+    index_passages(passages, collection=COLLECTION_NAME, store=tmp_path / name, embeddings=NumberEmbeddings())
     assert [result.name for result in tmp_path.iterdir()] == [name]
     assert find_nearest(reopen_store(tmp_path / name), 2)[0] == "p2"
 
@@ -198,12 +198,12 @@ def test_a_damaged_index_on_a_server_must_be_restored_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error_text", "speaks"),
+    ("error_text", "is_damage"),
     [
         ("Error creating hnsw segment reader: Error deserializing pickle file: eval error at offset 819", True),
         ("Error creating hnsw segment reader: Too many open files (os error 24)", False),
         ("database disk image is malformed", False),
     ],
 )
-def test_passing_errors_are_not_taken_for_a_damaged_index(error_text: str, speaks: bool) -> None:
-    assert is_index_error(RuntimeError(error_text)) is speaks
+def test_passing_errors_are_not_taken_for_a_damaged_index(error_text: str, is_damage: bool) -> None:
+    assert is_index_error(RuntimeError(error_text)) is is_damage

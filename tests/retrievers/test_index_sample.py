@@ -40,18 +40,18 @@ def passages(refresh: ModuleType) -> dict[str, dict[str, str]]:
     return collected
 
 
-def records(name: str) -> list[Record]:
+def read_sample(name: str) -> list[Record]:
     return list(read_questions(SAMPLE / f"{name}.jsonl"))
 
 
 def test_the_sample_has_its_full_size(passages: dict[str, dict[str, str]]) -> None:
     assert len(passages) >= 30
     assert sum(map(len, passages.values())) >= 120
-    assert len(records("questions")) >= 100
-    assert len(records("claims")) >= 15
-    assert len(records("dialogue")) >= 10
-    assert len(records("long")) >= 10
-    kinds = {record["meta"]["kind"] for record in records("questions")}
+    assert len(read_sample("questions")) >= 100
+    assert len(read_sample("claims")) >= 15
+    assert len(read_sample("dialogue")) >= 10
+    assert len(read_sample("long")) >= 10
+    kinds = {record["meta"]["kind"] for record in read_sample("questions")}
     assert kinds == {"single", "two_hop", "yes_no", "unanswerable"}
 
 
@@ -61,8 +61,8 @@ def test_gold_passages_are_up_to_date(name: str, refresh: ModuleType, passages: 
     assert refresh.refresh_text(path, passages) == path.read_text(encoding="utf-8"), "run python data/sample/refresh.py"
 
 
-def test_every_record_is_whole(passages: dict[str, dict[str, str]]) -> None:
-    all_records = [record for name in FILES for record in records(name)]
+def test_every_record_is_complete(passages: dict[str, dict[str, str]]) -> None:
+    all_records = [record for name in FILES for record in read_sample(name)]
     assert len({record["id"] for record in all_records}) == len(all_records)
     assert len({record["question"] for record in all_records}) == len(all_records)
     for record in all_records:
@@ -76,7 +76,7 @@ def test_every_record_is_whole(passages: dict[str, dict[str, str]]) -> None:
 
 def test_gold_passages_hold_the_answers(passages: dict[str, dict[str, str]]) -> None:
     texts = {id_: text for document in passages.values() for id_, text in document.items()}
-    for record in records("questions"):
+    for record in read_sample("questions"):
         gold = [texts[id_] for id_ in record["gold"]]
         if record["meta"]["kind"] == "single":
             assert len(gold) == 1, record["id"]
@@ -101,7 +101,7 @@ def context(tmp_path: Path) -> Context:
 
 
 async def test_the_sample_is_indexed_on_first_use(context: Context) -> None:
-    gold = next(record for record in records("questions") if record["id"] == "s002")
+    gold = next(record for record in read_sample("questions") if record["id"] == "s002")
     passages = await search(gold["question"], replace(context, retriever="bm25"))
     assert gold["gold"][0] in [passage["id"] for passage in passages]
     assert len(collections.list_passages(context)) >= 120
@@ -111,7 +111,7 @@ async def test_the_sample_is_indexed_on_first_use(context: Context) -> None:
 def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Context) -> None:
     events: list[tuple[int, int]] = []
 
-    def ensure(context: Context) -> int:
+    def prepare_sample(context: Context) -> int:
         """Prepare the sample as a new process does; return how many texts were embedded."""
         collections.READY_SAMPLES.clear()
         events.clear()
@@ -120,16 +120,16 @@ def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Con
         return VECTORS.embedded
 
     store = open_store(context.store)
-    count = ensure(context)
+    count = prepare_sample(context)
     assert count >= 120
     assert events == [(n, len(events)) for n in range(1, len(events) + 1)]
-    assert ensure(context) == 0
+    assert prepare_sample(context) == 0
     assert events == []
     store.write("sample", replace(store.fetch_info("sample"), sample="another version of the files"))
-    assert ensure(context) == count
+    assert prepare_sample(context) == count
     store.write("sample", store.fetch_info("sample").make_revision(writing=True))  # as a killed process leaves it
-    assert ensure(context) == count
-    ensure(replace(context, embeddings=WordVectors(model="other")))
+    assert prepare_sample(context) == count
+    prepare_sample(replace(context, embeddings=WordVectors(model="other")))
     assert store.fetch_info("sample").embedding.endswith(":other")
     assert store.count("sample") == count
 

@@ -38,8 +38,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a `chroma run` of our own."""
     port, chroma = find_free_port(), Path(sys.executable).with_name("chroma")
     command = [str(chroma), "run", "--path", str(tmp_path_factory.mktemp("server")), "--port", str(port)]
-    quiet = os.environ | {"ANONYMIZED_TELEMETRY": "False"}
-    process = subprocess.Popen([*command, "--host", "127.0.0.1"], stdout=subprocess.DEVNULL, env=quiet)
+    environment = os.environ | {"ANONYMIZED_TELEMETRY": "False"}
+    process = subprocess.Popen([*command, "--host", "127.0.0.1"], stdout=subprocess.DEVNULL, env=environment)
     while not is_listening(port):
         with contextlib.suppress(subprocess.TimeoutExpired):
             raise RuntimeError(f"chroma run ended with {process.wait(timeout=0.1)}")

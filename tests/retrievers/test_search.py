@@ -89,7 +89,7 @@ async def test_hybrid_ignores_lexical_ranks_of_passages_without_a_word_of_the_qu
     assert [passage["score"] for passage in passages] == pytest.approx([1 / (60 + rank) for rank in range(1, 6)])
 
 
-class Foreign(BaseRetriever):
+class ForeignRetriever(BaseRetriever):
     """A retriever that is not ours: no ids, no scores."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
@@ -97,7 +97,7 @@ class Foreign(BaseRetriever):
 
 
 async def test_a_retriever_object_is_used_unchanged(context: Context) -> None:
-    passages = await search("q", replace(context, retriever=Foreign()))
+    passages = await search("q", replace(context, retriever=ForeignRetriever()))
     assert [passage["text"] for passage in passages] == ["q 0", "q 1", "q 2"]
     assert len({passage["id"] for passage in passages}) == 3
     assert all(passage["title"] == "T" and "score" not in passage for passage in passages)
@@ -169,10 +169,10 @@ async def test_a_collection_that_is_not_ours_is_an_error(tmp_path: Path) -> None
         await search("tiger", Context(store=str(tmp_path), collection="foreign", embeddings=VECTORS))
 
 
-@pytest.mark.parametrize("where", ["", "ftp://host:1", "http://", "http://host:port", "http://host:8000/path"])
-async def test_an_invalid_store_address_is_an_error(where: str) -> None:
+@pytest.mark.parametrize("address", ["", "ftp://host:1", "http://", "http://host:port", "http://host:8000/path"])
+async def test_an_invalid_store_address_is_an_error(address: str) -> None:
     with pytest.raises(SetupError, match="The store"):
-        await search("tiger", Context(store=where, collection="facts", embeddings=VECTORS))
+        await search("tiger", Context(store=address, collection="facts", embeddings=VECTORS))
 
 
 async def test_a_store_in_a_file_is_an_error(tmp_path: Path) -> None:
@@ -184,12 +184,12 @@ async def test_a_store_in_a_file_is_an_error(tmp_path: Path) -> None:
 async def test_the_lexical_index_follows_every_change(tmp_path: Path) -> None:
     context = Context(store=str(tmp_path), collection="facts", embeddings=VECTORS, retriever="bm25", k=1)
 
-    def put(text: str) -> None:
+    def index_text(text: str) -> None:
         index_passages([Passage(id="1", title="", text=text)], collection="facts", store=tmp_path, embeddings=VECTORS)
 
-    put("an otter")
+    index_text("an otter")
     assert (await search("otter", context))[0]["text"] == "an otter"
-    put("a badger")
+    index_text("a badger")
     assert (await search("otter badger", context))[0]["text"] == "a badger"
     folders = [path for path in (tmp_path / "bm25").glob("*/*") if path.is_dir()]
     assert len(folders) == 1

@@ -39,6 +39,6 @@ def serve(store: Path, openai_server: OpenAIServer) -> Iterator[Serve]:
         return running.__enter__()
 
     yield start
-    openai_server.release()
+    openai_server.release_held_replies()
     for running in started:
         running.__exit__(None, None, None)

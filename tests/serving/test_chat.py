@@ -72,7 +72,7 @@ def test_langchain_asks_and_streams(serve: Serve, openai_server: OpenAIServer) -
 def test_every_method_is_a_model_with_and_without_a_collection(serve: Serve) -> None:
     from quorum import METHODS
 
-    client = serve(collections=("private",)).client()
+    client = serve(collections=("private",)).make_client()
     model_ids = [model.id for model in client.models.list()]
     assert model_ids == [*METHODS, *(f"{name}@{where}" for name in METHODS for where in ("towers", "private"))]
     assert client.models.retrieve("concat@private").id == "concat@private"

@@ -23,7 +23,7 @@ def reply_as_reader(request: Request) -> str:
 
 def ask(api: Api, **options: Any) -> Any:
     messages: Any = MESSAGES
-    return api.client().chat.completions.create(model="concat", messages=messages, **options)
+    return api.make_client().chat.completions.create(model="concat", messages=messages, **options)
 
 
 def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_server: OpenAIServer) -> None:

@@ -1,4 +1,4 @@
-"""Keys, limits, foreign sites, figures."""
+"""Keys, limits, requests from other sites, and metrics."""
 
 from pathlib import Path
 
@@ -87,7 +87,7 @@ def test_dollars_a_day_are_counted_with_those_under_way() -> None:
     limits.begin("a")
     limits.end("a", 0.6)
     limits.begin("a")
-    with pytest.raises(Refusal, match="tomorrow"):  # the one under way may cost as much as the dearest before
+    with pytest.raises(Refusal, match="tomorrow"):  # the open question may cost as much as the dearest one so far
         limits.begin("a")
     limits.end("a", None)
     limits.begin("a")

@@ -70,11 +70,11 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
     model.reply("1931")
     steps: list[str | None] = []
 
-    async def note(done: float, total: float | None, message: str | None) -> None:
+    async def record_step(done: float, total: float | None, message: str | None) -> None:
         steps.append(message)
 
     arguments = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
-    answer = await client.call_tool("ask", arguments, progress_callback=note)
+    answer = await client.call_tool("ask", arguments, progress_callback=record_step)
     assert not answer.is_error
     assert answer.content[0].text.startswith("1931\n\nSources:\n1. Towers (towers.jsonl, line 1):")  # type: ignore[union-attr]
     assert answer.structured_content["answer"] == "1931"
@@ -82,12 +82,12 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
     [source] = (await client.read_resource(f"quorum://towers/passages/{passage['id']}")).contents
     assert "finished in 1931" in source.text  # type: ignore[union-attr]
 
-    for wrong in ({"collection": "private"}, {"method": "nothing"}, {"settings": {"store": "/etc"}}):
-        refused = await client.call_tool("ask", arguments | wrong)
+    for invalid_argument in ({"collection": "private"}, {"method": "nothing"}, {"settings": {"store": "/etc"}}):
+        refused = await client.call_tool("ask", arguments | invalid_argument)
         assert refused.is_error
-    for place in ("private/passages/private", "towers/passages/none", "towers/passages/..%2F..%2Fetc"):
+    for uri_path in ("private/passages/private", "towers/passages/none", "towers/passages/..%2F..%2Fetc"):
         with pytest.raises(MCPError):
-            await client.read_resource(f"quorum://{place}")
+            await client.read_resource(f"quorum://{uri_path}")
 
 
 @pytest.mark.long

@@ -39,7 +39,7 @@ def process(store: Path, openai_server: OpenAIServer) -> Iterator["subprocess.Po
         stderr=subprocess.STDOUT,
     ) as started:
         yield started
-        openai_server.release()
+        openai_server.release_held_replies()
         started.kill()
 
 
@@ -53,9 +53,9 @@ def test_an_answer_under_way_is_given_before_the_server_ends(
     api = Api(line.split("Quorum is at ")[1].split()[0].rstrip("/"))
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(api.ask)
-        openai_server.wait_for(1)
+        openai_server.wait_for_requests(1)
         process.send_signal(signal.SIGINT)
-        openai_server.release()
+        openai_server.release_held_replies()
         assert asking.result(60).choices[0].message.content.startswith("1931")
     api.close()
     assert process.wait(30) == 0

@@ -22,7 +22,7 @@ from quorum.serving.serve import Options, make_service
 QUESTION = "When was the Lumen Tower finished?"
 PASSAGE = {"id": "1", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931."}
 MODULE = "def answer(question):\n    return 'unknown' if 'finished' in question else 'Ada Korn'\n"
-OTHER = "python:my_served_module:other"
+OTHER_SYSTEM = "python:my_served_module:other"
 
 
 @pytest.fixture
@@ -79,14 +79,14 @@ def test_a_client_does_not_change_what_was_measured(system: str, serve: Serve) -
     ("composed", "systems", "message"),
     [
         ("cascade.json", {}, "cascade asks the system 'mine', but a file must not say where a system is"),
-        ("cascade.json", {"mine": OTHER}, "was measured with another system 'mine'"),
+        ("cascade.json", {"mine": OTHER_SYSTEM}, "was measured with another system 'mine'"),
         ("concat=cascade.json", None, "needs a valid name that is not in use"),
         ("a@b=cascade.json", None, "needs a valid name that is not in use"),
         ("none.json", None, "cannot be read"),
         ("cascade", None, "names no .json file"),
     ],
 )
-def test_a_cascade_that_cannot_be_served_is_told_at_the_start(
+def test_a_cascade_that_cannot_be_served_is_reported_at_the_start(
     composed: str, systems: dict[str, str] | None, message: str, system: str
 ) -> None:
     write_cascade(system)
@@ -95,7 +95,7 @@ def test_a_cascade_that_cannot_be_served_is_told_at_the_start(
         make_service(Context(), options, Prices())
 
 
-def test_other_settings_and_unknown_prices_are_told_at_the_start(system: str) -> None:
+def test_other_settings_and_unknown_prices_are_reported_at_the_start(system: str) -> None:
     cascade_options: dict[str, Any] = {"composed": (write_cascade(system),), "systems": {"mine": system}}
     with pytest.raises(SetupError, match="cascade was made for mine with k=5, and it is 9 now"):
         make_service(Context(k=9), Options(**cascade_options), Prices())
@@ -112,9 +112,9 @@ def test_each_stage_has_the_price_of_its_own_model(system: str, openai_server: O
     cascade = make_service(Context(), Options(**cascade_options, dollars_per_day=1), prices).permissions.cascades[
         "cascade"
     ]
-    used: Any = {"calls": 1, "input_tokens": 2, "output_tokens": 0, "cached_tokens": 0}
-    assert cascade.compute_cost(Context(), {"answer": used}, prices) == pytest.approx(2)
-    assert cascade.compute_cost(Context(), {"system": used | {"input_tokens": 1_000_000}}, prices) == pytest.approx(9)
+    usage: Any = {"calls": 1, "input_tokens": 2, "output_tokens": 0, "cached_tokens": 0}
+    assert cascade.compute_cost(Context(), {"answer": usage}, prices) == pytest.approx(2)
+    assert cascade.compute_cost(Context(), {"system": usage | {"input_tokens": 1_000_000}}, prices) == pytest.approx(9)
 
 
 def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, openai_server: OpenAIServer) -> None:
@@ -129,7 +129,7 @@ def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, o
     assert run.code == 0, run.err
     assert json.loads(run.out)["answer"] == "1931"
     assert "Error in" not in run.err
-    missing, other = quorum(*command), quorum(*command, "--system", f"mine={OTHER}")
+    missing, other = quorum(*command), quorum(*command, "--system", f"mine={OTHER_SYSTEM}")
     assert (missing.code, other.code) == (2, 2)
     assert "give the spec with which it was measured: --system mine=SPEC" in missing.err
     assert "another system 'mine'" in other.err

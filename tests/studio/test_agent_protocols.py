@@ -47,7 +47,7 @@ def fetch_card(server: Server, assistant: str) -> Any:
     ).json()
 
 
-def send(server: Server, assistant: str, part: dict[str, Any], **message: str) -> Any:
+def send_message(server: Server, assistant: str, part: dict[str, Any], **message: str) -> Any:
     """The JSON-RPC response to an agent's message of one part."""
     message_part = {"role": "user", "kind": "message", "messageId": uuid4().hex, "parts": [part], **message}
     body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": message_part}}
@@ -67,16 +67,16 @@ def read_artifact(response: Any) -> str:
 
 
 async def find_assistant(client: LangGraphClient, graph: str) -> str:
-    [passages] = [item for item in await client.assistants.search(graph_id=graph) if item["name"] == graph]
-    return passages["assistant_id"]
+    [assistant] = [item for item in await client.assistants.search(graph_id=graph) if item["name"] == graph]
+    return assistant["assistant_id"]
 
 
 async def test_agents_converse_with_the_graph_chat_over_a2a(server: Server, client: LangGraphClient) -> None:
     chat = await find_assistant(client, "chat")
-    first = send(server, chat, write_text(QUESTION))
+    first = send_message(server, chat, write_text(QUESTION))
     assert read_artifact(first) == "Gustave Eiffel"
     context = first["result"]["contextId"]
-    assert read_artifact(send(server, chat, write_text(FOLLOW_UP), contextId=context)) == "330 metres"
+    assert read_artifact(send_message(server, chat, write_text(FOLLOW_UP), contextId=context)) == "330 metres"
     state: Any = await client.threads.get_state(context)
     assert "Eiffel Tower" in state["values"]["question"]
     card = fetch_card(server, chat)
@@ -87,7 +87,7 @@ async def test_agents_converse_with_the_graph_chat_over_a2a(server: Server, clie
 async def test_an_assistant_of_the_graph_chat_answers_by_its_method(server: Server, client: LangGraphClient) -> None:
     assistant = await client.assistants.create("chat", context={"method": "sure", "k": 3}, name="sure over the sample")
     try:
-        result = send(server, assistant["assistant_id"], write_text(QUESTION))
+        result = send_message(server, assistant["assistant_id"], write_text(QUESTION))
         assert read_artifact(result)
         state: Any = await client.threads.get_state(result["result"]["contextId"])
         assert state["values"]["candidates"]
@@ -97,10 +97,10 @@ async def test_an_assistant_of_the_graph_chat_answers_by_its_method(server: Serv
 
 async def test_a_method_takes_its_input_as_data_and_no_text_over_a2a(server: Server, client: LangGraphClient) -> None:
     concat = await find_assistant(client, "concat")
-    refused = send(server, concat, write_text(QUESTION))
+    refused = send_message(server, concat, write_text(QUESTION))
     assert "must include a 'messages' field" in refused["error"]["message"]
     data = {"kind": "data", "data": {"question": QUESTIONS_AND_ANSWERS["1"][0], "given": [PASSAGE]}}
-    assert ast.literal_eval(read_artifact(send(server, concat, data)))["answer"] == "Ada Korn"
+    assert ast.literal_eval(read_artifact(send_message(server, concat, data)))["answer"] == "Ada Korn"
 
 
 def test_an_assistant_is_a_system_of_a_comparison(server: Server, quorum: Quorum) -> None:

@@ -22,8 +22,8 @@ each_method = pytest.mark.parametrize("method", METHODS)
 
 
 async def find_assistant(client: LangGraphClient, method: str) -> str:
-    (passages,) = await client.assistants.search(graph_id=method)
-    return passages["assistant_id"]
+    (assistant,) = await client.assistants.search(graph_id=method)
+    return assistant["assistant_id"]
 
 
 async def stream_method(
@@ -89,9 +89,9 @@ async def test_two_questions_on_one_thread_do_not_mix(client: LangGraphClient, m
     assert values_after["usage"]
     again: dict[str, Any] = {"input": {"question": NEXT_QUESTION}, "context": {"k": 3, "retriever": "bm25"}}
     await stream_method(client, thread, method, **again)
-    fresh = (await client.threads.create())["thread_id"]
-    await stream_method(client, fresh, method, **again)
-    assert await get_values(client, thread) == await get_values(client, fresh)
+    new_thread = (await client.threads.create())["thread_id"]
+    await stream_method(client, new_thread, method, **again)
+    assert await get_values(client, thread) == await get_values(client, new_thread)
 
 
 @each_method
@@ -143,8 +143,12 @@ async def test_settings_take_no_path_that_blocks(
 
 
 async def test_a_mistake_is_reported_in_one_sentence(client: LangGraphClient) -> None:
-    for wrong, about in (({"k": 0}, "k=0"), ({"collection": "nowhere"}, "nowhere"), ({"model": "gpt"}, "openai:gpt")):
-        with pytest.raises(AssertionError, match=about):
+    for wrong, named in (
+        ({"k": 0}, "k=0"),
+        ({"collection": "nowhere"}, "nowhere"),
+        ({"model": "gpt"}, "openai:gpt"),
+    ):
+        with pytest.raises(AssertionError, match=named):
             await stream_method(client, None, "concat", input={"question": QUESTION}, context=wrong)
 
 

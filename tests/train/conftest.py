@@ -1,4 +1,4 @@
-"""A tiny random encoder in the published one's layout, and small data that it can learn to read."""
+"""A tiny random encoder in the layout of the published encoder, and small data that it can learn to read."""
 
 import json
 import os
@@ -121,7 +121,7 @@ def records() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def examples(records: list[dict[str, Any]]) -> list[Example]:
-    """The same as examples."""
+    """The records as examples."""
     return [
         Example(r["question"], r["context"], tuple((a["start"], a["start"] + len(a["text"])) for a in r["answers"]))
         for r in records
@@ -130,7 +130,7 @@ def examples(records: list[dict[str, Any]]) -> list[Example]:
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
-    """The same as a file of reading data."""
+    """The records as a file of reading data."""
     path = tmp_path_factory.mktemp("data") / "reading.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path

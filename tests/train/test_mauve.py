@@ -36,7 +36,7 @@ def test_equal_sets_are_alike_and_different_ones_are_not(gpt2: str) -> None:
     golds = [[text] for text in LONG]
     assert compute_mauve(LONG, golds, gpt2) == pytest.approx(100, abs=1)
     assert compute_mauve(SHORT, golds, gpt2) < 10
-    assert compute_mauve(["", ""], golds, gpt2) == 0  # nothing is said
+    assert compute_mauve(["", ""], golds, gpt2) == 0  # every answer is empty
 
 
 def run_table(folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
@@ -64,7 +64,7 @@ def run_table(folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_table_reports_it(tmp_path: Path) -> None:
+def test_a_table_reports_mauve(tmp_path: Path) -> None:
     cached = tmp_path / "home/hub/models--gpt2-large"
     (cached / "refs").mkdir(parents=True)
     (cached / "refs/main").write_text("0" * 40)
@@ -80,7 +80,7 @@ def test_a_table_reports_it(tmp_path: Path) -> None:
     assert [row["paper: ASQA"] for row in rows] == ["69.8", "70.3"]
 
 
-def test_without_its_model_it_is_left_out_and_the_rest_runs(tmp_path: Path) -> None:
+def test_without_its_model_mauve_is_left_out_and_the_rest_runs(tmp_path: Path) -> None:
     process = run_table(tmp_path, tmp_path / "empty")
     assert process.returncode == 0, process.stderr
     assert "MAUVE is left out: its language model gpt2-large is not on this machine" in process.stdout

@@ -36,28 +36,28 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     LOADED_INDEXES.clear()
-    fill(tmp_path / "store", PASSAGES)
+    index_rivers(tmp_path / "store", PASSAGES)
     return open_store(tmp_path / "store")
 
 
-def fill(store: Path, passages: list[Passage]) -> None:
+def index_rivers(store: Path, passages: list[Passage]) -> None:
     index_passages(passages, collection="rivers", store=store, embeddings=WordVectors())
 
 
-class Counting(TokenEncoder):
+class RecordingEncoder(TokenEncoder):
     """Remembers which texts it was given."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.given: list[str] = []
+        self.encoded_texts: list[str] = []
 
     def encode_passages(self, texts: list[str]) -> list[np.ndarray]:  # type: ignore[type-arg]
-        self.given += texts
+        self.encoded_texts += texts
         return super().encode_passages(texts)
 
 
 async def test_search_ranks_by_maxsim(store: Store, model: Path) -> None:
-    context = Context(retriever=f"colbert:{model}", collection="rivers", store=store.where, k=2)
+    context = Context(retriever=f"colbert:{model}", collection="rivers", store=store.location, k=2)
     passages = await search(QUESTION, context)
     encoder = get_token_encoder(str(model))
     texts = ["rhine\nthe rhine flows through basel.", "danube\nthe danube flows through vienna.", PASSAGES[2]["text"]]
@@ -73,13 +73,13 @@ async def test_search_ranks_by_maxsim(store: Store, model: Path) -> None:
 def test_scores_are_the_definition_however_the_tokens_are_cut(
     lengths: list[int], at_once: int, data: st.DataObject
 ) -> None:
-    numbers = np.random.default_rng(data.draw(st.integers(0, 99)))
-    parts = [numbers.normal(size=(length, 4)).astype(np.float16) for length in lengths]
-    question = numbers.normal(size=(3, 4)).astype(np.float32)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    parts = [rng.normal(size=(length, 4)).astype(np.float16) for length in lengths]
+    question = rng.normal(size=(3, 4)).astype(np.float32)
     passages = [Passage(id=str(i), title="", text="") for i in range(len(lengths))]
     starts = np.cumsum([0, *lengths]).astype(np.int64)
     index = TokenIndex(passages, np.concatenate(parts), starts, tokens_at_once=at_once)
-    scores = index.scores(question)
+    scores = index.compute_scores(question)
     for part, score in zip(parts, scores, strict=True):
         if len(part):
             assert score == pytest.approx((question @ part.astype(np.float32).T).max(axis=1).sum(), abs=1e-4)
@@ -88,15 +88,15 @@ def test_scores_are_the_definition_however_the_tokens_are_cut(
 
 
 def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store, model: Path) -> None:
-    encoder = Counting(str(model))
+    encoder = RecordingEncoder(str(model))
     first = load_token_index(store, "rivers", encoder)
-    assert len(encoder.given) == 3
+    assert len(encoder.encoded_texts) == 3
     LOADED_INDEXES.clear()  # as another process would find it
     assert np.array_equal(load_token_index(store, "rivers", encoder).vectors, first.vectors)
-    assert len(encoder.given) == 3
-    fill(store.folder, [*PASSAGES[1:], Passage(id="volga", title="", text="the volga flows through kazan.")])
+    assert len(encoder.encoded_texts) == 3
+    index_rivers(store.folder, [*PASSAGES[1:], Passage(id="volga", title="", text="the volga flows through kazan.")])
     changed = load_token_index(store, "rivers", encoder)
-    assert encoder.given[3:] == ["the volga flows through kazan."]
+    assert encoder.encoded_texts[3:] == ["the volga flows through kazan."]
     assert {passage["id"] for passage in changed.passages} == {"danube", "tiger", "volga"}
     (folder,) = (store.folder / "colbert").iterdir()
     assert sorted(path.name for path in folder.iterdir()) == sorted(
@@ -105,25 +105,25 @@ def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store,
 
 
 def test_files_left_by_a_killed_process_are_not_read(store: Store, model: Path) -> None:
-    encoder = Counting(str(model))
-    expected = load_token_index(store, "rivers", encoder).top(QUESTION, 3, encoder)
+    encoder = RecordingEncoder(str(model))
+    expected = load_token_index(store, "rivers", encoder).find_best(QUESTION, 3, encoder)
     (folder,) = (store.folder / "colbert").glob("rivers-*")
     (folder / "new-left").mkdir()
     vectors = folder / f"{store.fetch_info('rivers').revision}.1" / "vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-40])
     LOADED_INDEXES.clear()
-    assert load_token_index(store, "rivers", encoder).top(QUESTION, 3, encoder) == expected
+    assert load_token_index(store, "rivers", encoder).find_best(QUESTION, 3, encoder) == expected
     assert not (folder / "new-left").exists()
 
 
 def test_threads_share_one_built_index(store: Store, model: Path) -> None:
-    encoder = Counting(str(model))
+    encoder = RecordingEncoder(str(model))
     threads = [threading.Thread(target=load_token_index, args=(store, "rivers", encoder)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(encoder.given) == 3
+    assert len(encoder.encoded_texts) == 3
 
 
 async def test_unusable_models_are_refused_in_one_sentence(store: Store, tmp_path: Path) -> None:
@@ -135,5 +135,5 @@ async def test_unusable_models_are_refused_in_one_sentence(store: Store, tmp_pat
         (" ", "There is no retriever"),
     ):
         with pytest.raises(SetupError, match=message):
-            await search(QUESTION, Context(retriever=f"colbert:{name}", collection="rivers", store=store.where))
+            await search(QUESTION, Context(retriever=f"colbert:{name}", collection="rivers", store=store.location))
     assert not list((store.folder / "colbert").glob("*/new-*"))

@@ -24,28 +24,39 @@ from quorum.training.encoder import TwoTowers, load_base, start_from
 from quorum.training.examples import EncodedExample, Example, encode
 from quorum.training.shared_encoder import hash_encoder
 
-LOW = 2
-Folder = Callable[[int], Path]
+LOW_LAYERS = 2
+ExportFolder = Callable[[int], Path]
 
 
 @pytest.fixture(scope="module")
 def checkpoint(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A reader trained by the command until it can read."""
     out = tmp_path_factory.mktemp("trained") / "reader.safetensors"
-    common = ["--base", str(base), "--train", str(data), "--out", str(out), "--low", str(LOW), "--rate", "3e-3"]
+    common = ["--base", str(base), "--train", str(data), "--out", str(out), "--low", str(LOW_LAYERS), "--rate", "3e-3"]
     reader.main([*common, "--steps", "250", "--length", "60"])
     return out
 
 
 @pytest.fixture(scope="module")
-def exported(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    """The folder of an export at so many levels of the weights (0: in float), as the product has it."""
+def exported(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> ExportFolder:
+    """A function: number of levels of the weights (0: float weights) -> the folder of an export, laid out as the
+    product's.
+    """
     folders: dict[int, Path] = {}
 
     def folder(levels: int) -> Path:
         if levels not in folders:
             folders[levels] = out = tmp_path_factory.mktemp(f"levels{levels}")
-            common = ["--base", str(base), "--checkpoint", str(checkpoint), "--data", str(data), "--low", str(LOW)]
+            common = [
+                "--base",
+                str(base),
+                "--checkpoint",
+                str(checkpoint),
+                "--data",
+                str(data),
+                "--low",
+                str(LOW_LAYERS),
+            ]
             export.main([*common, "--levels", str(levels), "--out", str(out / "reader.onnx")])
             words = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
             (out / "vocab.txt").write_text("\n".join(sorted(words, key=words.__getitem__)) + "\n", encoding="utf-8")
@@ -56,7 +67,7 @@ def exported(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytest.
 
 @pytest.fixture(scope="module")
 def model(base: Path, checkpoint: Path) -> TwoTowers:
-    return start_from(load_base(base, LOW), checkpoint).eval()
+    return start_from(load_base(base, LOW_LAYERS), checkpoint).eval()
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +99,7 @@ def flatten_logits(logits: list[Logits]) -> np.ndarray:
 
 
 def test_a_float_export_equals_torch(
-    exported: Folder, model: TwoTowers, rows: list[EncodedExample], examples: list[Example], tokenizer: Tokenizer
+    exported: ExportFolder, model: TwoTowers, rows: list[EncodedExample], examples: list[Example], tokenizer: Tokenizer
 ) -> None:
     encoder = Encoder(exported(0))
     expected = [compute_by_torch(model, row) for row in rows]
@@ -102,7 +113,7 @@ def test_a_float_export_equals_torch(
 @pytest.mark.parametrize("levels", [63, 127])
 def test_an_int8_export_is_close_to_torch(
     levels: int,
-    exported: Folder,
+    exported: ExportFolder,
     model: TwoTowers,
     rows: list[EncodedExample],
     examples: list[Example],
@@ -125,7 +136,9 @@ def are_same(logits: Logits, other_logits: Logits) -> bool:
     return exact and logits.answerable == other_logits.answerable
 
 
-def test_no_output_depends_on_its_batch(exported: Folder, rows: list[EncodedExample], examples: list[Example]) -> None:
+def test_no_output_depends_on_its_batch(
+    exported: ExportFolder, rows: list[EncodedExample], examples: list[Example]
+) -> None:
     encoder, rng = Encoder(exported(127)), random.Random(0)
     texts = [example.question for example in examples[:20]]
     alone = [encoder.read([row.ids], [row.types])[0] for row in rows]
@@ -138,10 +151,10 @@ def test_no_output_depends_on_its_batch(exported: Folder, rows: list[EncodedExam
         assert np.array_equal(encoder.embed([texts[n] for n in chosen]), single[chosen])
 
 
-def test_low_layers_are_stored_once_and_folded_when_loaded(exported: Folder, tmp_path: Path) -> None:
+def test_low_layers_are_stored_once_and_folded_when_loaded(exported: ExportFolder, tmp_path: Path) -> None:
     file = exported(127) / "reader.onnx"
     stored = {tensor.name: tensor for tensor in onnx.load(file).graph.initializer}
-    for number in range(LOW):
+    for number in range(LOW_LAYERS):
         for name in ("qkv", "o", "inner", "outer"):
             assert stored[f"base.{number}.{name}.weight"].data_type == onnx.TensorProto.INT8
             assert stored[f"base.{number}.{name}.0.A"].data_type == onnx.TensorProto.FLOAT16
@@ -169,7 +182,7 @@ def find_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 
 @pytest.mark.parametrize("embeds", [True, False])
-def test_a_run_computes_one_tower(embeds: bool, exported: Folder, tmp_path: Path) -> None:
+def test_a_run_computes_one_tower(embeds: bool, exported: ExportFolder, tmp_path: Path) -> None:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "profile")
@@ -185,31 +198,31 @@ def test_a_run_computes_one_tower(embeds: bool, exported: Folder, tmp_path: Path
 def measure_accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
     known = [record for record in records if record["answers"]]
     jobs = [Job(r["question"], [Passage(id="p", title="", text=r["context"])]) for r in known]
-    fit = Calibration.from_manifest(read_manifest())
-    spans = [done.reading.spans[0].text for done in read_jobs(jobs, encoder, fit)]
+    calibration = Calibration.from_manifest(read_manifest())
+    spans = [result.reading.spans[0].text for result in read_jobs(jobs, encoder, calibration)]
     return float(np.mean([text == r["answers"][0]["text"] for text, r in zip(spans, known, strict=True)]))
 
 
-def test_the_product_reads_with_the_exported_model(exported: Folder, records: list[dict[str, Any]]) -> None:
+def test_the_product_reads_with_the_exported_model(exported: ExportFolder, records: list[dict[str, Any]]) -> None:
     encoder = Encoder(exported(127))
     assert measure_accuracy(encoder, records) > 0.8
     passages = [Passage(id=r["id"], title="Towns", text=r["context"]) for r in records]
-    (done,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.from_manifest(read_manifest()))
-    assert len(done.windows) > 2
-    for span in done.reading.spans:
+    (result,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.from_manifest(read_manifest()))
+    assert len(result.windows) > 2
+    for span in result.reading.spans:
         assert passages[span.passage]["text"][span.start : span.end] == span.text
 
 
 def test_an_export_is_calibrated_and_evaluated(
-    exported: Folder, data: Path, negatives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    exported: ExportFolder, data: Path, negatives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = exported(127)
     calibrate.main(["--folder", str(folder), "--data", str(data), "--negatives", str(negatives)])
     manifest = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
-    fit = Calibration.from_manifest(manifest)
-    assert 0 < fit.threshold_one_passage < 1
-    assert 0 < fit.threshold_several_passages < 1
-    assert fit.margin > 0
+    calibration = Calibration.from_manifest(manifest)
+    assert 0 < calibration.threshold_one_passage < 1
+    assert 0 < calibration.threshold_several_passages < 1
+    assert calibration.margin > 0
     capsys.readouterr()
     evaluate.main(["--folder", str(folder), "--reading", str(data)])
     figures = json.loads(capsys.readouterr().out)["reading"]
@@ -221,12 +234,12 @@ def test_an_export_is_calibrated_and_evaluated(
 def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, data: Path, tmp_path: Path) -> None:
     (tmp_path / "reader.onnx").write_text("old", encoding="utf-8")
     with pytest.raises(ValueError, match="trained for another encoder"):
-        export.export(base, checkpoint, data, tmp_path / "reader.onnx", low=LOW - 1)
+        export.export(base, checkpoint, data, tmp_path / "reader.onnx", low=LOW_LAYERS - 1)
     assert (tmp_path / "reader.onnx").read_text(encoding="utf-8") == "old"
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_more_levels_lose_less(exported: Folder, model: TwoTowers, rows: list[EncodedExample]) -> None:
+def test_more_levels_lose_less(exported: ExportFolder, model: TwoTowers, rows: list[EncodedExample]) -> None:
     expected = flatten_logits([compute_by_torch(model, row) for row in rows])
     losses = [
         float(np.abs(flatten_logits(read_logits(Encoder(exported(levels)), rows)) - expected).mean())
@@ -236,21 +249,21 @@ def test_more_levels_lose_less(exported: Folder, model: TwoTowers, rows: list[En
 
 
 def test_training_goes_on_from_an_exported_file_alone(
-    base: Path, exported: Folder, data: Path, tmp_path: Path, examples: list[Example], tokenizer: Tokenizer
+    base: Path, exported: ExportFolder, data: Path, tmp_path: Path, examples: list[Example], tokenizer: Tokenizer
 ) -> None:
     """The folder of the base is written from the file; exported again, the encoder has the same integers."""
     source = exported(63)
     base_folder.write_base_folder(source, tmp_path / "base", heads=4)
-    original, rebuilt = load_base(base, LOW), load_base(tmp_path / "base", LOW)
+    original, rebuilt = load_base(base, LOW_LAYERS), load_base(tmp_path / "base", LOW_LAYERS)
     assert rebuilt.config == {name: original.config[name] for name in rebuilt.config}
     words = [Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab() for folder in (base, tmp_path / "base")]
     assert words[0] == words[1]
     ids, _, mask = reader.pad([encode(tokenizer, example, 60) for example in examples[:16]])
-    likeness = (original.eval().embed(ids, mask) * rebuilt.eval().embed(ids, mask)).sum(1)
-    assert likeness.min() > 0.99
-    assert likeness.max() < 1  # what int8 rounded stays rounded
+    similarities = (original.eval().embed(ids, mask) * rebuilt.eval().embed(ids, mask)).sum(1)
+    assert similarities.min() > 0.99
+    assert similarities.max() < 1  # what int8 rounded stays rounded
     checkpoint, again = tmp_path / "reader.safetensors", tmp_path / "reader.onnx"
-    common = ["--base", str(tmp_path / "base"), "--low", str(LOW)]
+    common = ["--base", str(tmp_path / "base"), "--low", str(LOW_LAYERS)]
     reader.main(
         [*common, "--train", str(data), "--init", str(source / "reader.onnx"), "--steps", "2", "--out", str(checkpoint)]
     )
@@ -271,13 +284,13 @@ def read_integers(file: Path) -> dict[str, np.ndarray[Any, np.dtype[np.int8]]]:
 
 
 def test_an_export_may_keep_the_sentence_encoder_of_another_file(
-    base: Path, exported: Folder, data: Path, checkpoint: Path, tmp_path: Path
+    base: Path, exported: ExportFolder, data: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
-    """Trained on, the reader changes and every vector stays."""
+    """After more training, the reader has changed and every vector is the same."""
     source, out = exported(63), tmp_path / "out"
     base_folder.write_base_folder(source, tmp_path / "base", heads=4)
     out.mkdir()
-    common = ["--base", str(tmp_path / "base"), "--low", str(LOW)]
+    common = ["--base", str(tmp_path / "base"), "--low", str(LOW_LAYERS)]
     trained = tmp_path / "reader.safetensors"
     reader.main(
         [
@@ -307,9 +320,9 @@ def test_an_export_may_keep_the_sentence_encoder_of_another_file(
 
 
 def test_another_encoder_cannot_be_kept(
-    base: Path, exported: Folder, data: Path, checkpoint: Path, tmp_path: Path
+    base: Path, exported: ExportFolder, data: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
-    common = ["--base", str(base), "--low", str(LOW), "--checkpoint", str(checkpoint), "--data", str(data)]
+    common = ["--base", str(base), "--low", str(LOW_LAYERS), "--checkpoint", str(checkpoint), "--data", str(data)]
     with pytest.raises(ValueError, match=r"base\.0\.qkv\.weight differs"):
         export.main(
             [

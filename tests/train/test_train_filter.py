@@ -61,9 +61,11 @@ def ignore_progress(stage: str, done: int, total: int | None) -> None:
     """Do not report progress."""
 
 
-def train_model(task: Task, data: Path, base: Path, out: Path, tell: Any = ignore_progress, **settings: Any) -> Report:
+def train_model(
+    task: Task, data: Path, base: Path, out: Path, report_progress: Any = ignore_progress, **settings: Any
+) -> Report:
     lines = read_lines(data, task.kind)
-    return finetune(task, lines, data, str(base), out, Settings(**FAST_SETTINGS | settings), tell)
+    return finetune(task, lines, data, str(base), out, Settings(**FAST_SETTINGS | settings), report_progress)
 
 
 def read_weights(folder: Path) -> dict[str, Any]:
@@ -71,7 +73,7 @@ def read_weights(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def learned(models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained_filter(models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A causal filter that knows the data by heart."""
     out = tmp_path_factory.mktemp("filters") / "learned"
     report = train_model(Task("filter", mode="filco"), silver_file, models["llama"], out, epochs=100, lora=False)
@@ -80,13 +82,13 @@ def learned(models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest
     return out
 
 
-def test_a_model_learns_its_data_by_heart(learned: Path, silver_file: Path) -> None:
-    loaded = load_pretrained(str(learned))
-    pairs = [Task("filter", mode="filco").pair(line, 2) for line in read_silver(silver_file)]
+def test_a_model_learns_its_data_by_heart(trained_filter: Path, silver_file: Path) -> None:
+    loaded = load_pretrained(str(trained_filter))
+    pairs = [Task("filter", mode="filco").make_pair(line, 2) for line in read_silver(silver_file)]
     assert [loaded.generate(pair.prompt, 24).text for pair in pairs] == [pair.target for pair in pairs]
     assert pairs[0].target == "Ana lives in Rome."
     assert pairs[3].target == "None"
-    assert not list(learned.parent.glob("learned.*"))
+    assert not list(trained_filter.parent.glob("learned.*"))
 
 
 @pytest.mark.parametrize(("base", "epochs"), [("t5", 40), ("chat", 70)])
@@ -98,7 +100,7 @@ def test_models_of_every_kind_learn(
     report = finetune(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, ignore_progress)
     assert report.losses[-1] < 0.2 < 1 < report.losses[0]
     loaded = load_pretrained(str(tmp_path / "filter"))
-    assert [loaded.generate(task.pair(line, 2).prompt, 9).text for line in lines] == ["1", "None"]
+    assert [loaded.generate(task.make_pair(line, 2).prompt, 9).text for line in lines] == ["1", "None"]
 
 
 @pytest.mark.parametrize("base", ["t5", "llama"])
@@ -131,8 +133,8 @@ def test_the_number_of_examples_in_memory_does_not_change_the_result(
     assert reports[0].losses == pytest.approx(reports[1].losses, rel=1e-4)
 
 
-class Stop(Exception):  # noqa: N818  it stands for a killed process
-    """Ends a run in the middle."""
+class KilledError(Exception):
+    """Ends a run in the middle, as a kill of the process does."""
 
 
 @pytest.mark.parametrize("settings", [{}, {"lora": True}, {"at_once": 1}])
@@ -145,9 +147,9 @@ def test_a_killed_training_continues_to_the_same_result(
 
     def stop(stage: str, done: int, total: int | None) -> None:
         if done == 3:
-            raise Stop
+            raise KilledError
 
-    with pytest.raises(Stop):
+    with pytest.raises(KilledError):
         train_model(task, silver_file, models["t5"], tmp_path / "cut", stop, **common)
     assert not (tmp_path / "cut").exists()
     steps: list[int] = []
@@ -178,10 +180,10 @@ def test_an_interrupted_training_with_other_settings_is_kept(
     models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     def stop(stage: str, done: int, total: int | None) -> None:
-        raise Stop
+        raise KilledError
 
     task = Task("filter", mode="filco")
-    with pytest.raises(Stop):
+    with pytest.raises(KilledError):
         train_model(task, silver_file, models["t5"], tmp_path / "filter", stop, epochs=1)
     with pytest.raises(SetupError, match="holds an interrupted run of another kind"):
         train_model(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, seed=5)
@@ -200,7 +202,7 @@ def test_passages_go_until_an_example_fits(models: dict[str, Path], silver_file:
     lines = list(read_silver(silver_file))
     codec = load_pretrained(str(models["t5"])).codec
     task = Task("filter", mode="filco")
-    longest = max(len(codec.encode_prompt(task.pair(line, 1).prompt)) for line in lines)
+    longest = max(len(codec.encode_prompt(task.make_pair(line, 1).prompt)) for line in lines)
     report = train_model(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, length=longest)
     assert (report.examples, report.shortened) == (4, 4)
     with pytest.raises(SetupError, match=r"None of 4 examples fits 50 tokens; give a larger --length"):
@@ -231,16 +233,16 @@ async def test_a_generator_answers_the_graphs_prompt(
     assert (await answer(line["question"], "concat", old, given=line["passages"]))["answer"] == "Oslo"
 
 
-async def test_a_trained_filter_serves_the_graph(learned: Path, silver_file: Path) -> None:
+async def test_a_trained_filter_serves_the_graph(trained_filter: Path, silver_file: Path) -> None:
     lines = list(read_silver(silver_file))
     reader = ScriptedModel().enqueue("Rome", "unknown")
-    context = Context(model=reader, context_filter=f"transformers:{learned}")
+    context = Context(model=reader, context_filter=f"transformers:{trained_filter}")
     first = await answer(lines[0]["question"], "filco", context, given=lines[0]["passages"])
     assert [passage["text"] for passage in first["passages"]] == ["Ana lives in Rome."]
     assert first["usage"]["filter_sentences"]["calls"] == 1
     assert first["malformed"] == {}
-    nothing = await answer(lines[3]["question"], "filco", context, given=lines[3]["passages"])
-    assert nothing["passages"] == []
+    unknown_result = await answer(lines[3]["question"], "filco", context, given=lines[3]["passages"])
+    assert unknown_result["passages"] == []
     with pytest.raises(
         SetupError, match=r"cannot be asked the prompt 'filter_passages'; use it as .* with filter_mode=filco"
     ):
@@ -283,7 +285,7 @@ def test_folders_without_a_model_are_refused(models: dict[str, Path], silver_fil
     with pytest.raises(SetupError, match="cannot be loaded"):
         chat_model(f"transformers:{tmp_path}")
     mixed = tmp_path / "mixed"
-    words = tiny.make_tokenizer(ends=True)
+    words = tiny.make_tokenizer(adds_end=True)
     words.add_tokens([f"word{number}" for number in range(99)])
     tiny.save_model(mixed, load_pretrained(str(models["gpt2"])).model, words)
     with pytest.raises(SetupError, match="they belong to different models"):

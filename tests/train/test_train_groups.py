@@ -30,7 +30,7 @@ def groups(examples_with_wrong_passages: list[Example], tokenizer: Tokenizer) ->
 
 
 def test_a_group_begins_with_the_passage_that_answers(groups: Groups) -> None:
-    for batch in groups.chunk(16, 8):
+    for batch in groups.draw_batches(16, 8):
         assert sum(batch.sizes) == len(batch.rows) <= 16
         begin = 0
         for size in batch.sizes:
@@ -56,7 +56,7 @@ def test_the_weight_of_a_source_decides_how_often_its_questions_are_drawn(
     chosen = Example("Where does Ada live?", "Ada lives in Rome.", ((13, 17),), "chosen")
     wrong = Example(chosen.question, "Ada lives a boat.", (), "wrong")
     groups = Groups([*examples_with_wrong_passages, chosen, wrong], {"chosen": 1.0, "": 0.0}, tokenizer, 60, seed=0)
-    assert all(size == 2 for batch in groups.chunk(8, 4) for size in batch.sizes)
+    assert all(size == 2 for batch in groups.draw_batches(8, 4) for size in batch.sizes)
 
 
 def test_the_loss_of_a_group_is_the_gold_spans_share_among_all_its_passages(base: Path) -> None:
@@ -103,7 +103,7 @@ def test_training_on_groups_ranks_the_right_passage_first(
 ) -> None:
     torch.manual_seed(0)
     model = load_base(base, 1)
-    batch = groups.chunk(16, 4)[0]
+    batch = groups.draw_batches(16, 4)[0]
     before = compute_loss(model, batch.rows, batch.sizes).item()
     mixture = Mixture(examples_with_wrong_passages, {}, tokenizer, 60, seed=0)
     options = {"steps": 60, "rate": 3e-3, "batch": 16, "levels": 63, "levels_from": 0.5, "bf16": True}
@@ -112,7 +112,7 @@ def test_training_on_groups_ranks_the_right_passage_first(
 
 
 def test_bfloat16_changes_the_loss_only_by_rounding(base: Path, examples: list[Example], groups: Groups) -> None:
-    model, batch = load_base(base, 1), groups.chunk(16, 1)[0]
+    model, batch = load_base(base, 1), groups.draw_batches(16, 1)[0]
     exact, rounded = (compute_loss(model, batch.rows, batch.sizes, bf16=bf16) for bf16 in (False, True))
     assert exact.item() != rounded.item()
     torch.testing.assert_close(exact, rounded, rtol=0.02, atol=0.02)

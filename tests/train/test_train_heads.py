@@ -95,12 +95,12 @@ def test_too_little_data_is_refused(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "silver.jsonl"
     file.write_text(json.dumps(SILVER_LINE) + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match="1 questions are too few"):
-        train([file], tmp_path / "out", folder=folder, say=lambda line: None)
+        train([file], tmp_path / "out", folder=folder, report=lambda line: None)
 
 
 def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: Path, tmp_path: Path) -> None:
     progress: list[str] = []
-    scores = train([silver], tmp_path, folder=folder, epochs=30, rate=3e-3, batch=16, say=progress.append)
+    scores = train([silver], tmp_path, folder=folder, epochs=30, rate=3e-3, batch=16, report=progress.append)
     assert scores["f1"] > 0.8
     assert progress[-1].startswith("epoch 30 of 30")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sentences.json", "sentences.onnx"]
@@ -130,8 +130,8 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
     probabilities = SentenceHead(tmp_path, "r").probabilities(
         [item.states.astype(np.float32) for item in windows], [SentenceTokens(item.members) for item in windows]
     )
-    wanted = [expected[row, : len(item)] for row, item in enumerate(probabilities)]
-    assert np.abs(np.concatenate(probabilities) - np.concatenate(wanted)).max() < 0.05
+    expected_rows = [expected[row, : len(item)] for row, item in enumerate(probabilities)]
+    assert np.abs(np.concatenate(probabilities) - np.concatenate(expected_rows)).max() < 0.05
 
 
 def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> None:
@@ -143,8 +143,8 @@ def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> Non
     for name, value in trained_weights.items():
         assert read_back[name].shape == value.shape
         # int8: half a step of the largest weight of the output, at most
-        room = value.abs().amax() / 127 + 1e-3
-        assert (read_back[name] - value).abs().max() <= room, name
+        tolerance = value.abs().amax() / 127 + 1e-3
+        assert (read_back[name] - value).abs().max() <= tolerance, name
 
 
 def test_questions_for_silver_data_from_reading_data(data: Path, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_questions_for_silver_data_from_reading_data(data: Path, tmp_path: Path)
     assert all(record["answers"][0] in record["passages"][0]["text"] for record in questions)
 
 
-def test_the_verdict_head_learns_what_is_linear() -> None:
+def test_the_verdict_head_learns_linear_labels() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 6))
     labels = np.where(x[:, 5] > 1, 2, (x[:, 0] > 0).astype(int))

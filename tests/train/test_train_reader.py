@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from quorum.training.encoder import ADAPTER_SCALE, LINEAR_NAMES, RANK, TwoTowers, load_base, start_from
 from quorum.training.examples import EncodedExample, Example, encode
-from quorum.training.reader import Mixture, allowed_positions, compute_loss, main, pad, train
+from quorum.training.reader import Mixture, compute_loss, main, mark_allowed_positions, pad, train
 
 Batch = tuple[Tensor, Tensor, Tensor]
 
@@ -41,13 +41,13 @@ def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Ten
             "norm1": "attention.output.LayerNorm",
             "norm2": "output.LayerNorm",
         }
-        take = {
+        layer_weights = {
             f"{ours}.{k}": weights[f"{prefix}.{name}.{k}"] for ours, name in names.items() for k in ("weight", "bias")
         }
         for kind in ("weight", "bias"):
             joined = [weights[f"{prefix}.attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
-            take[f"self_attn.in_proj_{kind}"] = torch.cat(joined)
-        layer.load_state_dict(take)
+            layer_weights[f"self_attn.in_proj_{kind}"] = torch.cat(joined)
+        layer.load_state_dict(layer_weights)
         x = layer(x, src_key_padding_mask=~mask)
     return x
 
@@ -55,10 +55,10 @@ def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Ten
 def check_same_logits(
     left: tuple[Tensor, Tensor], right: tuple[Tensor, Tensor], mask: Tensor, exact: bool = False
 ) -> None:
-    """Reading logits agree wherever there is a token."""
-    close = {"rtol": 0, "atol": 0} if exact else {"rtol": 1e-4, "atol": 1e-4}
-    torch.testing.assert_close(left[0][mask], right[0][mask], **close)
-    torch.testing.assert_close(left[1], right[1], **close)
+    """Check that the reading logits agree at every token."""
+    tolerances = {"rtol": 0, "atol": 0} if exact else {"rtol": 1e-4, "atol": 1e-4}
+    torch.testing.assert_close(left[0][mask], right[0][mask], **tolerances)
+    torch.testing.assert_close(left[1], right[1], **tolerances)
 
 
 @torch.no_grad()
@@ -156,7 +156,7 @@ def test_a_checkpoint_of_another_encoder_is_refused(base: Path, tmp_path: Path) 
 
 def test_answers_stand_in_the_context_only(encoded: list[EncodedExample]) -> None:
     ids, types, mask = pad(encoded[:4])
-    allowed = allowed_positions(types, mask)
+    allowed = mark_allowed_positions(types, mask)
     for row, item in enumerate(encoded[:4]):
         length = len(item.ids)
         assert mask[row].tolist() == [True] * length + [False] * (ids.shape[1] - length)
@@ -169,7 +169,7 @@ def test_the_loss_takes_every_gold_span(base: Path) -> None:
     item = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [])
     ids, types, mask = pad([item])
     span, verdict = model.read(ids, types, mask)
-    span = span.masked_fill(~allowed_positions(types, mask)[..., None], -1e4)
+    span = span.masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
     starts, ends = span[0, :, 0].softmax(0), span[0, :, 1].softmax(0)
     for spans in ([], [(3, 4)], [(3, 4), (5, 5)]):
         chance = sum(starts[a] * ends[b] for a, b in spans or [(0, 0)])

@@ -33,7 +33,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("kind", ["t5", "llama", "gpt2", "chat"])
 async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Path]) -> None:
-    """Together in a padded batch as each alone: the sum over the answer's tokens, without the mark of the end."""
+    """A score is the sum over the answer's tokens without the end token, in a padded batch as well as alone."""
     scores = await make_scorer(f"transformers:{models[kind]}").log_probabilities(PAIRS)
     loaded = load_pretrained(str(models[kind]))
     for (prompt, text), score in zip(PAIRS, scores, strict=True):

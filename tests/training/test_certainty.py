@@ -11,25 +11,27 @@ import pytest
 from quorum.models.embedded import FOLDER, read_manifest
 from quorum.models.embedded.statements import SIGNALS
 from quorum.training import certainty
-from quorum.training.certainty import Measured, choose_lowest_sure, fit
+from quorum.training.certainty import MeasuredCase, choose_lowest_sure, fit_certainty
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 
 TOWNS = ("Rohrau", "Eisenach", "Salzburg", "Bonn", "Parma", "Zwickau", "Leipzig", "Halle", "Prague", "Vienna")
 
 
-def draw_cases(count: int) -> list[Measured]:
-    """Cases whose statement is right the more often, the surer the span is; a third has no answer."""
-    draw = random.Random(4)
+def draw_cases(count: int) -> list[MeasuredCase]:
+    """Cases: the higher the score of the span, the more often the statement is right. A third have no answer."""
+    rng = random.Random(4)
     cases = []
     for number in range(count):
-        span, answerable = draw.gauss(0, 2), number % 3 != 0
-        right = answerable and draw.random() < 1 / (1 + np.exp(-span))
-        cases.append(Measured([span, draw.random(), draw.random(), draw.random(), 1.0], right, answerable, agrees=True))
+        span, answerable = rng.gauss(0, 2), number % 3 != 0
+        right = answerable and rng.random() < 1 / (1 + np.exp(-span))
+        cases.append(
+            MeasuredCase([span, rng.random(), rng.random(), rng.random(), 1.0], right, answerable, agrees=True)
+        )
     return cases
 
 
-def test_the_span_decides_where_it_alone_tells_right_from_wrong() -> None:
-    fitted, figures = fit(draw_cases(600))
+def test_the_span_decides_if_it_alone_separates_right_from_wrong() -> None:
+    fitted, figures = fit_certainty(draw_cases(600))
     weights = fitted["weights"]
     assert list(weights) == [*SIGNALS, "bias"]
     assert weights["span"] > 3 * max(abs(weights[name]) for name in ("closeness", "words", "lead")) / 2
@@ -37,8 +39,8 @@ def test_the_span_decides_where_it_alone_tells_right_from_wrong() -> None:
     assert figures["unanswerable with a warning"] >= 0.75
 
 
-def make_case(*, right: bool = False, agrees: bool = True) -> Measured:
-    return Measured([0.0] * 5, right=right, answerable=right, agrees=agrees)
+def make_case(*, right: bool = False, agrees: bool = True) -> MeasuredCase:
+    return MeasuredCase([0.0] * 5, right=right, answerable=right, agrees=agrees)
 
 
 def test_the_threshold_is_the_lowest_step_that_warns_of_three_quarters() -> None:

@@ -75,8 +75,8 @@ async def test_prompts_are_those_that_the_graph_sends(
     task: Task, method: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:
     (silver,) = write_and_read_silver(tmp_path / "silver.jsonl", make_line())
-    pair = task.pair(silver, len(task.passages(silver)))
-    assert pair.prompt == await get_sent_prompt(method, silver, task.prompt(silver), **settings)
+    pair = task.make_pair(silver, len(task.select_passages(silver)))
+    assert pair.prompt == await get_sent_prompt(method, silver, task.get_prompt_name(silver), **settings)
     export(task, [silver], tmp_path / "chat.jsonl")
     (example,) = (json.loads(text) for text in (tmp_path / "chat.jsonl").read_text(encoding="utf-8").splitlines())
     assert example == {
@@ -89,13 +89,13 @@ def test_each_task_has_its_targets(tmp_path: Path) -> None:
         tmp_path / "silver.jsonl", make_line(spans=[("p3", SPLIT_SENTENCE), ("p1", SENTENCE)]), make_line(1, spans=[])
     )
     sentences, passages, reader = Task("filter", mode="filco"), Task("filter", mode="psg"), Task("generator")
-    assert sentences.pair(two_sentences, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
-    assert sentences.pair(two_sentences, 2).target == SENTENCE  # what is not shown cannot be copied
-    assert passages.pair(two_sentences, 3).target == "1, 3"
-    assert {task.pair(nothing, 3).target for task in (sentences, passages)} == {"None"}
-    assert reader.pair(two_sentences, 2).target == "1931"
-    assert [passage["text"] for passage in reader.passages(two_sentences)] == [SENTENCE, SPLIT_SENTENCE]
-    assert [passage["text"] for passage in reader.passages(nothing)] == TEXTS[:1]
+    assert sentences.make_pair(two_sentences, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
+    assert sentences.make_pair(two_sentences, 2).target == SENTENCE  # what is not shown cannot be copied
+    assert passages.make_pair(two_sentences, 3).target == "1, 3"
+    assert {task.make_pair(nothing, 3).target for task in (sentences, passages)} == {"None"}
+    assert reader.make_pair(two_sentences, 2).target == "1931"
+    assert [passage["text"] for passage in reader.select_passages(two_sentences)] == [SENTENCE, SPLIT_SENTENCE]
+    assert [passage["text"] for passage in reader.select_passages(nothing)] == TEXTS[:1]
 
 
 def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:
     assert [line["id"] for line in read_lines(path, "filter")] == ["q0", "q2", "q3"]
     lines = read_lines(path, "generator")
     assert [line["id"] for line in lines] == ["q0", "q3"]
-    assert [Task("generator").pair(line, 1).target for line in lines] == ["1931", "1931"]
+    assert [Task("generator").make_pair(line, 1).target for line in lines] == ["1931", "1931"]
     assert name_measures(lines) == "cxmi+strinc"
     assert len(read_lines(path, "filter", limit=1)) == 1
     with pytest.raises(SetupError, match="holds no question with passages to learn from"):
@@ -121,10 +121,12 @@ def test_a_generator_learns_the_prompts_of_its_answers(tmp_path: Path) -> None:
         tmp_path / "silver.jsonl", make_line(), make_line(1, answer_type="label"), make_line(2, answer_type="yes_no")
     )
     task = Task("generator", context="full")
-    assert [task.prompt(line) for line in lines] == ["answer", "answer_label", "answer_yes_no"]
-    assert task.prompts(lines) == {name: get_version(name) for name in ("answer", "answer_label", "answer_yes_no")}
-    assert "Claim: When was tower 1 finished?" in task.pair(lines[1], 1).prompt
-    assert list(Task("filter").prompts(lines)) == ["filter_sentences"]
+    assert [task.get_prompt_name(line) for line in lines] == ["answer", "answer_label", "answer_yes_no"]
+    assert task.list_prompt_versions(lines) == {
+        name: get_version(name) for name in ("answer", "answer_label", "answer_yes_no")
+    }
+    assert "Claim: When was tower 1 finished?" in task.make_pair(lines[1], 1).prompt
+    assert list(Task("filter").list_prompt_versions(lines)) == ["filter_sentences"]
 
 
 def make_example(number: int, reply: str = "None") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Mining wrong passages of the same search."""
+"""Mining wrong passages from the results of the same search."""
 
 import gzip
 import json
@@ -48,7 +48,7 @@ READING_EXAMPLES = [
 ]
 
 
-def write(name: str, records: list[Any]) -> str:
+def write_records(name: str, records: list[Any]) -> str:
     data = "".join(json.dumps(record) + "\n" for record in records).encode()
     Path(name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return name
@@ -57,10 +57,10 @@ def write(name: str, records: list[Any]) -> str:
 @pytest.fixture
 def files() -> list[str]:
     """The arguments of a run over a corpus and two kinds of questions."""
-    write("corpus.jsonl.gz", CORPUS)
-    write("qa.jsonl", [QUESTION])
-    write("reading.jsonl", [record | {"source": f"set{n}"} for n, record in enumerate(READING_EXAMPLES)])
-    write("dev.jsonl", [{"question": "?", "answers": [], "passages": [CORPUS[6]], "gold": ["elsewhere"]}])
+    write_records("corpus.jsonl.gz", CORPUS)
+    write_records("qa.jsonl", [QUESTION])
+    write_records("reading.jsonl", [record | {"source": f"set{n}"} for n, record in enumerate(READING_EXAMPLES)])
+    write_records("dev.jsonl", [{"question": "?", "answers": [], "passages": [CORPUS[6]], "gold": ["elsewhere"]}])
     return [
         *("--corpus", "corpus.jsonl.gz", "reading.jsonl", "--questions", "qa.jsonl", "reading.jsonl"),
         *("--exclude-passages-of", "dev.jsonl", "--out", "out.jsonl.gz"),
@@ -84,7 +84,7 @@ def test_wrong_passages_of_the_same_search_are_found(files: list[str]) -> None:
     }
     assert len(mined["r1"]) == 1
     assert mined["r1"][0]["text"] != CONTEXT
-    assert "r2" not in mined  # without an answer, nothing can be told to be wrong
+    assert "r2" not in mined  # without an answer, no passage is known to be wrong
     for passage in mined["q1"]:
         assert set(passage) == {"title", "text"}
         assert not contains_answer(passage["title"] + " " + passage["text"], ["1931"])
@@ -109,7 +109,7 @@ def test_options_limit_the_negatives_and_their_sources(files: list[str]) -> None
 
 def test_a_draw_is_by_seed_and_in_order() -> None:
     records = [{"id": f"q{n}", "question": f"What is {n}?", "answers": ["x"]} for n in range(200)]
-    path = Path(write("many.jsonl", records))
+    path = Path(write_records("many.jsonl", records))
     ids = {
         seed: [int(question.id[1:]) for question in draw_questions(read_questions(path, 3), 20, seed)]
         for seed in (1, 2)
@@ -133,9 +133,9 @@ def test_a_draw_is_by_seed_and_in_order() -> None:
     ],
 )
 def test_invalid_input_is_refused_in_one_sentence(files: list[str], change: list[str], message: str) -> None:
-    write("small.jsonl", CORPUS[5:6])
-    write("unanswered.jsonl", READING_EXAMPLES[1:2])
-    write("strange.jsonl", [READING_EXAMPLES[0] | {"answers": ["Ada Brook"]}])
+    write_records("small.jsonl", CORPUS[5:6])
+    write_records("unanswered.jsonl", READING_EXAMPLES[1:2])
+    write_records("strange.jsonl", [READING_EXAMPLES[0] | {"answers": ["Ada Brook"]}])
     with pytest.raises(SetupError, match=message):
         mine_negatives(parse_options([*files, *change]))
     assert not list(Path().glob("out*"))

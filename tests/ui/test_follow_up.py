@@ -1,4 +1,4 @@
-"""Follow-up questions on the page: what was said in the runs before, by method."""
+"""Follow-up questions on the page: each method reads its own answers in the earlier runs."""
 
 import asyncio
 from pathlib import Path
@@ -19,7 +19,7 @@ FOLDER = Path("runs")
 FIRST_RUN_ID, SECOND_RUN_ID = "20260101-000000-abcdef", "20260101-000001-abcdef"
 
 
-async def find(id_: str) -> Run:
+async def find_run(id_: str) -> Run:
     return await asyncio.to_thread(load_run, id_, FOLDER)
 
 
@@ -31,20 +31,20 @@ def make_run(id_: str, question: str, follows: str = "", **answers: str) -> Run:
 async def test_each_method_reads_its_own_answers() -> None:
     save_run(make_run(FIRST_RUN_ID, "Who planned it?", concat="Ada", sure="Ida"), FOLDER)
     save_run(make_run(SECOND_RUN_ID, "Where?", FIRST_RUN_ID, sure="Vell"), FOLDER)
-    conversation = await read_conversation(SECOND_RUN_ID, "concat", find)
+    conversation = await read_conversation(SECOND_RUN_ID, "concat", find_run)
     assert [(turn["role"], turn["content"]) for turn in conversation] == [
         ("user", "Who planned it?"),
         ("assistant", "Ada"),
         ("user", "Where?"),
         ("assistant", "Vell"),
     ]
-    assert (await read_conversation(SECOND_RUN_ID, "sure", find))[1]["content"] == "Ida"
-    assert await read_conversation("", "sure", find) == []
+    assert (await read_conversation(SECOND_RUN_ID, "sure", find_run))[1]["content"] == "Ida"
+    assert await read_conversation("", "sure", find_run) == []
 
 
 async def test_runs_that_follow_each_other_in_a_circle_end() -> None:
     save_run(make_run(FIRST_RUN_ID, "Why?", FIRST_RUN_ID, concat="So."), FOLDER)
-    assert len(await read_conversation(FIRST_RUN_ID, "concat", find)) == 2 * MAX_RUNS
+    assert len(await read_conversation(FIRST_RUN_ID, "concat", find_run)) == 2 * MAX_RUNS
 
 
 @pytest.mark.parametrize("id_", ["../../etc/passwd", FIRST_RUN_ID])
@@ -52,7 +52,7 @@ async def test_a_missing_run_is_reported_on_the_card(id_: str) -> None:
     query = Query("Why?", "concat", {}, id_)
 
     async def read_history(method: str) -> list[dict[str, str]]:
-        return await read_conversation(query.follows, method, find)
+        return await read_conversation(query.follows, method, find_run)
 
     async def save(run: Run) -> None:
         await asyncio.to_thread(save_run, run, FOLDER)
@@ -62,7 +62,7 @@ async def test_a_missing_run_is_reported_on_the_card(id_: str) -> None:
     await run.task
     assert "There is no run" in (run.answers[0].error or "")
     with pytest.raises(SetupError):
-        await find(id_)
+        await find_run(id_)
 
 
 async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, tmp_path: Path) -> None:
@@ -78,10 +78,12 @@ async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, t
     async def save(run: Run) -> None:
         await asyncio.to_thread(save_run, run, FOLDER)
 
-    run = start_run(query, query.make_columns(base), save, lambda method: read_conversation(FIRST_RUN_ID, method, find))
+    run = start_run(
+        query, query.make_columns(base), save, lambda method: read_conversation(FIRST_RUN_ID, method, find_run)
+    )
     assert run.task is not None
     await run.task
-    again = await find(run.id)
+    again = await find_run(run.id)
     result = again.answers[0].result or {}
     assert (again.query.follows, result["answer"]) == (FIRST_RUN_ID, "1931")
     assert result["question"] == "When was the Lumen Tower finished?"  # type: ignore[typeddict-item]

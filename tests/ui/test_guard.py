@@ -1,4 +1,4 @@
-"""Who gets through to the page: names of this machine, the token, other sites, size."""
+"""Which requests reach the page: by host name, token, origin and size."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ async def ask(
     kind: str = "http",
     body: tuple[bytes, ...] = (b"",),
 ) -> tuple[int, dict[str, str], str]:
-    """(status, headers, text); of a WebSocket 101 where it was accepted, 403 where not."""
+    """(status, headers, text). The status of a WebSocket is 101 if it was accepted, else 403."""
     sent: list[Any] = []
     parts = [{"type": "http.request", "body": part, "more_body": part is not body[-1]} for part in body]
     waiting = iter(parts if kind == "http" else [{"type": "websocket.connect"}])
@@ -47,8 +47,8 @@ async def ask(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    names = {"host": "localhost:8765"} | (headers or {})
-    pairs = [(name.encode(), value.encode()) for name, value in names.items()]
+    all_headers = {"host": "localhost:8765"} | (headers or {})
+    pairs = [(name.encode(), value.encode()) for name, value in all_headers.items()]
     scope = {"type": kind, "path": path, "query_string": query.encode(), "headers": pairs}
     await Guard(serve_page, token, port=8765, largest=10)(scope, receive, send)
     if kind == "websocket":
@@ -132,10 +132,10 @@ async def test_a_client_that_disconnects_early_is_no_error() -> None:
         raise RuntimeError("broken")
 
     async def visit(app: Any) -> None:
-        came = iter(({"type": "http.request", "body": b""}, {"type": "http.disconnect"}))
+        messages = iter(({"type": "http.request", "body": b""}, {"type": "http.disconnect"}))
 
         async def receive() -> Any:
-            return next(came)
+            return next(messages)
 
         async def send(message: Any) -> None:
             pass

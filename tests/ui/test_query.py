@@ -1,4 +1,4 @@
-"""What a form and a link say: round trips, what does not fit, and the settings that the form shows."""
+"""The contents of a form and of a link: round trips, invalid values, and the settings that the form shows."""
 
 from dataclasses import fields
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Runs as a page sees them: nodes that light up, errors on their own card, stopping, and runs that are kept."""
+"""Runs as a page sees them: nodes that light up, errors on their own card, stopping, and saved runs."""
 
 import asyncio
 import json
@@ -28,9 +28,9 @@ HTML_ATTACK = "<img src=x onerror=alert(1)>"
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     from method_fixtures import PASSAGES
 
-    where = str(tmp_path_factory.mktemp("towers"))
-    index_passages(PASSAGES, collection="towers", store=where)
-    return where
+    store_path = str(tmp_path_factory.mktemp("towers"))
+    index_passages(PASSAGES, collection="towers", store=store_path)
+    return store_path
 
 
 async def save_in_folder(run: Run) -> None:
@@ -76,7 +76,7 @@ async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAISer
     openai_server.reply(Response("1931", hold=True))
     query = Query(QUESTION, "concat")
     run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
-    await asyncio.to_thread(openai_server.wait_for, 1)
+    await asyncio.to_thread(openai_server.wait_for_requests, 1)
     (run_answer,) = run.answers
     assert (
         run.is_running,
@@ -88,7 +88,7 @@ async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAISer
         "running",
     )
     version = run_answer.version
-    openai_server.release()
+    openai_server.release_held_replies()
     assert run.task is not None
     await run.task
     assert (run_answer.phase, list_node_states(run_answer)["concat_answer"].phase, run_answer.version > version) == (
@@ -102,13 +102,13 @@ async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server
     openai_server.reply(lambda request: Response("1931", hold="[2]" not in request.text))
     query = Query(QUESTION, "concat,post_fusion")
     run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
-    await asyncio.to_thread(openai_server.wait_for, 3)
+    await asyncio.to_thread(openai_server.wait_for_requests, 3)
     while run.answers[0].phase == "running":  # noqa: ASYNC110  the page polls as well
         await asyncio.sleep(0)
     run.stop()
     assert run.task is not None
     await run.task
-    openai_server.release()
+    openai_server.release_held_replies()
     assert [answer.phase for answer in run.answers] == ["done", "stopped"]
     assert list_node_states(run.answers[1])["passage_answer"].phase == "stopped"
     assert [answer.phase for answer in load_run(run.id, FOLDER).answers] == ["done", "stopped"]

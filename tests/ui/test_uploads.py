@@ -99,7 +99,7 @@ async def test_each_file_is_listed_with_its_outcome() -> None:
     assert not [path for path in Path("here/uploads").rglob("*") if path.is_file()]
 
 
-async def test_a_file_of_the_same_name_takes_the_place_of_the_one_before() -> None:
+async def test_a_file_of_the_same_name_replaces_the_earlier_one() -> None:
     base = Context(store="here")
     for text in (b"Lima is the capital of Peru.", b"Quito is the capital of Ecuador."):
         await index_uploads(IndexingJob("my-own"), [("capital.txt", make_save(text))], base)

@@ -1,6 +1,6 @@
 """Quorum as its users get it: the wheel, in an environment of its own, in a folder that is somebody's application.
 
-python tests/wheel/check.py (make test-wheel). Every step is a line with its seconds; the first that fails ends it.
+python tests/wheel/check.py (make test-wheel) prints a line with the seconds of each step; the first failure ends it.
 """
 
 import json
@@ -31,7 +31,7 @@ QUIET_VARIABLES = {"QUORUM_JOURNAL": "off", "LANGSMITH_TRACING": "false", "COLUM
 
 @contextmanager
 def report_step(name: str) -> Iterator[None]:
-    """One line: how long it took and what it was."""
+    """Print one line when the step has ended: its seconds and its name."""
     started = time.perf_counter()
     try:
         yield
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def build_all(folder: Path) -> Path:
-    """The wheel, made in the three ways in which it can be made."""
+    """Build the wheel in the three possible ways, check that the contents are the same, and return one."""
     with report_step("sdist, and the wheel from it"):
         wheel = build_wheel(ROOT, folder / "dist")
         check_contents(wheel)
@@ -71,25 +71,25 @@ def build_all(folder: Path) -> Path:
 
 
 def install(wheel: Path) -> None:
-    """What a user installs, and pytest for the application's own tests."""
-    wanted = ["-c", str(ROOT / "constraints.txt"), f"{wheel}[ui]", "pytest"]
+    """Install what a user installs, and pytest for the application's own tests."""
+    requirements = ["-c", str(ROOT / "constraints.txt"), f"{wheel}[ui]", "pytest"]
     if uv := shutil.which("uv"):
         run_or_exit(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(ENVIRONMENT))
-        run_or_exit(uv, "pip", "install", "--quiet", "--python", str(WHEEL_PYTHON), *wanted)
+        run_or_exit(uv, "pip", "install", "--quiet", "--python", str(WHEEL_PYTHON), *requirements)
     else:
         run_or_exit(sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT))
-        run_or_exit(str(WHEEL_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted)
+        run_or_exit(str(WHEEL_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements)
 
 
 def check_installed() -> None:
-    """The wheel put one folder into site-packages, and its metadata."""
+    """Check that the wheel put only one folder and its metadata into site-packages."""
     [record] = ENVIRONMENT.glob("lib/*/site-packages/quorum_rag-*.dist-info/RECORD")
     names = {line.split("/")[0] for line in record.read_text().splitlines() if not line.startswith("../")}
     assert names == {"quorum", record.parent.name}, names
 
 
 def check_commands(application: Path) -> None:
-    """What somebody does on the first day, in the application's folder."""
+    """Run the commands of a user's first day in the application's folder."""
     compare = ["compare", "documents", "questions.jsonl", "--methods", "concat,sure", "--out", "compared"]
     for expected, *command in (
         ["quorum 0.", "quorum", "--version"],
@@ -127,7 +127,7 @@ def check_plugin(application: Path) -> None:
 
 
 def add_package(folder: Path) -> None:
-    """Install a package into the environment; what it needs is there."""
+    """Install a package into the environment, which has its requirements already."""
     if uv := shutil.which("uv"):
         run_or_exit(uv, "pip", "install", "--quiet", "--no-deps", "--python", str(WHEEL_PYTHON), str(folder))
     else:
@@ -144,7 +144,7 @@ def add_package(folder: Path) -> None:
 
 
 def run_command(folder: Path, message: str, command: str, *arguments: str, **environment: str) -> None:
-    """A command of the environment; it has to end well and to say what is expected."""
+    """Run a command of the environment. It must end with exit code 0 and print `message`."""
     run = subprocess.run(
         [str(ENVIRONMENT / "bin" / command), *arguments],
         cwd=folder,
@@ -189,11 +189,11 @@ def check_studio(application: Path, wheel: Path, target: Path) -> None:
     """`langgraph dev` serves the application's langgraph.json; its quorum is the wheel's, not the checkout's."""
     with report_step("langgraph dev of the application's langgraph.json"):
         shutil.unpack_archive(wheel, target, "zip")
-        where = [str(STUDIO_PYTHON), "-c", "import quorum; print(quorum.__file__)"]
-        process = subprocess.check_output(
-            where, cwd=application, env=make_clean_environment(PYTHONPATH=str(target)), text=True
+        command = [str(STUDIO_PYTHON), "-c", "import quorum; print(quorum.__file__)"]
+        quorum_file = subprocess.check_output(
+            command, cwd=application, env=make_clean_environment(PYTHONPATH=str(target)), text=True
         )
-        assert Path(process.strip()).is_relative_to(target), process
+        assert Path(quorum_file.strip()).is_relative_to(target), quorum_file
         config = application / "langgraph.json"
         with start_studio(
             application, config=config, python=str(STUDIO_PYTHON), PYTHONPATH=str(target), **QUIET_VARIABLES
@@ -202,8 +202,8 @@ def check_studio(application: Path, wheel: Path, target: Path) -> None:
             body = json.dumps({"assistant_id": "ask", "input": inputs, "context": {"k": 1}}).encode()
             request = Request(f"{server.url}/runs/wait", body, {"content-type": "application/json"})
             with urlopen(request, timeout=120) as response:
-                process = json.load(response)
-            assert process["answer"] == "Ada Korn", process
+                result = json.load(response)
+            assert result["answer"] == "Ada Korn", result
 
 
 if __name__ == "__main__":

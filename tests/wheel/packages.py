@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKED_FOLDERS = ("graphs", "nodes", "retrievers")
-IN_THE_WHEEL = {"quorum": "quorum", "data/sample": "quorum/data/sample"} | {
+PLACES_IN_WHEEL = {"quorum": "quorum", "data/sample": "quorum/data/sample"} | {
     name: f"quorum/{name}" for name in LINKED_FOLDERS
 }
 
@@ -43,7 +43,7 @@ def unpack_without_links(sdist: Path, folder: Path) -> Path:
 def list_expected_files() -> set[str]:
     """What a wheel of this checkout holds beside its metadata."""
     collected = set()
-    for source, place in IN_THE_WHEEL.items():
+    for source, place in PLACES_IN_WHEEL.items():
         for path in (ROOT / source).rglob("*"):
             inside = path.relative_to(ROOT / source)
             linked = source == "quorum" and inside.parts[0] in LINKED_FOLDERS

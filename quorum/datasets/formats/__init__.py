@@ -17,20 +17,22 @@ from quorum.datasets.records import Record, preview_value
 FORMATS = (DPR, TRIVIAQA, HOTPOTQA, STRATEGYQA, WEBQUESTIONS, FEVER, ASQA, KILT, FLASHRAG, SQUAD, OWN_FORMAT, NQ)
 
 
-def read_records(path: Path, bad: list[str] | None = None) -> Iterator[Record]:
+def read_records(path: Path, problems: list[str] | None = None) -> Iterator[Record]:
     """Yield the questions of a file. The first record that fits one of the formats sets the format of the file.
 
-    A bad record is a `SetupError`; with a list `bad` it becomes a sentence in that list instead.
+    A bad record is a `SetupError`; with a list `problems` it becomes a sentence in that list instead.
     """
     chosen: Format | None = None
-    for number, where, value in read_values(path, bad):
-        chosen = chosen or next((known for known in FORMATS if isinstance(value, dict) and known.fits(value)), None)
+    for number, where, value in read_values(path, problems):
+        chosen = chosen or next(
+            (data_format for data_format in FORMATS if isinstance(value, dict) and data_format.fits(value)), None
+        )
         try:
             record = convert_record(chosen, value, where)
         except SetupError as error:
-            if bad is None:
+            if problems is None:
                 raise
-            bad.append(str(error))
+            problems.append(str(error))
             continue
         record["id"] = record["id"] or str(number)
         record.setdefault("source", path.name)
@@ -39,9 +41,9 @@ def read_records(path: Path, bad: list[str] | None = None) -> Iterator[Record]:
 
 def convert_record(chosen: Format | None, value: Any, where: str) -> Record:
     """Convert a value to our record. Without a chosen format it is read as one of our own records."""
-    form = chosen or OWN_FORMAT
+    expected_format = chosen or OWN_FORMAT
     try:
-        return form.convert(value, where)
+        return expected_format.convert(value, where)
     except UnusableRecord as error:
         reason = f" ({error})"
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
@@ -49,4 +51,6 @@ def convert_record(chosen: Format | None, value: Any, where: str) -> Record:
     others = (
         "" if chosen else f", or a record of {', '.join(other.name for other in FORMATS if other is not OWN_FORMAT)}"
     )
-    raise SetupError(f"{where}: expected {form.expected}{others}; found {preview_value(value)}{reason}.") from None
+    raise SetupError(
+        f"{where}: expected {expected_format.expected}{others}; found {preview_value(value)}{reason}."
+    ) from None

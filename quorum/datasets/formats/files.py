@@ -17,11 +17,11 @@ Kind = Literal["lines", "document", "table"]
 Value = tuple[int, str, Any]  # number from 1, place for messages, record
 
 
-def read_values(path: Path, bad: list[str] | None) -> Iterator[Value]:
+def read_values(path: Path, problems: list[str] | None) -> Iterator[Value]:
     """Yield the records of a file. JSON lines and CSV are read one by one, a JSON document as a whole."""
     kind = detect_layout(path)
     if kind == "lines":
-        yield from ((number, f"{path}, line {number}", value) for number, value in read_json_lines(path, bad))
+        yield from ((number, f"{path}, line {number}", value) for number, value in read_json_lines(path, problems))
     elif kind == "table":
         yield from read_rows(path)
     else:
@@ -134,14 +134,14 @@ def read_rows(path: Path) -> Iterator[Value]:
 
 def convert_row(row: dict[str, str]) -> dict[str, Any]:
     """A row as our record. Answers are a JSON list, or separated by "|"; unknown columns go to `meta`."""
-    given = row.get("answers", row.get("answer"))
-    answers: Any = given
-    if given is not None:
-        answers = [part.strip() for part in given.split("|") if part.strip()]
-        if given.strip().startswith("["):
+    cell = row.get("answers", row.get("answer"))
+    answers: Any = cell
+    if cell is not None:
+        answers = [part.strip() for part in cell.split("|") if part.strip()]
+        if cell.strip().startswith("["):
             try:
-                answers = parse_json(given)
+                answers = parse_json(cell)
             except json.JSONDecodeError:
-                answers = given  # the converter reports that this is not a list
+                answers = cell  # the converter reports that this is not a list
     meta = {name: value for name, value in row.items() if name not in ("id", "question", "answer", "answers")}
     return {"id": row.get("id") or None, "question": row.get("question"), "answers": answers, "meta": meta}

@@ -24,7 +24,7 @@ PARAGRAPH_WORDS = 30  # answers of at least this many words, on average, are par
 DESCRIPTION = re.compile(r'\(description\s+("(?:[^"\\]|\\.)*"|[^()]*)\)')
 
 
-def convert_ours(value: dict[str, Any], where: str) -> Record:
+def convert_own_record(value: dict[str, Any], where: str) -> Record:
     """Quorum's own records; a reviewer's "keep" goes to `meta`."""
     record = make_record(
         value.get("id"),
@@ -60,10 +60,10 @@ def convert_nq(value: dict[str, Any], where: str) -> Record:
 
 def convert_triviaqa(value: dict[str, Any], where: str) -> Record:
     """Joshi et al. 2017. The aliases are accepted answers, too."""
-    given = value.get("Answer") or value.get("answer")
-    if not isinstance(given, dict):
+    raw_answer = value.get("Answer") or value.get("answer")
+    if not isinstance(raw_answer, dict):
         raise UnusableRecord("there is no answer: the test part of a data set cannot be scored")
-    answer = {name.lower(): found for name, found in given.items()}
+    answer = {name.lower(): content for name, content in raw_answer.items()}
     id_ = value.get("QuestionId", value.get("question_id"))
     question = value.get("Question", value.get("question"))
     return make_record(id_, question, [check_text(answer["value"]), *check_texts(answer.get("aliases") or [])])
@@ -131,7 +131,7 @@ def mark_turns(text: str) -> str:
 def convert_dpr(value: dict[str, Any], where: str) -> Record:
     """Karpukhin et al. 2020. Gold passages are not annotated; they are the passages that contain an answer."""
     passages = [convert_retrieved_passage(item) for item in value["ctxs"]]
-    gold = [one["id"] for one, item in zip(passages, value["ctxs"], strict=True) if item.get("has_answer")]
+    gold = [passage["id"] for passage, item in zip(passages, value["ctxs"], strict=True) if item.get("has_answer")]
     kind = "passage contains an answer string" if gold else None
     return make_record(
         value.get("id"), value["question"], check_answers(value["answers"]), passages, gold, gold_kind=kind
@@ -162,7 +162,7 @@ OWN_FORMAT = Format(
     "Quorum",
     '{"id", "question": text, "answers": [text, ...]}',
     lambda value: isinstance(value.get("question"), str) and isinstance(value.get("answers"), list),
-    convert_ours,
+    convert_own_record,
 )
 NQ = Format(
     "NQ-open",

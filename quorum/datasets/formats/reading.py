@@ -17,9 +17,11 @@ from quorum.datasets.records import Record
 
 def convert_squad(value: dict[str, Any], where: str) -> Record:
     """Rajpurkar et al. 2016, 2018. An unanswerable question of version 2 has no answers: "unknown" is right."""
-    given = value["answers"]
+    raw_answers = value["answers"]
     answers = (
-        check_texts(given["text"]) if isinstance(given, dict) else [check_text(answer["text"]) for answer in given]
+        check_texts(raw_answers["text"])
+        if isinstance(raw_answers, dict)
+        else [check_text(answer["text"]) for answer in raw_answers]
     )
     if not answers and value.get("is_impossible") is False:
         raise UnusableRecord("there is no answer, and it is not marked as impossible")
@@ -50,12 +52,12 @@ def convert_hotpotqa(value: dict[str, Any], where: str) -> Record:
 
 def read_pairs(value: dict[str, Any], name: str) -> Iterator[tuple[Any, Any]]:
     """Pairs of a title and its sentences (or a sentence's number), from a list of pairs or from two lists."""
-    given = value.get(name) or []
-    if isinstance(given, dict):
-        (second,) = (part for key, part in given.items() if key != "title")
-        yield from zip(given["title"], second, strict=True)
+    pairs = value.get(name) or []
+    if isinstance(pairs, dict):
+        (second,) = (part for key, part in pairs.items() if key != "title")
+        yield from zip(pairs["title"], second, strict=True)
     else:
-        yield from given
+        yield from pairs
 
 
 def convert_strategyqa(value: dict[str, Any], where: str) -> Record:

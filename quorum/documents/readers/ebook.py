@@ -20,13 +20,13 @@ def read(data: bytes, name: str) -> Document:
     """The chapters of the book's spine, without tables of contents."""
     notes: dict[str, None] = {}
     with open_archive(data, "epub", entities=True) as archive:
-        place, package = read_package(archive)
+        package_path, package = read_package(archive)
         metadata = {
             key: get_metadata_text(package, tag)
             for key, tag in (("title", "title"), ("author", "creator"), ("date", "date"))
         }
         blocks: list[Block] = []
-        for path in list_chapters(package, posixpath.dirname(place)):
+        for path in list_chapters(package, posixpath.dirname(package_path)):
             try:
                 text, note = decode_text(archive.read(path))
             except KeyError:
@@ -52,8 +52,8 @@ def parse_xml(data: bytes) -> Any:
 def read_package(archive: ZipFile) -> tuple[str, Any]:
     """(path, tree) of the package file, which lists the parts of the book."""
     root = parse_xml(archive.read("META-INF/container.xml")).find(f".//{CONTAINER_NAMESPACE}rootfile")
-    place = "" if root is None else root.get("full-path") or ""
-    return place, parse_xml(archive.read(place))
+    package_path = "" if root is None else root.get("full-path") or ""
+    return package_path, parse_xml(archive.read(package_path))
 
 
 def get_metadata_text(package: Any, tag: str) -> str:

@@ -8,7 +8,7 @@ from quorum.core.json_text import parse_json
 from quorum.documents.document import Block, Document, Unreadable, join_lines
 from quorum.documents.encodings import decode_text
 
-MOST_VALUES = 1_000_000
+MAX_VALUES = 1_000_000
 
 
 def read(data: bytes, name: str) -> Document:
@@ -20,8 +20,8 @@ def read(data: bytes, name: str) -> Document:
     try:
         value = parse_json(text)
     except JSONDecodeError as error:
-        place = f" (line {error.lineno})" if error.lineno > 1 else ""
-        raise Unreadable(f"not JSON: {error.msg[:60]}{place}") from None
+        location = f" (line {error.lineno})" if error.lineno > 1 else ""
+        raise Unreadable(f"not JSON: {error.msg[:60]}{location}") from None
     title = value.get("title") if isinstance(value, dict) else None
     blocks = list(make_blocks(value))
     return Document(title if isinstance(title, str) else "", blocks, notes=[note] if note else [])
@@ -64,7 +64,7 @@ def format_record(value: Any) -> str:
     parts: list[str] = []
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
-        if len(parts) + len(waiting) > MOST_VALUES:
+        if len(parts) + len(waiting) > MAX_VALUES:
             raise Unreadable("too many values in one record")
         name, inner = waiting.pop()
         if isinstance(inner, dict):

@@ -9,7 +9,7 @@ from quorum.documents.document import Block, Document, Unreadable, join_lines, r
 from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 
-MOST_PARTS = 1000
+MAX_PARTS = 1000
 
 
 def read(data: bytes, name: str) -> Document:
@@ -18,18 +18,18 @@ def read(data: bytes, name: str) -> Document:
         message = message_from_bytes(data, policy=policy.default)
         if not message.keys():
             raise Unreadable("not a mail message: it has no header")
-        head = {key: get_header(message, key) for key in ("From", "To", "Cc", "Date", "Subject")}
+        headers = {key: get_header(message, key) for key in ("From", "To", "Cc", "Date", "Subject")}
         blocks, notes = read_body(message)
         names = [join_lines(part.get_filename() or "") for part in message.walk() if part.get_filename()]
     except (ValueError, LookupError, AttributeError, RecursionError) as error:
         raise Unreadable(f"damaged mail ({type(error).__name__})") from None
-    rows = [f"{key}: {value}" for key, value in head.items() if value and key != "Subject"]
+    rows = [f"{key}: {value}" for key, value in headers.items() if value and key != "Subject"]
     if names:
         rows.append(f"Attached: {', '.join(names[:50])}")
-    title = head["Subject"]
-    metadata = {"author": head["From"], "date": format_date(head["Date"])}
-    top = [Block("; ".join(rows), "row")] if rows else []
-    return Document(title, [*top, *blocks], {key: value for key, value in metadata.items() if value}, notes)
+    title = headers["Subject"]
+    metadata = {"author": headers["From"], "date": format_date(headers["Date"])}
+    header_blocks = [Block("; ".join(rows), "row")] if rows else []
+    return Document(title, [*header_blocks, *blocks], {key: value for key, value in metadata.items() if value}, notes)
 
 
 def get_header(message: EmailMessage, name: str) -> str:
@@ -46,8 +46,8 @@ def format_date(date: str) -> str:
 
 def read_body(message: EmailMessage) -> tuple[list[Block], list[str]]:
     """(blocks, notes) of the message's text: the plain version if there is one, else HTML."""
-    if sum(1 for _ in message.walk()) > MOST_PARTS:
-        raise Unreadable(f"more than {MOST_PARTS:,} parts")
+    if sum(1 for _ in message.walk()) > MAX_PARTS:
+        raise Unreadable(f"more than {MAX_PARTS:,} parts")
     part: Message[Any, Any] | None = message.get_body(preferencelist=("plain", "html"))
     if part is None:
         return [], []

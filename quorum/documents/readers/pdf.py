@@ -24,10 +24,10 @@ BULLET = re.compile(r"[•◦▪‣·∙]\s*")
 HEADING_RATIO = 1.15  # a heading is at least this many times as large as the text
 LONGEST_HEADING = 15  # words
 RUNNING_TITLE_PAGES = 3  # a line at the edge of at least this many pages is a running title
-FEWEST_TABLE_LINES = 6  # a page with fewer drawn lines has no table
-MOST_TABLE_LINES = 3000  # a page with more drawn lines is a drawing, not a table
-MOST_TABLE_PAGES = 300
-MOST_PAGES = 20_000
+MIN_TABLE_LINES = 6  # a page with fewer drawn lines has no table
+MAX_TABLE_LINES = 3000  # a page with more drawn lines is a drawing, not a table
+MAX_TABLE_PAGES = 300
+MAX_PAGES = 20_000
 
 
 @dataclass
@@ -72,8 +72,8 @@ def read_pages(data: bytes) -> tuple[list[list[Line]], set[int], dict[str, str]]
             raise Unreadable("locked by a password") from None
         raise
     try:
-        if len(document) > MOST_PAGES:
-            raise Unreadable(f"{len(document):,} pages; at most {MOST_PAGES:,} are read")
+        if len(document) > MAX_PAGES:
+            raise Unreadable(f"{len(document):,} pages; at most {MAX_PAGES:,} are read")
         tables = Tables(data)
         pages, pictures = [], set()
         for number in range(len(document)):
@@ -96,7 +96,7 @@ def read_page(page: Any, tables: "Tables", number: int) -> tuple[list[Line], boo
     count = textpage.count_chars()
     lines = read_lines(textpage, count) if count > 0 else []
     kinds = Counter(item.type for item in page.get_objects(max_depth=2))
-    if lines and FEWEST_TABLE_LINES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MOST_TABLE_LINES:
+    if lines and MIN_TABLE_LINES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MAX_TABLE_LINES:
         lines = insert_tables(lines, tables.find_tables(number), page.get_height())
     textpage.close()
     return lines, bool(kinds[raw.FPDF_PAGEOBJ_IMAGE])
@@ -122,7 +122,7 @@ class Tables:
     """Finds the ruled tables of a document's pages."""
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.remaining_pages = data, MOST_TABLE_PAGES
+        self.data, self.remaining_pages = data, MAX_TABLE_PAGES
         self.document: Any = None
 
     def find_tables(self, number: int) -> list[tuple[tuple[float, float, float, float], list[str]]]:
@@ -154,10 +154,14 @@ def insert_tables(lines: list[Line], tables: list[Any], height: float) -> list[L
             if top <= height - (line.top + line.bottom) / 2 <= bottom and left - 5 <= line.left <= right
         ]
         if inside and rows:
-            new = [Line(row, 0, height - top, height - bottom, left, row=True) for row in rows]
-            gone = set(inside)
+            table_lines = [Line(row, 0, height - top, height - bottom, left, row=True) for row in rows]
+            replaced = set(inside)
             before = [line for place, line in enumerate(lines) if place < inside[0]]
-            lines = before + new + [line for place, line in enumerate(lines) if place > inside[0] and place not in gone]
+            lines = (
+                before
+                + table_lines
+                + [line for place, line in enumerate(lines) if place > inside[0] and place not in replaced]
+            )
     return lines
 
 
@@ -166,15 +170,15 @@ def remove_running_titles(pages: list[list[Line]]) -> list[list[Line]]:
     edges = Counter(
         edge for lines in pages for edge in {mask_digits(line.text) for line in (lines[:1] + lines[-1:])} if lines
     )
-    least = max(RUNNING_TITLE_PAGES, len(pages) // 3)
+    min_pages = max(RUNNING_TITLE_PAGES, len(pages) // 3)
 
-    def is_running(line: Line) -> bool:
-        return not line.row and edges[mask_digits(line.text)] >= least and len(line.text) < 100
+    def is_running_title(line: Line) -> bool:
+        return not line.row and edges[mask_digits(line.text)] >= min_pages and len(line.text) < 100
 
     kept_lines = []
     for lines in pages:
-        begin = 1 if lines and is_running(lines[0]) else 0
-        end = len(lines) - 1 if len(lines) > begin and is_running(lines[-1]) else len(lines)
+        begin = 1 if lines and is_running_title(lines[0]) else 0
+        end = len(lines) - 1 if len(lines) > begin and is_running_title(lines[-1]) else len(lines)
         kept_lines.append(lines[begin:end])
     return kept_lines if any(kept_lines) else pages
 
@@ -213,15 +217,15 @@ def find_heading_levels(pages: list[list[Line]]) -> dict[float, int]:
             sizes[line.size] += 0 if line.row else len(line.text)
     if not sizes:
         return {}
-    usual = sizes.most_common(1)[0][0]
-    larger = sorted((size for size in sizes if usual and size > HEADING_RATIO * usual), reverse=True)
+    text_size = sizes.most_common(1)[0][0]
+    larger = sorted((size for size in sizes if text_size and size > HEADING_RATIO * text_size), reverse=True)
     return {size: min(level, 6) for level, size in enumerate(larger, start=1)}
 
 
 def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tuple[str, str, int]]:
     """(kind, text, level) of each part of a page. Lines that are close together make a paragraph."""
     gaps = [a.bottom - b.bottom for a, b in pairwise(lines) if 0 < a.bottom - b.bottom < 100]
-    usual = median(gaps) if gaps else 0.0
+    usual_gap = median(gaps) if gaps else 0.0
     run: list[Line] = []
 
     def find_kind(line: Line) -> tuple[str, int]:
@@ -238,8 +242,8 @@ def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tu
         if run:
             last = run[-1]
             gap = last.bottom - line.bottom
-            apart = usual and (gap > 1.4 * usual or gap < -usual)
-            if find_kind(last) != find_kind(line) or line.row or apart or BULLET.match(line.text):
+            is_apart = usual_gap and (gap > 1.4 * usual_gap or gap < -usual_gap)
+            if find_kind(last) != find_kind(line) or line.row or is_apart or BULLET.match(line.text):
                 kind, level = find_kind(last)
                 yield kind, join_lines(join_run()) if kind == "heading" else join_run(), level
                 run = []

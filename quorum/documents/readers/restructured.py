@@ -58,16 +58,16 @@ def to_html(text: str) -> str:
 def simplify_markup(text: str) -> str:
     """The text with each role and directive that docutils does not know replaced by its text or content."""
     lines, out = text.split("\n"), list[str]()
-    place = 0
-    while place < len(lines):
-        match = DIRECTIVE.match(lines[place])
+    start = 0
+    while start < len(lines):
+        match = DIRECTIVE.match(lines[start])
         if not match or match[2] in TEXT_DIRECTIVES:
-            out.append(ROLE.sub(replace_role, lines[place]) if not match else lines[place])
-            place += 1
+            out.append(ROLE.sub(replace_role, lines[start]) if not match else lines[start])
+            start += 1
             continue
-        end = find_content_end(lines, place, len(match[1]))
-        out += convert_directive(match, lines[place + 1 : end])
-        place = end
+        end = find_content_end(lines, start, len(match[1]))
+        out += convert_directive(match, lines[start + 1 : end])
+        start = end
     return "\n".join(out)
 
 
@@ -76,9 +76,9 @@ def replace_role(match: re.Match[str]) -> str:
     return match[0] if role in STANDARD_ROLES else match[1].lstrip("~!")
 
 
-def find_content_end(lines: list[str], place: int, indent: int) -> int:
+def find_content_end(lines: list[str], start: int, indent: int) -> int:
     """The index of the first line after a directive's lines."""
-    end = place + 1
+    end = start + 1
     while end < len(lines) and (not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > indent):
         end += 1
     return end
@@ -93,6 +93,6 @@ def convert_directive(match: re.Match[str], content: list[str]) -> list[str]:
         return ["", f"{indent}::", "", *content, ""]
     if name in SILENT_DIRECTIVES:
         return [""]
-    least = min((len(line) - len(line.lstrip()) for line in content if line.strip()), default=0)
-    inner = simplify_markup("\n".join(indent + line[least:] for line in content)).split("\n") if content else []
+    min_indent = min((len(line) - len(line.lstrip()) for line in content if line.strip()), default=0)
+    inner = simplify_markup("\n".join(indent + line[min_indent:] for line in content)).split("\n") if content else []
     return ["", indent + ROLE.sub(replace_role, argument), "", *inner, ""]

@@ -10,7 +10,7 @@ from quorum.documents.readers.word import convert_parser_errors, read_core_prope
 from quorum.documents.tables import format_rows, looks_like_header
 from quorum.documents.zip_parts import open_archive
 
-MOST_CELLS = 5_000_000
+MAX_CELLS = 5_000_000
 ROWS_ABOVE_NAMES = 10  # rows that may precede the names of the columns
 
 
@@ -23,31 +23,31 @@ def read(data: bytes, name: str) -> Document:
         from openpyxl import load_workbook
 
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
-        room = MOST_CELLS
+        cells_left = MAX_CELLS
         for sheet in book.worksheets:
             if sheet.sheet_state != "visible":
                 continue
             sheet.reset_dimensions()  # a wrong size would hide rows, or claim millions of them
-            grid, room = read_cells(sheet.iter_rows(), room)
+            grid, cells_left = read_cells(sheet.iter_rows(), cells_left)
             sheet_blocks = make_blocks(grid)
             if sheet_blocks:
                 blocks += [Block(remove_unstorable(join_lines(sheet.title)), "heading", 2), *sheet_blocks]
     return Document(metadata.pop("title", ""), blocks, metadata)
 
 
-def read_cells(rows: Iterable[Iterable[Any]], room: int) -> tuple[list[list[str]], int]:
+def read_cells(rows: Iterable[Iterable[Any]], cells_left: int) -> tuple[list[list[str]], int]:
     """(the rows with content, as text; the number of cells that may still be read)."""
     grid: list[list[str]] = []
     for row in rows:
         line = [format_cell(cell.value, getattr(cell, "number_format", "") or "") for cell in row]
-        room -= len(line) + 1
-        if room < 0:
-            raise Unreadable(f"more than {MOST_CELLS:,} cells")
+        cells_left -= len(line) + 1
+        if cells_left < 0:
+            raise Unreadable(f"more than {MAX_CELLS:,} cells")
         while line and not line[-1]:
             line.pop()
         if line:
             grid.append(line)
-    return grid, room
+    return grid, cells_left
 
 
 def make_blocks(grid: list[list[str]]) -> list[Block]:
@@ -55,9 +55,9 @@ def make_blocks(grid: list[list[str]]) -> list[Block]:
     begin = 0
     while begin < min(ROWS_ABOVE_NAMES, len(grid) - 1) and sum(map(bool, grid[begin])) == 1 < max(map(len, grid)):
         begin += 1
-    above = [Block(remove_unstorable(" ".join(filter(None, row)))) for row in grid[:begin]]
+    blocks_above = [Block(remove_unstorable(" ".join(filter(None, row)))) for row in grid[:begin]]
     table = [[remove_unstorable(value) for value in row] for row in grid[begin:]]
-    return above + [Block(row, "row") for row in format_rows(table, has_head=has_column_names(table) or None)]
+    return blocks_above + [Block(row, "row") for row in format_rows(table, has_header=has_column_names(table) or None)]
 
 
 def has_column_names(table: list[list[str]]) -> bool:

@@ -29,23 +29,29 @@ def read(data: bytes, name: str) -> Document:
 
 def read_slide(slide: Any, number: int) -> Iterator[Block]:
     """The blocks of one slide."""
-    head = slide.shapes.title
-    shown = remove_unstorable(join_lines(head.text_frame.text)) if head is not None and head.has_text_frame else ""
+    title_shape = slide.shapes.title
+    shown = (
+        remove_unstorable(join_lines(title_shape.text_frame.text))
+        if title_shape is not None and title_shape.has_text_frame
+        else ""
+    )
     if shown:
         yield Block(shown, "heading", 2, number)
     for shape in sort_shapes(slide.shapes):
-        if head is not None and shape.shape_id == head.shape_id:
+        if title_shape is not None and shape.shape_id == title_shape.shape_id:
             continue
         if getattr(shape, "has_table", False) and shape.has_table:
             grid = [[cell.text for cell in row.cells] for row in shape.table.rows]
-            first = True if shape.table.first_row else None
-            yield from (Block(remove_unstorable(row), "row", page=number) for row in format_rows(grid, has_head=first))
+            has_header = True if shape.table.first_row else None
+            yield from (
+                Block(remove_unstorable(row), "row", page=number) for row in format_rows(grid, has_header=has_header)
+            )
         elif shape.has_text_frame:
             for paragraph in shape.text_frame.paragraphs:
                 if text := remove_unstorable(join_lines(paragraph.text)):
                     yield Block(text, page=number)
-    spoken = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-    if spoken is not None and (text := remove_unstorable(join_lines(spoken.text))):
+    notes_frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    if notes_frame is not None and (text := remove_unstorable(join_lines(notes_frame.text))):
         yield Block(text, page=number)
 
 

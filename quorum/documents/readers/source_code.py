@@ -26,19 +26,21 @@ def split_code(text: str) -> list[Block]:
     """Runs of lines, each with the names of the definitions around it, as indentation shows them."""
     blocks: list[Block] = []
     run: list[str] = []
-    around: list[tuple[int, str]] = []
+    definitions: list[tuple[int, str]] = []
 
-    def end() -> None:
+    def finish_block() -> None:
         if any(line.strip() for line in run):
-            blocks.append(Block("\n".join(run).strip("\n").rstrip(), "code", names=tuple(name for _, name in around)))
+            blocks.append(
+                Block("\n".join(run).strip("\n").rstrip(), "code", names=tuple(name for _, name in definitions))
+            )
         run.clear()
 
     for line in text.split("\n"):
         match = DEFINITION.match(line) if len(line) < LONGEST_LINE else None
         if match:
             indent = len(match[1].expandtabs(TAB_WIDTH))
-            end()
-            around = [definition for definition in around if definition[0] < indent] + [(indent, match[2])]
+            finish_block()
+            definitions = [definition for definition in definitions if definition[0] < indent] + [(indent, match[2])]
         run.append(line)
-    end()
+    finish_block()
     return blocks

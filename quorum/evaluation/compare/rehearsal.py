@@ -14,7 +14,7 @@ from langchain_core.outputs import LLMResult
 
 from quorum.core.context import Context, get_filter
 from quorum.core.errors import QuorumError
-from quorum.core.rehearsal import rehearsal
+from quorum.core.rehearsal import mark_rehearsal
 from quorum.datasets.records import Record
 from quorum.evaluation.callbacks import read_usage
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
@@ -112,7 +112,7 @@ async def rehearse(
             context_filter="llm" if filter_name.startswith("llm") else context.context_filter,
         )
     try:
-        with rehearsal():
+        with mark_rehearsal():
             await answer_question(
                 record,
                 replace(column, context=context),

@@ -247,7 +247,7 @@ def make_neighbour_search(context: Context) -> NeighbourSearch:
     from quorum.retrievers.bm25_cache import load_ranking
     from quorum.retrievers.store import open_store
 
-    return lambda text, k: load_ranking(open_store(context.store), context.collection).top(text, k)
+    return lambda text, k: load_ranking(open_store(context.store), context.collection).find_best(text, k)
 
 
 def describe_models(context: Context) -> dict[Kind, dict[str, str]]:

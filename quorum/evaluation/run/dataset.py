@@ -58,7 +58,7 @@ class DataSet:
     def read_in_file_order(self) -> Iterator[Record]:
         """The questions in the order of the file."""
         for record in islice(
-            read_valid_records(self.path, bad=[]) if self.skip_bad else read_questions(self.path), self.limit
+            read_valid_records(self.path, problems=[]) if self.skip_bad else read_questions(self.path), self.limit
         ):
             if record["id"] in self.gold_passages:
                 record["gold_passages"] = self.gold_passages[record["id"]]
@@ -89,7 +89,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     guessed_tasks: set[str] = set()
     left_out: list[str] = []
     bad: list[str] = []
-    for record in islice(read_valid_records(path, bad=bad if skip_bad else None, left_out=left_out), limit):
+    for record in islice(read_valid_records(path, problems=bad if skip_bad else None, left_out=left_out), limit):
         count += 1
         with_passages += bool(record["passages"])
         most_passages = max(most_passages, len(record["passages"]))
@@ -123,21 +123,23 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
 
 def find_labels(path: Path) -> tuple[str, ...]:
     """The labels of the claims in the whole file, whatever the limit."""
-    return infer_labels(record["answers"] for record in read_questions(path, bad=[]))
+    return infer_labels(record["answers"] for record in read_questions(path, problems=[]))
 
 
-def read_valid_records(path: Path, *, bad: list[str] | None, left_out: list[str] | None = None) -> Iterator[Record]:
-    """The valid questions. An invalid one raises `SetupError`. If the list `bad` is given, a sentence about the invalid
-    question is added to that list instead. left_out: receives the ids of questions marked keep: false.
+def read_valid_records(
+    path: Path, *, problems: list[str] | None, left_out: list[str] | None = None
+) -> Iterator[Record]:
+    """The valid questions. An invalid one raises `SetupError`. If the list `problems` is given, a sentence about the
+    invalid question is added to that list instead. left_out: receives the ids of questions marked keep: false.
     """
     ids: set[str] = set()
-    for record in read_questions(path, bad=bad, left_out=left_out):
+    for record in read_questions(path, problems=problems, left_out=left_out):
         try:
             check_record(record, ids, path)
         except SetupError as error:
-            if bad is None:
+            if problems is None:
                 raise
-            bad.append(str(error))
+            problems.append(str(error))
             continue
         ids.add(record["id"])
         yield record

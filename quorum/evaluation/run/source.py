@@ -218,5 +218,5 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
 
 def pool_passages(data: Path, bad: list[str] | None = None) -> list[Passage]:
     """The passages of all questions, without repetitions."""
-    passages = (passage for record in read_questions(data, bad=bad) for passage in record["passages"])
+    passages = (passage for record in read_questions(data, problems=bad) for passage in record["passages"])
     return list({(passage["id"], passage["title"], passage["text"]): passage for passage in passages}.values())

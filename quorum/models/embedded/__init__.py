@@ -16,8 +16,8 @@ FOLDER = Path(__file__).parent
 @cache
 def read_manifest() -> dict[str, Any]:
     """reader.json: the sha256 of reader.onnx, the name of its weights, and the reader's calibration."""
-    found: dict[str, Any] = json.loads((FOLDER / "reader.json").read_text(encoding="utf-8"))
-    return found
+    manifest: dict[str, Any] = json.loads((FOLDER / "reader.json").read_text(encoding="utf-8"))
+    return manifest
 
 
 def get_weights_hash() -> str:

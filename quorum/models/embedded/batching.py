@@ -45,12 +45,12 @@ class JobResult:
     reading: Reading
     parts: Sequence[PassageReading]
     model: Encoder
-    fit: Calibration
+    calibration: Calibration
 
     @property
     def windows(self) -> list[Window]:
         """The windows that were read, in order."""
-        return make_windows(self.model, self.job.question, self.job.passages, self.fit.window)
+        return make_windows(self.model, self.job.question, self.job.passages, self.calibration.window)
 
     @property
     def logits(self) -> list[Logits]:
@@ -70,50 +70,61 @@ def get_readings(model: Encoder) -> RecentItems[ReadingKey, PassageReading]:
     return READINGS_OF_ENCODER.setdefault(model, RecentItems(1024))
 
 
-def make_key(job: Job, passage: Passage, fit: Calibration) -> ReadingKey:
-    return job.question, passage["title"], passage["text"], fit
+def make_key(job: Job, passage: Passage, calibration: Calibration) -> ReadingKey:
+    return job.question, passage["title"], passage["text"], calibration
 
 
-def read_jobs(jobs: Sequence[Job], model: Encoder | None = None, fit: Calibration | None = None) -> list[JobResult]:
+def read_jobs(
+    jobs: Sequence[Job], model: Encoder | None = None, calibration: Calibration | None = None
+) -> list[JobResult]:
     """Read all new windows of all jobs in one run, in order. Blocking."""
-    model, fit = model or get_encoder(), fit or Calibration.from_manifest(read_manifest())
+    model, calibration = model or get_encoder(), calibration or Calibration.from_manifest(read_manifest())
     recent = get_readings(model)
-    wanted = {make_key(job, passage, fit): (job.question, passage) for job in jobs for passage in job.passages}
-    found = {key: recent.get(key) for key in wanted}
-    new = {key: wanted[key] for key, part in found.items() if part is None}
-    windows = {key: make_windows(model, question, [passage], fit.window) for key, (question, passage) in new.items()}
-    read = iter(read_windows(model, [window for group in windows.values() for window in group]))
+    wanted = {make_key(job, passage, calibration): (job.question, passage) for job in jobs for passage in job.passages}
+    readings = {key: recent.get(key) for key in wanted}
+    unread = {key: wanted[key] for key, part in readings.items() if part is None}
+    windows = {
+        key: make_windows(model, question, [passage], calibration.window) for key, (question, passage) in unread.items()
+    }
+    window_logits = iter(read_windows(model, [window for group in windows.values() for window in group]))
     for key, group in windows.items():
-        done = read_passage(group, [next(read) for _ in group], new[key][1], fit)
-        found[key] = done
-        recent.put(key, done)
-    own = [[part for passage in job.passages if (part := found[make_key(job, passage, fit)])] for job in jobs]
-    return [JobResult(job, join_parts(parts), parts, model, fit) for job, parts in zip(jobs, own, strict=True)]
+        passage_reading = read_passage(group, [next(window_logits) for _ in group], unread[key][1], calibration)
+        readings[key] = passage_reading
+        recent.put(key, passage_reading)
+    parts_of_jobs = [
+        [part for passage in job.passages if (part := readings[make_key(job, passage, calibration)])] for job in jobs
+    ]
+    return [
+        JobResult(job, join_parts(parts), parts, model, calibration)
+        for job, parts in zip(jobs, parts_of_jobs, strict=True)
+    ]
 
 
 def find_recent(job: Job) -> JobResult | None:
     """The result of a job whose passages have all been read recently; None otherwise."""
     if not is_encoder_loaded():
         return None
-    model, fit = get_encoder(), Calibration.from_manifest(read_manifest())
+    model, calibration = get_encoder(), Calibration.from_manifest(read_manifest())
     recent = get_readings(model)
-    parts = [part for passage in job.passages if (part := recent.get(make_key(job, passage, fit)))]
-    return JobResult(job, join_parts(parts), parts, model, fit) if len(parts) == len(job.passages) else None
+    parts = [part for passage in job.passages if (part := recent.get(make_key(job, passage, calibration)))]
+    return JobResult(job, join_parts(parts), parts, model, calibration) if len(parts) == len(job.passages) else None
 
 
 def read_windows(model: Encoder, windows: Sequence[Window]) -> list[Logits]:
     """The logits of each window, in order. Equal windows are read once."""
-    places = {(window.first, *window.ids): window for window in windows}
-    read = model.read([window.ids for window in places.values()], [window.types for window in places.values()])
-    logits = dict(zip(places, read, strict=True))
+    distinct_windows = {(window.first, *window.ids): window for window in windows}
+    row_logits = model.read(
+        [window.ids for window in distinct_windows.values()], [window.types for window in distinct_windows.values()]
+    )
+    logits = dict(zip(distinct_windows, row_logits, strict=True))
     return [logits[window.first, *window.ids] for window in windows]
 
 
 def read_passage(
-    windows: Sequence[Window], logits: Sequence[Logits], passage: Passage, fit: Calibration
+    windows: Sequence[Window], logits: Sequence[Logits], passage: Passage, calibration: Calibration
 ) -> PassageReading:
     """The best spans of one passage, from all its windows."""
-    spans = make_reading(windows, logits, [passage], fit, SPANS_PER_PASSAGE).spans
+    spans = make_reading(windows, logits, [passage], calibration, SPANS_PER_PASSAGE).spans
     return PassageReading(logits, [(normalize(span.text) or span.text, span) for span in spans])
 
 

@@ -74,9 +74,9 @@ class EmbeddedReader(BaseChatModel):
         request = next((m.additional_kwargs["quorum"] for m in messages if "quorum" in m.additional_kwargs), None)
         respond = RESPONDERS.get(request["prompt"]) if request else None
         if request is None or respond is None:
-            asked = f"the prompt {request['prompt']!r}" if request else "free text"
+            request_name = f"the prompt {request['prompt']!r}" if request else "free text"
             raise SetupError(
-                f"The embedded reader cannot answer {asked}: it serves the prompts {', '.join(RESPONDERS)}; "
+                f"The embedded reader cannot answer {request_name}: it serves the prompts {', '.join(RESPONDERS)}; "
                 "choose a chat model for anything else, for example --model openai:NAME."
             )
         text = "\n".join(message.text for message in messages)
@@ -86,8 +86,10 @@ class EmbeddedReader(BaseChatModel):
             seed=f"{kwargs.get('seed', self.seed)}\n{text}",
         )
         reply = await respond(request["inputs"], sampler)
-        read, written = await count_tokens(text), await count_tokens(reply)
-        usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
+        input_tokens, output_tokens = await count_tokens(text), await count_tokens(reply)
+        usage = UsageMetadata(
+            input_tokens=input_tokens, output_tokens=output_tokens, total_tokens=input_tokens + output_tokens
+        )
         message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
         return ChatResult(generations=[ChatGeneration(message=message)])
 

@@ -5,7 +5,7 @@ from langchain_core.embeddings import Embeddings
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.recent_items import RecentItems
 
-FEW_TEXTS = 64  # longer lists come from indexing, and only once
+MAX_REMEMBERED_TEXTS = 64  # vectors of longer lists are not remembered: indexing embeds each text once
 RECENT_VECTORS: RecentItems[str, list[float]] = RecentItems(2048)
 
 
@@ -16,14 +16,14 @@ class EmbeddedEmbeddings(Embeddings):
     """
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        if len(texts) > FEW_TEXTS:
+        if len(texts) > MAX_REMEMBERED_TEXTS:
             return embed_now(texts)
-        found = {text: vector for text in texts if (vector := RECENT_VECTORS.get(text))}
-        new = [text for text in dict.fromkeys(texts) if text not in found]
-        for text, vector in zip(new, embed_now(new), strict=True):
-            found[text] = vector
+        known_vectors = {text: vector for text in texts if (vector := RECENT_VECTORS.get(text))}
+        new_texts = [text for text in dict.fromkeys(texts) if text not in known_vectors]
+        for text, vector in zip(new_texts, embed_now(new_texts), strict=True):
+            known_vectors[text] = vector
             RECENT_VECTORS.put(text, vector)
-        return [[*found[text]] for text in texts]
+        return [[*known_vectors[text]] for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]

@@ -24,8 +24,8 @@ Floats = NDArray[np.float32]
 RowKey = tuple[tuple[int, ...], tuple[int, ...]]  # token ids and segment types
 
 BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
-ROWS = 16  # rows in one run
-EMBEDDED_TOKENS = 256  # tokens of a text that count, as the base model's authors set it
+ROWS_PER_RUN = 16  # rows in one run
+EMBEDDED_TOKENS = 256  # tokens of a text that are embedded, as the base model's authors set it
 SLOW_OPTIMISERS = ["SkipLayerNormFusion"]  # an optimisation of the runtime that makes the encoder ten times slower
 REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads the same rows as the reader
 LONG_LINE = 30  # characters
@@ -81,17 +81,17 @@ class Encoder:
 
     def count_line(self, line: str) -> int:
         """How many tokens a line has."""
-        known = self.line_counts.get(line)
-        if known is None:
-            known = len(self.tokens(line).ids)
-            self.line_counts.put(line, known)
-        return known
+        count = self.line_counts.get(line)
+        if count is None:
+            count = len(self.tokens(line).ids)
+            self.line_counts.put(line, count)
+        return count
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """-> (n, 384) normalised sentence embeddings of the first 254 tokens of each text."""
-        room = EMBEDDED_TOKENS - 2
+        max_ids = EMBEDDED_TOKENS - 2
         encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        rows = [[self.cls, *item.ids[:room], self.sep] for item in encoded]
+        rows = [[self.cls, *item.ids[:max_ids], self.sep] for item in encoded]
         out = np.zeros((len(rows), self.session.get_outputs()[0].shape[1]), np.float32)
         for members, ids, types, mask in make_batches(rows, [[0] * len(row) for row in rows]):
             (vectors,) = self.session.run(["embedding"], {"ids": ids, "types": types, "mask": mask} | EMBED_INPUT)
@@ -115,12 +115,14 @@ class Encoder:
         """The reader's last states of each row of token ids with its segment types: (length, 384), in order."""
         keys = [make_row_key(row, kinds) for row, kinds in zip(rows, types, strict=True)]
         out = [self.last_states.get(key) for key in keys]
-        new = [place for place, states in enumerate(out) if states is None]
-        for members, ids, kinds, mask in make_batches([rows[place] for place in new], [types[place] for place in new]):
-            (found,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask} | READ_INPUT)
+        missing_places = [place for place, states in enumerate(out) if states is None]
+        for members, ids, kinds, mask in make_batches(
+            [rows[place] for place in missing_places], [types[place] for place in missing_places]
+        ):
+            (new_states,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask} | READ_INPUT)
             for row, member in enumerate(members):
-                place = new[member]
-                out[place] = states = found[row, : len(rows[place])].copy()
+                place = missing_places[member]
+                out[place] = states = new_states[row, : len(rows[place])].copy()
                 self.last_states.put(keys[place], states)
         return [states for states in out if states is not None]
 
@@ -138,8 +140,8 @@ def make_batches(
         groups[-(-len(row) // BUCKET) * BUCKET].append(place)
     batches = []
     for length, places in sorted(groups.items()):
-        for begin in range(0, len(places), ROWS):
-            members = places[begin : begin + ROWS]
+        for begin in range(0, len(places), ROWS_PER_RUN):
+            members = places[begin : begin + ROWS_PER_RUN]
             ids, kinds, mask = (np.zeros((len(members), length), np.int64) for _ in range(3))
             for number, place in enumerate(members):
                 size = len(rows[place])

@@ -19,8 +19,8 @@ from quorum.models.embedded.batching import WORKER, Job, read_jobs
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.reading import Calibration, Span, find_spans
 
-MOST_SPANS = 300  # the best spans of a window that are considered
-MOST_EMBEDDED = 16  # statements that are embedded: those with the best spans and words
+MAX_SPANS = 300  # the best spans of a window that are considered
+MAX_EMBEDDED = 16  # statements that are embedded: those with the best spans and words
 NO_SPAN = -12.0  # the score of a statement without a span
 WORD = re.compile(r"[^\W_]+")
 CELL = re.compile(r"; [^;:]+:")  # the next cell in a row of a table: "Setting: timeout; Default: 12 s"
@@ -31,7 +31,7 @@ FUNCTION_WORDS = make_word_set(
 )
 WEIGHTS = {"span": 0.6, "closeness": 6.0, "words": 2.5}
 SIGNALS = ("span", "closeness", "words", "lead", "agrees")  # of the certainty, whose weights reader.json holds
-MOST_LEAD = 4.0  # a greater lead of the best statement over the second one counts as this
+MAX_LEAD = 4.0  # a greater lead of the best statement over the second one counts as this
 LEAD_ALONE = 2.0  # the lead of a single statement
 
 
@@ -74,15 +74,17 @@ def measure_statements(question: str, passages: Sequence[Passage]) -> list[State
         return []
     texts = [f"{describe_headings(passages[n])}: {passages[n]['text'][start:end]}" for n, start, end in places]
     words, spans = measure_words(question, texts), read_spans(question, passages)
-    found = [
+    candidates = [
         (Statement(n, start, end, choose_span(spans[n], question, start, end), 0.0, share), text)
         for (n, start, end), share, text in zip(places, words, texts, strict=True)
     ]
-    found = sorted(found, key=lambda pair: -pair[0].score)[:MOST_EMBEDDED]
-    vectors = get_encoder().embed([question, *(text for _, text in found)])
+    candidates = sorted(candidates, key=lambda pair: -pair[0].score)[:MAX_EMBEDDED]
+    vectors = get_encoder().embed([question, *(text for _, text in candidates)])
     closeness = vectors[1:] @ vectors[0]
-    ranked = [replace(one, closeness=float(close)) for (one, _), close in zip(found, closeness, strict=True)]
-    return sorted(ranked, key=lambda one: -one.score)
+    ranked = [
+        replace(statement, closeness=float(close)) for (statement, _), close in zip(candidates, closeness, strict=True)
+    ]
+    return sorted(ranked, key=lambda statement: -statement.score)
 
 
 def describe_headings(passage: Passage) -> str:
@@ -94,14 +96,16 @@ def describe_headings(passage: Passage) -> str:
 
 def read_spans(question: str, passages: Sequence[Passage]) -> list[list[Span]]:
     """The spans of each passage, read alone, best first."""
-    fit = Calibration.from_manifest(read_manifest())
-    done = read_jobs([Job(question, [passage]) for passage in passages])
-    found = []
-    for passage, one in zip(passages, done, strict=True):
-        pairs = zip(one.windows, one.logits, strict=True)
-        spans = [span for window, logits in pairs for span in find_spans(window, logits, [passage], fit, MOST_SPANS)]
-        found.append(sorted(spans, key=lambda span: -span.score))
-    return found
+    calibration = Calibration.from_manifest(read_manifest())
+    results = read_jobs([Job(question, [passage]) for passage in passages])
+    spans_of_passages = []
+    for passage, result in zip(passages, results, strict=True):
+        pairs = zip(result.windows, result.logits, strict=True)
+        spans = [
+            span for window, logits in pairs for span in find_spans(window, logits, [passage], calibration, MAX_SPANS)
+        ]
+        spans_of_passages.append(sorted(spans, key=lambda span: -span.score))
+    return spans_of_passages
 
 
 def choose_span(spans: Sequence[Span], question: str, start: int, end: int) -> Span | None:
@@ -123,17 +127,19 @@ def is_whole(text: str) -> bool:
 
 def repeats_question(text: str, question: str) -> bool:
     """Whether a text says nothing but words of the question."""
-    said = list_stems(text)
-    return bool(said) and set(list_stems(question)).issuperset(said)
+    stems = list_stems(text)
+    return bool(stems) and set(list_stems(question)).issuperset(stems)
 
 
 def measure_words(question: str, texts: Sequence[str]) -> list[float]:
     """For each text the share (0..1) of the question's words that it holds; a word weighs more if few texts hold it."""
-    held = [set(list_stems(text)) for text in texts]
-    asked = list(dict.fromkeys(list_stems(question)))
-    weights = {word: math.log(1 + len(texts) / (1 + sum(word in own for own in held))) for word in asked}
+    stems_of_texts = [set(list_stems(text)) for text in texts]
+    question_words = list(dict.fromkeys(list_stems(question)))
+    weights = {
+        word: math.log(1 + len(texts) / (1 + sum(word in stems for stems in stems_of_texts))) for word in question_words
+    }
     total = sum(weights.values()) or 1.0
-    return [sum(weight for word, weight in weights.items() if word in own) / total for own in held]
+    return [sum(weight for word, weight in weights.items() if word in stems) / total for stems in stems_of_texts]
 
 
 def list_stems(text: str) -> list[str]:
@@ -152,7 +158,7 @@ def stem(word: str) -> str:
 def measure_signals(ranked: Sequence[Statement], agrees: bool) -> dict[str, float]:
     """The signals of the certainty, named as in SIGNALS, of at least one statement, best first."""
     best = ranked[0]
-    lead = min(MOST_LEAD, best.score - ranked[1].score) if len(ranked) > 1 else LEAD_ALONE
+    lead = min(MAX_LEAD, best.score - ranked[1].score) if len(ranked) > 1 else LEAD_ALONE
     return {
         "span": best.span_score,
         "closeness": best.closeness,

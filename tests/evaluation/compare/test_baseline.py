@@ -27,8 +27,8 @@ def make_column_scores(em: dict[str, float | None], **other_measures: dict[str, 
 
 
 def make_scores(share: float, seed: int, count: int = 200) -> dict[str, float | None]:
-    draw = np.random.default_rng(seed)
-    return {f"q{number}": float(draw.random() < share) for number in range(count)}
+    rng = np.random.default_rng(seed)
+    return {f"q{number}": float(rng.random() < share) for number in range(count)}
 
 
 def test_only_questions_that_all_answered_are_compared() -> None:

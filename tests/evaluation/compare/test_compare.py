@@ -1,4 +1,4 @@
-"""`quorum compare` over a corpus and a loopback server: asked once, continued, counted."""
+"""`quorum compare` over a corpus and a loopback server: calls are made once and counted, and runs are continued."""
 
 import json
 from pathlib import Path
@@ -35,17 +35,15 @@ async def test_a_comparison_runs_from_estimate_to_report(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
-    planned, decision = await run_comparison(
-        corpus, data, methods=COMPARED_METHODS, prices=prices, budget={"calls": 2.5}
-    )
-    assert planned.estimate is not None
-    # the most: every short answer is wordy and asked once more to be cut
-    assert {name: (method.least, method.most) for name, method in planned.estimate.methods.items()} == {
+    plan, decision = await run_comparison(corpus, data, methods=COMPARED_METHODS, prices=prices, budget={"calls": 2.5})
+    assert plan.estimate is not None
+    # the maximum: every short answer is wordy, so the model is asked once more to shorten it
+    assert {name: (method.least, method.most) for name, method in plan.estimate.methods.items()} == {
         "concat": (1, 2),
         "post_fusion": (2, 4),
         "concat_pf": (1, 6),
     }
-    assert planned.estimate.cost is not None
+    assert plan.estimate.cost is not None
     figures = {figure.name: figure for figure in decision.figures}
     assert (figures["concat"].quality, figures["post_fusion"].quality, figures["concat_pf"].quality) == (0.5, 1, 1)
     assert (figures["concat"].calls, figures["post_fusion"].calls, figures["concat_pf"].calls) == (1, 2, 2)
@@ -66,10 +64,10 @@ async def test_a_repeated_comparison_asks_nothing_and_keeps_its_spending(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
-    chosen = {"methods": "concat,post_fusion", "prices": prices, "limit": 3}
-    _, first = await run_comparison(corpus, data, **chosen)
+    options = {"methods": "concat,post_fusion", "prices": prices, "limit": 3}
+    _, first = await run_comparison(corpus, data, **options)
     request_count = len(openai_server.requests)
-    _, second = await run_comparison(corpus, data, **chosen)
+    _, second = await run_comparison(corpus, data, **options)
     assert (second.scores.new_answers, len(openai_server.requests)) == (0, request_count)
     assert second.spent == first.spent
     assert second.recommendation.sentences == first.recommendation.sentences
@@ -118,11 +116,19 @@ def test_details_hold_the_path_and_the_replies(
     assert "no price known" in run.err
     details = [json.loads(line) for line in Path("out/details.jsonl").read_text().splitlines()]
     result = next(detail for detail in details if (detail["method"], detail["id"]) == ("concat_pf", "q1"))
-    top = [step["node"] for step in result["steps"] if step["within"] is None]
-    assert top == ["begin", "retrieve", "concat_answer", "unknown_check", "passage_answer", "passage_answer", "vote"]
+    outer_nodes = [step["node"] for step in result["steps"] if step["within"] is None]
+    assert outer_nodes == [
+        "begin",
+        "retrieve",
+        "concat_answer",
+        "unknown_check",
+        "passage_answer",
+        "passage_answer",
+        "vote",
+    ]
     assert sorted(call["reply"] for call in result["calls"]) == ["person 1", "unknown", "unknown"]
     assert all(result["steps"][call["step"]]["node"].endswith("answer") for call in result["calls"])
-    assert any(call["stored"] for call in result["calls"])  # concat and post_fusion had asked the same
+    assert any(call["stored"] for call in result["calls"])  # concat and post_fusion had made the same calls
     assert result["usage"]["answer"]["calls"] == 3
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
     slow = next(row for row in rows if (row["method"], row["id"]) == ("concat_pf", "q1"))
@@ -186,8 +192,8 @@ def test_a_missing_corpus_is_refused(data: Path, openai_server: OpenAIServer, qu
 
 
 def test_methods_are_crossed_with_settings_of_several_values() -> None:
-    two = {"models": ["openai:a", "openai:b"], "k": ["5", "10"], "retrievers": ["bm25"]}
-    crossed = list_columns(Options(data=Path(), methods="concat,sure[k=3]", **two))
+    settings = {"models": ["openai:a", "openai:b"], "k": ["5", "10"], "retrievers": ["bm25"]}
+    crossed = list_columns(Options(data=Path(), methods="concat,sure[k=3]", **settings))
     assert [column.name for column in crossed] == [
         "concat[model=openai:a;k=5]",
         "concat[model=openai:a;k=10]",
@@ -223,9 +229,9 @@ async def test_a_search_that_methods_share_counts_for_each_of_them(
     corpus: str, data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
-    chosen = Options(data=data, corpus=corpus, methods="concat", context=make_context())
-    planned = await plan_comparison(chosen)
-    [column] = share_retrieval(planned.columns)
+    options = Options(data=data, corpus=corpus, methods="concat", context=make_context())
+    plan = await plan_comparison(options)
+    [column] = share_retrieval(plan.columns)
     watches = [Watch(), Watch()]
     for watch in watches:
         SEARCH_SECONDS.set(watch.search_seconds)

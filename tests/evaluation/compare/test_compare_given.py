@@ -33,13 +33,13 @@ async def test_the_questions_own_passages_are_a_corpus(
     corpus: str, passage_count: int, source: str, data_with_passages: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
-    planned, decision = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")
+    plan, decision = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")
     folder = decision.scores.folder
     rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
     assert {len(row["passages"]) for row in rows} == {passage_count}
     assert json.loads((folder / "config.json").read_text())["source"]["passages"] == source
-    assert planned.estimate is not None
-    assert planned.estimate.methods["concat"].calls == 1
+    assert plan.estimate is not None
+    assert plan.estimate.methods["concat"].calls == 1
     assert (decision.spent["searches"], decision.spent["searched"]) == ((12, 6) if corpus == "pool" else (0, 0))
     assert (folder / "report.html").exists()
     request_count = len(openai_server.requests)

@@ -18,9 +18,9 @@ from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed: int = 0) -> ColumnScores:
     """A method that is right on that share of the questions."""
-    column_scores, draw = ColumnScores(), np.random.default_rng(seed)
+    column_scores, rng = ColumnScores(), np.random.default_rng(seed)
     for number in range(count):
-        em = float(draw.random() < share)
+        em = float(rng.random() < share)
         row: Any = Row(id=f"q{number}", method="x", em=em, f1=em, malformed=0, seconds=0.5 * calls, error=None)
         row |= {"calls": calls, "input_tokens": 100 * calls, "output_tokens": calls, "unknown": False}
         column_scores.add(row | ({"error": "no reply"} if number < failed else {}))
@@ -103,10 +103,10 @@ def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None
     recommendation, _ = make_recommendation({"calls": 1, "tokens": 101}, **methods)
     assert recommendation.best == "poor"
     assert "No other method keeps within the limit." in recommendation.sentences
-    none, _ = make_recommendation({"seconds": 0.1}, **methods)
-    assert none.best is None
-    assert none.sentences[0] == "No method keeps within 0.1 seconds (95th percentile) a question."
-    assert "Without the limit good has the highest mean" in none.sentences[-1]
+    nothing, _ = make_recommendation({"seconds": 0.1}, **methods)
+    assert nothing.best is None
+    assert nothing.sentences[0] == "No method keeps within 0.1 seconds (95th percentile) a question."
+    assert "Without the limit good has the highest mean" in nothing.sentences[-1]
 
 
 def test_a_limit_on_cost_needs_prices() -> None:
@@ -116,16 +116,16 @@ def test_a_limit_on_cost_needs_prices() -> None:
 
 
 def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
-    recommendation, figures = make_recommendation(one=make_scores(0.5, 1, failed=100), other=make_scores(0.5, 1))
+    recommendation, figures = make_recommendation(failing=make_scores(0.5, 1, failed=100), sound=make_scores(0.5, 1))
     assert [(figure.n, figure.errors) for figure in figures] == [(300, 100), (300, 0)]
     assert figures[0].quality == figures[1].quality
     assert recommendation.sentences[-1].startswith(
-        "Answers that failed count neither as right nor as wrong: 100 of one;"
+        "Answers that failed count neither as right nor as wrong: 100 of failing;"
     )
 
 
 def test_without_any_answer_no_method_is_recommended() -> None:
-    recommendation, _ = make_recommendation(one=make_scores(0.5, 1, count=5, failed=5))
+    recommendation, _ = make_recommendation(failing=make_scores(0.5, 1, count=5, failed=5))
     assert (recommendation.best, recommendation.sentences[0]) == (None, "No method answered any question.")
 
 

@@ -1,4 +1,4 @@
-"""What a comparison says beside its recommendation: an honest figure, and what a cascade would save."""
+"""What a comparison says beside its recommendation: the cross-fitted score, and what a cascade would save."""
 
 import json
 from pathlib import Path
@@ -17,10 +17,10 @@ def test_the_cross_fitted_score_stands_beside_the_one_that_chose(tmp_path: Path)
     words = next(
         sentence for sentence in decision.recommendation.sentences if sentence.startswith("Chosen on one half")
     )
-    fair = json.loads((tmp_path / "out" / "recommendation.json").read_text())["cross_fitted"]
-    assert f"{100 * fair:.1f}%" in words
+    cross_fitted = json.loads((tmp_path / "out" / "recommendation.json").read_text())["cross_fitted"]
+    assert f"{100 * cross_fitted:.1f}%" in words
     best = max(figure.quality for figure in decision.figures)
-    assert best - 0.1 < fair <= best
+    assert best - 0.1 < cross_fitted <= best
     assert decision.recommendation.sentences[-1].startswith("Answers that failed")
 
 
@@ -29,7 +29,7 @@ def test_few_questions_give_no_cross_fitted_score(tmp_path: Path) -> None:
     assert not any(sentence.startswith("Chosen on one half") for sentence in sentences)
 
 
-def test_a_difference_on_few_questions_has_an_interval_that_holds_there() -> None:
+def test_a_difference_on_few_questions_has_an_interval_that_is_valid_for_few() -> None:
     few_differences = np.array([1.0] * 6 + [-1.0] * 2 + [0.0] * 40)
     assert compute_interval(few_differences)[1:] == compute_tango_interval(6, 2, 48)
     assert compute_interval(few_differences).mean == pytest.approx(4 / 48)

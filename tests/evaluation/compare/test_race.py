@@ -1,4 +1,4 @@
-"""`quorum compare --race`: over scripted methods of known skill, taken up again, under limits, with failing calls."""
+"""`quorum compare --race` with scripted methods of known accuracy: interrupted, under limits, with failing calls."""
 
 import json
 import random
@@ -48,14 +48,14 @@ def write_questions(path: Path, count: int, **fields: Any) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def number_in(request: Request) -> int:
+def read_number(request: Request) -> int:
     return int(request.text.rpartition("found thing ")[2].partition("?")[0])
 
 
 def reply_with_skill(request: Request) -> Response:
-    """Is right as often as SKILL_OF_K says, always on the same questions."""
+    """Give right answers as often as SKILL_OF_K says, always to the same questions."""
     passage_count = request.text.count("Passage ")
-    number = number_in(request)
+    number = read_number(request)
     right = random.Random(f"{passage_count}:{number}").random() < SKILL_OF_K[passage_count]
     usage = {"prompt_tokens": 100 * passage_count, "completion_tokens": 2, "total_tokens": 100 * passage_count + 2}
     return Response(f"person {number}" if right else "unknown", usage=usage)
@@ -65,9 +65,9 @@ async def run_race(
     data: Path, out: str = "out", mode: str | None = "questions", k: int = 1, **options: Any
 ) -> Decision:
     """The methods differ only in how many passages they read."""
-    chosen = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": mode, **options}
+    all_options = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": mode, **options}
     context = Context(model="openai:test", k=k, attempts=1, journal="off")
-    return await compare(await plan_comparison(Options(data=data, context=context, **chosen)))
+    return await compare(await plan_comparison(Options(data=data, context=context, **all_options)))
 
 
 def read_rows(folder: Path) -> list[dict[str, Any]]:
@@ -128,17 +128,19 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     """Of the two methods that stay, one is wrong on six questions; the third is always wrong, and dropped."""
 
     def answer(request: Request) -> str:
-        passage_count, number = request.text.count("Passage "), number_in(request)
+        passage_count, number = request.text.count("Passage "), read_number(request)
         return f"person {number}" if passage_count == 3 or (passage_count == 2 and number % 10) else "unknown"
 
     openai_server.reply(answer)
     full_run = await run_race(data, "whole", mode=None, methods="concat[k=3],concat[k=2],concat")
-    raced = await run_race(data, "raced", mode="future", methods="concat[k=3],concat[k=2],concat")
-    assert raced.scores.race is not None
-    assert raced.scores.race.survivors == ["concat[k=3]", "concat[k=2]"]
-    p, adjusted = (item.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for item in (full_run, raced))
+    race_run = await run_race(data, "raced", mode="future", methods="concat[k=3],concat[k=2],concat")
+    assert race_run.scores.race is not None
+    assert race_run.scores.race.survivors == ["concat[k=3]", "concat[k=2]"]
+    p, adjusted = (
+        item.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for item in (full_run, race_run)
+    )
     assert (p, adjusted) == (2 / 2**6, 2 * 2 / 2**6)  # the smaller of two p-values is doubled, even if the other is 1
-    assert raced.recommendation.equals == ["concat[k=2]"]
+    assert race_run.recommendation.equals == ["concat[k=2]"]
 
 
 @pytest.mark.long
@@ -167,11 +169,15 @@ async def test_a_failed_call_counts_as_the_worst_until_asked_again(data: Path, o
     assert without_failures.scores.race is not None
     first = without_failures.scores.race.units[0][0]
 
-    def fail(request: Request) -> Response:
-        alone = request.text.count("Passage ") == 1
-        return make_error(400, "no") if alone and number_in(request) == int(first[1:]) else reply_with_skill(request)
+    def reply_with_one_failure(request: Request) -> Response:
+        has_one_passage = request.text.count("Passage ") == 1
+        return (
+            make_error(400, "no")
+            if has_one_passage and read_number(request) == int(first[1:])
+            else reply_with_skill(request)
+        )
 
-    openai_server.reply(fail)
+    openai_server.reply(reply_with_one_failure)
     failing = await run_race(data, "failing")
     assert failing.scores.race is not None
     assert failing.scores.race.standings["concat"].asked > without_failures.scores.race.standings["concat"].asked
@@ -197,9 +203,9 @@ async def test_at_the_limit_on_cost_the_survivors_are_named(
     assert first.startswith(f"The race stopped at the limit of $6.5, after {result.settled} of {QUESTIONS} questions.")
     assert first.endswith("none of them certified as the best: concat[k=2] and concat[k=3].")
     assert all(method["em"]["p"] == 1 for method in stopped.scores.comparisons[0]["methods"].values())
-    on = await run_race(data, max_cost=100, prices=prices, concurrency=1)
+    continued = await run_race(data, max_cost=100, prices=prices, concurrency=1)
     full_run = await run_race(data, "whole", prices=prices, concurrency=1)
-    assert read_outcome(on.scores.folder) == read_outcome(full_run.scores.folder)
+    assert read_outcome(continued.scores.folder) == read_outcome(full_run.scores.folder)
 
 
 async def test_only_methods_within_the_budget_drop_others(data: Path, openai_server: OpenAIServer) -> None:
@@ -218,13 +224,13 @@ async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, 
     race is decided again without it, and a method that only the best had beaten is asked the questions that it missed.
     """
 
-    def costly(request: Request) -> Response:
+    def reply_with_many_tokens(request: Request) -> Response:
         reply = reply_with_skill(request)
         if request.text.count("Passage ") == 3:
             reply.usage["prompt_tokens"] = 100_000
         return reply
 
-    openai_server.reply(costly)
+    openai_server.reply(reply_with_many_tokens)
     decision = await run_race(data, budget={"tokens": 2000}, concurrency=2)
     result = decision.scores.race
     assert result is not None
@@ -288,16 +294,14 @@ def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server:
 
 
 def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:
-    """Tables of equally good methods, through the running race, as answers arrive in any order."""
+    """The running race gets the answers of random tables in random order; two methods are equally good."""
     lost, times = 0, 60
     for seed in range(times):
-        draw = random.Random(seed)
+        rng = random.Random(seed)
         units = tuple((f"q{n}",) for n in range(60))
-        table = {
-            (name, f"q{n}"): float(draw.random() < share) for name, share in SHARE_RIGHT.items() for n in range(60)
-        }
+        table = {(name, f"q{n}"): float(rng.random() < share) for name, share in SHARE_RIGHT.items() for n in range(60)}
         running = RunningRace(list(SHARE_RIGHT), units, mode="questions", measure="em")
-        for name, id_ in sorted(table, key=lambda _: draw.random()):
+        for name, id_ in sorted(table, key=lambda _: rng.random()):
             if running.is_live(name):
                 running.record(name, id_, table[name, id_], unknown=False)
                 running.settle()

@@ -23,11 +23,11 @@ def make_answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> C
     """The scores of a method that gave these numbers of right, wrong and unknown answers."""
     column_scores = ColumnScores()
     count = right + wrong + unknown
-    for place in range(count):
-        number = place * 37 % count  # so that the kinds of answers are mixed
-        em, silent = float(number < right), number >= right + wrong
+    for index in range(count):
+        number = index * 37 % count  # so that the kinds of answers are mixed
+        em, is_unknown = float(number < right), number >= right + wrong
         row: Any = Row(
-            id=f"q{place:04}", method="x", em=em, f1=em, malformed=0, seconds=0.5, error=None, unknown=silent
+            id=f"q{index:04}", method="x", em=em, f1=em, malformed=0, seconds=0.5, error=None, unknown=is_unknown
         )
         column_scores.add(row | {"calls": calls, "input_tokens": 100 * calls, "output_tokens": calls})
     return column_scores
@@ -36,9 +36,9 @@ def make_answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> C
 def test_shares_sum_to_one_and_unknown_that_is_right_counts_as_right() -> None:
     result = count_shares(make_answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
     assert (result.right, result.wrong, result.unknown) == pytest.approx((0.5, 0.3, 0.2))
-    silent = make_answers(0, 0, 10)
-    silent.values["em"][3] = 1.0  # the data have no answer
-    result = count_shares(silent, "em", silent.ids)
+    all_unknown = make_answers(0, 0, 10)
+    all_unknown.values["em"][3] = 1.0  # the data have no answer
+    result = count_shares(all_unknown, "em", all_unknown.ids)
     assert (result.right, result.wrong, result.unknown) == pytest.approx((0.1, 0.0, 0.9))
 
 
@@ -63,9 +63,9 @@ def test_the_sentence_names_the_cost_at_which_the_choice_changes() -> None:
     words = describe_choices(choose_at_costs(methods, "em", {"bold": 1, "cautious": 1}, methods["bold"].ids))
     assert words is not None
     assert "bold at 0, cautious from 0.5 on" in words
-    alike = {"one": make_answers(70, 30, 0), "two": make_answers(10, 90, 0)}
-    words = describe_choices(choose_at_costs(alike, "em", {"one": 1, "two": 1}, alike["one"].ids))
-    assert words == "The recommendation stays one whatever a wrong answer costs, up to 10 right ones."
+    dominated = {"good": make_answers(70, 30, 0), "poor": make_answers(10, 90, 0)}
+    words = describe_choices(choose_at_costs(dominated, "em", {"good": 1, "poor": 1}, dominated["good"].ids))
+    assert words == "The recommendation stays good whatever a wrong answer costs, up to 10 right ones."
     assert describe_choices([]) is None
 
 

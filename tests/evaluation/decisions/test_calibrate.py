@@ -46,15 +46,15 @@ def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(res
 
 
 def test_several_methods_share_the_error(results: Path) -> None:
-    read = read_results(results)
-    alone = calibrate_methods(read, 0.1, 0.05, "sure")[0].threshold
-    together = {item.method: item.threshold for item in calibrate_methods(read, 0.1, 0.05)}
-    assert set(together) == {"post_fusion", "sure"}  # concat states no confidence
-    shared = together["sure"]
-    assert alone is not None
-    assert shared is not None
-    assert shared.p <= 0.025
-    assert shared.answered <= alone.answered
+    recorded = read_results(results)
+    single_threshold = calibrate_methods(recorded, 0.1, 0.05, "sure")[0].threshold
+    thresholds = {item.method: item.threshold for item in calibrate_methods(recorded, 0.1, 0.05)}
+    assert set(thresholds) == {"post_fusion", "sure"}  # concat states no confidence
+    shared_threshold = thresholds["sure"]
+    assert single_threshold is not None
+    assert shared_threshold is not None
+    assert shared_threshold.p <= 0.025
+    assert shared_threshold.answered <= single_threshold.answered
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_impossible_promises_are_refused_in_one_sentence(
 
 
 def test_a_method_that_is_too_often_wrong_promises_nothing(quorum: Quorum, tmp_path: Path) -> None:
-    folder = write_results(tmp_path / "bad", {"sure": 0.05}, unknown=0.0)
+    folder = write_results(tmp_path / "bad", {"sure": 0.05}, unknown_share=0.0)
     run = quorum("calibrate", str(folder), "--wrong-at-most", "2%", "--confidence", "0.9")
     assert run.code == 2
     assert "sure cannot promise 2% wrong at most" in run.err
@@ -107,21 +107,21 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     assert "the answer 'red' was withheld: confidence 0.50" in run.err
     openai_server.reply("red")
     assert json.loads(quorum(*ask_command, "--json").out)["answer"] == "red"
-    wrong = quorum(*command, "--k", "2", "--method", "concat", "--calibration", file)
-    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
-    assert "was made for post_fusion, not for concat" in wrong.err
-    other = quorum(*command, "--k", "3", "--method", "post_fusion", "--calibration", file)
-    assert "was made with k=2, and it is 3 now" in other.err
+    other_method = quorum(*command, "--k", "2", "--method", "concat", "--calibration", file)
+    assert (other_method.code, other_method.err.count("\n")) == (2, 1)
+    assert "was made for post_fusion, not for concat" in other_method.err
+    other_k = quorum(*command, "--k", "3", "--method", "post_fusion", "--calibration", file)
+    assert "was made with k=2, and it is 3 now" in other_k.err
     refused = quorum(*ask_command, "--abstain-below", "0.5")
     assert refused.code == 2
     assert "Both --abstain-below and a calibration" in refused.err
 
 
 async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_server: OpenAIServer) -> None:
-    read = read_results(results)
+    recorded = read_results(results)
     file = results / "calibration.json"
-    calibrated = calibrate_methods(read, 0.1, 0.05, "post_fusion")[0]
-    file.write_text(json.dumps(make_calibration_file(read, calibrated, 0.1, 0.05)), encoding="utf-8")
+    calibrated = calibrate_methods(recorded, 0.1, 0.05, "post_fusion")[0]
+    file.write_text(json.dumps(make_calibration_file(recorded, calibrated, 0.1, 0.05)), encoding="utf-8")
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     context = Context(**CONTEXT, calibration=str(file))
     question = {"question": "Which colour?", "given": GIVEN_PASSAGES}
@@ -130,8 +130,8 @@ async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_
     assert post_fusion.invoke(question, context=context)["unknown"]
     assert (await post_fusion.abatch([question], context=context))[0]["unknown"]
     assert post_fusion.invoke(question, context=CONTEXT | {"calibration": str(file)})["unknown"]
-    without = await post_fusion.ainvoke(question, context=Context(**CONTEXT))
-    assert (without["answer"], without["suppressed"]) == ("red", None)
+    uncalibrated = await post_fusion.ainvoke(question, context=Context(**CONTEXT))
+    assert (uncalibrated["answer"], uncalibrated["suppressed"]) == ("red", None)
     with pytest.raises(SetupError, match="cannot be applied to a stream"):
         [item async for item in post_fusion.astream(question, context=context)]
 

@@ -44,7 +44,7 @@ def test_the_best_attempt_at_each_question_counts() -> None:
     assert row["EM"].low <= row["EM"].mean <= row["EM"].high
 
 
-def test_a_judges_word_is_a_measure_of_experiments_too() -> None:
+def test_a_judges_verdict_is_a_measure_of_experiments_too() -> None:
     judged, unjudged = make_scores(em=[0, 0], answer_on_top=[1, 0]), make_scores(em=[0, 0])
     judged.add_verdicts({"q0": 1, "q1": 0}, {})
     unjudged.add_verdicts({"q0": 0, "q1": 1}, {})
@@ -115,7 +115,7 @@ def make_result(id_: str, method: str, em: float, rationale: str | None = None) 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Results of two methods over questions of which three are right in both and have a rationale and an answer."""
+    """Results of two methods: to three questions both gave right answers with a rationale."""
     rows = [
         make_result(f"q{n}", method, 1, f"{method} says {n}") for n in range(4) for method in ("sure", "sum_and_pred")
     ]
@@ -150,13 +150,13 @@ async def judge_folder(folder: Path) -> tuple[list[dict[str, Any]], str, list[tu
 
 
 async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: OpenAIServer) -> None:
-    def judge(request: Request) -> str:
+    def reply_as_judge(request: Request) -> str:
         first_is_sure = request.text.index("sure says") < request.text.index("sum_and_pred says")
         if "q2?" in request.text:
             return "Summary 1"  # whatever stands first
         return "Summary 1" if first_is_sure else "Summary 2"
 
-    openai_server.reply(judge)
+    openai_server.reply(reply_as_judge)
     rows, title, progress = await judge_folder(folder)
     assert title == "3 questions that both methods answered correctly"
     assert [(row["summaries of"], round(row["preferred"].mean, 3)) for row in rows] == [
@@ -175,12 +175,12 @@ async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: Open
 async def test_unreadable_and_failed_judgements_are_unscored_and_counted(
     folder: Path, openai_server: OpenAIServer
 ) -> None:
-    def judge(request: Request) -> Any:
+    def reply_as_judge(request: Request) -> Any:
         if "q1?" in request.text:
             return "Well, that depends."
         return make_error(400, "not today") if "q2?" in request.text else "Tie"
 
-    openai_server.reply(judge)
+    openai_server.reply(reply_as_judge)
     rows, title, _ = await judge_folder(folder)
     assert title == "3 questions that both methods answered correctly, 1 unscored, 1 failed"
     assert [row["preferred"].mean for row in rows] == [0, 0, 1]

@@ -41,7 +41,7 @@ OPTIONS = {  # what an experiment needs besides data and a model
     # retrievers differ only where there is something to search
     **dict.fromkeys(("sure-table-2", "sure-table-5", "blendfilter-figure-2", "retrieval"), ("--corpus", "pool")),
 }
-# One for each analysis, over three questions; over all ten, and all the others, by make test-long.
+# One experiment for each analysis, over three questions; make test-long runs every experiment over all ten.
 ANALYSIS_WITHOUT_OPTIONS = {
     "best": ("best_of_three", "--methods", "cot"),
     "split": ("filco-table-5",),
@@ -71,8 +71,8 @@ def reply(request: Request) -> str:
     )
     end = text.rstrip().splitlines()[-1]
     if end in REPLY_AFTER:
-        places = [at for at, line in enumerate(text.split("\n[")) if f"through {town}" in line]
-        return REPLY_AFTER[end].format(gold=places[0] if places else 1)
+        positions = [at for at, line in enumerate(text.split("\n[")) if f"through {town}" in line]
+        return REPLY_AFTER[end].format(gold=positions[0] if positions else 1)
     if "True or False" in text:
         return "True"
     if "Passage 1" in text and "Passage 2" in text:
@@ -96,10 +96,10 @@ def questions(tmp_path: Path) -> Path:
         question = f"Which town lies on the {river}?"
         passages = [*other[:2], gold, other[2]] if number % 2 else [gold, *other]
         lines.append({"id": river, "question": question, "answers": [town], "passages": passages, "gold": [river]})
-    return write(tmp_path / "nq_rivers.jsonl", lines)
+    return write_lines(tmp_path / "nq_rivers.jsonl", lines)
 
 
-def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+def write_lines(path: Path, lines: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
@@ -109,13 +109,13 @@ def run(
     capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path, openai_server: OpenAIServer
 ) -> Callable[..., tuple[int, str, str]]:
     openai_server.reply(reply)
-    pool = write(tmp_path / "pool.jsonl", [{"question": f"Number {n}?", "answer": str(n)} for n in range(6)])
+    pool = write_lines(tmp_path / "pool.jsonl", [{"question": f"Number {n}?", "answer": str(n)} for n in range(6)])
     prices = tmp_path / "prices.toml"
     prices.write_text(
         "".join(f'["openai:{name}"]\ninput = 10.0\noutput = 10.0\n' for name in ("test", "small")), encoding="utf-8"
     )
 
-    def command(name: str, *extra_options: str) -> tuple[int, str, str]:
+    def run_experiment(name: str, *extra_options: str) -> tuple[int, str, str]:
         options = [item.format(pool=pool, prices=prices) for item in OPTIONS.get(name, ())]
         common = [
             "--model",
@@ -132,10 +132,10 @@ def run(
             code = exit_.code or 0
         return code, *capsys.readouterr()
 
-    return command
+    return run_experiment
 
 
-TITLES = {
+ANALYSIS_TITLES = {
     "best": "The best of 3 attempts at each question",
     "split": "Context as a share of the whole",
     "spread": "Mean and standard deviation over the draws",
@@ -145,7 +145,7 @@ TITLES = {
     "cost": "What the answers cost",
     "coverage": "Questions whose passages support the answer",
 }
-COLUMN = {  # what each analysis is for
+ANALYSIS_COLUMNS = {  # what each analysis is for
     "best": "EM",
     "split": "EM pos",
     "spread": "EM",
@@ -154,18 +154,18 @@ COLUMN = {  # what each analysis is for
     "cost": "dollars",
     "coverage": "precision (pos)",
 }
-NOT_HERE = {"accuracy", "str_em", "mauve"}  # short answers have none of these; MAUVE is in tests/train
+UNCHECKED_MEASURES = {"accuracy", "str_em", "mauve"}  # short answers have none of these; MAUVE is in tests/train
 # Aliases with columns of their own.
 OWN_ALIASES = [name for name in ALIASES if ALIASES[name] != EXPERIMENTS[ALIASES[name].name]]
 
 
 def check_run(name: str, n: int, output: tuple[int, str, str], folder: Path) -> None:
-    """What every run has: an answer to each question, right ones among them, its analyses on the screen."""
+    """Check what every run has: an answer to each question, some right answers, its analyses on the screen."""
     code, out, err = output
     assert (code, err.count("failed")) == (0, 0), err
     assert max(map(len, out.splitlines())) <= 100
     for analysis in find_experiment(name).analyses:
-        assert TITLES[analysis].format(n=n) in out
+        assert ANALYSIS_TITLES[analysis].format(n=n) in out
     rows: list[Row] = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
     assert len({row["id"] for row in rows}) == n
     assert all(row["error"] is None for row in rows)
@@ -174,17 +174,17 @@ def check_run(name: str, n: int, output: tuple[int, str, str], folder: Path) -> 
 
 
 def check_analysis(experiment: Experiment, folder: Path) -> None:
-    """Each measure of the paper has figures of ours, with intervals for shares; each analysis has its column."""
+    """Check that each measure of the paper has our figures, with intervals for shares, and each analysis its column."""
     panels = json.loads((folder / "analysis.json").read_text())
-    for measure in set(experiment.measures) - NOT_HERE:
+    for measure in set(experiment.measures) - UNCHECKED_MEASURES:
         ours = find_panel(panels, f"{paper_figures.PANEL_TITLES[measure]}: ours")["rows"]
         kind = str if measure in paper_figures.PLAIN_MEAN_MEASURES else list
         assert any(isinstance(row["ours"], kind) for row in ours), measure
     for analysis in experiment.analyses:
-        rows = find_panel(panels, TITLES[analysis].partition("{n}")[2] or TITLES[analysis])["rows"]
+        rows = find_panel(panels, ANALYSIS_TITLES[analysis].partition("{n}")[2] or ANALYSIS_TITLES[analysis])["rows"]
         assert rows
         if analysis != "people":  # nobody has chosen yet
-            assert all(row[COLUMN[analysis]] is not None for row in rows), analysis
+            assert all(row[ANALYSIS_COLUMNS[analysis]] is not None for row in rows), analysis
 
 
 def find_panel(panels: list[dict[str, Any]], title: str) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def test_no_analysis_is_left_out_by_default() -> None:
     assert (
         set(ANALYSIS_WITHOUT_OPTIONS)
         == {analysis for item in EXPERIMENTS.values() for analysis in item.analyses}
-        == set(TITLES)
+        == set(ANALYSIS_TITLES)
     )
 
 
@@ -227,7 +227,7 @@ def test_the_papers_figures_stand_beside_ours(run: Callable[..., tuple[int, str,
     lines = [line.split() for line in out.splitlines()]
     begin = next(n for n, line in enumerate(lines) if line[:3] == ["EM:", "ours", "with"])
     assert lines[begin + 1 : begin + 4] == [
-        ["method", "ours", "paper:", "NQ"],  # the file's name speaks of NQ
+        ["method", "ours", "paper:", "NQ"],  # the file's name contains "NQ"
         ["base", "100.0", "[100.0,", "100.0]", "28.4"],
         ["sure", "100.0", "[100.0,", "100.0]", "33.5"],
     ]
@@ -307,7 +307,7 @@ def test_people_choose_without_knowing_the_method(run: Callable[..., tuple[int, 
     assert [item["id"] for item in key] != sorted(RIVERS)
     for number, (line, item) in enumerate(zip(lines, key, strict=True)):
         line["choice"] = "tie" if number == 0 else "2" if item["turned"] else "Summary 1"
-    mark(sheet, lines)
+    save_sheet(sheet, lines)
     code, out, _ = run("sure-figure-4c")
     assert code == 0
     assert "10 of 10 pairs decided" in out
@@ -317,12 +317,12 @@ def test_people_choose_without_knowing_the_method(run: Callable[..., tuple[int, 
         ["neither", "10.0"],
     ]
     lines[4]["choice"] = "left"
-    mark(sheet, lines)
+    save_sheet(sheet, lines)
     code, _, err = run("sure-figure-4c")
     assert (code, err.strip().splitlines()[-1].endswith("the choice is 'left'; write 1, 2 or tie.")) == (2, True)
 
 
-def mark(sheet: Path, lines: list[dict[str, str]]) -> None:
+def save_sheet(sheet: Path, lines: list[dict[str, str]]) -> None:
     """Save the sheet as a spreadsheet does."""
     with sheet.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(lines[0]))

@@ -132,7 +132,7 @@ async def test_the_judges_calls_are_counted_separately(data: Path, openai_server
     assert report.judge_spent.input_tokens == pytest.approx(5 * float(summary["judge_input_tokens"] or 0))
 
 
-async def test_the_judge_can_be_named_later_and_goes_on(data: Path, openai_server: OpenAIServer) -> None:
+async def test_the_judge_can_be_named_later_and_continues(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_model)
     first = await run(data, judge=None)
     assert "judged" not in first.summary["concat"]
@@ -145,9 +145,9 @@ async def test_the_judge_can_be_named_later_and_goes_on(data: Path, openai_serve
     assert again.judge_spent is not None
     assert (again.judge_spent.calls <= 1, again.summary) == (True, report.summary)
     openai_server.reply(lambda request: reply_by_model(request, dict.fromkeys(TOWNS_OF_RIVER, "Incorrect")))
-    before = len(list_judge_requests(openai_server))
-    other = await run(data, judge="openai:judge2")
-    assert (other.summary["concat"]["judged"], len(list_judge_requests(openai_server)) - before) == (0.2, 2)
+    request_count = len(list_judge_requests(openai_server))
+    other_run = await run(data, judge="openai:judge2")
+    assert (other_run.summary["concat"]["judged"], len(list_judge_requests(openai_server)) - request_count) == (0.2, 2)
 
 
 async def test_a_changed_answer_is_judged_again(data: Path, openai_server: OpenAIServer) -> None:
@@ -155,7 +155,7 @@ async def test_a_changed_answer_is_judged_again(data: Path, openai_server: OpenA
     report = await run(data)
     (report.folder / "results.jsonl").unlink()
     lines = report.folder / "judged.jsonl"
-    lines.write_text('{"id": "Rhine", "method": "concat"}\n' + lines.read_text())  # no verdict of ours
+    lines.write_text('{"id": "Rhine", "method": "concat"}\n' + lines.read_text())  # this line has no verdict
     openai_server.reply(lambda item: "Incorrect" if item.body["model"].startswith("judge") else "Bern")
     again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
     assert again.summary["concat"]["judged"] == 0
@@ -198,7 +198,7 @@ async def test_a_comparison_with_a_judge_reports_its_verdicts_and_spending(
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n["openai:judge"]\ninput = 1.0\noutput = 1.0\n')
     openai_server.reply(reply_by_model)
-    context = replace(CONTEXT, journal=str(tmp_path / "journal.sqlite"))  # of two equal answers one is judged
+    context = replace(CONTEXT, journal=str(tmp_path / "journal.sqlite"))  # only one of two equal answers is judged
     options = make_options(
         data, context=context, methods="concat,concat_pf", judge="openai:judge", prices=prices, max_cost=5
     )

@@ -20,13 +20,13 @@ from quorum.evaluation.metrics.statistics import (
     split_rows,
 )
 
-RANDOM_DRAW = np.random.default_rng(7)
-EM = (RANDOM_DRAW.random(300) < 0.4).astype(float)
-F1 = np.round(np.where(EM > 0, 1, RANDOM_DRAW.choice([0, 0, 0.5, 2 / 3, 0.4], 300)), 6)
-OTHER_METHOD = np.where(RANDOM_DRAW.random(300) < 0.7, EM, 1 - EM)
+RNG = np.random.default_rng(7)
+EM = (RNG.random(300) < 0.4).astype(float)
+F1 = np.round(np.where(EM > 0, 1, RNG.choice([0, 0, 0.5, 2 / 3, 0.4], 300)), 6)
+OTHER_METHOD = np.where(RNG.random(300) < 0.7, EM, 1 - EM)
 
 
-@pytest.mark.parametrize("values", [EM, F1, F1 - OTHER_METHOD, RANDOM_DRAW.normal(2, 5, 80)])
+@pytest.mark.parametrize("values", [EM, F1, F1 - OTHER_METHOD, RNG.normal(2, 5, 80)])
 def test_the_interval_is_that_of_scipy(values: np.ndarray) -> None:
     ours = bootstrap(values)
     theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=9999, rng=np.random.default_rng(1))
@@ -47,7 +47,7 @@ def test_an_interval_is_reproducible_and_independent_of_order() -> None:
     assert bootstrap(F1, seed=1) != bootstrap(F1)
 
 
-def test_an_interval_of_what_does_not_vary_has_no_width() -> None:
+def test_an_interval_of_equal_values_has_no_width() -> None:
     assert bootstrap([0.5]) == (0.5, 0.5, 0.5)
     assert bootstrap(np.ones(20)) == (1, 1, 1)
 
@@ -113,10 +113,10 @@ def test_the_questions_needed_reach_the_power(shift: float, spread: float) -> No
     differences = np.tile([shift - spread, shift + spread], 50)
     needed = count_questions_needed(differences)
     effect = abs(shift) / differences.std(ddof=1)
-    reach = NormalIndPower(ddof=0).power(effect, needed, 0.05, ratio=0)  # ratio 0: one sample
-    short = NormalIndPower(ddof=0).power(effect, max(needed - 1, 1), 0.05, ratio=0)
-    assert reach >= 0.8 - 1e-3
-    assert short < 0.8 + 1e-3 or needed == 2
+    power = NormalIndPower(ddof=0).power(effect, needed, 0.05, ratio=0)  # ratio 0: one sample
+    power_with_one_less = NormalIndPower(ddof=0).power(effect, max(needed - 1, 1), 0.05, ratio=0)
+    assert power >= 0.8 - 1e-3
+    assert power_with_one_less < 0.8 + 1e-3 or needed == 2
 
 
 @pytest.mark.parametrize("differences", [[], [0.4], [1, -1], [0, 0, 0]])

@@ -1,4 +1,4 @@
-"""Confidence against being right: the curve, its area, calibration, and answers that are withheld."""
+"""Confidence and correctness: the risk-coverage curve, its area, calibration, and answers that are withheld."""
 
 from typing import Any
 
@@ -57,9 +57,9 @@ def test_answers_without_a_confidence_are_left_out() -> None:
 @given(st.data())
 def test_the_area_lies_between_the_best_and_the_worst_order(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 30))
-    sure = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.1, 0.3, 0.5, 0.9, 1])))
+    confidences = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.1, 0.3, 0.5, 0.9, 1])))
     right = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.5, 1])))
-    calibration = compute_calibration(sure, right)
+    calibration = compute_calibration(confidences, right)
     worst = compute_calibration(1 - right, right)
     assert calibration is not None
     assert worst is not None
@@ -68,14 +68,14 @@ def test_the_area_lies_between_the_best_and_the_worst_order(data: st.DataObject)
     assert calibration.risk[-1] == pytest.approx(calibration.chance)
     assert 0 <= calibration.ece <= 1
     assert sum(item.count for item in calibration.bins) == n
-    orders = [np.cumsum(wrong) / np.arange(1, n + 1) for wrong in shuffle_ties(sure, 1 - right)]
+    orders = [np.cumsum(wrong) / np.arange(1, n + 1) for wrong in shuffle_ties(confidences, 1 - right)]
     assert calibration.area == pytest.approx(np.mean(orders), abs=0.2)
 
 
-def shuffle_ties(sure: Any, wrong: Any) -> list[Any]:
-    """The answers by confidence, equal ones in a random order, many times."""
-    draw = np.random.default_rng(0)
-    return [wrong[np.lexsort((draw.random(len(sure)), -sure))] for _ in range(50)]
+def shuffle_ties(confidences: Any, wrong: Any) -> list[Any]:
+    """The answers by confidence, 50 times; each time, answers of equal confidence are in another random order."""
+    rng = np.random.default_rng(0)
+    return [wrong[np.lexsort((rng.random(len(confidences)), -confidences))] for _ in range(50)]
 
 
 def test_an_answer_below_the_bound_is_unknown() -> None:
@@ -107,7 +107,7 @@ async def test_only_methods_that_state_a_confidence_may_abstain_by_it(method: st
     context = Context(samples=samples, temperature=0.0, max_steps=1, k=2)
     result = await answer("When was the tower finished?", method, context, given=PASSAGES)
     if has_confidence(method, context):
-        return  # where it does at all, it may not for this question
+        return  # a method that can state a confidence need not have one for this question
     assert result["confidence"] is None
 
 

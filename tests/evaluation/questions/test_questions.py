@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer
-from question_writer import Say, make_writer
-from questions_fixtures import OUTPUT_FILE, corpus, read_lines, spoil_even_things
+from question_writer import ReplaceReply, make_question_writer
+from questions_fixtures import OUTPUT_FILE, corpus, read_lines, spoil_even_numbers
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -41,7 +41,7 @@ async def write_questions(store: str, options: Options, **settings: Any) -> Writ
 
 
 async def test_all_three_kinds_have_gold_passages_and_their_writer(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(make_writer())
+    openai_server.reply(make_question_writer())
     written = await write_questions(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
     assert (written.kept_counts, written.drafts, written.faults.total()) == (
         {"single": 6, "two": 2, "unanswerable": 2},
@@ -72,7 +72,7 @@ async def test_all_three_kinds_have_gold_passages_and_their_writer(store: str, o
 
 
 async def test_the_seed_decides_what_is_asked(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(make_writer())
+    openai_server.reply(make_question_writer())
     collected = []
     for seed in (0, 0, 1):
         OUTPUT_FILE.unlink(missing_ok=True)
@@ -92,45 +92,45 @@ def answer_from_retrieved_passages(prompt: str, n: int, text: str) -> str | None
     return "Rembrandt" if prompt == "answer" and "Who painted" in text and "[2]" in text and n % 2 == 0 else None
 
 
-FAULTY_DRAFTS: list[tuple[str, str, Say]] = [
-    ("single", "unread", spoil_even_things("question_single", "I would rather not.")),
-    ("single", "unread", spoil_even_things("question_single", "Question: Who lit the lamp of Vell{n}?")),
-    ("single", "declined", spoil_even_things("question_single", "Question: none")),
+FAULTY_DRAFTS: list[tuple[str, str, ReplaceReply]] = [
+    ("single", "unread", spoil_even_numbers("question_single", "I would rather not.")),
+    ("single", "unread", spoil_even_numbers("question_single", "Question: Who lit the lamp of Vell{n}?")),
+    ("single", "declined", spoil_even_numbers("question_single", "Question: none")),
     (
         "single",
         "speaks_of_passage",
-        spoil_even_things("question_single", "Whom does the passage name?\nAnswer: Orm{n}"),
+        spoil_even_numbers("question_single", "Whom does the passage name?\nAnswer: Orm{n}"),
     ),
     (
         "single",
         "given_away",
-        spoil_even_things("question_single", "Question: Was it Orm{n} or Ida{n}?\nAnswer: Orm{n}"),
+        spoil_even_numbers("question_single", "Question: Was it Orm{n} or Ida{n}?\nAnswer: Orm{n}"),
     ),
-    ("single", "yes_no", spoil_even_things("question_single", "Question: Is the tower of Vell{n} old?\nAnswer: Yes")),
+    ("single", "yes_no", spoil_even_numbers("question_single", "Question: Is the tower of Vell{n} old?\nAnswer: Yes")),
     (
         "single",
         "long",
-        spoil_even_things("question_single", "Question: Who of Vell{n}?\nAnswer: " + "so many words " * 4),
+        spoil_even_numbers("question_single", "Question: Who of Vell{n}?\nAnswer: " + "so many words " * 4),
     ),
     (
         "single",
         "duplicate",
-        spoil_even_things("question_single", "Question: Which mason finished Vell2?\nAnswer: Orm2"),
+        spoil_even_numbers("question_single", "Question: Which mason finished Vell2?\nAnswer: Orm2"),
     ),
-    ("single", "unsupported", spoil_even_things("answer", "Unknown")),
-    ("single", "unsupported", spoil_even_things("answer", "somebody else")),
-    ("single", "known", spoil_even_things("answer_base_closed", "Orm{n} Ida{n}")),
+    ("single", "unsupported", spoil_even_numbers("answer", "Unknown")),
+    ("single", "unsupported", spoil_even_numbers("answer", "somebody else")),
+    ("single", "known", spoil_even_numbers("answer_base_closed", "Orm{n} Ida{n}")),
     ("two", "one_enough", answer_from_first_passage),
-    ("unanswerable", "answered", spoil_even_things("answer", "Rembrandt")),
+    ("unanswerable", "answered", spoil_even_numbers("answer", "Rembrandt")),
     ("unanswerable", "answered_elsewhere", answer_from_retrieved_passages),
 ]
 
 
-@pytest.mark.parametrize(("kind", "fault", "say"), FAULTY_DRAFTS)
+@pytest.mark.parametrize(("kind", "fault", "replace_reply"), FAULTY_DRAFTS)
 async def test_faults_of_questions_are_found_and_counted(
-    kind: Any, fault: str, say: Say, store: str, openai_server: OpenAIServer
+    kind: Any, fault: str, replace_reply: ReplaceReply, store: str, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(make_writer(say))
+    openai_server.reply(make_question_writer(replace_reply))
     written = await write_questions(store, Options(n=8, mix={kind: 1}, writes_rejected=True))
     assert written.faults[fault] >= 2
     assert written.drafts == sum(written.kept_counts.values()) + written.faults.total()
@@ -145,14 +145,14 @@ async def test_a_question_that_is_refused_by_its_form_is_checked_by_no_call(
 ) -> None:
     """The answer "yes" is refused by its form."""
     openai_server.reply(
-        make_writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None)
+        make_question_writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None)
     )
     written = await write_questions(store, Options(n=2, mix=SINGLE_ONLY))
     assert (written.faults["yes_no"], len(openai_server.chats()), written.end_reasons) == (8, 8, {"single": "tries"})
 
 
 async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(make_writer())
+    openai_server.reply(make_question_writer())
     await write_questions(store, Options(n=2, mix=SINGLE_ONLY), verifier="openai:judge")
     sent_texts = [(request.body["model"], request.text.startswith("You write")) for request in openai_server.chats()]
     assert set(sent_texts) == {("test", True), ("judge", False)}
@@ -160,19 +160,21 @@ async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: 
 
 
 async def test_the_embedded_reader_may_check(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(make_writer())
+    openai_server.reply(make_question_writer())
     written = await write_questions(store, Options(n=1, mix=SINGLE_ONLY), verifier="embedded")
     assert written.drafts == len(openai_server.chats())
 
 
 async def test_thinking_is_no_part_of_a_question(store: str, openai_server: OpenAIServer) -> None:
-    sound = make_writer()
-    openai_server.reply(lambda request: f"<think>Question: What?\nAnswer: x</think>\n```\n{sound(request)}\n```")
+    make_correct_reply = make_question_writer()
+    openai_server.reply(
+        lambda request: f"<think>Question: What?\nAnswer: x</think>\n```\n{make_correct_reply(request)}\n```"
+    )
     assert (await write_questions(store, Options(n=3, mix=SINGLE_ONLY))).kept_counts["single"] == 3
 
 
 async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(make_writer())
+    openai_server.reply(make_question_writer())
     await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
     edited = read_lines()
     edited[0] |= {"keep": False, "note": "dull"}
@@ -191,7 +193,7 @@ async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
 ) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1\noutput = 1\n')
-    writer = make_writer()
+    writer = make_question_writer()
     openai_server.reply(
         lambda request: Response(writer(request), usage={"prompt_tokens": 9000, "completion_tokens": 1})
     )
@@ -204,20 +206,22 @@ async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
 
 
 async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
-    sound = make_writer()
-    openai_server.reply(lambda request: make_error(400, "no") if "Which mason" in request.text else sound(request))
+    make_correct_reply = make_question_writer()
+    openai_server.reply(
+        lambda request: make_error(400, "no") if "Which mason" in request.text else make_correct_reply(request)
+    )
     written = await write_questions(
         store, Options(n=8, mix=SINGLE_ONLY, writes_rejected=True), journal="journal.sqlite"
     )
     assert (written.kept_counts["single"], written.faults["failed"], len(read_lines())) == (4, 4, 4)
     assert "400: no" in str(written.error)
-    openai_server.reply(sound)
+    openai_server.reply(make_correct_reply)
     again = await write_questions(store, Options(n=8, mix=SINGLE_ONLY), journal="journal.sqlite")
     assert (again.kept_counts["single"], again.spent.calls) == (8, 4 * 2)
 
 
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(make_writer())
+    openai_server.reply(make_question_writer())
     planned = await plan(None, "towers", make_context(store=store), Options(n=1, mix=SINGLE_ONLY), OUTPUT_FILE)
     with planned.file.lock(), pytest.raises(SetupError, match="Another run is writing"):
         await write_questions(store, Options(n=1, mix=SINGLE_ONLY))

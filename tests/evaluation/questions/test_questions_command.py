@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from openai_server import OpenAIServer
-from question_writer import make_writer
-from questions_fixtures import OUTPUT_FILE, corpus, read_lines, spoil_even_things
+from question_writer import make_question_writer
+from questions_fixtures import OUTPUT_FILE, corpus, read_lines, spoil_even_numbers
 from quorum_command import CommandOutcome, Quorum
 
 from quorum.core.errors import SetupError
@@ -22,7 +22,7 @@ def run_questions(quorum: Quorum, *args: str) -> CommandOutcome:
 def test_the_command_writes_questions_that_an_evaluation_reads(
     corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
-    openai_server.reply(make_writer(spoil_even_things("answer_base_closed", "Orm{n} Ida{n}")))
+    openai_server.reply(make_question_writer(spoil_even_numbers("answer_base_closed", "Orm{n} Ida{n}")))
     run = run_questions(
         quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all"
     )
@@ -34,7 +34,7 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
     assert run.err.startswith("To write 5 questions: 15 calls, about ")
     rejected = [line for line in read_lines() if not line["keep"]]
     assert {line["meta"]["why"] for line in rejected} == {"known"}
-    openai_server.reply(make_writer())
+    openai_server.reply(make_question_writer())
     eval_command = (
         "eval",
         str(OUTPUT_FILE),
@@ -56,7 +56,7 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
 
 
 def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
-    openai_server.reply(make_writer())
+    openai_server.reply(make_question_writer())
     run = run_questions(quorum, corpus, "--model", "openai:test", "--n", "9", "--mix", "single=1")
     assert run.out.splitlines()[2:] == ["8 of 9 single: the corpus has no more passages for them."]
     openai_server.reply("Question: none")
@@ -75,7 +75,7 @@ def test_a_dry_run_over_a_collection_prints_the_estimate_and_asks_nothing(
     assert run.out.endswith(" if every draft is kept; 1,320 calls at the most.\n")
 
 
-SHORT_OF = [
+IMPOSSIBLE_OPTIONS = [
     ([], "The model 'embedded' cannot write questions: it can only find text; choose a chat model"),
     (["--model", "openai:test", "--n", "0"], "--n 0 does not fit"),
     (["--model", "openai:test", "--mix", "single=1,double=2"], "cannot be read at 'double=2'; write each of single"),
@@ -94,7 +94,7 @@ SHORT_OF = [
 ]
 
 
-@pytest.mark.parametrize(("options", "message"), SHORT_OF)
+@pytest.mark.parametrize(("options", "message"), IMPOSSIBLE_OPTIONS)
 def test_impossible_options_are_refused_in_one_sentence(
     options: list[str], message: str, corpus: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_replaced_leaves_no_half_one() -> None:
 def test_questions_of_another_corpus_are_not_mixed_in(
     tmp_path: Path, corpus: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    openai_server.reply(make_writer())
+    openai_server.reply(make_question_writer())
     assert run_questions(quorum, corpus, "--model", "openai:test", "--n", "1", "--mix", "single=1").code == 0
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps({"id": "x", "text": "word " * 30}))

@@ -106,8 +106,8 @@ def test_answers_in_the_index_have_their_marks(page: Path) -> None:
     results = [json.loads(line) for line in (page.parent / "results.jsonl").read_text().splitlines()]
     for result in results:
         score, mark, _ = rows[int(result["id"][1:])][3 + METHODS.index(result["method"])]
-        wanted = "e" if result["error"] else "u" if result["unknown"] else "r" if result["em"] else "w"
-        assert (mark, score) == (wanted, None if result["error"] else result["em"])
+        expected_mark = "e" if result["error"] else "u" if result["unknown"] else "r" if result["em"] else "w"
+        assert (mark, score) == (expected_mark, None if result["error"] else result["em"])
 
 
 def test_the_recommendation_comes_first_and_errors_are_reported(page: Path) -> None:
@@ -188,6 +188,6 @@ def test_a_wide_range_of_costs_is_logarithmic() -> None:
 def test_names_of_points_do_not_cover_one_another() -> None:
     figures = [Figures(f"method_{n}", 9, 0, 0.5, 0.4, 0.6, 1, 1000 + n, None, 1) for n in range(6)]
     chart = draw_quality_against_cost(figures, [], "tokens", "EM")
-    places = [(float(x), float(y)) for x, y in re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)"', chart)]
-    assert len(set(places)) == 6
+    positions = [(float(x), float(y)) for x, y in re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)"', chart)]
+    assert len(set(positions)) == 6
     assert chart.count("<circle") == 6

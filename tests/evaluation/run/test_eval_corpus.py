@@ -24,7 +24,7 @@ CORPUS = [
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Each question brings one passage, and not its own."""
+    """Each question brings one passage, which answers another question."""
     path = tmp_path / "data.jsonl"
     wrong = [*CORPUS[1:], CORPUS[0]]
     lines = [

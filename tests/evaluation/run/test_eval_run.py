@@ -54,7 +54,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def reply_as_reader(request: Request) -> str:
-    """Finds the person when the passage stands alone, and nobody where there are two."""
+    """Name the person if the passage is the only one; reply "unknown" to two passages."""
     number = request.text.rpartition("number ")[2].partition("?")[0]
     return f"person {number}" if "Nobody knows" not in request.text and int(number) % 3 != 2 else "unknown"
 
@@ -147,8 +147,12 @@ async def test_a_failed_question_is_a_row_and_is_asked_again(data: Path, openai_
     assert (failed["id"], failed["em"], failed["answer"], failed["calls"]) == ("q4", None, None, None)
     assert "not today" in failed["error"]
     openai_server.reply(reply_as_reader)
-    mended = await run(data, "concat")
-    assert (mended.new_answers, mended.summary["concat"]["n"], mended.summary["concat"]["errors"]) == (1, 6, 0)
+    second_report = await run(data, "concat")
+    assert (
+        second_report.new_answers,
+        second_report.summary["concat"]["n"],
+        second_report.summary["concat"]["errors"],
+    ) == (1, 6, 0)
 
 
 async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIServer) -> None:
@@ -187,10 +191,10 @@ async def test_methods_of_different_settings_have_names_of_their_own(data: Path,
 async def test_questions_at_once_are_bounded(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(Response("unknown", hold=True))
     task = asyncio.create_task(run(data, "concat", concurrency=2))
-    await asyncio.to_thread(openai_server.wait_for, 2)
-    openai_server.release()
+    await asyncio.to_thread(openai_server.wait_for_requests, 2)
+    openai_server.release_held_replies()
     await task
-    assert openai_server.most_at_once == 2
+    assert openai_server.most_open_requests == 2
 
 
 async def test_a_folder_is_for_one_evaluation_at_a_time(data: Path, openai_server: OpenAIServer) -> None:
@@ -203,13 +207,13 @@ async def test_a_folder_is_for_one_evaluation_at_a_time(data: Path, openai_serve
 async def test_a_cancelled_evaluation_leaves_no_half_written_row(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: Response(reply_as_reader(request), hold="number 3?" in request.text))
     task = asyncio.create_task(run(data, "concat", concurrency=1))
-    await asyncio.to_thread(openai_server.wait_for, 4)
+    await asyncio.to_thread(openai_server.wait_for_requests, 4)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert [row["id"] for row in read_rows(data.parent / "out")] == ["q0", "q1", "q2"]
     assert not (data.parent / "out" / "summary.json").exists()
-    openai_server.release()
+    openai_server.release_held_replies()
     assert (await run(data, "concat")).new_answers == 3
 
 
@@ -236,8 +240,8 @@ def make_command(data: Path, out: Path) -> list[str]:
     ]
 
 
-def hear_ctrl_c() -> None:
-    """A shell lets background processes ignore Ctrl-C, and their children inherit that; hear it again."""
+def stop_ignoring_ctrl_c() -> None:
+    """Let Ctrl-C end the process: a shell makes background processes and their children ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -253,9 +257,13 @@ def test_a_continued_evaluation_has_the_same_summary(
     openai_server.reply(lambda request: Response(reply_as_reader(request), hold="number 4?" in request.text))
     stopped = tmp_path / "stopped"
     process = subprocess.Popen(
-        make_command(data, stopped), env=make_environment(), stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c
+        make_command(data, stopped),
+        env=make_environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=stop_ignoring_ctrl_c,
     )
-    openai_server.wait_for(10)
+    openai_server.wait_for_requests(10)
     process.send_signal(stop)
     _, output = process.communicate()
     assert process.returncode == (130 if stop == signal.SIGINT else -stop)
@@ -263,7 +271,7 @@ def test_a_continued_evaluation_has_the_same_summary(
     assert not (stopped / "summary.json").exists()
     before = Counter((row["id"], row["method"]) for row in read_rows(stopped))
     assert 0 < len(before) < 18
-    openai_server.release()
+    openai_server.release_held_replies()
     for folder in (stopped, tmp_path / "whole"):
         subprocess.run(make_command(data, folder), env=make_environment(), check=True, capture_output=True)
     assert read_summary(stopped) == read_summary(tmp_path / "whole")

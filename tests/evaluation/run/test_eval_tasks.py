@@ -21,7 +21,7 @@ CONTEXT = Context(model="openai:test", attempts=1)
 PASSAGE = {"id": "a", "title": "Tower", "text": "The tower stands in Paris."}
 
 
-def write(path: Path, *questions: dict[str, Any]) -> Path:
+def write_questions(path: Path, *questions: dict[str, Any]) -> Path:
     lines = [
         {"id": str(number), "question": f"Question {number}?", "passages": [PASSAGE], **question}
         for number, question in enumerate(questions)
@@ -67,7 +67,7 @@ def test_each_task_has_its_measures(tasks: list[str], measures: tuple[str, ...])
 
 
 def test_questions_without_an_answer_say_nothing_of_the_task(tmp_path: Path) -> None:
-    data = write(tmp_path / "d.jsonl", {"answers": ["yes"]}, {"answers": []}, {"answers": ["no"]})
+    data = write_questions(tmp_path / "d.jsonl", {"answers": ["yes"]}, {"answers": []}, {"answers": ["no"]})
     assert read_data(data).task == "yes_no"
 
 
@@ -76,13 +76,13 @@ def test_the_answer_type_in_the_data_overrides_the_guess(tmp_path: Path) -> None
         "answers": ["A long answer."],
         "meta": {"answer_type": "long", "short_answers": [["a", "b"], "no list", []]},
     }
-    dataset = read_data(write(tmp_path / "d.jsonl", {"answers": ["yes"]}, typed_record))
+    dataset = read_data(write_questions(tmp_path / "d.jsonl", {"answers": ["yes"]}, typed_record))
     assert [dataset.get_task(record) for record in dataset.read_records()] == ["yes_no", "long"]
     assert [read_answer_groups(record) for record in dataset.read_records()] == [[], [["a", "b"]]]
 
 
 def test_an_unknown_task_is_refused(tmp_path: Path) -> None:
-    data = write(tmp_path / "d.jsonl", {"answers": ["yes"], "meta": {"answer_type": "poem"}})
+    data = write_questions(tmp_path / "d.jsonl", {"answers": ["yes"], "meta": {"answer_type": "poem"}})
     with pytest.raises(SetupError, match="'poem'; write one of short, yes_no, label, dialogue, long"):
         read_data(data)
 
@@ -95,7 +95,7 @@ async def run(data: Path, methods: str = "concat", **options: Any) -> tuple[Scor
 
 async def test_the_task_chooses_the_prompt_and_the_measure(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: "Yes" if "yes/no" in request.text else "Paris")
-    data = write(tmp_path / "d.jsonl", {"answers": ["yes"]}, {"answers": ["no"]})
+    data = write_questions(tmp_path / "d.jsonl", {"answers": ["yes"]}, {"answers": ["no"]})
     report, rows = await run(data)
     assert [(row["task"], row["accuracy"]) for row in sorted(rows, key=lambda row: row["id"])] == [
         ("yes_no", 1),
@@ -112,7 +112,7 @@ async def test_the_task_option_overrides_the_data(
     tmp_path: Path, openai_server: OpenAIServer, methods: str, options: dict[str, str]
 ) -> None:
     openai_server.reply("yes")
-    report, rows = await run(write(tmp_path / "d.jsonl", {"answers": ["yes"]}), methods, **options)
+    report, rows = await run(write_questions(tmp_path / "d.jsonl", {"answers": ["yes"]}), methods, **options)
     assert [(row["task"], row["accuracy"], row["em"]) for row in rows] == [("short", None, 1)]
     assert report.measures == ("em", "f1")
     assert json.loads((report.folder / "config.json").read_text()).get("task") == options.get("task")
@@ -120,7 +120,7 @@ async def test_the_task_option_overrides_the_data(
 
 async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply("Paris")
-    data = write(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]})
+    data = write_questions(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]})
     report, rows = await run(data)
     old_keys = (
         "id",
@@ -158,7 +158,7 @@ async def test_a_measure_of_the_users_own(
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "own_measure.py").write_text(MEASURE_MODULE, encoding="utf-8")
     openai_server.reply("in Paris")
-    data = write(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]}, {"answers": []})
+    data = write_questions(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]}, {"answers": []})
     report, _ = await run(data, measures=read_measures(["words=own_measure:words"]))
     assert report.summary["concat"]["words"] == 2
     assert json.loads((report.folder / "summary.json").read_text())["concat"]["words"] == 2

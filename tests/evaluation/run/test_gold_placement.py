@@ -1,4 +1,4 @@
-"""Gold passages among the retrieved ones: which and where they are; and questions that the model knows by itself."""
+"""Which retrieved passages are gold and at which ranks they are put; questions that the model answers by itself."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ CONTEXT = Context(model="openai:test", attempts=1)
 
 
 def make_passages(*ids: str) -> list[Passage]:
-    """Those whose id begins with g hold the answer."""
+    """Passages; those whose id begins with g contain the answer."""
     return [Passage(id=id_, title="", text="It is Basel." if id_[0] == "g" else "Nothing.") for id_ in ids]
 
 
@@ -69,7 +69,7 @@ def test_gold_passages_are_listed_or_contain_an_answer() -> None:
     ],
 )
 def test_gold_passages_are_put_at_the_chosen_rank(how: str, gold_at_4: list[str], gold_at_2: list[str]) -> None:
-    """One that was not found takes the place of the passage at rank k."""
+    """A gold passage that was not retrieved replaces the passage at rank k."""
     context = Context(k=3)
     late, early = make_passages("a", "b", "c", "g"), make_passages("a", "g", "b", "c")
     assert list_ids(place_gold(late[:3], make_record(late, ("g",)), "short", context, how)) == gold_at_4
@@ -110,7 +110,7 @@ def test_the_drawn_ranks_are_spread() -> None:
     assert ranks == {0, 1, 2}
 
 
-def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+def write_lines(path: Path, lines: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
@@ -125,7 +125,7 @@ def data(tmp_path: Path) -> Path:
             {"question": f"Which town is {number}?", "answers": ["Basel"], "passages": make_passages(*own_ids)}
         )
         lines[-1] |= {"id": f"q{number}", "gold": gold}
-    return write(tmp_path / "towns.jsonl", lines)
+    return write_lines(tmp_path / "towns.jsonl", lines)
 
 
 async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
@@ -150,12 +150,12 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
         "rows": [{"passages": "k=2", "n": 2, "with gold as found": 1, "gold put in": 1}],
     }
     rows = [json.loads(line) for line in (report.folder / "results.jsonl").read_text().splitlines()]
-    put = next(row for row in rows if row["id"] == "q1" and row["method"] == "concat[k=2;gold=top]")
-    assert (put["retrieved"], put["passages"], put["gold_rank"]) == (["a", "b"], ["g", "a"], None)
+    row = next(row for row in rows if row["id"] == "q1" and row["method"] == "concat[k=2;gold=top]")
+    assert (row["retrieved"], row["passages"], row["gold_rank"]) == (["a", "b"], ["g", "a"], None)
     methods = json.loads((report.folder / "config.json").read_text())["methods"]
     assert [method["gold"] for method in methods.values()] == ["retrieved", "top", "bottom"]
-    again, same = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.without_gold, same) == (0, 1, panels)
+    again, same_panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    assert (again.new_answers, again.without_gold, same_panels) == (0, 1, panels)
 
 
 async def test_gold_passages_that_were_not_retrieved_are_inserted(
@@ -172,18 +172,18 @@ async def test_gold_passages_that_were_not_retrieved_are_inserted(
 
 
 async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: OpenAIServer) -> None:
-    """The data list their ids; otherwise the best passage that holds an answer is gold."""
+    """The gold passages are those that the data list, else the best passage that contains an answer."""
     openai_server.reply(lambda request: "Basel" if "It is Basel" in request.text else "unknown")
     fillers = [{"id": f"f{n}", "title": "", "text": f"Which town is nothing, number {n}?"} for n in range(6)]
     gold = [{"id": "g1", "title": "", "text": "Unlike the question: It is Basel."}]
-    corpus = write(tmp_path / "corpus.jsonl", [*fillers, *gold])
+    corpus = write_lines(tmp_path / "corpus.jsonl", [*fillers, *gold])
     lines = [
         {"id": "listed", "question": "Which town is one?", "answers": ["Basel"], "gold": ["g1"]},
         {"id": "found", "question": "Which town is two?", "answers": ["Basel"]},
         {"id": "none", "question": "Which town is three?", "answers": ["Vienna"]},
         {"id": "lost", "question": "Which town is four?", "answers": ["Basel"], "gold": ["elsewhere"]},
     ]
-    questions = write(tmp_path / "questions.jsonl", lines)
+    questions = write_lines(tmp_path / "questions.jsonl", lines)
     context = Context(model="openai:test", attempts=1, retriever="bm25", store=str(tmp_path / "store"))
     report, panels = await run_experiment_over(
         find_experiment("gold_insertion"),
@@ -203,17 +203,17 @@ async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server
     lines: list[dict[str, Any]] = [
         {"id": "q", "question": "Which town?", "answers": ["Basel"], "gold": ["g"], "passages": make_passages("a", "b")}
     ]
-    data = write(tmp_path / "towns.jsonl", lines)
+    data = write_lines(tmp_path / "towns.jsonl", lines)
     experiment, options = find_experiment("gold_insertion"), {"methods": "concat[k=2]"}
     with pytest.raises(SetupError, match=r"None of the 1 questions in .* has a gold passage with a known text"):
         await run_experiment_over(experiment, data, CONTEXT, dict(**options), out=tmp_path / "bare")
-    corpus = write(tmp_path / "gold.jsonl", [dict(item) for item in make_passages("c", "g")])
+    corpus = write_lines(tmp_path / "gold.jsonl", [dict(item) for item in make_passages("c", "g")])
     report, _ = await run_experiment_over(
         experiment, data, CONTEXT, dict(**options, gold_from=corpus), out=tmp_path / "out"
     )
     assert report.summary["concat[k=2;gold=inserted]"]["em"] == 1
-    about = json.loads((report.folder / "config.json").read_text())["experiment"]
-    assert about["gold_from"]["file"] == "gold.jsonl"
+    experiment_config = json.loads((report.folder / "config.json").read_text())["experiment"]
+    assert experiment_config["gold_from"]["file"] == "gold.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -257,8 +257,8 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     assert panels[0]["title"] == "Questions that the model answers correctly without a context (EM) are dropped"
     assert [row["n"] for row in panels[0]["rows"]] == [4, 1, 3]
     assert [comparison["baseline"] for comparison in report.comparisons] == ["concat"]
-    again, same = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.dropped_as_known, same) == (0, 1, panels)
+    again, same_panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    assert (again.new_answers, again.dropped_as_known, same_panels) == (0, 1, panels)
     assert json.loads((report.folder / "analysis.json").read_text())[0] == panels[0]
 
 

@@ -20,8 +20,8 @@ from openai_server import OpenAIServer, Request
 TESTS_FOLDER = Path(__file__).resolve().parents[2]
 QUESTION_COUNT = 24
 CALL_COUNT = 3 * QUESTION_COUNT  # one over both passages, one for each
-MOST_CALLS_BETWEEN = 7  # calls between two interruptions, of which there are ten
-UNDER_WAY = 4  # calls at most: two questions at once, two passages
+MAX_CALLS_BETWEEN = 7  # calls between two interruptions, of which there are ten
+MAX_OPEN_CALLS = 4  # calls at most: two questions at once, two passages
 WRITTEN_FILES = ("summary.json", "comparison.json", "recommendation.json", "uncertainty.json")
 
 
@@ -30,22 +30,22 @@ class Trap:
 
     def __init__(self) -> None:
         self.guard = threading.Lock()
-        self.left = 0
+        self.questions_left = 0
 
     def set(self, process: int, stop: signal.Signals, after: int) -> None:
         with self.guard:
-            self.process, self.stop, self.left = process, stop, after
+            self.process, self.stop, self.questions_left = process, stop, after
 
     def __call__(self, request: Request) -> str | Response:
         with self.guard:
-            self.left -= 1
-            if self.left == 0:
+            self.questions_left -= 1
+            if self.questions_left == 0:
                 os.kill(self.process, self.stop)
         if not request.body:
             return Response(drop=True)  # the client was killed while it sent the request
         number = request.text.rpartition("thing ")[2].partition("?")[0]
-        alone = "Nobody" not in request.text
-        return f"person {number}" if int(number) % 3 or alone else "unknown"
+        has_one_passage = "Nobody" not in request.text
+        return f"person {number}" if int(number) % 3 or has_one_passage else "unknown"
 
 
 class Commands:
@@ -61,10 +61,10 @@ class Commands:
         """Start a command and return its process id."""
         assert self.starter.stdin is not None
         self.starter.stdin.write(json.dumps(arguments) + "\n")
-        return self.number()
+        return self.read_number()
 
-    def number(self) -> int:
-        """The next number that the starter prints: first the process id, then the exit code."""
+    def read_number(self) -> int:
+        """Read the next number that the starter prints: first the process id, then the exit code."""
         assert self.starter.stdout is not None
         return int(self.starter.stdout.readline())
 
@@ -117,18 +117,18 @@ def read_json(path: Path) -> Any:
 def test_interrupted_at_ten_random_points_it_ends_the_same(
     data: str, tmp_path: Path, openai_server: OpenAIServer, commands: Commands
 ) -> None:
-    trap, draw = Trap(), random.Random(5)
+    trap, rng = Trap(), random.Random(5)
     openai_server.reply(trap)
     for stop in [signal.SIGKILL, signal.SIGINT] * 5:
-        trap.set(commands.start(make_command(data, "stopped")), stop, draw.randint(1, MOST_CALLS_BETWEEN))
-        assert commands.number() == (130 if stop == signal.SIGINT else -stop)
+        trap.set(commands.start(make_command(data, "stopped")), stop, rng.randint(1, MAX_CALLS_BETWEEN))
+        assert commands.read_number() == (130 if stop == signal.SIGINT else -stop)
         assert not (tmp_path / "stopped" / "summary.json").exists()
     commands.start(make_command(data, "stopped"))
-    assert commands.number() == 0
-    again = len(openai_server.requests) - CALL_COUNT
-    assert 0 <= again <= 10 * UNDER_WAY  # nothing that was answered is asked twice
+    assert commands.read_number() == 0
+    repeated_calls = len(openai_server.requests) - CALL_COUNT
+    assert 0 <= repeated_calls <= 10 * MAX_OPEN_CALLS  # nothing that was answered is asked twice
     commands.start(make_command(data, "whole"))
-    assert commands.number() == 0
+    assert commands.read_number() == 0
     for name in WRITTEN_FILES:
         assert remove_times(read_json(tmp_path / "stopped" / name)) == remove_times(
             read_json(tmp_path / "whole" / name)
@@ -142,15 +142,15 @@ def test_interrupted_at_ten_random_points_it_ends_the_same(
 def test_a_race_killed_at_six_random_points_ends_the_same(
     data: str, tmp_path: Path, openai_server: OpenAIServer, commands: Commands
 ) -> None:
-    trap, draw, race = Trap(), random.Random(7), ("--race", "questions")
+    trap, rng, race = Trap(), random.Random(7), ("--race", "questions")
     openai_server.reply(trap)
     for stop in [signal.SIGKILL, signal.SIGINT] * 3:
-        trap.set(commands.start(make_command(data, "stopped", *race)), stop, draw.randint(1, MOST_CALLS_BETWEEN))
-        assert commands.number() == (130 if stop == signal.SIGINT else -stop)
+        trap.set(commands.start(make_command(data, "stopped", *race)), stop, rng.randint(1, MAX_CALLS_BETWEEN))
+        assert commands.read_number() == (130 if stop == signal.SIGINT else -stop)
     commands.start(make_command(data, "stopped", *race))
-    assert commands.number() == 0
+    assert commands.read_number() == 0
     commands.start(make_command(data, "whole", *race))
-    assert commands.number() == 0
+    assert commands.read_number() == 0
     for name in ("summary.json", "comparison.json", "recommendation.json", "race.json"):
         assert remove_times(read_json(tmp_path / "stopped" / name)) == remove_times(
             read_json(tmp_path / "whole" / name)

@@ -40,7 +40,7 @@ def test_a_served_system_is_a_column_with_its_cost(quorum: Quorum, data: Path, o
     rows = read_rows("out")
     assert [(rows[q]["em"], rows[q]["unknown"]) for q, _ in QUESTIONS] == [(1.0, False), (0.0, True)]
     assert rows[QUESTIONS[0][0]]["calls"] == 1
-    assert len(openai_server.chats()) == 2  # the estimate rehearses without it
+    assert len(openai_server.chats()) == 2  # the estimate does not ask the system
 
 
 def test_a_question_that_failed_is_asked_again_alone(quorum: Quorum, data: Path, openai_server: OpenAIServer) -> None:
@@ -89,7 +89,7 @@ def test_a_folder_is_continued_only_with_the_same_system(
     assert (run.code, "configuration" in run.err) == (2, True)
 
 
-def test_names_and_settings_of_methods_are_told_from_systems() -> None:
+def test_names_and_settings_of_methods_are_distinguished_from_systems() -> None:
     methods, systems = split_systems("sure[k=3;seed=1],a=http://h/v1#m,concat, b=python:json:dumps")
     assert (methods, systems) == ("sure[k=3;seed=1],concat", {"a": "http://h/v1#m", "b": "python:json:dumps"})
     with pytest.raises(SetupError, match="'a' is named twice"):

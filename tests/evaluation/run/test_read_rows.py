@@ -1,4 +1,4 @@
-"""results.jsonl and details.jsonl that somebody else wrote: read, or refused in one sentence that names the line."""
+"""results.jsonl and details.jsonl of unknown origin are read, or refused in one sentence that names the line."""
 
 import json
 from pathlib import Path

@@ -24,8 +24,8 @@ def make_line(id_: str, **fields: Any) -> str:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Three sound questions among six broken lines: no JSON, no question, a wrong passage, an empty question, an id
-    that is used twice, a task that is none.
+    """Three valid questions among six broken lines: no JSON, no question, an invalid passage, an empty question, a
+    repeated id, an unknown task.
     """
     path = tmp_path / "rivers.jsonl"
     lines = [make_line("a"), "{broken", '{"answers": ["x"]}', make_line("b", passages=[{"id": "p"}])]

@@ -96,7 +96,7 @@ def test_labels_are_read(reply: str, label: str) -> None:
         *("It does not contradict the claim.", '{"verdict": 3}', "SUPP"),
     ],
 )
-def test_no_label_or_two_are_malformed(reply: str) -> None:
+def test_a_reply_with_no_label_or_two_is_malformed(reply: str) -> None:
     parsed = parse_label(reply)
     assert (parsed.value, parsed.malformed) == (UNKNOWN, True)
 
@@ -165,7 +165,7 @@ def test_any_reply_is_on_one_line(reply: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
-def test_both_rounds_share_their_beginning(kind: str) -> None:
+def test_the_prompts_of_both_rounds_share_their_beginning(kind: str) -> None:
     base = render(f"answer_{kind}", passages="P", question="Q").text
     again = render(f"answer_candidates_{kind}", passages="P", question="Q", candidates="- c").text
     shared = base.index("Q", base.index("P\n\n") + 3) + 2
@@ -249,19 +249,19 @@ async def test_a_chain_of_thought_ends_in_a_fact_or_a_verdict(method: str) -> No
     assert (await ask_about_passages(method, model, "yes_no"))["answer"] == "yes"
 
 
-async def test_the_embedded_model_leaves_claims_to_others() -> None:
+async def test_the_embedded_model_refuses_to_check_claims() -> None:
     with pytest.raises(SetupError, match=r"cannot check claims \(answer_type=label\).* --model openai:"):
         await answer(CLAIM, "concat", Context(answer_type="label"), given=PASSAGES)
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "dialogue", "long"])
 async def test_the_embedded_model_answers_in_the_form_of_the_answer_type(kind: str) -> None:
-    asked_for = {
+    question = {
         "yes_no": "Was the Lumen Tower finished in 1931?",
         "dialogue": "User: I love towers.\nAssistant: So do I.\nUser: When was the Lumen Tower finished?",
         "long": "When was the Lumen Tower finished?",
     }[kind]
-    result = await answer(asked_for, "concat", Context(answer_type=kind), given=PASSAGES[:3])
+    result = await answer(question, "concat", Context(answer_type=kind), given=PASSAGES[:3])
     assert result["malformed"] == {}
     if kind == "yes_no":
         assert result["answer"] in ("yes", "no", UNKNOWN)

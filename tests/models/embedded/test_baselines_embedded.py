@@ -21,13 +21,13 @@ from quorum.models.embedded.replies_baselines import (
 from quorum.parsing.rankings import parse_ranking
 from quorum.parsing.statements import parse_masked_statement, parse_noted_answer
 
-BORN = "Where was Joseph Haydn born?"
+BIRTH_QUESTION = "Where was Joseph Haydn born?"
 PASSAGES = [
     Passage(id="tea", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
     Passage(id="rohrau", title="Rohrau", text="The composer Joseph Haydn was born in Rohrau, a village on the Leitha."),
     Passage(id="haydn", title="Joseph Haydn", text="Joseph Haydn was born in Rohrau.\nHe died in Vienna in 1809."),
 ]
-INPUTS = {"question": BORN, "passages": PASSAGES, "examples": "", "notes": ""}
+INPUTS = {"question": BIRTH_QUESTION, "passages": PASSAGES, "examples": "", "notes": ""}
 
 
 async def test_answers_have_three_words_at_most() -> None:
@@ -69,7 +69,7 @@ async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> N
 @pytest.mark.parametrize(
     ("question", "first"),
     [
-        (BORN, "Joseph Haydn"),
+        (BIRTH_QUESTION, "Joseph Haydn"),
         ("Which tower was finished in 1931?", "1931"),
         ("Which tower was painted?", "painted"),
         ("Who wrote The Lord of the Rings?", "The Lord of the Rings"),
@@ -83,7 +83,7 @@ def test_the_conditions_of_a_question_are_found(question: str, first: str | None
 
 
 async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() -> None:
-    reply = await mask_condition({"question": BORN, "answer": "Rohrau"}, Sampler())
+    reply = await mask_condition({"question": BIRTH_QUESTION, "answer": "Rohrau"}, Sampler())
     masked = parse_masked_statement(reply, "Rohrau").value
     assert masked == {"statement": 'The answer to "Where was [MASK] born?" is Rohrau.', "condition": "Joseph Haydn"}
     inputs = {"statement": masked["statement"], "passages": PASSAGES}
@@ -100,11 +100,11 @@ async def test_hiding_a_condition_keeps_its_contract_for_any_question(question: 
 
 
 async def test_a_closed_book_answer_is_unknown() -> None:
-    assert await RESPONDERS["answer_base_closed"]({"question": BORN, "examples": ""}, Sampler()) == "Unknown"
+    assert await RESPONDERS["answer_base_closed"]({"question": BIRTH_QUESTION, "examples": ""}, Sampler()) == "Unknown"
 
 
 @pytest.mark.parametrize("method", ["selection_inference", "self_verification", "rerank", "replug", "base"])
 async def test_every_baseline_answers_offline(method: str) -> None:
-    result = await answer(BORN, method, Context(), given=PASSAGES)
+    result = await answer(BIRTH_QUESTION, method, Context(), given=PASSAGES)
     assert "Rohrau" in result["answer"]
     assert (result["malformed"], result["dropped"]) == ({}, 0)

@@ -1,4 +1,4 @@
-"""BlendFilter, direct and cot with the embedded model: it reads, and says where it knows nothing."""
+"""BlendFilter, direct and cot with the embedded model: it reads passages, and without them replies "unknown"."""
 
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from quorum.parsing.passage_ids import parse_passage_ids
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_yes_no_conclusion
 from quorum.parsing.yes_no import parse_yes_no
 
-BORN = "Where was Joseph Haydn born?"
+BIRTH_QUESTION = "Where was Joseph Haydn born?"
 HAYDN = [
     Passage(id="tea", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
     Passage(id="haydn", title="Joseph Haydn", text="Joseph Haydn was born in Rohrau.\nHe died in Vienna in 1809."),
@@ -27,7 +27,7 @@ HAYDN = [
 
 
 async def reply(prompt: str, **inputs: Any) -> str:
-    return await RESPONDERS[prompt]({"question": BORN, "passages": HAYDN, **inputs}, Sampler())
+    return await RESPONDERS[prompt]({"question": BIRTH_QUESTION, "passages": HAYDN, **inputs}, Sampler())
 
 
 async def test_its_judgement_and_its_choice_agree() -> None:
@@ -60,7 +60,7 @@ async def test_a_stated_answer_is_taken_over_and_another_reasoning_is_read() -> 
 
 
 async def test_it_answers_through_the_whole_graph() -> None:
-    result = await answer(BORN, "blendfilter", Context(k=3), given=HAYDN)
+    result = await answer(BIRTH_QUESTION, "blendfilter", Context(k=3), given=HAYDN)
     assert result["retrieved"] == ["tea", "haydn", "kiln"]
     assert (result["answer"], join_ids(result["passages"])) == ("Rohrau", "haydn")
     assert (result["malformed"], result["dropped"]) == ({}, 0)
@@ -78,7 +78,7 @@ async def test_it_answers_yes_or_no(method: str) -> None:
 async def test_answers_from_memory_are_unknown() -> None:
     for method in ("direct", "cot"):
         for kind in ("short", "yes_no"):
-            result = await answer(BORN, method, Context(retrieve=False, answer_type=kind))
+            result = await answer(BIRTH_QUESTION, method, Context(retrieve=False, answer_type=kind))
             assert (result["unknown"], result["passages"], result["malformed"]) == (True, [], {})
 
 
@@ -108,10 +108,10 @@ PIECES = [
     "東",
     "Rohrau",
 ]
-ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 
-@given(ODD, ODD, st.sampled_from(sorted(PARSERS)), st.sampled_from([0.0, 1.0]))
+@given(ODD_TEXTS, ODD_TEXTS, st.sampled_from(sorted(PARSERS)), st.sampled_from([0.0, 1.0]))
 @settings(max_examples=40, deadline=None)
 async def test_replies_to_odd_texts_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
     passages = [Passage(id="o", title=title, text=text), HAYDN[0]]

@@ -88,11 +88,11 @@ def draw_texts(count: int) -> list[str]:
 
 
 def test_embeddings_are_normalised_and_in_order() -> None:
-    model, some = EmbeddedEmbeddings(), ["A bridge of iron.", "", "Jupiter's moons", "An iron bridge"]
-    vectors = np.array(model.embed_documents(some))
+    model, texts = EmbeddedEmbeddings(), ["A bridge of iron.", "", "Jupiter's moons", "An iron bridge"]
+    vectors = np.array(model.embed_documents(texts))
     assert vectors.shape == (4, 384)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    assert [model.embed_query(text) for text in some] == vectors.tolist()
+    assert [model.embed_query(text) for text in texts] == vectors.tolist()
     assert vectors[0] @ vectors[3] > 0.7 > 0.4 > vectors[0] @ vectors[2]
     assert model.embed_documents([]) == []
 
@@ -104,14 +104,14 @@ async def test_embeddings_are_the_same_on_the_event_loop() -> None:
 
 
 def test_an_embedding_does_not_depend_on_its_batch() -> None:
-    some = draw_texts(20)
-    alone = np.concatenate([get_encoder().embed([text]) for text in some])
+    texts = draw_texts(20)
+    alone = np.concatenate([get_encoder().embed([text]) for text in texts])
     for other_count in (0, 1, 16):
-        company = some + [some[2]] * other_count
-        order = random.Random(other_count).sample(range(len(company)), len(company))
-        together = get_encoder().embed([company[place] for place in order])
-        for place, vector in zip(order, together, strict=True):
-            assert np.array_equal(vector, alone[place if place < len(some) else 2])
+        batch = texts + [texts[2]] * other_count
+        order = random.Random(other_count).sample(range(len(batch)), len(batch))
+        together = get_encoder().embed([batch[index] for index in order])
+        for index, vector in zip(order, together, strict=True):
+            assert np.array_equal(vector, alone[index if index < len(texts) else 2])
 
 
 def test_an_embedding_is_of_the_first_tokens() -> None:
@@ -129,7 +129,7 @@ def run_script(script: str) -> str:
     return process.stdout.strip()
 
 
-READ = """
+READ_SCRIPT = """
 from langchain_core.messages import HumanMessage
 from quorum.models.embedded.chat import EmbeddedReader
 inputs = {"question": "Where was Joseph Haydn born?",
@@ -141,7 +141,7 @@ message = HumanMessage("ask", additional_kwargs={"quorum": {"prompt": "answer", 
 def test_it_runs_without_torch_or_transformers() -> None:
     script = f"""
 import sys
-{READ}
+{READ_SCRIPT}
 answer = EmbeddedReader().invoke([message]).text
 from quorum.models.embedded.embeddings import EmbeddedEmbeddings
 EmbeddedEmbeddings().embed_query("a")
@@ -154,7 +154,7 @@ print("Rohrau" in answer, sorted(unwanted & set(sys.modules)))
 def test_the_event_loop_opens_no_file() -> None:
     script = f"""
 import asyncio, sys, threading
-{READ}
+{READ_SCRIPT}
 opened, watched = [], threading.Event()
 
 def watch(event, args):

@@ -65,12 +65,12 @@ def test_a_long_passage_is_judged_in_windows_and_to_its_end() -> None:
 
 def test_tokens_belong_to_the_sentence_they_stand_in() -> None:
     (window,) = make_windows(get_encoder(), QUESTION, PASSAGES[:1], 256)
-    belongs = find_sentence_tokens(window, find_sentences(PASSAGES[0]["text"])).tokens
-    assert belongs.shape == (3, len(window.ids))
-    assert not belongs[:, : window.first].any()  # question
-    assert set(belongs.sum(0).tolist()) == {0.0, 1.0}
+    token_masks = find_sentence_tokens(window, find_sentences(PASSAGES[0]["text"])).tokens
+    assert token_masks.shape == (3, len(window.ids))
+    assert not token_masks[:, : window.first].any()  # question
+    assert set(token_masks.sum(0).tolist()) == {0.0, 1.0}
     text = PASSAGES[0]["text"]
-    second = [t for t, inside in zip(window.tokens, belongs[1, window.first :], strict=False) if t and inside]
+    second = [t for t, inside in zip(window.tokens, token_masks[1, window.first :], strict=False) if t and inside]
     assert text[second[0].start : second[-1].end] == "Its ceiling was painted by Ida Brandt in 1911."
 
 
@@ -84,9 +84,9 @@ async def test_empty_input_gives_no_scores() -> None:
 
 def test_a_sentence_without_a_token_in_the_window_gets_nothing() -> None:
     states = np.ones((16, 384), np.float32)
-    belongs = np.zeros((2, 16), np.float32)
-    belongs[0, 3:9] = 1
-    (chances,) = get_sentence_head().probabilities([states], [SentenceTokens(belongs)])
+    token_masks = np.zeros((2, 16), np.float32)
+    token_masks[0, 3:9] = 1
+    (chances,) = get_sentence_head().probabilities([states], [SentenceTokens(token_masks)])
     assert chances[0] > 0
     assert chances[1] == 0
 

@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 from langchain_core.messages import HumanMessage
-from reader_fixtures import BORN, PARSERS, PASSAGES, make_message, no_earlier_readings, reply
+from reader_fixtures import BIRTH_QUESTION, PARSERS, PASSAGES, make_message, no_earlier_readings, reply
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -19,11 +19,11 @@ from quorum.prompts import BUILT_IN
 __all__ = ["no_earlier_readings"]
 
 
-FILTER_PROMPTS = {"filter_sentences", "filter_passages"}  # what they say depends on the passages: test_filters.py
+FILTER_PROMPTS = {"filter_sentences", "filter_passages"}  # tested in test_context_filters.py
 CLAIM_PROMPTS = {"answer_label", "answer_candidates_label"}
 JUDGE_PROMPTS = {"correctness"}
-FOLLOW_UP_PROMPTS = {"stand_alone"}  # a question, not an answer: test_replies_follow_up.py
-QUESTION_PROMPTS = {"question_single", "question_two", "question_unanswerable"}  # by chat models only
+FOLLOW_UP_PROMPTS = {"stand_alone"}  # the reply is a question: tested in test_replies_follow_up.py
+QUESTION_PROMPTS = {"question_single", "question_two", "question_unanswerable"}  # chat models alone serve them
 
 
 def test_every_prompt_is_served() -> None:
@@ -39,7 +39,7 @@ def test_every_prompt_is_served() -> None:
 @pytest.mark.parametrize("prompt", PARSERS)
 async def test_usage_counts_tokens(prompt: str) -> None:
     received = await reply(prompt)
-    sent = make_message(prompt, BORN, PASSAGES)
+    sent = make_message(prompt, BIRTH_QUESTION, PASSAGES)
     assert received.usage_metadata is not None
     assert received.usage_metadata["input_tokens"] == get_encoder().count(sent.text)
     assert received.usage_metadata["output_tokens"] == get_encoder().count(received.text)
@@ -47,7 +47,7 @@ async def test_usage_counts_tokens(prompt: str) -> None:
 
 
 async def test_evidence_is_verbatim() -> None:
-    result = await answer(BORN, "post_fusion", Context(), given=PASSAGES)
+    result = await answer(BIRTH_QUESTION, "post_fusion", Context(), given=PASSAGES)
     assert "Rohrau" in result["answer"]
     assert result["evidence"][0]["start"] is not None
     texts = {passage["id"]: passage["text"] for passage in PASSAGES}
@@ -92,18 +92,18 @@ async def test_writing_questions_is_refused(prompt: str) -> None:
 
 
 def test_synchronous_calls_work() -> None:
-    assert "Rohrau" in EmbeddedReader().invoke([make_message("answer", BORN, PASSAGES)]).text
+    assert "Rohrau" in EmbeddedReader().invoke([make_message("answer", BIRTH_QUESTION, PASSAGES)]).text
 
 
 async def test_synchronous_calls_work_inside_a_running_loop() -> None:
-    assert "Rohrau" in EmbeddedReader().invoke([make_message("answer", BORN, PASSAGES)]).text
+    assert "Rohrau" in EmbeddedReader().invoke([make_message("answer", BIRTH_QUESTION, PASSAGES)]).text
 
 
 def test_a_closed_event_loop_is_released() -> None:
-    async def once() -> weakref.ref[asyncio.AbstractEventLoop]:
+    async def ask_once() -> weakref.ref[asyncio.AbstractEventLoop]:
         await reply("answer")
         return weakref.ref(asyncio.get_running_loop())
 
-    loop = asyncio.run(once())
+    loop = asyncio.run(ask_once())
     gc.collect()
     assert loop() is None

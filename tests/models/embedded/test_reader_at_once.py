@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
-from reader_fixtures import BORN, PASSAGES, forget_readings, make_message, no_earlier_readings
+from reader_fixtures import BIRTH_QUESTION, PASSAGES, forget_readings, make_message, no_earlier_readings
 
 from quorum.models.embedded import batching
 from quorum.models.embedded.chat import EmbeddedReader
@@ -16,7 +16,7 @@ __all__ = ["no_earlier_readings"]
 
 
 def make_messages(count: int) -> list[HumanMessage]:
-    questions = [BORN, "When did he die?", "What is tea made from?", "When did tea come to Europe?", "Who?"]
+    questions = [BIRTH_QUESTION, "When did he die?", "What is tea made from?", "When did tea come to Europe?", "Who?"]
     return [
         make_message(["answer", "summary", "pruning"][n % 3], questions[n % 5], PASSAGES[n % 2 : 1 + n % 3] or PASSAGES)
         for n in range(count)
@@ -33,7 +33,7 @@ async def test_fifty_at_once_reply_as_one_by_one() -> None:
 
 @pytest.fixture
 def gate() -> Iterator[threading.Event]:
-    """Until it is set, the reader's worker is busy with something else."""
+    """An event; until it is set, the reader's worker is busy with another task."""
     opened = threading.Event()
     batching.WORKER.submit(opened.wait)
     yield opened
@@ -41,14 +41,14 @@ def gate() -> Iterator[threading.Event]:
 
 
 async def run_event_loop(count: int = 50) -> int:
-    """Let the event loop go round."""
+    """Let the event loop run other tasks, `count` times."""
     for _ in range(count):
         await asyncio.sleep(0)
     return count
 
 
 async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> None:
-    reading = asyncio.create_task(batching.read_passages(BORN, PASSAGES))
+    reading = asyncio.create_task(batching.read_passages(BIRTH_QUESTION, PASSAGES))
     assert await run_event_loop() == 50
     assert not reading.done()
     gate.set()
@@ -56,9 +56,9 @@ async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> N
 
 
 async def test_a_cancelled_read_does_not_affect_other_reads(gate: threading.Event) -> None:
-    waiting = [asyncio.create_task(batching.read_passages(BORN, [passage])) for passage in PASSAGES[:2]]
+    waiting = [asyncio.create_task(batching.read_passages(BIRTH_QUESTION, [passage])) for passage in PASSAGES[:2]]
     await run_event_loop()  # both are with the worker
-    late = [asyncio.create_task(batching.read_passages(BORN, PASSAGES)) for _ in range(2)]
+    late = [asyncio.create_task(batching.read_passages(BIRTH_QUESTION, PASSAGES)) for _ in range(2)]
     await run_event_loop()  # these wait for their turn
     waiting[0].cancel()
     late[0].cancel()
@@ -73,7 +73,9 @@ async def test_a_cancelled_read_does_not_affect_other_reads(gate: threading.Even
 async def test_an_unreadable_passage_does_not_affect_other_reads() -> None:
     broken_passage: Any = {"id": "x", "title": ""}
     good, bad = await asyncio.gather(
-        batching.read_passages(BORN, PASSAGES), batching.read_passages(BORN, [broken_passage]), return_exceptions=True
+        batching.read_passages(BIRTH_QUESTION, PASSAGES),
+        batching.read_passages(BIRTH_QUESTION, [broken_passage]),
+        return_exceptions=True,
     )
     assert isinstance(bad, KeyError)
     assert isinstance(good, batching.JobResult)
@@ -81,9 +83,9 @@ async def test_an_unreadable_passage_does_not_affect_other_reads() -> None:
 
 
 async def test_concurrent_reads_do_not_change_a_reading() -> None:
-    alone = await batching.read_passages(BORN, PASSAGES)
+    alone = await batching.read_passages(BIRTH_QUESTION, PASSAGES)
     forget_readings()
     readings = await asyncio.gather(
-        *(batching.read_passages(q, PASSAGES) for q in ("Who died?", BORN, "What is tea?", BORN))
+        *(batching.read_passages(q, PASSAGES) for q in ("Who died?", BIRTH_QUESTION, "What is tea?", BIRTH_QUESTION))
     )
     assert readings[1].reading == readings[3].reading == alone.reading

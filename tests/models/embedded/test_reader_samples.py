@@ -16,10 +16,10 @@ from quorum.models.embedded.replies import Sampler
 __all__ = ["no_earlier_readings"]
 
 
-HARD = "In which place and year was Joseph Haydn, who died in Vienna, born?"
+HARD_QUESTION = "In which place and year was Joseph Haydn, who died in Vienna, born?"
 
 
-async def draw_samples(count: int = 30, question: str = HARD, **settings: Any) -> list[str]:
+async def draw_samples(count: int = 30, question: str = HARD_QUESTION, **settings: Any) -> list[str]:
     replies = (reply("answer", question, PASSAGES, seed=seed, **settings) for seed in range(count))
     return [received.text for received in await asyncio.gather(*replies)]
 
@@ -35,7 +35,7 @@ async def test_temperature_draws_by_seed() -> None:
 
 async def test_samples_of_one_call_differ_and_repeat() -> None:
     context = Context(temperature=1.5, seed=5)
-    sent = make_message("answer", HARD, PASSAGES)
+    sent = make_message("answer", HARD_QUESTION, PASSAGES)
     inputs = sent.additional_kwargs["quorum"]["inputs"]
     first = [sample.text for sample in await call("answer", sent.text, context=context, inputs=inputs, n=20)]
     again = [sample.text for sample in await call("answer", sent.text, context=context, inputs=inputs, n=20)]
@@ -49,12 +49,16 @@ async def test_samples_of_one_call_differ_and_repeat() -> None:
     st.floats(0, 1),
     st.text(max_size=3),
 )
-def test_a_draw_is_one_of_the_choices(choices: list[tuple[float, str]], heat: float, top_p: float, seed: str) -> None:
-    sampler = Sampler(heat, top_p, seed)
+def test_a_draw_is_one_of_the_choices(
+    choices: list[tuple[float, str]], temperature: float, top_p: float, seed: str
+) -> None:
+    sampler = Sampler(temperature, top_p, seed)
     assert sampler.sample(choices, random.Random(seed)) == sampler.sample(choices, random.Random(seed))
     assert sampler.sample(choices, random.Random(seed)) in {text for _, text in choices}
     best = max(score for score, _ in choices)
-    assert Sampler(heat, 0.0).sample(choices, random.Random(seed)) in {text for score, text in choices if score == best}
+    assert Sampler(temperature, 0.0).sample(choices, random.Random(seed)) in {
+        text for score, text in choices if score == best
+    }
 
 
 @given(

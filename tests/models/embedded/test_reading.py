@@ -25,7 +25,7 @@ from quorum.models.embedded.reading import (
     score_tokens,
 )
 
-FIT = Calibration.from_manifest(read_manifest())
+CALIBRATION = Calibration.from_manifest(read_manifest())
 SAMPLE = Path(__file__).parents[3] / "data" / "sample" / "corpus"
 WORDS = ["tower", "river", "unaffable", "1931", "naïve", "don't", "(iron)", "東京", "bridge.", "of", "🌕"]
 
@@ -64,8 +64,8 @@ def test_windows_hold_all_tokens_in_order(
         assert packed or len({*owners}) <= 1
     tokens_in_windows = {token for window in windows for token in window.tokens if token}
     for number, shown_passage in enumerate(passages):
-        ids, places = encode_passage(get_encoder(), number, shown_passage)
-        text = {place for place in places if place}
+        ids, tokens = encode_passage(get_encoder(), number, shown_passage)
+        text = {token for token in tokens if token}
         assert text == {token for token in tokens_in_windows if token.passage == number}
         assert len(text) == len(get_encoder().tokens(shown_passage["text"]).ids)
         assert len(ids) - len(text) == len(
@@ -74,7 +74,7 @@ def test_windows_hold_all_tokens_in_order(
     sizes = [len(encode_passage(get_encoder(), number, item)[0]) for number, item in enumerate(passages)]
     room = size - windows[0].first - 1 if windows else 0
     for current, following in pairwise([{t.passage for t in window.tokens if t} for window in windows]):
-        assert following - current or len(current) <= 1  # a window says something new, or goes on in a long passage
+        assert following - current or len(current) <= 1  # a window adds a passage, or continues a long one
         if len(current) < 2 or not following - current or 0 in sizes:  # an empty passage may be the one read again
             continue
         if sizes[max(current)] + sizes[min(following - current)] <= room:
@@ -90,12 +90,12 @@ def test_a_long_passage_is_cut_into_pieces_that_overlap() -> None:
 
 def test_an_answer_deep_in_a_long_passage_is_found() -> None:
     filler = "The village kept sheep and grew barley on the hills around it. " * 40
-    done = read(
+    result = read(
         "Who painted the Harbour at Dawn?",
         make_passage(f"{filler}Clara Whitmore painted the Harbour at Dawn. {filler}"),
     )
-    assert len(done.windows) > 2
-    assert done.reading.spans[0].text == "Clara Whitmore"
+    assert len(result.windows) > 2
+    assert result.reading.spans[0].text == "Clara Whitmore"
 
 
 def make_corpus(*names: str) -> list[Passage]:
@@ -129,13 +129,13 @@ def test_the_reader_finds_answers_in_text_it_has_not_seen(question: str, names: 
 
 def make_window(*owners: int | None) -> Window:
     """A window whose tokens are whole words of these passages (null: of a title), each 1 character and a space."""
-    at: dict[int, int] = {}
+    next_starts: dict[int, int] = {}
     tokens: list[Token | None] = []
     for owner in owners:
-        start = at.get(owner, 0) if owner is not None else 0
+        start = next_starts.get(owner, 0) if owner is not None else 0
         tokens.append(None if owner is None else Token(owner, start, start + 1, opens=True, closes=True))
         if owner is not None:
-            at[owner] = start + 2
+            next_starts[owner] = start + 2
     return Window([0] * (len(tokens) + 4), [0] * (len(tokens) + 4), 3, tokens)
 
 
@@ -144,18 +144,18 @@ def test_a_span_stays_in_the_text_of_one_passage() -> None:
     start, end = np.zeros((2, 10), np.float32)
     start[3 + 0], start[3 + 2], end[3 + 3], end[3 + 4] = 9, 8, 9, 8  # best: title to title, passage 0 to passage 1
     passages = [make_passage("a b"), make_passage("c d")]
-    spans = find_spans(window, Logits(start, end, 0.0), passages, FIT, 20)
+    spans = find_spans(window, Logits(start, end, 0.0), passages, CALIBRATION, 20)
     assert {span.text for span in spans} == {"a", "b", "a b", "c", "d", "c d"}
     assert max(spans, key=lambda span: span.score).text in ("b", "c")
 
 
 def test_a_span_is_of_whole_words() -> None:
     text = "unaffableness returned"
-    places = [place for place in encode_passage(get_encoder(), 0, make_passage(text))[1] if place]
-    assert len(places) > 3
-    logits = Logits(*np.random.default_rng(0).normal(size=(2, len(places) + 4)).astype(np.float32), 0.0)
-    window = Window([0] * (len(places) + 4), [0] * (len(places) + 4), 3, [*places])
-    spans = find_spans(window, logits, [make_passage(text)], FIT, 50)
+    tokens = [token for token in encode_passage(get_encoder(), 0, make_passage(text))[1] if token]
+    assert len(tokens) > 3
+    logits = Logits(*np.random.default_rng(0).normal(size=(2, len(tokens) + 4)).astype(np.float32), 0.0)
+    window = Window([0] * (len(tokens) + 4), [0] * (len(tokens) + 4), 3, [*tokens])
+    spans = find_spans(window, logits, [make_passage(text)], CALIBRATION, 50)
     assert {span.text for span in spans} == {"unaffableness", "returned", text}
 
 
@@ -172,10 +172,10 @@ def test_a_span_is_of_whole_words() -> None:
     ids=repr,
 )
 def test_nothing_to_read_is_no_answer(passages: list[Passage]) -> None:
-    done = read("Who was it?", *passages)
-    assert done.reading.spans == []
-    assert done.reading.probability < 1e-9
-    for window, logits in zip(done.windows, done.logits, strict=True):
+    result = read("Who was it?", *passages)
+    assert result.reading.spans == []
+    assert result.reading.probability < 1e-9
+    for window, logits in zip(result.windows, result.logits, strict=True):
         assert len(score_tokens(window, logits)) == len(window.tokens)
 
 
@@ -185,9 +185,9 @@ def test_an_empty_question_has_no_answer(question: str) -> None:
 
 
 def test_a_very_long_question_leaves_room_for_passages() -> None:
-    done = read("Where " * 500 + "was Haydn born?", make_passage("Haydn was born in Rohrau. " * 30))
-    assert all(len(window.ids) <= FIT.window for window in done.windows)
-    assert done.reading.spans
+    result = read("Where " * 500 + "was Haydn born?", make_passage("Haydn was born in Rohrau. " * 30))
+    assert all(len(window.ids) <= CALIBRATION.window for window in result.windows)
+    assert result.reading.spans
 
 
 def test_a_reading_does_not_depend_on_its_batch() -> None:
@@ -198,16 +198,16 @@ def test_a_reading_does_not_depend_on_its_batch() -> None:
     ]
     alone = [read_jobs([job])[0].reading for job in jobs]
     READINGS_OF_ENCODER.clear()  # read anew
-    assert [done.reading for done in read_jobs(jobs)] == alone
+    assert [result.reading for result in read_jobs(jobs)] == alone
     READINGS_OF_ENCODER.clear()
-    assert [done.reading for done in read_jobs(jobs[::-1] + jobs[:3])] == alone[::-1] + alone[:3]
+    assert [result.reading for result in read_jobs(jobs[::-1] + jobs[:3])] == alone[::-1] + alone[:3]
 
 
 def test_token_scores_are_shares() -> None:
-    done = read("Where was Haydn born?", make_passage("Haydn was born in Rohrau, a village in Austria."))
-    (window,), (logits,) = done.windows, done.logits
+    result = read("Where was Haydn born?", make_passage("Haydn was born in Rohrau, a village in Austria."))
+    (window,), (logits,) = result.windows, result.logits
     shares = score_tokens(window, logits)
     assert np.isclose(shares.sum(), 2, atol=1e-5)
-    best, answer = window.tokens[int(shares.argmax())], done.reading.spans[0]
+    best, answer = window.tokens[int(shares.argmax())], result.reading.spans[0]
     assert best is not None
     assert answer.start <= best.start < best.end <= answer.end

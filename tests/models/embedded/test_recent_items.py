@@ -27,14 +27,14 @@ def test_the_items_used_last_are_kept() -> None:
 
 
 def test_passages_read_one_by_one_give_the_reading_of_all_windows_together() -> None:
-    model, fit = get_encoder(), Calibration.from_manifest(read_manifest())
+    model, calibration = get_encoder(), Calibration.from_manifest(read_manifest())
     for question in ("Where was Haydn born?", "When did Haydn die?", "in 1732 Vienna"):
-        windows = make_windows(model, question, PASSAGES, fit.window)
+        windows = make_windows(model, question, PASSAGES, calibration.window)
         logits = model.read([window.ids for window in windows], [window.types for window in windows])
-        (done,) = read_jobs([Job(question, PASSAGES)])
-        assert done.reading == make_reading(windows, logits, PASSAGES, fit)
-        assert done.windows == windows
-        assert [window_logits.answerable for window_logits in done.logits] == [
+        (result,) = read_jobs([Job(question, PASSAGES)])
+        assert result.reading == make_reading(windows, logits, PASSAGES, calibration)
+        assert result.windows == windows
+        assert [window_logits.answerable for window_logits in result.logits] == [
             window_logits.answerable for window_logits in logits
         ]
 
@@ -43,12 +43,12 @@ def test_a_job_is_answered_at_once_when_all_its_passages_have_been_read() -> Non
     get_readings(get_encoder()).clear()
     job = Job("Where was Haydn born?", PASSAGES[::-1])
     assert find_recent(job) is None
-    (done,) = read_jobs([Job(job.question, [passage]) for passage in PASSAGES][:1])
+    (result,) = read_jobs([Job(job.question, [passage]) for passage in PASSAGES][:1])
     assert find_recent(job) is None
-    (done,) = read_jobs([job])
+    (result,) = read_jobs([job])
     recent = find_recent(job)
     assert recent is not None
-    assert recent.reading == done.reading
+    assert recent.reading == result.reading
     assert {span.passage for span in recent.reading.spans} == {0, 1, 2}
 
 
@@ -68,8 +68,8 @@ def test_remembered_vectors_are_those_of_the_encoder_and_belong_to_the_caller() 
 
 
 def test_hidden_states_stored_by_a_reading_equal_newly_computed_ones() -> None:
-    model, fit = get_encoder(), Calibration.from_manifest(read_manifest())
-    windows = make_windows(model, "Where was Haydn born?", PASSAGES, fit.window)
+    model, calibration = get_encoder(), Calibration.from_manifest(read_manifest())
+    windows = make_windows(model, "Where was Haydn born?", PASSAGES, calibration.window)
     rows, types = [window.ids for window in windows], [window.types for window in windows]
     model.last_states.clear()
     alone = model.hidden(rows, types)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reader_fixtures import BORN, PARSERS, PASSAGES, make_message, no_earlier_readings, reply
+from reader_fixtures import BIRTH_QUESTION, PARSERS, PASSAGES, make_message, no_earlier_readings, reply
 
 from quorum.core.state import Passage
 from quorum.core.text import is_unknown
@@ -45,7 +45,7 @@ async def test_every_reply_keeps_its_contract(prompt: str) -> None:
 @pytest.mark.parametrize("prompt", PARSERS)
 @pytest.mark.parametrize("passages", [[], [Passage(id="e", title="", text="")], [Passage(id="t", title="T", text=" ")]])
 async def test_nothing_to_read_is_unknown(prompt: str, passages: list[Passage]) -> None:
-    for question in (BORN, ""):
+    for question in (BIRTH_QUESTION, ""):
         for temperature in (0, 1):
             text = (await reply(prompt, question, passages, temperature=temperature)).text
             answer, malformed = parse_reply(prompt, text)
@@ -54,10 +54,10 @@ async def test_nothing_to_read_is_unknown(prompt: str, passages: list[Passage]) 
 
 
 PIECES = [*"ab 1.:{}\"'*-\n#", "Answer: ", "Question: ", "Passages:\n", "東", "🌕", "is in ", "Rohrau"]
-ODD = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 
-@given(ODD, ODD, st.sampled_from(sorted(PARSERS)), st.floats(0, 2))
+@given(ODD_TEXTS, ODD_TEXTS, st.sampled_from(sorted(PARSERS)), st.floats(0, 2))
 @settings(max_examples=25, deadline=None)
 def test_replies_to_odd_passages_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
     passages = [Passage(id="o", title=title, text=text), PASSAGES[2]]

@@ -13,7 +13,7 @@ ANSWER_PROMPTS = (  # prompts whose reply is the answer alone
 REASONING_PROMPTS = ("pruning", "summary", "zero_shot_cot", "inference", "reason", "judge")
 
 
-def make_knower(reply: str = "1931", model: ScriptedModel | None = None) -> ScriptedModel:
+def make_answering_model(reply: str = "1931", model: ScriptedModel | None = None) -> ScriptedModel:
     """A model that gives the same answer to every prompt, and keeps the passages that the question found."""
     model = model or ScriptedModel()
     for name in ANSWER_PROMPTS:
