@@ -153,7 +153,7 @@ METHODS = {
         Method(
             "sure",
             SURE,
-            "K candidate answers, each with a supporting summary; the validity and ranking of the summaries decide.",
+            "K candidate answers, each with a summary that supports it; validity and ranking of the summaries choose.",
             "1 + 2K + K(K-1)",
             "3",
         ),
