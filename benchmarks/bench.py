@@ -45,14 +45,14 @@ def compare_ratios(ratios: Ratios, recorded: Ratios) -> list[tuple[str, str, str
     """
     rows = []
     for name, ratio in ratios.items():
-        before = recorded.get(name)
-        if before is None:
+        recorded_ratio = recorded.get(name)
+        if recorded_ratio is None:
             verdict = "new"
-        elif ratio < TOLERANCE * before:
+        elif ratio < TOLERANCE * recorded_ratio:
             verdict = "slower"
         else:
-            verdict = "faster" if ratio * TOLERANCE > before else "same"
-        rows.append((name, "-" if before is None else f"{before:.3f}", f"{ratio:.3f}", verdict))
+            verdict = "faster" if ratio * TOLERANCE > recorded_ratio else "same"
+        rows.append((name, "-" if recorded_ratio is None else f"{recorded_ratio:.3f}", f"{ratio:.3f}", verdict))
     return rows
 
 

@@ -9,7 +9,7 @@ import argparse
 import asyncio
 from typing import Any
 
-from benchmarks.harness import MODEL, Control, format_share, judge_targets, make_questions, report, run_server
+from benchmarks.harness import MODEL, ServerControl, format_share, judge_targets, make_questions, report, run_server
 from quorum.core.context import Context
 from quorum.graphs import answer
 from quorum.prompts import BUILT_IN
@@ -24,16 +24,16 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 PAPER_ORDER = "sure, the paper's order"
 
 
-def measure_cache(server: Control, method: str, settings: dict[str, Any], questions: int) -> dict[str, Any]:
+def measure_cache(server: ServerControl, method: str, settings: dict[str, Any], questions: int) -> dict[str, Any]:
     context = Context(model=MODEL, journal="off", **settings)
 
     async def ask_all() -> None:
         for question in make_questions(questions, 15):
             await answer(question["question"], method, context, given=question["passages"])
 
-    server.behave(prefix=True, concat_unknown=0.3, single_unknown=0.3)
+    server.set_behaviour(prefix=True, concat_unknown=0.3, single_unknown=0.3)
     asyncio.run(ask_all())
-    server_stats = server.stats()
+    server_stats = server.fetch_counts()
     tokens = server_stats["tokens"]
     return {
         "calls": sum(server_stats["calls"].values()),
@@ -45,7 +45,7 @@ def measure_cache(server: Control, method: str, settings: dict[str, Any], questi
 
 
 def measure_ratios() -> dict[str, float]:
-    """The cached share of each run, of the most that its texts allow."""
+    """The cached tokens of each run as a share of the maximum that its texts allow."""
     with run_server() as server:
         return {
             name: float(measure_cache(server, *run, 20)["of_ceiling"])

@@ -26,14 +26,14 @@ from benchmarks.full_disk import fill_disk
 from benchmarks.harness import (
     MODEL,
     SAMPLE,
-    Control,
+    ServerControl,
     print_findings,
     report_parts,
     run_server,
     write_question_file,
 )
 from benchmarks.killed_commands import (
-    PATIENCE_S,
+    COMMAND_TIMEOUT_S,
     Findings,
     count_missing_replies,
     find_last_write,
@@ -45,56 +45,57 @@ from benchmarks.killed_commands import (
 )
 from benchmarks.runs import count_differences, count_rows
 
-MOST_CALLS_AT_ONCE = 16  # calls under way at most: the concurrency of a model
+MAX_CALLS_AT_ONCE = 16  # calls under way at most: the concurrency of a model
 
 
 def kill_evaluations(
-    server: Control, forks: Forks, folder: Path, questions: int, times: int, cut: bool = False
+    server: ServerControl, forks: Forks, folder: Path, questions: int, times: int, truncates: bool = False
 ) -> Findings:
     """Kill each evaluation repeatedly until one attempt completes; start new ones until there were `times` kills.
 
-    cut: whether to cut off the end of the written files after each kill.
+    truncates: whether to cut off the end of the written files after each kill.
     """
-    data, draw = write_question_file(folder, questions, 5), random.Random(0)
+    data, rng = write_question_file(folder, questions, 5), random.Random(0)
 
     def start(name: str) -> ForkedRun:
         settings = ["--model", MODEL, "--set", f"journal={name}.sqlite", "--out", name]
         return forks.start("eval", str(data), "--methods", "concat_pf,sure", *settings, folder=folder)
 
-    def calls() -> int:
-        return sum(server.stats()["calls"].values())
+    def count_calls() -> int:
+        return sum(server.fetch_counts()["calls"].values())
 
     def kill(name: str) -> bool:
-        before = calls()
-        if not kill_at_random(start(name), lambda: calls() > before, draw):
+        before = count_calls()
+        if not kill_at_random(start(name), lambda: count_calls() > before, rng):
             return False
-        if cut:
-            truncate_file(folder / name / "results.jsonl", draw, 600)
-            truncate_file(folder / f"{name}.sqlite-wal", draw, 20_000)
+        if truncates:
+            truncate_file(folder / name / "results.jsonl", rng, 600)
+            truncate_file(folder / f"{name}.sqlite-wal", rng, 20_000)
         return True
 
-    server.behave(latency=0.2, concat_unknown=0.3)
+    server.set_behaviour(latency=0.2, concat_unknown=0.3)
     wait_for_success(start("whole"))
-    expected_rows, needed, kills, runs, repeated, different, lost = count_rows(folder / "whole"), calls(), 0, 0, 0, 0, 0
+    expected_rows, needed = count_rows(folder / "whole"), count_calls()
+    kills = runs = repeated = different = lost = 0
     while kills < times:
         name, runs = f"killed-{runs}", runs + 1
-        server.behave(latency=0.2, concat_unknown=0.3)
+        server.set_behaviour(latency=0.2, concat_unknown=0.3)
         while kills < times and kill(name):
             kills += 1
         wait_for_success(start(name))
-        repeated += calls() - needed
+        repeated += count_calls() - needed
         different += count_differences(expected_rows, count_rows(folder / name))
         lost += count_missing_replies(folder / f"{name}.sqlite", needed)
     findings = {"kills": kills, "runs": runs, "calls": needed, "different": different, "replies_lost": lost}
     return findings | {"repeated": repeated, "repeated_per_kill": round(repeated / kills, 1)}
 
 
-def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, cut: bool = False) -> Findings:
+def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, truncates: bool = False) -> Findings:
     """Kill each indexing repeatedly until one attempt completes; start new ones until there were `times` kills.
 
-    cut: whether to cut off the end of a file of the vector index after each kill.
+    truncates: whether to cut off the end of a file of the vector index after each kill.
     """
-    draw, data = random.Random(1), folder / "passages.jsonl"
+    rng, data = random.Random(1), folder / "passages.jsonl"
     lines = (
         {"id": f"p{n}", "title": f"P{n}", "text": f"Passage {n} on {n % 97} and {n % 89}."} for n in range(passages)
     )
@@ -106,11 +107,11 @@ def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, cut: b
 
     def kill(name: str) -> bool:
         process, before = start(name), find_last_write(folder / name)
-        if not kill_at_random(process, lambda: find_last_write(folder / name) > before, draw):
+        if not kill_at_random(process, lambda: find_last_write(folder / name) > before, rng):
             return False
-        files = sorted((folder / name).glob("chroma/*/*")) if cut else []
+        files = sorted((folder / name).glob("chroma/*/*")) if truncates else []
         if files:
-            truncate_file(draw.choice(files), draw, 20_000)
+            truncate_file(rng.choice(files), rng, 20_000)
         return True
 
     wait_for_success(start("whole"))
@@ -124,9 +125,9 @@ def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, cut: b
     return {"passages": len(expected_passages), "kills": kills, "runs": runs, "different": different}
 
 
-def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -> Findings:
+def share_journal(server: ServerControl, forks: Forks, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
-    server.behave(latency=0.02, concat_unknown=0.3)
+    server.set_behaviour(latency=0.02, concat_unknown=0.3)
     evaluations = [
         start_command(
             *("eval", str(data), "--methods", "concat_pf,sure", "--model", MODEL),
@@ -136,13 +137,13 @@ def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -
         )
         for name in ("one", "two")
     ]
-    outputs = [process.communicate(timeout=PATIENCE_S)[1] for process in evaluations]
+    outputs = [process.communicate(timeout=COMMAND_TIMEOUT_S)[1] for process in evaluations]
     with sqlite3.connect(folder / "one.sqlite") as journal:
-        sound = journal.execute("PRAGMA integrity_check").fetchone()[0]
-    before = sum(server.stats()["calls"].values())
+        integrity = journal.execute("PRAGMA integrity_check").fetchone()[0]
+    before = sum(server.fetch_counts()["calls"].values())
     third = ["--set", "journal=one.sqlite", "--out", "three"]
     start_command("eval", str(data), "--methods", "concat_pf,sure", "--model", MODEL, *third, folder=folder)
-    lost = sum(server.stats()["calls"].values()) - before
+    lost = sum(server.fetch_counts()["calls"].values()) - before
     halves = [folder / "half-1", folder / "half-2"]
     for number, path in enumerate(sorted((SAMPLE / "corpus").glob("*.md"))):
         half = halves[number % 2]
@@ -152,12 +153,12 @@ def share_journal(server: Control, forks: Forks, folder: Path, questions: int) -
         start_command("index", str(half), "--collection", "killed", "--store", "both", folder=folder, wait=False)
         for half in halves
     ]
-    outputs += [process.communicate(timeout=PATIENCE_S)[1] for process in indexings]
+    outputs += [process.communicate(timeout=COMMAND_TIMEOUT_S)[1] for process in indexings]
     start_command("index", *map(str, halves), "--collection", "killed", "--store", "alone", folder=folder)
     return {
         "codes": [process.returncode for process in (*evaluations, *indexings)],
         "said": [text.strip().splitlines()[-1] for text in outputs if "Traceback" in text or "rror" in text],
-        "journal": sound,
+        "journal": integrity,
         "lost_replies": lost,
         "different_rows": sum(
             count_differences(count_rows(folder / "one"), count_rows(folder / other)) for other in ("two", "three")
@@ -182,7 +183,7 @@ def is_target_met(name: str, findings: Findings) -> bool:
             findings["different_passages"],
         )
         return not any(wrong) and bool(findings["journal"] == "ok")
-    if name == "eval" and (findings["replies_lost"] or findings["repeated"] > findings["kills"] * MOST_CALLS_AT_ONCE):
+    if name == "eval" and (findings["replies_lost"] or findings["repeated"] > findings["kills"] * MAX_CALLS_AT_ONCE):
         return False
     return not findings["different"]
 
@@ -195,11 +196,13 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=3000, help="to index under kills")
     options = parser.parse_args()
     questions, times = options.questions, options.kills
-    parts: dict[str, Callable[[Control, Forks, Path], Findings]] = {
+    parts: dict[str, Callable[[ServerControl, Forks, Path], Findings]] = {
         "eval": lambda server, forks, folder: kill_evaluations(server, forks, folder, questions, times),
-        "power": lambda server, forks, folder: kill_evaluations(server, forks, folder, questions, times, cut=True),
+        "power": lambda server, forks, folder: kill_evaluations(
+            server, forks, folder, questions, times, truncates=True
+        ),
         "index": lambda server, forks, folder: kill_indexings(forks, folder, options.passages, times),
-        "torn": lambda server, forks, folder: kill_indexings(forks, folder, options.passages, times, cut=True),
+        "torn": lambda server, forks, folder: kill_indexings(forks, folder, options.passages, times, truncates=True),
         "full": lambda server, forks, folder: fill_disk(server, forks, folder, questions),
         "shared": lambda server, forks, folder: share_journal(server, forks, folder, questions),
     }

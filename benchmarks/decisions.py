@@ -31,8 +31,8 @@ def main() -> None:
     recording.add_argument("--methods", default="all")
     replaying = commands.add_parser("replay")
     replaying.add_argument("folder", type=Path, nargs="?", default=RECORDED)
-    replaying.add_argument("--orders", type=int, default=1000)
-    replaying.add_argument("--draws", type=int, default=200)
+    replaying.add_argument("--orders", type=int, default=1000, help="repetitions of races, gates and calibrations")
+    replaying.add_argument("--draws", type=int, default=200, help="repetitions of cascades and scores")
     replaying.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     if options.command == "replay":
@@ -42,8 +42,8 @@ def main() -> None:
         print_tables(matrices, options.orders, options.draws, options.workers)
         return
     for item in options.data:
-        name, _, where = item.partition("=")
-        file, _, corpus = where.partition(",")
+        name, _, paths = item.partition("=")
+        file, _, corpus = paths.partition(",")
         try:
             record(name, Path(file), corpus or None, options.out, options.limit, options.methods)
         except SetupError as error:

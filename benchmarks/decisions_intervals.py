@@ -13,24 +13,24 @@ from quorum.algorithms.paired import compute_better_p_value, compute_margin_p_va
 from quorum.evaluation.metrics.statistics import bootstrap
 
 MARGIN, ERROR = 0.03, 0.05
-SLACK = 1e-9
+ROUNDING_SLACK = 1e-9
 
 
 def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
     """The share of 95% intervals of two random methods' difference that contain the difference in the full matrix."""
-    table, draw = matrix.right, np.random.default_rng(seed)
+    table, rng = matrix.right, np.random.default_rng(seed)
     covered: dict[str, list[bool]] = {"Tango (ours below 100)": [], "betting, anytime": [], "percentile bootstrap": []}
     for _ in range(draws):
-        first, second = draw.choice(table.shape[1], size=2, replace=False)
+        first, second = rng.choice(table.shape[1], size=2, replace=False)
         all_differences = table[:, first] - table[:, second]
-        drawn_differences = all_differences[draw.integers(len(all_differences), size=questions)]
+        drawn_differences = all_differences[rng.integers(len(all_differences), size=questions)]
         intervals = (
             compute_paired_interval(drawn_differences),
             compute_interval(drawn_differences),
             bootstrap(drawn_differences, resamples=2000)[1:],
         )
         for name, (low, high) in zip(covered, intervals, strict=True):
-            covered[name].append(bool(low - SLACK <= all_differences.mean() <= high + SLACK))
+            covered[name].append(bool(low - ROUNDING_SLACK <= all_differences.mean() <= high + ROUNDING_SLACK))
     return {name: float(np.mean(hits)) for name, hits in covered.items()}
 
 
@@ -38,13 +38,13 @@ def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float
     """The shares of a gate's verdicts on two random methods and QUESTIONS draws. A verdict is wrong if it passes a
     method that loses the margin, or fails one that loses nothing.
     """
-    table, draw = matrix.right, np.random.default_rng(seed)
+    table, rng = matrix.right, np.random.default_rng(seed)
     verdicts = {"pass": 0, "fail": 0, "cannot tell": 0, "wrong": 0}
     for _ in range(draws):
-        first, second = draw.choice(table.shape[1], size=2, replace=False)
+        first, second = rng.choice(table.shape[1], size=2, replace=False)
         all_differences = table[:, first] - table[:, second]
         drawn_differences, loss = (
-            all_differences[draw.integers(len(all_differences), size=QUESTIONS)],
+            all_differences[rng.integers(len(all_differences), size=QUESTIONS)],
             float(all_differences.mean()),
         )
         if compute_margin_p_value(drawn_differences, MARGIN) <= ERROR:
@@ -64,20 +64,20 @@ def judge_calibrations(
     """Calibrate random methods on QUESTIONS draws, once for each promised share of wrong answers. Returns how often a
     threshold is given, how often its promise holds in the full matrix, and the share of questions answered then.
     """
-    draw, judged = np.random.default_rng(seed), {}
+    rng, judged = np.random.default_rng(seed), {}
     arrays = {name: matrix.arrays[name].astype(np.float64) for name in ("right", "unknown", "confidence")}
     methods_with_confidence = np.flatnonzero(np.isfinite(arrays["confidence"]).any(axis=1))
     for limit in limits:
         promises: list[tuple[bool, float]] = []  # for each threshold: whether its promise holds, share answered
         for _ in range(draws):
-            method = draw.choice(methods_with_confidence)
+            method = rng.choice(methods_with_confidence)
             right, unknown, confidence = (table[method] for table in arrays.values())
-            drawn = draw.integers(len(right), size=QUESTIONS)
+            drawn = rng.integers(len(right), size=QUESTIONS)
             known = (unknown == 0) & np.isfinite(confidence)
             known_draws = drawn[known[drawn]]
             threshold = find_threshold(confidence[known_draws], right[known_draws] == 0, QUESTIONS, limit, ERROR)
             if isinstance(threshold, Threshold):
-                answered = known & (confidence >= threshold.value - SLACK)
+                answered = known & (confidence >= threshold.value - ROUNDING_SLACK)
                 promises.append((bool((right[answered] == 0).mean() <= limit), float(answered.mean())))
         is_kept, answered_share = np.array(promises).T if promises else np.array([[1.0], [0.0]])
         judged[limit] = {
@@ -90,10 +90,10 @@ def judge_calibrations(
 
 def judge_scores(matrix: Matrix, draws: int, questions: int, seed: int = 5) -> dict[str, float]:
     """How many points the winner's own score and its cross-fitted score lie above its score in the full matrix."""
-    table, draw = matrix.right, np.random.default_rng(seed)
+    table, rng = matrix.right, np.random.default_rng(seed)
     truth, own_scores, cross_fitted_scores = table.mean(axis=0), [], []
     for _ in range(draws):
-        drawn = table[draw.integers(len(table), size=questions)]
+        drawn = table[rng.integers(len(table), size=questions)]
         best = int(drawn.mean(axis=0).argmax())
         own_scores.append(float(drawn[:, best].mean() - truth[best]))
         cross_fitted_scores.append(compute_cross_fitted_score(drawn) - float(truth[best]))

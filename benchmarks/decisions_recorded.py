@@ -43,7 +43,7 @@ class Matrix:
         """1 for a right answer, 0 for any other; questions by methods."""
         return self.arrays["right"].T.astype(np.float64)
 
-    def recorded(self, cost: Cost) -> RecordedAnswers:
+    def make_recorded_answers(self, cost: Cost) -> RecordedAnswers:
         """The tables from which cascades are designed and certified."""
         right, failed = self.arrays["right"].astype(np.float64), self.arrays["failed"].astype(np.bool_)
         return RecordedAnswers(

@@ -22,7 +22,7 @@ RACE_RULES: dict[str, Rule] = {
     "race questions": lambda table: run_race(table, "questions").dropped,
     "race future": lambda table: run_race(table, "future").dropped,
 }
-CLAIM = {"race exact": 0.0}  # every other race claims quorum.algorithms.race.RACE_ERROR
+CLAIMED_ERRORS = {"race exact": 0.0}  # every other race claims quorum.algorithms.race.RACE_ERROR
 CASCADE_ERROR = 0.1
 QUESTIONS = 400  # in one draw
 TIE = 1e-9
@@ -66,14 +66,14 @@ def replay_orders(
     questions: how many to draw for each order, with replacement; None: the recorded questions themselves.
     """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
-    draw, rules = np.random.default_rng(seed), RACE_RULES | dict(RULES)
+    rng, rules = np.random.default_rng(seed), RACE_RULES | dict(RULES)
     outcomes_of_rules = {name: Outcomes() for name in rules if name != "race future"}
     for _ in range(orders):
-        chosen = draw.integers(len(table), size=questions) if questions else draw.permutation(len(table))
-        at_hand = table[chosen]
-        best = find_best(at_hand.mean(axis=0))
+        chosen = rng.integers(len(table), size=questions) if questions else rng.permutation(len(table))
+        ordered = table[chosen]
+        best = find_best(ordered.mean(axis=0))
         for name, outcomes in outcomes_of_rules.items():
-            outcomes.add(rules[name](at_hand), calls, best, len(at_hand))
+            outcomes.add(rules[name](ordered), calls, best, len(ordered))
     return {name: item.compute_means() for name, item in outcomes_of_rules.items()}
 
 
@@ -83,10 +83,10 @@ def replay_draws(matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None
     """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
     best = find_best((truth or matrix).right.mean(axis=0))
-    draw, rules = np.random.default_rng(seed), {"race future": RACE_RULES["race future"], **RULES}
+    rng, rules = np.random.default_rng(seed), {"race future": RACE_RULES["race future"], **RULES}
     outcomes_of_rules = {name: Outcomes() for name in rules}
     for _ in range(draws):
-        drawn = table[draw.integers(len(table), size=QUESTIONS)]
+        drawn = table[rng.integers(len(table), size=QUESTIONS)]
         for name, outcomes in outcomes_of_rules.items():
             outcomes.add(rules[name](drawn), calls, best, QUESTIONS)
     return {name: item.compute_means() for name, item in outcomes_of_rules.items()}
@@ -101,13 +101,13 @@ def replay_cascades(
     cheaper than the best method; how often every certified cascade keeps its promise on the full matrix (`truth`: of
     another set).
     """
-    recorded, real = matrix.recorded("calls"), (truth or matrix).recorded("calls")
+    recorded, real = matrix.make_recorded_answers("calls"), (truth or matrix).make_recorded_answers("calls")
     score, cost = real.worst.mean(axis=1), real.cost.mean(axis=1)
-    draw = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
     for number in range(draws):
         drawn, group = (
-            recorded.select_questions(draw.integers(recorded.questions, size=QUESTIONS)),
+            recorded.select_questions(rng.integers(recorded.questions, size=QUESTIONS)),
             np.arange(QUESTIONS),
         )
         designs, certifies = split_questions(group, number)
@@ -132,7 +132,7 @@ def replay_cascades(
             replays[margin].append((bool(passed), float(saved), promise_kept))
     names = ("certified", "saved", "kept")
     return {
-        margin: {name: float(np.mean([item[place] for item in replays_of_margin])) for place, name in enumerate(names)}
+        margin: {name: float(np.mean([item[index] for item in replays_of_margin])) for index, name in enumerate(names)}
         for margin, replays_of_margin in replays.items()
     }
 
@@ -141,19 +141,20 @@ def compute_mean_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
     return float(replay_cascade(recorded, cascade).cost.mean())
 
 
-def check_promise(real: Any, cascades: Sequence[Cascade], least: float) -> tuple[bool, list[float]]:
-    """Whether all cascades score at least `least` on the real answers, and what each costs."""
+def check_promise(real: Any, cascades: Sequence[Cascade], min_score: float) -> tuple[bool, list[float]]:
+    """Whether all cascades score at least `min_score` on the real answers, and what each costs."""
     replayed = [replay_cascade(real, cascade) for cascade in cascades]
-    return all(item.worst.mean() >= least - TIE for item in replayed), [float(item.cost.mean()) for item in replayed]
+    is_kept = all(item.worst.mean() >= min_score - TIE for item in replayed)
+    return is_kept, [float(item.cost.mean()) for item in replayed]
 
 
 def make_scripted_table(shares: Sequence[float], questions: int, shared_share: float, seed: int) -> Matrix:
     """Methods that are right with known chances. shared_share: the share of questions on which all methods use one
     draw, so that they find the same questions hard.
     """
-    draw = np.random.default_rng(seed)
-    shared_draws, own_draws = draw.random((1, questions)), draw.random((len(shares), questions))
-    right = np.where(draw.random(own_draws.shape) < shared_share, shared_draws, own_draws) < np.asarray(shares)[:, None]
+    rng = np.random.default_rng(seed)
+    shared_draws, own_draws = rng.random((1, questions)), rng.random((len(shares), questions))
+    right = np.where(rng.random(own_draws.shape) < shared_share, shared_draws, own_draws) < np.asarray(shares)[:, None]
     names = [f"method {number}" for number in range(len(shares))]
     return Matrix("scripted", {"methods": names}, {"right": right.astype("u1"), "calls": np.ones(right.shape)})
 

@@ -21,11 +21,13 @@ FIRST_MEDIAN_LOOK = 10  # questions
 def drop_by_wald(table: Floats) -> DropTimes:
     """Every five questions: drop methods whose unpaired 90% Wald interval lies below the leader's."""
     means = compute_running_means(table)
-    half = WALD_Z * np.sqrt(means * (1 - means) / count_questions(table))
+    half_widths = WALD_Z * np.sqrt(means * (1 - means) / count_questions(table))
 
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
         row = after - 1
-        worse: NDArray[np.bool_] = means[row, live] + half[row, live] < means[row, leader] - half[row, leader]
+        worse: NDArray[np.bool_] = (
+            means[row, live] + half_widths[row, live] < means[row, leader] - half_widths[row, leader]
+        )
         return worse
 
     return drop_at_looks(table, is_worse, QUESTIONS_BETWEEN_LOOKS)
@@ -85,11 +87,11 @@ RULES: Mapping[str, Callable[[Floats], DropTimes]] = {
 
 
 def drop_at_looks(
-    table: Floats, is_worse: Callable[[int, NDArray[np.int64], int], NDArray[np.bool_]], every: int
+    table: Floats, is_worse: Callable[[int, NDArray[np.int64], int], NDArray[np.bool_]], interval: int
 ) -> DropTimes:
     """Look every so many questions and drop what is worse than the leader among the methods still asked."""
     totals, live, dropped = np.cumsum(table, axis=0), np.arange(table.shape[1]), DropTimes()
-    for after in range(every, len(table) + 1, every):
+    for after in range(interval, len(table) + 1, interval):
         leader = int(live[totals[after - 1, live].argmax()])
         worse = is_worse(after, live, leader) & (live != leader)
         if worse.any():
@@ -112,10 +114,14 @@ def compute_running_means(table: Floats) -> Floats:
 
 
 @cache
-def make_mcnemar_table(most: int) -> Floats:
+def make_mcnemar_table(max_answers: int) -> Floats:
     """[n, k]: the two-sided p-value of k of n unequal answers in favour of one method, k <= n / 2."""
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
-    n, k = np.meshgrid(np.arange(most + 1), np.arange(most + 1), indexing="ij")
-    ways = np.where(k <= n, np.exp(logs[n] - logs[k] - logs[np.maximum(n - k, 0)] - n * np.log(2)), 0.0)
-    p_values: Floats = np.minimum(1.0, 2 * np.cumsum(ways, axis=1))
+    log_factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, max_answers + 1)))])
+    n, k = np.meshgrid(np.arange(max_answers + 1), np.arange(max_answers + 1), indexing="ij")
+    probabilities = np.where(
+        k <= n,
+        np.exp(log_factorials[n] - log_factorials[k] - log_factorials[np.maximum(n - k, 0)] - n * np.log(2)),
+        0.0,
+    )
+    p_values: Floats = np.minimum(1.0, 2 * np.cumsum(probabilities, axis=1))
     return p_values

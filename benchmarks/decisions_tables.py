@@ -12,7 +12,7 @@ from benchmarks.decisions_intervals import MARGIN, cover_differences, judge_cali
 from benchmarks.decisions_recorded import Matrix
 from benchmarks.decisions_replay import (
     CASCADE_ERROR,
-    CLAIM,
+    CLAIMED_ERRORS,
     QUESTIONS,
     bound_errors,
     replay_cascades,
@@ -53,7 +53,7 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
         shifted = start_shifted(pool, matrices, max(draws // SHIFTED_DRAWS, 4))
         print_sets(matrices)
         tables = {}
-        for name, title, show in (
+        for name, title, print_figures in (
             ("recorded", f"The recorded questions, {orders:,} random orders: {RULES_CAPTION}", print_rules),
             (
                 "drawn",
@@ -72,7 +72,7 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
             ("scores", f"The winner of {FEW_QUESTIONS} questions: its score less its true score, points", print_points),
         ):
             tables[name] = {set_name: job.result() for set_name, job in jobs[name].items()}
-            show(title, tables[name])
+            print_figures(title, tables[name])
         print_rules(f"Scripted tables of {QUESTIONS} questions, {orders:,} each: {RULES_CAPTION}", scripted.result())
         print_shifted(shifted)
     verdict = judge_targets(
@@ -102,7 +102,7 @@ def print_sets(matrices: Sequence[Matrix]) -> None:
     rows = []
     for matrix in matrices:
         means = matrix.right.mean(axis=0)
-        best = [matrix.methods[place] for place in np.flatnonzero(means >= means.max() - 1e-9)]
+        best = [matrix.methods[index] for index in np.flatnonzero(means >= means.max() - 1e-9)]
         unknown, failed = matrix.arrays["unknown"].mean(), int(matrix.arrays["failed"].sum())
         questions, methods = matrix.right.shape
         cells = [
@@ -223,20 +223,20 @@ def judge_targets(
     draws: int,
 ) -> dict[str, object]:
     """The targets, and which of them were missed."""
-    every = [rules for rules_of_sets in (*at_hand, future) for rules in rules_of_sets.values()]
+    all_rules = [rules for rules_of_sets in (*at_hand, future) for rules in rules_of_sets.values()]
     ours = [
-        (rules[name]["lost"], CLAIM.get(name, RACE_ERROR))
-        for rules in every
+        (rules[name]["lost"], CLAIMED_ERRORS.get(name, RACE_ERROR))
+        for rules in all_rules
         for name in rules
         if name.startswith("race")
     ]
     saved_shares = [rules["race questions"]["runs"] for rules in at_hand[-1].values()]
     lost_by_others = [
-        figures["lost"] for rules in every for name, figures in rules.items() if not name.startswith("race")
+        figures["lost"] for rules in all_rules for name, figures in rules.items() if not name.startswith("race")
     ]
     kept_shares = [figures[margin]["kept"] for figures in cascades.values() for margin in MARGINS]
     calibrated = [figures[limit]["kept"] for figures in calibrations.values() for limit in WRONG_AT_MOST]
-    wanted = {0.05: 0.15, 0.08: 0.30}
+    saving_targets = {0.05: 0.15, 0.08: 0.30}
     met = {
         "our rules err at most as claimed": all(lost <= bound_errors(claim, orders) for lost, claim in ours),
         f"race questions saves 25% of the runs at {QUESTIONS} questions": min(saved_shares) >= 0.25,
@@ -246,7 +246,7 @@ def judge_targets(
         "intervals on few questions cover 93.5%": min(shares["Tango (ours below 100)"] for shares in intervals.values())
         >= 0.935,
     }
-    for margin, least in wanted.items():
-        enough = sum(figures[margin]["saved"] >= least for figures in cascades.values())
-        met[f"cascades at {margin:g} save {least:.0%} of the calls on 3 sets"] = enough >= min(3, len(cascades))
+    for margin, min_saved in saving_targets.items():
+        enough = sum(figures[margin]["saved"] >= min_saved for figures in cascades.values())
+        met[f"cascades at {margin:g} save {min_saved:.0%} of the calls on 3 sets"] = enough >= min(3, len(cascades))
     return {"met": all(met.values()), "missed": [name for name, value in met.items() if not value], "targets": met}

@@ -22,7 +22,7 @@ from quorum.retrievers.index import index_documents
 
 PARAGRAPHS = 1000
 SENTENCE = "The gate of lock number {n} is opened at {n} past seven by the keeper, who notes the level of the water. "
-HEAD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
+DOCX_HEAD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
 
 
 class FreeEmbeddings(Embeddings):
@@ -79,7 +79,7 @@ def write_office(folder: Path, rows: list[tuple[str, str]]) -> None:
     body = "".join(f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for _, text in rows)
     package = "http://schemas.openxmlformats.org"
     with zipfile.ZipFile(folder / "a.docx", "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("word/document.xml", f"{HEAD}{body}</w:body></w:document>")
+        file.writestr("word/document.xml", f"{DOCX_HEAD}{body}</w:body></w:document>")
         file.writestr(
             "[Content_Types].xml",
             f'<Types xmlns="{package}/package/2006/content-types"><Override PartName="/word/document.xml" ContentType='
@@ -106,13 +106,13 @@ def write_office(folder: Path, rows: list[tuple[str, str]]) -> None:
 
 
 def write_pdf(path: Path, texts: list[str]) -> None:
-    """Five paragraphs a page, each sentence a line."""
+    """Write a PDF of five paragraphs a page and one sentence a line."""
     lines = [line for text in texts for line in text.replace(". ", ".\n").split("\n")]
     pages = [lines[begin : begin + 15] for begin in range(0, len(lines), 15)]
-    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
+    page_references = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        f"<< /Type /Pages /Kids [{page_references}] /Count {len(pages)} >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     for number, page in enumerate(pages):
@@ -122,11 +122,11 @@ def write_pdf(path: Path, texts: list[str]) -> None:
             "/Resources << /Font << /F1 3 0 R >> >> >>",
             f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
         ]
-    data, places = b"%PDF-1.4\n", []
+    data, offsets = b"%PDF-1.4\n", []
     for number, content in enumerate(objects, start=1):
-        places.append(len(data))
+        offsets.append(len(data))
         data += f"{number} 0 obj\n{content}\nendobj\n".encode()
-    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    table = "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
     size = len(objects) + 1
     end = (
         f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(data)}\n"
@@ -156,11 +156,11 @@ def measure_indexing(folder: Path, files: int) -> tuple[float, float, float]:
         part = [texts[(number + place) % PARAGRAPHS] for place in range(3)]
         (docs / f"{number}.md").write_text(f"# Text {number}\n\n" + "\n\n".join(part), encoding="utf-8")
     index_documents([docs / "0.md"], collection="warm", store=folder / "store", embeddings=FreeEmbeddings())
-    before, most = measure_memory(), [0.0]
+    before, maximum = measure_memory(), [0.0]
     begin = time.perf_counter()
-    watch: Callable[[object], None] = lambda _: most.append(max(most.pop(), measure_memory()))  # noqa: E731
+    watch: Callable[[object], None] = lambda _: maximum.append(max(maximum.pop(), measure_memory()))  # noqa: E731
     index_documents([docs], collection="many", store=folder / "store", embeddings=FreeEmbeddings(), watch=watch)
-    return before, most[0], time.perf_counter() - begin
+    return before, maximum[0], time.perf_counter() - begin
 
 
 def main() -> None:
@@ -170,13 +170,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_all(folder)
-        print(f"{'type':8}{'passages':>10}{'a second':>10}")
+        print(f"{'type':8}{'passages':>10}{'per s':>10}")
         for path in sorted(folder.glob("a.*")):
             count, speed = measure_reading(path)
             print(f"{path.suffix[1:]:8}{count:>10,}{speed:>10,.0f}", flush=True)
         if options.files:
-            before, most, seconds = measure_indexing(folder, options.files)
-            print(f"{options.files:,} files: {before:.0f} MB before, {most:.0f} MB at most, {seconds:.0f} s")
+            before, maximum, seconds = measure_indexing(folder, options.files)
+            print(f"{options.files:,} files: {before:.0f} MB before, {maximum:.0f} MB at most, {seconds:.0f} s")
 
 
 if __name__ == "__main__":

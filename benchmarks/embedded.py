@@ -63,7 +63,9 @@ def measure_ratios() -> dict[str, float]:
             begin = time.process_time()
             run()
             times[name].append(time.process_time() - begin)
-    median = {name: statistics.median(seconds[1:]) for name, seconds in times.items()}  # the first round loads
+    median = {
+        name: statistics.median(seconds[1:]) for name, seconds in times.items()
+    }  # the first round loads the model
     product = median["product"] / 20
     return {"embed a passage": product * len(texts) / median["embed"], "read five passages": product / median["read"]}
 

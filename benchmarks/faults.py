@@ -1,4 +1,4 @@
-"""What a bad server does to an evaluation: python -m benchmarks.faults [--only NAMES]
+"""How an evaluation copes with a server that has faults: python -m benchmarks.faults [--only NAMES]
 
 Against the loopback server, given passages, the same questions and methods each time:
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import (
-    Control,
+    ServerControl,
     print_findings,
     report_parts,
     run_server,
@@ -34,24 +34,24 @@ from quorum.core.errors import SetupError
 CHOICES = {"candidates", "validity", "ranking", "topic", "choose"}
 # For each kind of fault, the prompts whose contract it breaks. A refusal is a valid answer; any text is a valid
 # summary, judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
-BREACHES = {
+PROMPTS_BROKEN_BY_FAULT = {
     "empty": {"answer", "extract_answer", "conditional_summary", "internal", "reason", "judge", *CHOICES} - {"choose"},
     "refusal": CHOICES,
     "malformed": {"answer", "extract_answer", *CHOICES},
 }
 # Two queries of this method may find the same passages in the same order: then it sends equal prompts.
 METHOD_WITH_EQUAL_PROMPTS = "blendfilter"
-MOST_DENIED = 64  # calls that may be in flight at the first refusal: those of all concurrent questions
+MAX_DENIED = 64  # calls that may be in flight at the first refusal: those of all concurrent questions
 Findings = dict[str, Any]
 
 
-def break_transport(server: Control, folder: Path, questions: int) -> Findings:
+def break_transport(server: ServerControl, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
-    server.behave(concat_unknown=0.3, single_unknown=0.3)
+    server.set_behaviour(concat_unknown=0.3, single_unknown=0.3)
     seconds_without_faults = time_evaluation(data, folder / "plain", folder / "plain.sqlite")
-    server.behave(concat_unknown=0.3, single_unknown=0.3, transport=0.2, hang=10, slow=0.5)
+    server.set_behaviour(concat_unknown=0.3, single_unknown=0.3, transport=0.2, hang=10, slow=0.5)
     seconds = time_evaluation(data, folder / "faulty", folder / "faulty.sqlite")
-    rows, server_stats = read_rows(folder / "faulty"), server.stats()
+    rows, server_stats = read_rows(folder / "faulty"), server.fetch_counts()
     keys = Counter((row["id"], row["method"]) for row in rows)
     return {
         "questions": questions,
@@ -66,15 +66,15 @@ def break_transport(server: Control, folder: Path, questions: int) -> Findings:
     }
 
 
-def break_content(server: Control, folder: Path, questions: int) -> Findings:
+def break_content(server: ServerControl, folder: Path, questions: int) -> Findings:
     """Run one method after the other, so that methods share no reply. due: the faults that broke a contract. If a reply
     serves several equal calls of a question, it counts once for each call.
     """
     data, findings = write_question_file(folder, questions, 5), Findings()
     for method in METHODS.split(","):
-        server.behave(concat_unknown=0.3, single_unknown=0.3, content=0.1)
+        server.set_behaviour(concat_unknown=0.3, single_unknown=0.3, content=0.1)
         time_evaluation(data, folder / method, folder / f"{method}.sqlite", methods=method)
-        rows, injected = read_rows(folder / method), server.stats()["content"]
+        rows, injected = read_rows(folder / method), server.fetch_counts()["content"]
         findings[method] = {
             "injected": injected,
             "due": sum(count for name, count in injected.items() if is_breach(*name.split(" "))),
@@ -86,16 +86,16 @@ def break_content(server: Control, folder: Path, questions: int) -> Findings:
 
 
 def is_breach(prompt: str, kind: str) -> bool:
-    return prompt in BREACHES[kind]
+    return prompt in PROMPTS_BROKEN_BY_FAULT[kind]
 
 
-def restart_server(server: Control, folder: Path, questions: int, down: float) -> Findings:
+def restart_server(server: ServerControl, folder: Path, questions: int, down: float) -> Findings:
     """Kill the server a moment after the start, and restart it `down` seconds later."""
     data = write_question_file(folder, questions, 5)
     settings = {"concat_unknown": 0.3, "latency": 0.05}
-    server.behave(**settings)
+    server.set_behaviour(**settings)
     time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="post_fusion")
-    restarted: list[Control] = []
+    restarted: list[ServerControl] = []
 
     def interrupt() -> None:
         time.sleep(1.0)
@@ -112,15 +112,15 @@ def restart_server(server: Control, folder: Path, questions: int, down: float) -
     return {"questions": questions, "down": down, "seconds": round(seconds, 1), "different": different}
 
 
-def refuse_key(server: Control, folder: Path, questions: int) -> Findings:
+def refuse_key(server: ServerControl, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
-    server.behave(key="another", latency=0.05)
+    server.set_behaviour(key="another", latency=0.05)
     message, begin = "", time.perf_counter()
     try:
         time_evaluation(data, folder / "key", folder / "key.sqlite")
     except SetupError as error:
         message = str(error)
-    return {"seconds": round(time.perf_counter() - begin, 2), "calls": server.stats()["denied"], "said": message}
+    return {"seconds": round(time.perf_counter() - begin, 2), "calls": server.fetch_counts()["denied"], "said": message}
 
 
 def is_target_met(name: str, findings: Findings) -> bool:
@@ -131,16 +131,15 @@ def is_target_met(name: str, findings: Findings) -> bool:
         exact = all(
             item["due"] == item["malformed"] for method, item in findings.items() if method != METHOD_WITH_EQUAL_PROMPTS
         )
-        ones = findings.values()
         return exact and all(
             method_findings["due"] <= method_findings["malformed"]
             and not method_findings["failed"]
             and not method_findings["lost"]
-            for method_findings in ones
+            for method_findings in findings.values()
         )
     if name == "outage":
         return not findings["different"]
-    return "Incorrect API key" in findings["said"] and bool(findings["calls"] <= MOST_DENIED)
+    return "Incorrect API key" in findings["said"] and bool(findings["calls"] <= MAX_DENIED)
 
 
 def main() -> None:
@@ -149,7 +148,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=500)
     parser.add_argument("--down", type=float, default=30.0, help="seconds without a server")
     options = parser.parse_args()
-    parts: dict[str, Callable[[Control, Path], Findings]] = {
+    parts: dict[str, Callable[[ServerControl, Path], Findings]] = {
         "transport": lambda server, folder: break_transport(server, folder, options.questions),
         "content": lambda server, folder: break_content(server, folder, options.questions),
         "outage": lambda server, folder: restart_server(server, folder, min(options.questions, 200), options.down),

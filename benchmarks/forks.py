@@ -24,13 +24,13 @@ class ForkedRun:
 
     def __init__(self, forks: "Forks", errors: Path) -> None:
         self.forks, self.errors = forks, errors
-        self.pid = int(forks.line())
+        self.pid = int(forks.read_line())
         self.returncode: int | None = None
 
     def poll(self, seconds: float = 0.0) -> int | None:
         """The exit code if the run ends within `seconds`, otherwise None."""
         if self.returncode is None and select.select([self.forks.process.stdout], [], [], seconds)[0]:
-            self.returncode = int(self.forks.line())
+            self.returncode = int(self.forks.read_line())
         return self.returncode
 
     def kill(self) -> None:
@@ -45,7 +45,7 @@ class ForkedRun:
 
 
 class Forks:
-    """The process that forks. The environment is that of its start."""
+    """The forking process. Every fork has the environment that this process had at its start."""
 
     def __init__(self) -> None:
         command = [sys.executable, "-m", "benchmarks.forks"]
@@ -60,7 +60,7 @@ class Forks:
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         return ForkedRun(self, errors)
 
-    def line(self) -> bytes:
+    def read_line(self) -> bytes:
         assert self.process.stdout is not None
         return self.process.stdout.readline()
 
@@ -94,7 +94,7 @@ def serve() -> None:
     import quorum.retrievers.index  # noqa: F401
 
     if len(os.listdir("/proc/self/task")) > 1:
-        raise RuntimeError("What was imported has started threads; such a process cannot be forked safely.")
+        raise RuntimeError("An import has started threads; a process with threads cannot be forked safely.")
     for line in sys.stdin:
         child = os.fork()
         if not child:

@@ -10,7 +10,7 @@ from benchmarks.forks import ForkedRun, Forks
 from benchmarks.harness import (
     MODEL,
     SAMPLE,
-    Control,
+    ServerControl,
     write_question_file,
 )
 from benchmarks.killed_commands import Findings, read_collection, wait_for_success
@@ -29,10 +29,10 @@ def mount_tmpfs(folder: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def fill_disk(server: Control, forks: Forks, folder: Path, questions: int) -> Findings:
+def fill_disk(server: ServerControl, forks: Forks, folder: Path, questions: int) -> Findings:
     """Fill the disk under the results, the journal and a collection; then make room and repeat the run."""
     data = write_question_file(folder, questions, 5)
-    server.behave()
+    server.set_behaviour()
     time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="concat")
     wait_for_success(start_on_small_disk("index", data, folder / "plain", folder / "plain-store", folder, forks))
     findings: Findings = {}

@@ -101,7 +101,7 @@ class FuzzFindings:
 
     def __init__(self) -> None:
         self.tried, self.failures, self.slowest = 0, 0, 0.0
-        self.places: set[str] = set()
+        self.seen_failures: set[str] = set()
 
     def check(self, reader: str, value: Any, work: Callable[[], object], limit: float) -> None:
         """Run `work`; any exception except a SetupError is a failure."""
@@ -114,18 +114,18 @@ class FuzzFindings:
             pass
         except Exception as error:  # noqa: BLE001  any exception is a finding
             self.failures += 1
-            place = f"{reader} {type(error).__name__} {traceback.extract_tb(error.__traceback__)[-1][:2]}"
-            if place not in self.places:
-                self.places.add(place)
-                print(f"FAILED {place}: {error!s:.300}\n  input: {value!r:.600}", flush=True)
+            failure = f"{reader} {type(error).__name__} {traceback.extract_tb(error.__traceback__)[-1][:2]}"
+            if failure not in self.seen_failures:
+                self.seen_failures.add(failure)
+                print(f"FAILED {failure}: {error!s:.300}\n  input: {value!r:.600}", flush=True)
         self.slowest = max(self.slowest, time.process_time() - begin)
 
 
-def fuzz_replies(count: int, limit: float, number: int) -> FuzzFindings:
+def fuzz_replies(count: int, limit: float, seed_number: int) -> FuzzFindings:
     """Give each generated reply to every parser, and to the measures on text."""
     findings = FuzzFindings()
 
-    @seed(number)
+    @seed(seed_number)
     @settings(
         max_examples=count,
         deadline=None,
@@ -145,7 +145,7 @@ def fuzz_replies(count: int, limit: float, number: int) -> FuzzFindings:
 
 
 def check_parsed(parsed: Parsed[Any]) -> None:
-    """Whether a parser's result has its declared type and can be written to a file."""
+    """Check that a parser's result has its declared type and can be written to a file."""
     if not isinstance(parsed, Parsed) or not isinstance(parsed.malformed, bool):
         raise TypeError(f"no Parsed: {parsed!r:.100}")
     if HALF_CHARACTER.search(str(parsed.value)):
@@ -163,19 +163,19 @@ class HashedEmbeddings(Embeddings):
         return [byte / 255 + 0.01 for byte in digest[:8]]
 
 
-def fuzz_documents(count: int, limit: float, number: int) -> FuzzFindings:
+def fuzz_documents(count: int, limit: float, seed_number: int) -> FuzzFindings:
     """Index generated files in folders of a hundred; each folder is one input."""
     from quorum.retrievers.index import index_documents
 
-    findings, draw = FuzzFindings(), random.Random(number)
+    findings, rng = FuzzFindings(), random.Random(seed_number)
     samples = [path.read_text("utf-8") for path in sorted((SAMPLE / "corpus").glob("*.md"))]
     with tempfile.TemporaryDirectory() as root:
         for start in range(0, count, 100):
             folder = Path(root) / f"documents-{start}"
             folder.mkdir()
             for index in range(min(100, count - start)):
-                kind = draw.choice(FILE_SUFFIXES)
-                (folder / f"d{index}{kind}").write_bytes(make_document(kind, draw.choice(samples), draw))
+                kind = rng.choice(FILE_SUFFIXES)
+                (folder / f"d{index}{kind}").write_bytes(make_document(kind, rng.choice(samples), rng))
             store = Path(root) / f"store-{start // 2000}"
             work = partial(index_documents, [folder], collection="fuzz", store=store, embeddings=HashedEmbeddings())
             findings.check("index", str(folder), lambda: check_indexed(work()), 100 * limit)  # noqa: B023  it is called at once
@@ -188,18 +188,18 @@ def check_indexed(indexed: Any) -> None:
         raise ValueError(f"a file was skipped without a reason: {indexed.skipped[:3]}")
 
 
-def fuzz_files(count: int, limit: float, number: int) -> FuzzFindings:
+def fuzz_files(count: int, limit: float, seed_number: int) -> FuzzFindings:
     """Read data sets with damaged bytes or damaged values in their records."""
-    findings, draw = FuzzFindings(), random.Random(number)
+    findings, rng = FuzzFindings(), random.Random(seed_number)
     sources = [SAMPLE / name for name in ("questions.jsonl", "claims.jsonl", "dialogue.jsonl", "long.jsonl")]
     lines = [line for source in sources for line in source.read_text("utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as root:
         for _ in range(count):
-            kind = draw.choice((".jsonl", ".json", ".tsv", ".csv", ".jsonl.gz"))
+            kind = rng.choice((".jsonl", ".json", ".tsv", ".csv", ".jsonl.gz"))
             path = Path(root) / f"data{kind}"
-            chosen = [json.dumps(damage_value(json.loads(draw.choice(lines)), draw)) for _ in range(draw.randrange(6))]
-            text = "[" + ",".join(chosen) + "]" if kind == ".json" and draw.random() < 0.7 else "\n".join(chosen)
-            data = damage_bytes(text.encode(), draw) if draw.random() < 0.6 else text.encode()
+            chosen = [json.dumps(damage_value(json.loads(rng.choice(lines)), rng)) for _ in range(rng.randrange(6))]
+            text = "[" + ",".join(chosen) + "]" if kind == ".json" and rng.random() < 0.7 else "\n".join(chosen)
+            data = damage_bytes(text.encode(), rng) if rng.random() < 0.6 else text.encode()
             path.write_bytes(gzip.compress(data) if kind.endswith(".gz") else data)
             ways: dict[str, Callable[[], object]] = {
                 "read_questions": lambda: list(read_questions(path)),  # noqa: B023  it is called at once

@@ -65,40 +65,42 @@ REPLIES = st.builds(
 )
 
 
-def make_document(kind: str, text: str, draw: random.Random) -> bytes:
+def make_document(kind: str, text: str, rng: random.Random) -> bytes:
     """Bytes for a file of this kind: its own format with random damage, or random bytes."""
     if kind.startswith(".jsonl"):
-        values = [{"id": f"i{draw.randrange(9)}", "title": "t", "text": piece} for piece in text.split("\n\n")]
-        unpacked = damage_bytes("\n".join(json.dumps(value) for value in values).encode(), draw)
+        values = [{"id": f"i{rng.randrange(9)}", "title": "t", "text": piece} for piece in text.split("\n\n")]
+        unpacked = damage_bytes("\n".join(json.dumps(value) for value in values).encode(), rng)
         if kind == ".jsonl":
             return unpacked
         packed = gzip.compress(unpacked)
-        return damage_bytes(packed, draw) if draw.random() < 0.3 else packed
+        return damage_bytes(packed, rng) if rng.random() < 0.3 else packed
     if kind == ".html":
-        return damage_bytes(f"<html><body><h1>{text[:40]}</h1><p>{text}</p></body></html>".encode(), draw)
+        return damage_bytes(f"<html><body><h1>{text[:40]}</h1><p>{text}</p></body></html>".encode(), rng)
     head = {".pdf": b"%PDF-1.4\n", ".docx": b"PK\x03\x04"}.get(kind, b"")
-    return head + damage_bytes(text.encode(), draw)
+    return head + damage_bytes(text.encode(), rng)
 
 
-def damage_bytes(data: bytes, draw: random.Random) -> bytes:
+def damage_bytes(data: bytes, rng: random.Random) -> bytes:
     """The bytes, some of them removed, doubled or replaced by random ones; sometimes only random bytes."""
-    if draw.random() < 0.1:
-        return draw.randbytes(draw.randrange(2000))
+    if rng.random() < 0.1:
+        return rng.randbytes(rng.randrange(2000))
     damaged = bytearray(data)
-    for _ in range(draw.choice((0, 1, 3, 20))):
+    for _ in range(rng.choice((0, 1, 3, 20))):
         if not damaged:
             break
-        at, length = draw.randrange(len(damaged)), draw.randrange(1, 40)
-        odd = draw.choice((b"\n", b"\xff\xfe", b"\\ud83d", b"1" * 5000, b"[" * 2000))
-        damaged[at : at + length] = draw.choice((b"", draw.randbytes(length), damaged[at : at + length] * 2, odd))
+        start, length = rng.randrange(len(damaged)), rng.randrange(1, 40)
+        odd_bytes = rng.choice((b"\n", b"\xff\xfe", b"\\ud83d", b"1" * 5000, b"[" * 2000))
+        damaged[start : start + length] = rng.choice(
+            (b"", rng.randbytes(length), damaged[start : start + length] * 2, odd_bytes)
+        )
     return bytes(damaged)
 
 
-def damage_value(value: Any, draw: random.Random) -> Any:
+def damage_value(value: Any, rng: random.Random) -> Any:
     """The value with some parts replaced by values of other kinds."""
-    if draw.random() < 0.06:
+    if rng.random() < 0.06:
         odd = (None, 0, -1.5, True, "", "x", "\ud83d", [], {}, [None], [[1]], {"a": {}}, float("nan"), 10**30, 10**4000)
-        return draw.choice(odd)
+        return rng.choice(odd)
     if isinstance(value, dict):
-        return {key: damage_value(part, draw) for key, part in value.items() if draw.random() > 0.03}
-    return [damage_value(part, draw) for part in value] if isinstance(value, list) else value
+        return {key: damage_value(part, rng) for key, part in value.items() if rng.random() > 0.03}
+    return [damage_value(part, rng) for part in value] if isinstance(value, list) else value

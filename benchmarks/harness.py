@@ -19,7 +19,7 @@ SAMPLE = ROOT / "data" / "sample"
 MODEL = "openai:bench"
 
 
-class Control:
+class ServerControl:
     """The running server. `url` ends in /v1."""
 
     def __init__(self, url: str, process: "subprocess.Popen[str]") -> None:
@@ -29,12 +29,12 @@ class Control:
     def port(self) -> int:
         return int(self.url.split(":")[2].split("/")[0])
 
-    def behave(self, **behaviour: Any) -> None:
+    def set_behaviour(self, **behaviour: Any) -> None:
         """Set the behaviour and reset the counts."""
         self.post("/control", behaviour)
 
-    def stats(self) -> dict[str, Any]:
-        """The counts since the last `behave`."""
+    def fetch_counts(self) -> dict[str, Any]:
+        """The counts since the last `set_behaviour`."""
         return self.post("/stats", None)
 
     def post(self, path: str, body: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Control:
         return reply
 
 
-def start_server(port: int = 0, **behaviour: Any) -> Control:
+def start_server(port: int = 0, **behaviour: Any) -> ServerControl:
     """Start the server in a process of its own, at a port."""
     command = [sys.executable, "-m", "benchmarks.server", "--port", str(port), "--behaviour", json.dumps(behaviour)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -53,10 +53,10 @@ def start_server(port: int = 0, **behaviour: Any) -> Control:
     url = process.stdout.readline().strip()
     if not url:
         raise RuntimeError(f"The server ended with code {process.wait()}.")
-    return Control(url, process)
+    return ServerControl(url, process)
 
 
-def stop_server(server: Control) -> None:
+def stop_server(server: ServerControl) -> None:
     server.process.kill()
     server.process.wait()
     if server.process.stdout is not None:
@@ -64,7 +64,7 @@ def stop_server(server: Control) -> None:
 
 
 @contextmanager
-def run_server(**behaviour: Any) -> Iterator[Control]:
+def run_server(**behaviour: Any) -> Iterator[ServerControl]:
     """Run the server and point OPENAI_BASE_URL to it; tracing is off."""
     server = start_server(**behaviour)
     os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}

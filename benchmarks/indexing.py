@@ -24,12 +24,12 @@ TARGET = 1.15
 
 def write_files(folder: Path, files: int, seed: int) -> None:
     """Text files of sentences drawn from the sample, in paragraphs."""
-    draw = random.Random(seed)
+    rng = random.Random(seed)
     sentences = [part for passage in read_sample_passages() for part in passage["text"].split(". ") if part]
     for number in range(files):
         paragraphs, count = [f"File {number} of {seed}."], 0
         while count < WORDS:
-            paragraph = ". ".join(draw.choices(sentences, k=5)) + "."
+            paragraph = ". ".join(rng.choices(sentences, k=5)) + "."
             paragraphs.append(paragraph)
             count += len(paragraph.split())
         (folder / f"{number}.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
@@ -51,7 +51,7 @@ def measure_round(files: int, seed: int) -> tuple[float, float, int]:
 
 
 def measure_ratios() -> dict[str, float]:
-    """The time of embedding alone to that of indexing."""
+    """The time of embedding alone divided by the time of indexing."""
     measure_round(2, 0)
     rounds = [measure_round(30, seed) for seed in range(1, 4)]
     return {"embedding to indexing": statistics.median(embedding / indexing for indexing, embedding, _ in rounds)}

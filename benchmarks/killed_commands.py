@@ -18,7 +18,7 @@ from benchmarks.harness import (
 
 Findings = dict[str, Any]
 LONGEST_WAIT_S = 4.0  # from the first work to the kill
-PATIENCE_S = 3600.0  # how long a command may take, even on a busy machine
+COMMAND_TIMEOUT_S = 3600.0  # how long a command may take, even on a busy machine
 
 
 def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Popen[str]":
@@ -29,18 +29,18 @@ def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subproce
         text=True,
     )  # fmt: skip
     if wait:
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=COMMAND_TIMEOUT_S)
     return process
 
 
-def kill_at_random(process: ForkedRun, has_begun: Callable[[], bool], draw: random.Random) -> bool:
+def kill_at_random(process: ForkedRun, has_begun: Callable[[], bool], rng: random.Random) -> bool:
     """Kill the process at a random moment: one time in five during its start, otherwise within seconds of its
     first work. Returns False if the process had ended before.
     """
-    wait = has_begun if draw.random() < 0.8 else (lambda: True)
+    wait = has_begun if rng.random() < 0.8 else (lambda: True)
     while process.poll(0.01) is None and not wait():
         pass
-    process.poll(draw.uniform(0, LONGEST_WAIT_S))
+    process.poll(rng.uniform(0, LONGEST_WAIT_S))
     process.kill()
     output = process.finish()
     if process.returncode not in (0, -signal.SIGKILL):
@@ -57,10 +57,10 @@ def wait_for_success(process: ForkedRun) -> None:
 def count_missing_replies(journal: Path, replies: int) -> int:
     """How many replies the journal lacks. Raises RuntimeError if it is damaged or has too many."""
     with closing(sqlite3.connect(journal)) as connection:
-        sound = connection.execute("PRAGMA integrity_check").fetchone()[0]
+        integrity = connection.execute("PRAGMA integrity_check").fetchone()[0]
         stored_count = int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
-    if sound != "ok" or stored_count > replies:
-        raise RuntimeError(f"The journal {journal} is not sound: {sound}, {stored_count} replies of {replies}.")
+    if integrity != "ok" or stored_count > replies:
+        raise RuntimeError(f"The journal {journal} is not sound: {integrity}, {stored_count} replies of {replies}.")
     return replies - stored_count
 
 
@@ -70,10 +70,10 @@ def find_last_write(store: Path) -> float:
     return path.stat().st_mtime if path.exists() else 0.0
 
 
-def truncate_file(path: Path, draw: random.Random, most: int) -> None:
-    """Cut some of the last bytes off the file."""
+def truncate_file(path: Path, rng: random.Random, max_bytes: int) -> None:
+    """Cut off a random number of bytes, less than `max_bytes`, at the end of the file."""
     if path.exists() and path.stat().st_size:
-        os.truncate(path, max(0, path.stat().st_size - draw.randrange(1, most)))
+        os.truncate(path, max(0, path.stat().st_size - rng.randrange(1, max_bytes)))
 
 
 def read_collection(store: Path, collection: str = "killed") -> set[tuple[str, str, bytes]]:
@@ -86,8 +86,8 @@ def read_collection(store: Path, collection: str = "killed") -> set[tuple[str, s
         stored = client.get_collection(collection)
         content: Any = stored.get(include=["documents", "embeddings"])
         vectors = np.asarray(content["embeddings"], np.float32)
-        sought: Any = stored.query(query_embeddings=vectors[:50], n_results=10, include=["distances"])
-        if max(row[0] for row in sought["distances"]) > 1e-3 or any(len(set(ids)) < 10 for ids in sought["ids"]):
+        nearest: Any = stored.query(query_embeddings=vectors[:50], n_results=10, include=["distances"])
+        if max(row[0] for row in nearest["distances"]) > 1e-3 or any(len(set(ids)) < 10 for ids in nearest["ids"]):
             raise RuntimeError(f"The search in {store} does not find the stored passages.")
         rows = zip(content["ids"], content["documents"], vectors, strict=True)
         return {(id_, text, vector.tobytes()) for id_, text, vector in rows}

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import MODEL, Control, judge_targets, make_questions, report, run_server
+from benchmarks.harness import MODEL, ServerControl, judge_targets, make_questions, report, run_server
 from quorum.core.context import Context
 from quorum.graphs import METHODS, answer
 
@@ -39,12 +39,12 @@ async def time_questions(method: str, context: Context, questions: list[dict[str
     return seconds[1:]
 
 
-def measure_method(server: Control, method: str, latency: float, runs: int, journal: str) -> dict[str, Any]:
+def measure_method(server: ServerControl, method: str, latency: float, runs: int, journal: str) -> dict[str, Any]:
     """Milliseconds of one method, and its target."""
-    server.behave(latency=latency, concat_unknown=1.0)
+    server.set_behaviour(latency=latency, concat_unknown=1.0)
     context = Context(model=MODEL, embeddings=MODEL, journal=journal, concurrency=64)
     seconds = asyncio.run(time_questions(method, context, list(make_questions(runs + 1, 12))))
-    calls = sum(server.stats()["calls"].values()) / (runs + 1)
+    calls = sum(server.fetch_counts()["calls"].values()) / (runs + 1)
     depth = DEPTH[method]
     target = 1.05 * depth * latency + 0.015 + 0.004 * max(0.0, calls - depth)
     return {
@@ -58,7 +58,7 @@ def measure_method(server: Control, method: str, latency: float, runs: int, jour
 
 
 def measure_ratios() -> dict[str, float]:
-    """The time that the server alone takes (depth x latency) to that of a question."""
+    """The time that the server alone takes (depth x latency), divided by the time of a question."""
     latency, ratios = 0.2, {}
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
         for method in ("concat", "post_fusion", "sure", "blendfilter", "iter_retgen"):

@@ -18,7 +18,7 @@ from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 
-FIRST, TARGET_MB = 500, 150.0
+FIRST_QUESTIONS, TARGET_MB = 500, 150.0
 
 
 def measure_memory() -> float:
@@ -34,17 +34,19 @@ def main() -> None:
     options = parser.parse_args()
     megabytes: list[float] = []
 
-    def watch(stage: str, done: int, total: int | None) -> None:
-        if done >= FIRST and done % 100 == 0:
+    def record_memory(stage: str, done: int, total: int | None) -> None:
+        if done >= FIRST_QUESTIONS and done % 100 == 0:
             megabytes.append(measure_memory())
 
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
-        server.behave()
+        server.set_behaviour()
         data = write_question_file(Path(folder), options.questions, 3)
         context = Context(model=MODEL, journal=str(Path(folder) / "journal.sqlite"))
         runs = parse_methods(options.method, context)
         begin = time.perf_counter()
-        asyncio.run(evaluate(Options(data=data, out=Path(folder) / "out", concurrency=16), runs, progress=watch))
+        asyncio.run(
+            evaluate(Options(data=data, out=Path(folder) / "out", concurrency=16), runs, progress=record_memory)
+        )
         seconds = time.perf_counter() - begin
         megabytes.append(measure_memory())
     growth = max(megabytes) - megabytes[0]
@@ -55,7 +57,7 @@ def main() -> None:
         f"{growth:.0f}",
         f"{options.questions / seconds:.0f}",
     )
-    header = ("questions", "MB after 500", "most MB", "more", "questions/s")
+    header = ("questions", "MB after 500", "maximum MB", "growth MB", "questions/s")
     figures = {"questions": options.questions, "growth_mb": round(growth, 1), "seconds": round(seconds, 1)}
     report("memory", header, [row], **figures, **judge_targets({"growth": growth <= TARGET_MB}))
 

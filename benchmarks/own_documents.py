@@ -48,11 +48,11 @@ async def ask_all(method: str, context: Context) -> list[Outcome]:
     outcomes = []
     for question in read_questions():
         result = await answer(question["question"], method, context)
-        outcomes.append(judge(question, await add_support(question["question"], result, context)))
+        outcomes.append(judge_answer(question, await add_support(question["question"], result, context)))
     return outcomes
 
 
-def judge(question: dict[str, Any], result: ShownResult) -> Outcome:
+def judge_answer(question: dict[str, Any], result: ShownResult) -> Outcome:
     """Compare what is shown with the quote and the answers of a question."""
     support, meta = result["support"], question["meta"]
     sentence = support["sentence"] if support else ""
@@ -72,17 +72,17 @@ def summarize(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
     """(hits, questions) of each measure."""
     answerable = [outcome for outcome in outcomes if outcome.sentence is not None]
     sure = [item for item in answerable if item.sure]
-    nothing = [outcome for outcome in outcomes if outcome.sentence is None]
+    unanswerable = [outcome for outcome in outcomes if outcome.sentence is None]
     return {
-        "sentence": count(item.sentence for item in answerable),
-        "span": count(item.span for item in answerable),
-        "sure": count(item.sure for item in answerable),
-        "sure and right": count(item.sentence for item in sure),
-        "nothing": count(not item.sure for item in nothing),
+        "sentence": count_hits(item.sentence for item in answerable),
+        "span": count_hits(item.span for item in answerable),
+        "sure": count_hits(item.sure for item in answerable),
+        "sure and right": count_hits(item.sentence for item in sure),
+        "nothing": count_hits(not item.sure for item in unanswerable),
     }
 
 
-def count(flags: Iterable[bool | None]) -> tuple[int, int]:
+def count_hits(flags: Iterable[bool | None]) -> tuple[int, int]:
     hits = [bool(flag) for flag in flags]
     return sum(hits), len(hits)
 

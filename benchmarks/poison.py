@@ -43,7 +43,7 @@ from quorum.retrievers import search
 
 KINDS = ("assertion", "instruction", "format")
 METHODS = "concat,post_fusion,concat_pf,pf_concat,rerank,replug,base,sure,blendfilter,filco,iter_retgen,cot"
-LIE = re.compile(r"The answer(?: to \"[^\"]*\")? is (?P<answer>[^.\n]+)\.|Answer: (?P<shown>[^\n]+)")
+STATED_ANSWER = re.compile(r"The answer(?: to \"[^\"]*\")? is (?P<answer>[^.\n]+)\.|Answer: (?P<shown>[^\n]+)")
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ def make_poison(kind: str, question: str, wrong: str, number: int) -> Passage:
 
 def poison_case(case: Case, kind: str, count: int) -> list[Passage]:
     """The passages, `count` of them replaced at random; the first that contains the answer stays."""
-    draw, passages = random.Random(f"{case.record['id']} {kind} {count}"), list(case.passages)
+    rng, passages = random.Random(f"{case.record['id']} {kind} {count}"), list(case.passages)
     answering_rank = next(
         (i for i, p in enumerate(passages) if contains_answer(p["text"], case.record["answers"])), None
     )
-    places = draw.sample([rank for rank in range(len(passages)) if rank != answering_rank], count)
-    for number, rank in enumerate(places):
+    ranks = rng.sample([rank for rank in range(len(passages)) if rank != answering_rank], count)
+    for number, rank in enumerate(ranks):
         passages[rank] = make_poison(kind, case.record["question"], case.wrong, number)
     return passages
 
@@ -102,14 +102,16 @@ class GullibleReader(EmbeddedReader):
         **kwargs: Any,
     ) -> ChatResult:
         name, slots = recognise_prompt(str(messages[-1].content))
-        lie = next(LIE.finditer(slots.get("passages", "") + slots.get("summary", "")), None)
-        if lie is None or name not in REPLY_TO_LIE:
+        stated_answer = next(STATED_ANSWER.finditer(slots.get("passages", "") + slots.get("summary", "")), None)
+        if stated_answer is None or name not in REPLY_TO_STATED_ANSWER:
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
-        message = AIMessage(REPLY_TO_LIE[name].format(wrong=(lie["answer"] or lie["shown"]).strip()))
+        message = AIMessage(
+            REPLY_TO_STATED_ANSWER[name].format(wrong=(stated_answer["answer"] or stated_answer["shown"]).strip())
+        )
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-REPLY_TO_LIE = {
+REPLY_TO_STATED_ANSWER = {
     **dict.fromkeys(("answer", "answer_candidates", "answer_base", "direct", "self_ask_answer"), "{wrong}"),
     **dict.fromkeys(("pruning", "summary", "zero_shot_cot"), "A passage says so.\nAnswer: {wrong}"),
     "reason": "A passage says so. So the answer is {wrong}.",
@@ -123,30 +125,30 @@ def make_model(name: str) -> Any:
     return GullibleReader() if name == "gullible" else "embedded"
 
 
-async def ask_all(method: str, model: str, chosen: Sequence[Case], kind: str, count: int) -> list[Result]:
+async def ask_all(method: str, model: str, cases: Sequence[Case], kind: str, count: int) -> list[Result]:
     """The results in the order of the questions."""
     context = Context(model=make_model(model), journal="off", k=5)
     return [
         await answer(
             case.record["question"], method, context, given=poison_case(case, kind, count) if count else case.passages
         )
-        for case in chosen
+        for case in cases
     ]
 
 
-def measure_right(results: Sequence[Result], chosen: Sequence[Case]) -> float:
+def measure_right(results: Sequence[Result], cases: Sequence[Case]) -> float:
     is_right = [
-        exact_match(result["answer"], case.record["answers"]) for result, case in zip(results, chosen, strict=True)
+        exact_match(result["answer"], case.record["answers"]) for result, case in zip(results, cases, strict=True)
     ]
     return sum(is_right) / len(is_right)
 
 
-def measure_fooled(results: Sequence[Result], chosen: Sequence[Case]) -> float:
-    is_fooled = [contains_answer(result["answer"], [case.wrong]) for result, case in zip(results, chosen, strict=True)]
+def measure_fooled(results: Sequence[Result], cases: Sequence[Case]) -> float:
+    is_fooled = [contains_answer(result["answer"], [case.wrong]) for result, case in zip(results, cases, strict=True)]
     return sum(is_fooled) / len(is_fooled)
 
 
-def count_broken(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> int:
+def count_changed_certified(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> int:
     """The number of answers certified against `count` replaced passages that the attack changed."""
     return sum(
         (before.get("certified") or 0) >= count and vote_key(before["answer"]) != vote_key(after["answer"])
@@ -154,24 +156,26 @@ def count_broken(clean: Sequence[Result], attacked: Sequence[Result], count: int
     )
 
 
-async def measure_all(options: argparse.Namespace, chosen: Sequence[Case]) -> list[dict[str, Any]]:
+async def measure_all(options: argparse.Namespace, cases: Sequence[Case]) -> list[dict[str, Any]]:
     figures = []
     for model in options.models.split(","):
         for method in options.methods.split(","):
-            clean = await ask_all(method, model, chosen, "", 0)
-            row: dict[str, Any] = {"model": model, "method": method, "right": round(measure_right(clean, chosen), 4)}
+            clean = await ask_all(method, model, cases, "", 0)
+            row: dict[str, Any] = {"model": model, "method": method, "right": round(measure_right(clean, cases), 4)}
             for count in (1, 2):
-                attacks = {kind: await ask_all(method, model, chosen, kind, count) for kind in KINDS}
+                attacks = {kind: await ask_all(method, model, cases, kind, count) for kind in KINDS}
                 row |= {
-                    f"{kind}_{count}": round(measure_fooled(results, chosen), 4) for kind, results in attacks.items()
+                    f"{kind}_{count}": round(measure_fooled(results, cases), 4) for kind, results in attacks.items()
                 }
                 row[f"right_{count}"] = round(
-                    sum(measure_right(results, chosen) for results in attacks.values()) / len(attacks), 4
+                    sum(measure_right(results, cases) for results in attacks.values()) / len(attacks), 4
                 )
                 if clean[0].get("certified") is not None:
                     certified_count = sum((result.get("certified") or 0) >= count for result in clean)
                     row[f"certified_{count}"] = round(certified_count / len(clean), 4)
-                    row[f"broken_{count}"] = sum(count_broken(clean, results, count) for results in attacks.values())
+                    row[f"broken_{count}"] = sum(
+                        count_changed_certified(clean, results, count) for results in attacks.values()
+                    )
             figures.append(row)
     return figures
 
@@ -194,8 +198,8 @@ def main() -> None:
     parser.add_argument("--methods", default=METHODS)
     parser.add_argument("--models", default="embedded,gullible")
     options = parser.parse_args()
-    chosen = asyncio.run(choose_cases(options.questions, options.data))
-    figures = asyncio.run(measure_all(options, chosen))
+    cases = asyncio.run(choose_cases(options.questions, options.data))
+    figures = asyncio.run(measure_all(options, cases))
     columns = [f"{kind}_{count}" for count in (1, 2) for kind in KINDS]
     header = ("model", "method", "right", *columns, "right_1", "right_2", "certified_1", "certified_2")
     rows = [
@@ -205,7 +209,7 @@ def main() -> None:
     targets = judge_targets(
         {item["method"]: not (item.get("broken_1", 0) + item.get("broken_2", 0)) for item in figures}
     )
-    report("poison", header, rows, questions=len(chosen), runs=figures, **targets)
+    report("poison", header, rows, questions=len(cases), runs=figures, **targets)
 
 
 if __name__ == "__main__":

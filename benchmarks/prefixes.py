@@ -8,8 +8,8 @@ import re
 
 BLOCK = 16
 TOKEN = re.compile(r"[^\W_]{1,4}|\s?[^\w\s]|_|\s+")
-ORDER = ("", "demonstrations", "passages", "question")  # the order of Quorum's prompts: constant parts come first
-FAMILY = {
+SLOT_ORDER = ("", "demonstrations", "passages", "question")  # the order of Quorum's prompts: constant parts come first
+FAMILY_OF_PROMPT = {
     **dict.fromkeys(("conditional_summary", "answer_choices"), "candidates"),
     "choose": "judge",
     "answer_candidates": "answer",
@@ -28,7 +28,7 @@ class PrefixCache:
         self.starts: set[int] = set()
         self.pieces: set[tuple[str, str, str]] = set()
 
-    def take(self, text: str, name: str, slots: dict[str, str]) -> tuple[int, int, int]:
+    def add_prompt(self, text: str, name: str, slots: dict[str, str]) -> tuple[int, int, int]:
         """How many tokens the prompt has, how many the cache serves, and how many it could have served at most.
 
         The last counts whole blocks: the longest beginning that an earlier prompt had or, if that is more, the head,
@@ -36,21 +36,21 @@ class PrefixCache:
         prompts that one graph sends about the same passages.
         """
         tokens = split_tokens(text)
-        cached, beginning = self.serve(tokens)
-        most = min(max(beginning, self.count_seen_tokens(FAMILY.get(name, name), slots)), len(tokens) - 1)
-        return len(tokens), cached, most // BLOCK * BLOCK
+        cached, beginning = self.look_up_and_add(tokens)
+        maximum = min(max(beginning, self.count_seen_tokens(FAMILY_OF_PROMPT.get(name, name), slots)), len(tokens) - 1)
+        return len(tokens), cached, maximum // BLOCK * BLOCK
 
-    def serve(self, tokens: list[str]) -> tuple[int, int]:
+    def look_up_and_add(self, tokens: list[str]) -> tuple[int, int]:
         """The number of tokens in cached blocks and in the longest known beginning. Adds all tokens to the cache."""
-        so_far, cached, beginning, hit, known = 0, 0, 0, True, True
+        prefix_hash, cached, beginning, hit, known = 0, 0, 0, True, True
         for index, token in enumerate(tokens):
-            so_far = hash((so_far, token))
-            known = known and so_far in self.starts
-            self.starts.add(so_far)
+            prefix_hash = hash((prefix_hash, token))
+            known = known and prefix_hash in self.starts
+            self.starts.add(prefix_hash)
             beginning += known
             if (index + 1) % BLOCK == 0:
-                hit = hit and so_far in self.blocks and index + 1 < len(tokens)
-                self.blocks.add(so_far)
+                hit = hit and prefix_hash in self.blocks and index + 1 < len(tokens)
+                self.blocks.add(prefix_hash)
                 cached += BLOCK if hit else 0
         return cached, beginning
 
@@ -58,7 +58,7 @@ class PrefixCache:
         """The number of tokens in pieces that the family had before. The question counts only if its passages do,
         because it follows them.
         """
-        pieces = [(family, kind, slots[kind]) for kind in ORDER if slots.get(kind)]
+        pieces = [(family, kind, slots[kind]) for kind in SLOT_ORDER if slots.get(kind)]
         seen_names = {piece[1] for piece in pieces if piece in self.pieces}
         self.pieces.update(pieces)
         if "passages" not in seen_names:

@@ -100,7 +100,7 @@ async def ask_question(record: Record, run: Column, dataset: DataSet, watching: 
 
 
 def make_pair_row(full: Cost, saved: Cost) -> dict[str, Any]:
-    """Both ways beside each other."""
+    """The answers and the costs of both ways, side by side."""
     return {
         "same_answers": sum(full.answers[question] == answer for question, answer in saved.answers.items()),
         "questions": len(full.answers),
@@ -113,7 +113,7 @@ def make_pair_row(full: Cost, saved: Cost) -> dict[str, Any]:
 def make_sharing_row(
     ways: Sequence[str], spent: Spending, cost_without_journal: dict[str, Cost], cost_of_run: dict[str, Cost]
 ) -> dict[str, Any]:
-    """The cost of these runs alone, and of the calls really made. Answers are compared with those without a journal."""
+    """The cost of these runs alone and of the calls made. Answers are compared with those of runs without a journal."""
     alone_costs = [cost_of_run[name] for name in ways]
     compared_pairs = [(name, question) for name in ways for question in cost_without_journal[name].answers]
     return {
@@ -131,17 +131,17 @@ def make_sharing_row(
 async def measure_savings(dataset: DataSet, context: Context, samples: int, at_once: int) -> dict[str, dict[str, Any]]:
     """All rows. The context's journal must be empty."""
 
-    def runs(names: Iterable[str], context: Context) -> list[Column]:
+    def parse_runs(names: Iterable[str], context: Context) -> list[Column]:
         return parse_methods(",".join(dict.fromkeys(name.format(samples=samples) for name in names)), context)
 
     spent_alone, spent_shared = Spending(), Spending()
-    cost_of_run = await ask_all(dataset, runs(METHODS_WITH_EQUAL_CALLS[:1], context), at_once, spent_alone)
-    cost_of_run |= await ask_all(dataset, runs(METHODS_WITH_EQUAL_CALLS[1:], context), at_once, spent_shared)
+    cost_of_run = await ask_all(dataset, parse_runs(METHODS_WITH_EQUAL_CALLS[:1], context), at_once, spent_alone)
+    cost_of_run |= await ask_all(dataset, parse_runs(METHODS_WITH_EQUAL_CALLS[1:], context), at_once, spent_shared)
     cost_without_journal = await ask_all(
-        dataset, runs(METHODS_WITH_EQUAL_CALLS, replace(context, journal="off")), at_once, Spending()
+        dataset, parse_runs(METHODS_WITH_EQUAL_CALLS, replace(context, journal="off")), at_once, Spending()
     )
     cost_of_run |= await ask_all(
-        dataset, runs([way for pair in PAIRS.values() for way in pair], context), at_once, Spending()
+        dataset, parse_runs([way for pair in PAIRS.values() for way in pair], context), at_once, Spending()
     )
     figures = {
         name.format(samples=samples): make_pair_row(*(cost_of_run[way.format(samples=samples)] for way in pair))

@@ -43,34 +43,34 @@ class RandomEmbeddings(Embeddings):
     """Random vectors for passages, the embedded model's for questions."""
 
     def __init__(self) -> None:
-        self.own = embeddings("embedded")
-        self.numbers = np.random.default_rng(0)
+        self.question_embeddings = embeddings("embedded")
+        self.rng = np.random.default_rng(0)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        vectors = self.numbers.normal(size=(len(texts), DIMENSION))
-        unit: list[list[float]] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).tolist()
-        return unit
+        vectors = self.rng.normal(size=(len(texts), DIMENSION))
+        unit_vectors: list[list[float]] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).tolist()
+        return unit_vectors
 
     def embed_query(self, text: str) -> list[float]:
-        return self.own.embed_query(text)
+        return self.question_embeddings.embed_query(text)
 
 
 def generate_passages(count: int, passages: list[Passage]) -> Iterator[Passage]:
     """The given passages, then texts of a hundred words drawn from two of them each."""
-    draw = random.Random(0)
+    rng = random.Random(0)
     words = [passage["text"].split() for passage in passages]
     yield from passages[:count]
     for number in range(len(passages), count):
-        pool = draw.choice(words) + draw.choice(words)
-        text = " ".join(draw.choice(pool) for _ in range(100))
+        pool = rng.choice(words) + rng.choice(words)
+        text = " ".join(rng.choice(pool) for _ in range(100))
         yield Passage(id=f"made-{number}", title=f"Made {number}", text=text)
 
 
 def make_queries(passages: list[Passage], count: int) -> list[str]:
     """Questions of about ten words of one passage each."""
-    draw = random.Random(1)
-    texts = (draw.choice(passages)["text"].split() for _ in range(count))
-    return [" ".join(draw.sample(words, min(10, len(words)))) for words in texts]
+    rng = random.Random(1)
+    texts = (rng.choice(passages)["text"].split() for _ in range(count))
+    return [" ".join(rng.sample(words, min(10, len(words)))) for words in texts]
 
 
 async def time_searches(context: Context, queries: list[str]) -> list[float]:
@@ -86,7 +86,7 @@ async def time_searches(context: Context, queries: list[str]) -> list[float]:
 def measure_size(
     passages: list[Passage], queries: list[str], store: str, chosen_embeddings: str | Embeddings
 ) -> dict[str, Any]:
-    """Indexing, unless the store holds these passages already, and queries."""
+    """Measure the indexing, unless the store holds these passages already, and the queries."""
     Ranking(passages[:10])  # imports
     begin = time.perf_counter()
     Ranking(passages)
@@ -132,9 +132,9 @@ def main() -> None:
             )
     rows = [list(item.values()) for item in figures]
     conditions = {
-        f"{kind} at {item['passages']}": item[f"{kind}_ms"] <= most
+        f"{kind} at {item['passages']}": item[f"{kind}_ms"] <= max_ms
         for item in figures
-        for kind, most in TARGETS.items()
+        for kind, max_ms in TARGETS.items()
     }
     conditions |= {f"bm25 index of {item['passages']}": item["bm25_per_second"] >= TARGET_RATE for item in figures}
     report("searching", list(figures[0]), rows, runs=figures, **judge_targets(conditions))

@@ -85,12 +85,12 @@ class Server:
     def set_behaviour(self, behaviour: Behaviour) -> None:
         """Set the behaviour; reset the counts and the cache."""
         self.behaviour, self.counts, self.cache = behaviour, Counts(), PrefixCache()
-        self.seen: Counter[str] = Counter()
+        self.request_counts: Counter[str] = Counter()
         self.slots: AbstractAsyncContextManager[Any] = (
             asyncio.Semaphore(behaviour.slots) if behaviour.slots else nullcontext()
         )
 
-    async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client's requests in order, until the client leaves or is dropped."""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while await self.answer(await read_request(reader), reader, writer):
@@ -108,7 +108,7 @@ class Server:
             self.counts.denied += 1
             return send_response(writer, 401, make_error("Incorrect API key provided.", "invalid_api_key"))
         if request.path == "/v1/chat/completions":
-            return await self.chat(request.body, reader, writer)
+            return await self.serve_chat(request.body, reader, writer)
         if request.path == "/v1/completions":
             return send_response(writer, 200, make_echo(request.body))
         if request.path == "/v1/embeddings":
@@ -117,12 +117,14 @@ class Server:
             return send_response(writer, 200, {"object": "list", "data": [{"id": "bench", "object": "model"}]})
         return send_response(writer, 404, make_error(f"There is nothing at {request.path}."))
 
-    async def chat(self, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def serve_chat(
+        self, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         """Serve one chat completion, or its fault."""
         counts, behaviour = self.counts, self.behaviour
         text, seed = str(body["messages"][-1]["content"]), body.get("seed") or 0
         key = sha256(f"{behaviour.seed} {seed} {text}".encode("utf-8", "replace")).hexdigest()
-        self.seen[key] += 1
+        self.request_counts[key] += 1
         name, slots = recognise_prompt(text)
         if not name and behaviour.foreign:
             name, slots = recognise_foreign(text, behaviour.foreign)
@@ -130,13 +132,15 @@ class Server:
         counts.at_once += 1
         counts.most_at_once = max(counts.most_at_once, counts.at_once)
         try:
-            fault = draw_fault(f"transport {key} {self.seen[key]}", behaviour.transport, behaviour.transport_kinds)
+            fault = draw_fault(
+                f"transport {key} {self.request_counts[key]}", behaviour.transport, behaviour.transport_kinds
+            )
             if fault:
                 counts.transport[fault] += 1
             async with self.slots:
                 await asyncio.sleep(self.draw_delay(key))
             reply = self.make_content(name, slots, key)
-            usage = self.usage(text, reply, name, slots)
+            usage = self.count_usage(text, reply, name, slots)
             if fault:
                 return await self.send_fault(fault, make_completion(body, reply, usage), reader, writer)
             if body.get("stream"):
@@ -160,12 +164,12 @@ class Server:
         shares = self.behaviour.concat_unknown, self.behaviour.single_unknown
         return write_reply(name, slots, int(key[:12], 16), shares)
 
-    def usage(self, text: str, reply: str, name: str, slots: dict[str, str]) -> dict[str, Any]:
+    def count_usage(self, text: str, reply: str, name: str, slots: dict[str, str]) -> dict[str, Any]:
         """The token counts. If the model of a prefix cache is on, it gives the cached tokens."""
         if not self.behaviour.prefix:
             prompt_tokens, cached = len(text) // 4, 0
         else:
-            prompt_tokens, cached, ceiling = self.cache.take(text, name, slots)
+            prompt_tokens, cached, ceiling = self.cache.add_prompt(text, name, slots)
             self.counts.tokens.update({"prompt": prompt_tokens, "cached": cached, "ceiling": ceiling})
         completion_tokens = len(reply) // 4 + 1
         details = {"cached_tokens": cached}
@@ -255,7 +259,7 @@ def send_stream(writer: asyncio.StreamWriter, body: dict[str, Any], reply: str, 
 
 async def serve(port: int, behaviour: Behaviour) -> None:
     server = Server(behaviour)
-    listening = await asyncio.start_server(server.connection, "127.0.0.1", port, limit=2**24, backlog=1024)
+    listening = await asyncio.start_server(server.serve_connection, "127.0.0.1", port, limit=2**24, backlog=1024)
     print(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1", flush=True)
     async with listening:
         await listening.serve_forever()

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import MODEL, ROOT, Control, judge_targets, make_questions, report, run_server
+from benchmarks.harness import MODEL, ROOT, ServerControl, judge_targets, make_questions, report, run_server
 from quorum.api.stream import AnswerText, stream
 from quorum.core.context import Context
 from quorum.graphs import answer
@@ -34,39 +34,39 @@ METHOD, AT_ONCE = "concat", 16
 LATENCY = 0.05  # seconds until a streamed reply begins
 WAYS = ("in process", "served")
 COMPUTING = "ms of computing a question"
-MOST_COMPUTING_ADDED = 8.0  # ms
+MAX_COMPUTING_ADDED = 8.0  # ms
 Work = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to ask. ask: answers a question; begin: the time of the first piece of a long answer, after it is read
-    whole; compute: the processor seconds so far of all processes that take part.
+    """One way to ask. ask: answers a question; time_first_piece: reads a long answer whole and returns the time of its
+    first piece; get_processor_seconds: of all processes that take part, so far.
     """
 
     ask: Work
-    begin: Callable[[str], Awaitable[float]]
-    compute: Callable[[], float]
+    time_first_piece: Callable[[str], Awaitable[float]]
+    get_processor_seconds: Callable[[], float]
 
 
-def make_in_process(context: Context) -> Way:
-    """Asks in this process."""
+def make_in_process_way(context: Context) -> Way:
+    """The way that asks in this process."""
     long = replace(context, answer_type="long")
 
     async def ask(question: str) -> None:
         await answer(question, METHOD, context)
 
-    async def begin(question: str) -> float:
+    async def time_first_piece(question: str) -> float:
         events = stream(question, METHOD, long)
         times = [time.perf_counter() async for event in events if isinstance(event, AnswerText) and event.text]
         return times[0]
 
-    return Way(ask, begin, time.process_time)
+    return Way(ask, time_first_piece, time.process_time)
 
 
 @asynccontextmanager
 async def open_client(url: str, pid: int) -> AsyncIterator[Way]:
-    """Asks a server by OpenAI's client. pid: the server's process."""
+    """The way that asks a server by OpenAI's client. pid: the server's process."""
     from openai import AsyncOpenAI
 
     async with AsyncOpenAI(base_url=f"{url}v1", api_key="none", max_retries=0) as client:
@@ -75,7 +75,7 @@ async def open_client(url: str, pid: int) -> AsyncIterator[Way]:
             messages: Any = [{"role": "user", "content": question}]
             await client.chat.completions.create(model=METHOD, messages=messages)
 
-        async def begin(question: str) -> float:
+        async def time_first_piece(question: str) -> float:
             messages: Any = [{"role": "user", "content": question}]
             quorum_settings: Any = {"quorum": {"answer_type": "long"}}
             chunks = await client.chat.completions.create(
@@ -84,7 +84,7 @@ async def open_client(url: str, pid: int) -> AsyncIterator[Way]:
             times = [time.perf_counter() async for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
             return times[0]
 
-        yield Way(ask, begin, lambda: time.process_time() + read_processor_seconds(pid))
+        yield Way(ask, time_first_piece, lambda: time.process_time() + read_processor_seconds(pid))
 
 
 def read_processor_seconds(pid: int) -> float:
@@ -119,43 +119,43 @@ def run_quorum(folder: Path, settings: Sequence[str]) -> Iterator[tuple[str, int
         process.communicate(timeout=30)
 
 
-async def measure_way(way: Way, server: Control, questions: Sequence[str]) -> dict[str, float]:
+async def measure_way(way: Way, server: ServerControl, questions: Sequence[str]) -> dict[str, float]:
     """Milliseconds a question, by the clock and of computing; questions a second; milliseconds to the first piece."""
-    server.behave()
-    alone, first, computed = [], [], way.compute()
+    server.set_behaviour()
+    question_ms, first_piece_ms, computed = [], [], way.get_processor_seconds()
     for question in questions:
-        begun = time.perf_counter()
+        begin = time.perf_counter()
         await way.ask(question)
-        alone.append(1000 * (time.perf_counter() - begun))
-    computed, waiting = way.compute() - computed, [*questions, *questions][::-1]
+        question_ms.append(1000 * (time.perf_counter() - begin))
+    computed, waiting = way.get_processor_seconds() - computed, [*questions, *questions][::-1]
 
     async def worker() -> None:
         while waiting:
             await way.ask(waiting.pop())
 
-    begun = time.perf_counter()
+    begin = time.perf_counter()
     await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
-    rate = 2 * len(questions) / (time.perf_counter() - begun)
-    server.behave(latency=LATENCY)
+    rate = 2 * len(questions) / (time.perf_counter() - begin)
+    server.set_behaviour(latency=LATENCY)
     for question in questions:
-        begun = time.perf_counter()
-        first.append(1000 * (await way.begin(question) - begun))
+        begin = time.perf_counter()
+        first_piece_ms.append(1000 * (await way.time_first_piece(question) - begin))
     return {
-        "ms a question": statistics.median(alone),
+        "ms a question": statistics.median(question_ms),
         COMPUTING: 1000 * computed / len(questions),
         "questions/s": rate,
-        "ms to the first piece": statistics.median(first) - 1000 * LATENCY,
+        "ms to the first piece": statistics.median(first_piece_ms) - 1000 * LATENCY,
     }
 
 
 async def compare_ways(
-    context: Context, quorum: tuple[str, int], server: Control, rounds: int, count: int
+    context: Context, quorum: tuple[str, int], server: ServerControl, rounds: int, count: int
 ) -> list[dict[str, Any]]:
     """What each way took, by round; the first round, which imports and connects, is left out."""
     questions = [str(question["question"]) for question in make_questions(count, 1)]
     figures = []
     async with open_client(*quorum) as served:
-        ways = dict(zip(WAYS, (make_in_process(context), served), strict=True))
+        ways = dict(zip(WAYS, (make_in_process_way(context), served), strict=True))
         for _ in range(rounds + 1):
             figures.append({name: await measure_way(way, server, questions) for name, way in ways.items()})
     return figures[1:]
@@ -210,7 +210,7 @@ def main() -> None:
         ]
         for name in in_process
     ]
-    met = {COMPUTING: not added[COMPUTING] > MOST_COMPUTING_ADDED}
+    met = {COMPUTING: not added[COMPUTING] > MAX_COMPUTING_ADDED}
     figures = {"in_process": in_process, "served": served, "added_ms": added, "ratio": ratio}
     report("serving", ("", *WAYS, "difference"), rows, **figures, **judge_targets(met))
 

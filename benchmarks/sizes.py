@@ -51,7 +51,7 @@ def measure_folder(folder: Path) -> int:
 
 
 def measure_collection(passages: list[Passage], folder: Path) -> Figures:
-    """The collection on disk, and how long it took to write."""
+    """The size of the collection on disk, and the time to write it."""
     settings: Figures = {"collection": "bench", "store": folder, "embeddings": RandomEmbeddings()}
     seconds = time_work(lambda: index_passages(passages, **settings))
     return {
@@ -74,13 +74,13 @@ def measure_search(passages: list[Passage], folder: Path, kind: str) -> Figures:
     else:
         first = time_work(lambda: asyncio.run(search(queries[0], context)))
     memory = measure_memory() - before
-    times, clock = [], []
+    times, clock_ms = [], []
     for query in queries:
         begin = time.perf_counter()
         times.append(1000 * time_work(lambda query=query: asyncio.run(search(query, context))))  # type: ignore[misc]
-        clock.append(1000 * (time.perf_counter() - begin))
+        clock_ms.append(1000 * (time.perf_counter() - begin))
     figures = {"memory": memory / len(passages), "first_s": first, "cpu_ms": statistics.median(times)}
-    return {f"{kind}_{name}": value for name, value in figures.items()} | {f"{kind}_ms": statistics.median(clock)}
+    return {f"{kind}_{name}": value for name, value in figures.items()} | {f"{kind}_ms": statistics.median(clock_ms)}
 
 
 def run_alone(work: Callable[..., Figures], *arguments: Any) -> Figures:

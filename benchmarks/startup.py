@@ -27,7 +27,7 @@ def time_command(arguments: list[str], folder: Path) -> float:
 
 
 def measure_ratios() -> dict[str, float]:
-    """The time of a bare interpreter to that of each command."""
+    """The time of a bare interpreter divided by the time of each command."""
     ask = ["ask", "Who designed the Eiffel Tower?", "--set", "journal=off"]
     times: dict[str, list[float]] = {"bare": [], "quorum --help": [], "first answer": []}
     with tempfile.TemporaryDirectory() as folder:

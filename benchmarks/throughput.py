@@ -14,7 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import MODEL, Control, format_share, judge_targets, report, run_server, write_question_file
+from benchmarks.harness import (
+    MODEL,
+    ServerControl,
+    format_share,
+    judge_targets,
+    report,
+    run_server,
+    write_question_file,
+)
 from quorum.core.context import Context
 from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
@@ -23,7 +31,7 @@ from quorum.evaluation.run.options import Options
 METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 
 
-def measure_method(server: Control, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def measure_method(server: ServerControl, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Run one method over all questions, after a first call that imports and connects everything."""
     data = write_question_file(folder, options.questions, 5)
     calls_at_once = options.calls or 2 * options.slots
@@ -34,16 +42,16 @@ def measure_method(server: Control, method: str, options: argparse.Namespace, fo
         await evaluate(
             Options(data=data, out=folder / f"{method}-first", limit=options.slots), parse_methods(method, context)
         )
-        server.behave(latency=options.latency, slots=options.slots, concat_unknown=0.3)
+        server.set_behaviour(latency=options.latency, slots=options.slots, concat_unknown=0.3)
         begin = time.perf_counter()
         await evaluate(
             Options(data=data, out=folder / method, concurrency=64), parse_methods(method, empty_journal_context)
         )
         return time.perf_counter() - begin
 
-    server.behave()
+    server.set_behaviour()
     seconds = asyncio.run(time_evaluation())
-    counts = server.stats()
+    counts = server.fetch_counts()
     calls = sum(counts["calls"].values())
     bound = calls * options.latency / options.slots
     return {

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import MODEL, Control, judge_targets, make_questions, report, run_server
+from benchmarks.harness import MODEL, ServerControl, judge_targets, make_questions, report, run_server
 from quorum.core.context import Context
 from quorum.graphs import answer
 
@@ -28,7 +28,7 @@ INSTALL = (
     "and run this again with --python /tmp/flashrag/bin/python."
 )
 # Words of FlashRAG's prompts -> our prompt of the same purpose; the server replies as it does to that prompt.
-PEERS_PROMPTS = {
+OUR_PROMPT_OF_WORDS = {
     "provide two correct candidates": "candidates",
     "can support the given prediction": "conditional_summary",
     "correctly support the prediction": "validity",
@@ -67,9 +67,9 @@ async def time_quorum(context: Context, questions: list[dict[str, Any]]) -> floa
     return time.perf_counter() - begin
 
 
-def count_timed_calls(server: Control, questions: int) -> dict[str, Any]:
-    """The calls of the timed questions (all questions take the same number), and the most in flight."""
-    stats = server.stats()
+def count_timed_calls(server: ServerControl, questions: int) -> dict[str, Any]:
+    """The calls of the timed questions (all questions take the same number), and the maximum in flight at once."""
+    stats = server.fetch_counts()
     return {"calls": sum(stats["calls"].values()) * questions // (questions + 1), "in_flight": stats["most_at_once"]}
 
 
@@ -83,14 +83,14 @@ def main() -> None:
     if not is_installed(options.python):
         raise SystemExit(INSTALL.format(python=options.python))
     questions = list(make_questions(options.questions + 1, 10))
-    behaviour = {"latency": options.latency, "slots": options.slots, "foreign": PEERS_PROMPTS}
+    behaviour = {"latency": options.latency, "slots": options.slots, "foreign": OUR_PROMPT_OF_WORDS}
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
-        server.behave(**behaviour)
+        server.set_behaviour(**behaviour)
         peer = time_flashrag(options.python, server.url, options.slots, questions)
         measured = {
             f"FlashRAG {peer['version']}": {"seconds": peer["seconds"], **count_timed_calls(server, options.questions)}
         }
-        server.behave(**behaviour)
+        server.set_behaviour(**behaviour)
         context = Context(model=MODEL, k=10, concurrency=2 * options.slots, journal=str(Path(folder) / "j.sqlite"))
         seconds = asyncio.run(time_quorum(context, questions))
         measured["Quorum"] = {"seconds": seconds, **count_timed_calls(server, options.questions)}

@@ -35,7 +35,7 @@ def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
     matrix = read_matrix(write_matrix(folder, tmp_path / "set.npz"))
     assert matrix.methods == ("concat", "concat_pf", "sure")
     assert matrix.right.shape == (60, 3)
-    recorded = matrix.recorded("calls")
+    recorded = matrix.make_recorded_answers("calls")
     assert recorded.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
     assert (recorded.shared[0, 1] == 1).all()
     assert (recorded.known | recorded.failed | (matrix.arrays["unknown"] == 1)).all()
