@@ -151,10 +151,11 @@ def count_replies(prompt: str, replies: Sequence[Reply], parsed: Sequence[Parsed
     usage: dict[str, Usage] = {}
     for reply in replies:
         usage = merge_usage(usage, {prompt: reply.usage})
-    bad = [reply.raw for reply, reading in zip(replies, parsed, strict=True) if reading.malformed or is_cut_off(reply)]
-    update = State(
-        usage=usage, dropped=dropped, malformed={prompt: Malformed(count=len(bad), replies=bad)} if bad else {}
-    )
+    malformed_replies = [
+        reply.raw for reply, reading in zip(replies, parsed, strict=True) if reading.malformed or is_cut_off(reply)
+    ]
+    malformed = {prompt: Malformed(count=len(malformed_replies), replies=malformed_replies)}
+    update = State(usage=usage, dropped=dropped, malformed=malformed if malformed_replies else {})
     if not all(reply.is_greedy for reply in replies):
         update["not_greedy"] = True
     return update

@@ -29,16 +29,14 @@ def ask_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatConte
 
     async def ask_method(state: State, runtime: Runtime[ChatContext]) -> State:
         """question, given -> the method's whole result."""
-        chosen = runtime.context or ChatContext()
-        context = Context(**{part.name: getattr(chosen, part.name) for part in fields(Context)})
+        chat_context = runtime.context or ChatContext()
+        context = Context(**{part.name: getattr(chat_context, part.name) for part in fields(Context)})
         question_state = Question(
             question=state["question"], given=state.get("given"), gold_answers=state.get("gold_answers")
         )
-        result: Any = await find_graph(chosen.method).ainvoke(question_state, context=context)
-        update = {
-            **result,
-            "votes": Overwrite(result.get("votes")),
-        }  # without Overwrite, the reducer turns None into a list
+        result: Any = await find_graph(chat_context.method).ainvoke(question_state, context=context)
+        # Without Overwrite, the reducer turns None into a list.
+        update = {**result, "votes": Overwrite(result.get("votes"))}
         return cast(State, update)
 
     return ask_method

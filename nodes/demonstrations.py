@@ -34,7 +34,7 @@ def choose_variant(prompt: str, runtime: Runtime[Context]) -> str:
 async def format_demonstrations(runtime: Runtime[Context], *, reasoned: bool, passages: bool) -> str:
     """The demonstrations as a prompt shows them, with or without reasoning and passages.
 
-    They come from the file that the setting `examples` names. Without that setting they are three of our own: yes/no
+    They come from the file that the setting `examples` names. Without that setting they are three built-in ones: yes/no
     questions for that answer type, else questions of several steps if the reasoning is shown, else single facts.
     """
     context = get_context(runtime)

@@ -6,8 +6,8 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.datasets.examples import read_examples
-from quorum.models import embedding_name, identity
-from quorum.models.context_filters import filter_identity
+from quorum.models import get_embedding_name, identity
+from quorum.models.context_filters import get_filter_identity
 from quorum.prompts import get_version, load_overrides
 
 RUN_SETTINGS = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
@@ -29,9 +29,9 @@ def to_json_value(name: str, value: Any, context: Context) -> Any:
     if name in ("model", "verifier") and value is not None:
         return identity(value, context) or get_class_name(value)
     if name == "context_filter" and value is not None:
-        return filter_identity(value)
+        return get_filter_identity(value)
     if name == "embeddings":
-        return embedding_name(value)
+        return get_embedding_name(value)
     if name == "examples" and value is not None:
         return [dict(example) for example in read_examples(value)]
     if name == "prompts":

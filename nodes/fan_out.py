@@ -23,8 +23,8 @@ def send_validations(state: State) -> list[Send]:
 def send_comparisons(state: State, lazy: bool) -> list[Send]:
     """One `rank_pair` for each order of each pair of summaries; if lazy, only for the pairs to ask next."""
     summaries = state.get("summaries") or []
-    known = sort_validity(state.get("verdicts") or []), state.get("preferences") or []
-    pairs = choose_next_pairs(len(summaries), *known) if lazy else list_pairs(len(summaries))
+    verdicts_and_preferences = sort_validity(state.get("verdicts") or []), state.get("preferences") or []
+    pairs = choose_next_pairs(len(summaries), *verdicts_and_preferences) if lazy else list_pairs(len(summaries))
     return [
         Send("rank_pair", {"question": state["question"], "pair": [*pair], "summaries": [summaries[n] for n in pair]})
         for pair in pairs

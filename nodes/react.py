@@ -65,8 +65,8 @@ async def take_step(
         detail=f"step {number}",
     )
     parsed, before = replies.values[0], cut_last_step(steps, order[: len(replies.shown)])
-    taken = Step(thought=thought or parsed.thought, query=parsed.query, passages=[], answer=parsed.answer)
-    return {"steps": [*before, taken], "query": make_query(parsed.query, question), **replies.update}
+    new_step = Step(thought=thought or parsed.thought, query=parsed.query, passages=[], answer=parsed.answer)
+    return {"steps": [*before, new_step], "query": make_query(parsed.query, question), **replies.update}
 
 
 def order_places(steps: Sequence[Step]) -> list[Place]:

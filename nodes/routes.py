@@ -237,7 +237,7 @@ def retrieve_or_cot(state: State, runtime: Runtime[Context]) -> Literal["retriev
 
 
 def search_first(state: State, runtime: Runtime[Context]) -> list[Literal["retrieve", "recall", "name_topic"]]:
-    """Retrieve first if the question is a query or a query is made from its passages; else start without passages."""
+    """Retrieve first if the question itself or its passages give a query; else start without passages."""
     context = get_context(runtime)
     if context.queries != "in":
         return ["retrieve"]
@@ -249,14 +249,14 @@ def prepare_queries(
 ) -> list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]]:
     """Ask at the same time for all that the queries are made from; if nothing is needed, make the queries at once."""
     context = get_context(runtime)
-    needed: list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]] = []
+    next_nodes: list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]] = []
     if "ex" in context.queries:
-        needed.append("answer_externally")
+        next_nodes.append("answer_externally")
     if "in" in context.queries:
-        needed.append("recall")
+        next_nodes.append("recall")
     if needs_topic(context):
-        needed.append("name_topic")
-    return needed or ["blend_queries"]
+        next_nodes.append("name_topic")
+    return next_nodes or ["blend_queries"]
 
 
 def needs_topic(context: Context) -> bool:

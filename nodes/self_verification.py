@@ -32,14 +32,14 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
         temperature=CHAIN_TEMPERATURE,
     )
     answers = [(read_fact(sample.answer), sample.rationale) for sample in replies.values]
-    known = [(answer, rationale) for answer, rationale in answers if not is_unknown(answer)]
+    known_answers = [(answer, rationale) for answer, rationale in answers if not is_unknown(answer)]
     distinct: dict[str, tuple[str, str | None]] = {}
-    for answer, rationale in known:
+    for answer, rationale in known_answers:
         distinct.setdefault(vote_key(answer), (answer, rationale))
     return {
         "candidates": [answer for answer, _ in distinct.values()],
         "rationales": [rationale for _, rationale in distinct.values()],
-        "confidence": len(known) / CHAINS if len(distinct) == 1 else None,
+        "confidence": len(known_answers) / CHAINS if len(distinct) == 1 else None,
         "passages": replies.shown,
         **replies.update,
     }

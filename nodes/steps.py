@@ -28,7 +28,7 @@ def describe_answer(prompt: str, runtime: Runtime[Context]) -> str:
 
 
 async def format_step_demonstrations(runtime: Runtime[Context], format_one: Callable[[Example], str]) -> str:
-    """The user's examples that have steps; if none has, three of our own."""
+    """The user's examples that have steps; if none has, three built-in ones."""
     context = get_context(runtime)
     examples = await asyncio.to_thread(read_examples, context.examples) if context.examples else ()
     demonstrations = BUILT_IN["steps_yes_no" if context.answer_type == "yes_no" else "steps"]

@@ -27,11 +27,13 @@ class Changes:
             collection.upsert(
                 ids=[passage["id"] for passage, _, _ in batch],
                 documents=[passage["text"] for passage, _, _ in batch],
-                metadatas=[entry.metadata() for _, entry, _ in batch],
+                metadatas=[entry.make_metadata() for _, entry, _ in batch],
                 embeddings=[vector for _, _, vector in batch],
             )
         for updates in split_batches(self.entries):
-            collection.update(ids=[id_ for id_, _ in updates], metadatas=[entry.metadata() for _, entry in updates])
+            collection.update(
+                ids=[id_ for id_, _ in updates], metadatas=[entry.make_metadata() for _, entry in updates]
+            )
         for ids in split_batches(self.removed):
             collection.delete(ids=ids)
 

@@ -67,9 +67,8 @@ def load_index(folder: Path) -> TokenIndex | None:
         passages: list[Passage] = [json.loads(line) for line in lines]
         vectors: Vectors = np.load(folder / "vectors.npy", mmap_mode="r")
         starts = np.load(folder / "starts.npy")
-        is_complete = len(starts) == len(passages) + 1 and starts[-1] == len(
-            vectors
-        )  # a power failure may have cut a file
+        # A power failure may have cut a file.
+        is_complete = len(starts) == len(passages) + 1 and starts[-1] == len(vectors)
         return TokenIndex(passages, vectors, starts) if is_complete else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
@@ -137,13 +136,13 @@ def compute_token_vectors(
     passages: list[Passage], encoder: TokenEncoder, older: TokenIndex | None
 ) -> Iterator[Vectors]:
     """The token vectors of each passage in order: (tokens, dimension). Texts of the older index keep their vectors."""
-    known = {make_indexed_text(passage): row for row, passage in enumerate(older.passages)} if older else {}
+    row_of_text = {make_indexed_text(passage): row for row, passage in enumerate(older.passages)} if older else {}
     for first in range(0, len(passages), ENCODED_AT_ONCE):
         texts = [make_indexed_text(passage) for passage in passages[first : first + ENCODED_AT_ONCE]]
-        new = list(dict.fromkeys(text for text in texts if text not in known))
-        computed = dict(zip(new, encoder.encode_passages(new) if new else [], strict=True))
+        new_texts = list(dict.fromkeys(text for text in texts if text not in row_of_text))
+        computed = dict(zip(new_texts, encoder.encode_passages(new_texts) if new_texts else [], strict=True))
         for text in texts:
-            if older is not None and text in known:
-                yield older.vectors[older.starts[known[text]] : older.starts[known[text] + 1]]
+            if older is not None and text in row_of_text:
+                yield older.vectors[older.starts[row_of_text[text]] : older.starts[row_of_text[text] + 1]]
             else:
                 yield computed[text].astype(np.float16)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from quorum.core.context import Context
 from quorum.core.state import Passage
-from quorum.datasets.sample import sample_folder
+from quorum.datasets.sample import find_sample_folder
 from quorum.documents.find_files import Choice
-from quorum.models import embedding_name
+from quorum.models import get_embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_name
 from quorum.retrievers.index import Options, add_documents
 from quorum.retrievers.index_report import Progress
@@ -43,15 +43,14 @@ def ensure_sample(context: Context, progress: Progress | None = None) -> None:
     It blocks, for a few seconds the first time. `progress(done, total, path)` counts files. A user's own collection
     with that name stays unchanged.
     """
-    store, embedding = open_store(context.store), embedding_name(context.embeddings)
+    store, embedding = open_store(context.store), get_embedding_name(context.embeddings)
     key = (store.location, embedding)
     if key in READY_SAMPLES and not store.is_missing:
         return
     if is_outdated(store, embedding):
         with store.hold_writer_lock():
-            if (
-                is_outdated(store, embedding) and SAMPLE in store.list_collections()
-            ):  # unless another process has just made it
+            # Check again: another process may just have made the collection.
+            if is_outdated(store, embedding) and SAMPLE in store.list_collections():
                 store.delete(SAMPLE)
         options = Options(choice=Choice(gitignore=False), sample=hash_sample())
         add_documents([get_sample_folder()], SAMPLE, context.store, context.embeddings, options, progress)
@@ -68,7 +67,7 @@ def is_outdated(store: Store, embedding: str) -> bool:
 
 def get_sample_folder() -> Path:
     """The folder of the sample's documents."""
-    return sample_folder() / "corpus"
+    return find_sample_folder() / "corpus"
 
 
 @lru_cache(maxsize=1)

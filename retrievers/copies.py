@@ -59,8 +59,10 @@ class CopyFinder:
         passage_words = read_words(passage)
         fitting = (id_ for id_ in likely if is_in_same_section(self.entries[id_], passage_words, source))
         similar = list(islice(fitting, MAX_COMPARED))
-        known = self.load_words(similar, waiting)
-        return next((id_ for id_ in similar if id_ in known and contains_all(known[id_], passage_words)), None)
+        words_by_id = self.load_words(similar, waiting)
+        return next(
+            (id_ for id_ in similar if id_ in words_by_id and contains_all(words_by_id[id_], passage_words)), None
+        )
 
     def find_similar(self, passage: Passage) -> list[str]:
         """The ids of passages whose sketches share enough hashes, those that share most first."""
@@ -83,10 +85,10 @@ class CopyFinder:
         """The words of passages by their ids; passages that are neither stored nor waiting are missing."""
         words_of_id = {id_: self.words[id_] for id_ in ids if id_ in self.words}
         uncached = [id_ for id_ in ids if id_ not in words_of_id]
-        new = [passage for id_ in uncached if (passage := waiting.get(id_) or self.passages.get(id_))]
+        found_passages = [passage for id_ in uncached if (passage := waiting.get(id_) or self.passages.get(id_))]
         if stored := [id_ for id_ in uncached if id_ not in waiting and id_ not in self.passages]:
-            new += self.fetch(stored)
-        words_of_id |= {passage["id"]: read_words(passage) for passage in new}
+            found_passages += self.fetch(stored)
+        words_of_id |= {passage["id"]: read_words(passage) for passage in found_passages}
         for id_, words in words_of_id.items():
             remember(self.words, id_, words)
         return words_of_id

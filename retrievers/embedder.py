@@ -21,13 +21,13 @@ def get_indexing_embedder(spec: str | Embeddings, name: str, folder: Path) -> Em
     """
     if not isinstance(spec, str):
         return spec
-    read = read_spec(spec, "embeddings")
-    if Path(read.name).is_dir() and read.name:
+    parsed_spec = read_spec(spec, "embeddings")
+    if Path(parsed_spec.name).is_dir() and parsed_spec.name:
         return get_embedder(spec)
     from quorum.retrievers.embedding_cache import CachedEmbeddings
 
     # Another server may serve another model under the same name.
-    key = name if read.base_url is None else f"{name}\0{read.base_url}"
+    key = name if parsed_spec.base_url is None else f"{name}\0{parsed_spec.base_url}"
     return CachedEmbeddings(partial(get_embedder, spec), key, folder)
 
 

@@ -42,10 +42,10 @@ class CachedEmbeddings(Embeddings):
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         keys = [self.make_key(text) for text in texts]
         cached = self.read(list(dict.fromkeys(keys)))
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in cached}
-        if new:
-            vectors = np.asarray(self.create().embed_documents(list(new.values())), dtype=np.float32)
-            computed = dict(zip(new, vectors, strict=True))
+        new_texts = {key: text for key, text in zip(keys, texts, strict=True) if key not in cached}
+        if new_texts:
+            vectors = np.asarray(self.create().embed_documents(list(new_texts.values())), dtype=np.float32)
+            computed = dict(zip(new_texts, vectors, strict=True))
             self.write(computed)
             cached |= computed
         return [cached[key].tolist() for key in keys]

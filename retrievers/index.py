@@ -17,7 +17,7 @@ from quorum.documents.find_files import Choice, choose_files, explain_irregular_
 from quorum.documents.guarded_reading import TIME_LIMIT, FilePassages, GuardedReader, get_reader, read_ahead
 from quorum.documents.pieces import split_passage
 from quorum.documents.read import count_lines, is_passage_file, read_passage_lines
-from quorum.models import embedding_name
+from quorum.models import get_embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_name
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index_report import IndexReport, Progress, ProgressCounter, Watch
@@ -87,7 +87,7 @@ def index_passages(
     check_name(collection)
     report, opened = IndexReport(), open_store(store)
     with opened.hold_writer_lock():
-        model = embedding_name(embeddings)
+        model = get_embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, model, opened.folder)
         with closing(
             Ledger(opened, collection, model, lambda: embedder, made_for=made_for, made_from=made_from)
@@ -128,7 +128,7 @@ def add_documents(
     report, opened, roots = IndexReport(), open_store(store), resolve_roots(paths)
     with opened.hold_writer_lock():
         unfinished_sample = None if options.sample is None else ""
-        model = embedding_name(embeddings)
+        model = get_embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, model, opened.folder)
         with closing(
             Ledger(opened, collection, model, lambda: embedder, unfinished_sample, options.made_for, options.made_from)

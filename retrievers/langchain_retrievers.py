@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, InstanceOf
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.models import embedding_name
+from quorum.models import get_embedding_name
 from quorum.models.token_embeddings import get_token_encoder
 from quorum.retrievers.bm25 import Ranking
 from quorum.retrievers.bm25_cache import load_ranking
@@ -66,19 +66,18 @@ class ChromaRetriever(Retriever):
 
     async def afind(self, query: str) -> list[Passage]:
         model = await asyncio.to_thread(self.get_model)
-        if (
-            type(model).aembed_query is Embeddings.aembed_query
-        ):  # it has no asynchronous method: embed and search on one thread
+        # A model without an asynchronous method of its own: embed and search on one thread.
+        if type(model).aembed_query is Embeddings.aembed_query:
             return await asyncio.to_thread(self.find, query)
         return await asyncio.to_thread(self.find_nearest, await model.aembed_query(query))
 
     def get_model(self) -> Embeddings:
-        """The embedding model, if the collection was made with it."""
-        open_store(self.store).check_embedding(self.collection, embedding_name(self.embeddings))
+        """The embedding model. Raises `SetupError` if the collection was made with another one."""
+        open_store(self.store).check_embedding(self.collection, get_embedding_name(self.embeddings))
         return get_embedder(self.embeddings)
 
     def find_nearest(self, vector: Sequence[float]) -> list[Passage]:
-        name = embedding_name(self.embeddings)
+        name = get_embedding_name(self.embeddings)
         return open_store(self.store).query(self.collection, vector, self.k, name) or refuse_empty(self.collection)
 
 

@@ -17,7 +17,7 @@ from quorum.core.errors import SetupError
 from quorum.core.files import open_regular
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import read_json_lines
-from quorum.models import embedding_name
+from quorum.models import get_embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_name
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index_recovery import find_index_folders
@@ -59,8 +59,8 @@ def check_exists(collection: str, store: str | Path) -> None:
     """Raise a `SetupError` that names the collections of the store if this one is not among them. Blocks."""
     names = open_store(store).list_collections()
     if check_name(collection) not in names:
-        known = f"it has: {', '.join(names[:20])}" if names else "it has none yet"
-        raise SetupError(f"There is no collection {collection!r} in the store {store}; {known}.")
+        available = f"it has: {', '.join(names[:20])}" if names else "it has none yet"
+        raise SetupError(f"There is no collection {collection!r} in the store {store}; {available}.")
 
 
 def summarize(store: Store, name: str) -> Summary:
@@ -169,7 +169,7 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
         raise SetupError(f"{file} cannot be read ({error.strerror}); give a file of JSON lines.") from None
     report, opened = IndexReport(), open_store(store)
     with opened.hold_writer_lock():
-        model = embedding_name(embeddings)
+        model = get_embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, model, opened.folder)
         with closing(Ledger(opened, collection, model, lambda: embedder)) as ledger:
             for source, passages in group_by_source(file).items():
@@ -204,6 +204,6 @@ def parse_exported(value: Any, location: str) -> Passage:
     if isinstance(places, list) and all(
         isinstance(place, dict) and isinstance(place.get("file"), str) for place in places
     ):
-        known = Place.__annotations__.keys()
-        passage["places"] = [Place(**{k: v for k, v in place.items() if k in known}) for place in places]  # type: ignore[typeddict-item]
+        place_fields = Place.__annotations__.keys()
+        passage["places"] = [Place(**{k: v for k, v in place.items() if k in place_fields}) for place in places]  # type: ignore[typeddict-item]
     return passage

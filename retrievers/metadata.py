@@ -41,7 +41,7 @@ class Info:
     made_for: str | None = None
     made_from: str | None = None
 
-    def metadata(self) -> dict[str, str | int | bool]:
+    def make_metadata(self) -> dict[str, str | int | bool]:
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def make_revision(self, writing: bool) -> "Info":
@@ -64,7 +64,7 @@ class Entry:
     where: str = ""
     sketch: Sequence[int] = field(default=(), compare=False)
 
-    def metadata(self) -> dict[str, str]:
+    def make_metadata(self) -> dict[str, str]:
         stored = {"title": self.title, "hash": self.hash, "places": json.dumps(self.places, sort_keys=True)}
         if self.headings:
             stored["headings"] = json.dumps(self.headings)

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.datasets.records import content_hash as content_hash  # re-exported
+from quorum.datasets.records import hash_content as hash_content  # re-exported
 from quorum.documents.pieces import get_headings
 
 
@@ -30,7 +30,7 @@ def make_document(passage: Passage) -> Document:
 def read_document(document: Document) -> Passage:
     """The passage of any retriever's document. A missing id is made from the content."""
     title, text = str(document.metadata.get("title") or ""), document.page_content
-    id_ = document.id or document.metadata.get("id") or content_hash(title, text)
+    id_ = document.id or document.metadata.get("id") or hash_content(title, text)
     passage = Passage(id=str(id_), title=title, text=text)
     score = document.metadata.get("score")
     if isinstance(score, int | float) and math.isfinite(score):

@@ -30,6 +30,6 @@ def compute_cosine(left: Sequence[float], right: Sequence[float]) -> float:
     """The cosine of two vectors; 0 if one of them is the zero vector."""
     import numpy as np
 
-    one, other = np.asarray(left, np.float64), np.asarray(right, np.float64)
-    length = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(one @ other) / length if length else 0.0
+    left_vector, right_vector = np.asarray(left, np.float64), np.asarray(right, np.float64)
+    length = float(np.linalg.norm(left_vector) * np.linalg.norm(right_vector))
+    return float(left_vector @ right_vector) / length if length else 0.0

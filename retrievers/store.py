@@ -217,7 +217,7 @@ class Store:
         configuration: Any = {"hnsw": HNSW_SETTINGS | {"space": SPACE_OF_SIMILARITY[similarity]}}
         with self.open_client() as client:
             client.create_collection(
-                name, metadata=info.metadata(), configuration=configuration, embedding_function=None
+                name, metadata=info.make_metadata(), configuration=configuration, embedding_function=None
             )
             self.read_revisions[name] = info.revision
 
@@ -225,7 +225,7 @@ class Store:
         """Store `info` with the collection and apply changes to it."""
         with self.open_client():
             collection = self.fetch_current_collection(name)
-            collection.modify(metadata=info.metadata())
+            collection.modify(metadata=info.make_metadata())
             self.read_revisions[name] = info.revision
             if changes:
                 with nullcontext() if self.remote else keep_write_mark(collection, self.folder / "chroma"):
@@ -246,7 +246,7 @@ class Store:
         """
         with self.open_client():
             collection = self.fetch_collection(name)
-            collection.modify(metadata=info.metadata())
+            collection.modify(metadata=info.make_metadata())
             client: Any = self.get_client()
             client.close()
             self.client, self.read_revisions, self.undamaged_names = None, {}, set()
@@ -256,7 +256,7 @@ class Store:
     def rename(self, name: str, new: str, info: Info) -> None:
         """Rename a collection and store `info` with it; its content is unchanged."""
         with self.open_client():
-            self.fetch_collection(name).modify(name=new, metadata=info.metadata())
+            self.fetch_collection(name).modify(name=new, metadata=info.make_metadata())
             self.read_revisions.pop(name, None)
             self.undamaged_names.discard(name)
 

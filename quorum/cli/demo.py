@@ -23,14 +23,14 @@ def demo(
     """Three questions with their evidence, then six methods compared, on the sample (offline)."""
     from quorum.cli.ask import ask
     from quorum.cli.evaluate import evaluate
-    from quorum.datasets.sample import sample_folder
+    from quorum.datasets.sample import find_sample_folder
     from quorum.retrievers.collection_names import SAMPLE
 
     store = None if folder is None else str(folder)
     for method, question in QUESTION_OF_METHOD.items():
         print_command(f'quorum ask "{question}" --method {method}')
         ask(question, method, collection=SAMPLE, store=store)
-    questions = sample_folder() / "questions.jsonl"
+    questions = find_sample_folder() / "questions.jsonl"
     print_command(f"quorum eval {quote(str(questions))} --methods {COMPARED_METHODS} --collection {SAMPLE} --k 3")
     evaluate(questions, COMPARED_METHODS, collection=SAMPLE, k=3, store=store, out=folder and folder / "results")
 

@@ -222,9 +222,9 @@ def parse_setting(name: str, text: str) -> Any:
     >>> parse_setting("k", "3")
     3
     """
-    known = {part.name for part in fields(Context)}
-    if name not in known:
-        raise SetupError(f"There is no setting {name!r}; the settings are: {', '.join(sorted(known))}.")
+    setting_names = {part.name for part in fields(Context)}
+    if name not in setting_names:
+        raise SetupError(f"There is no setting {name!r}; the settings are: {', '.join(sorted(setting_names))}.")
     hint = typing.get_type_hints(Context)[name]
     if text.lower() in ("none", "") and type(None) in get_args(hint):
         return None

@@ -21,10 +21,10 @@ def are_verdicts(answers: Iterable[str]) -> bool:
 
 def infer_answer_type(answers: Iterable[str]) -> str:
     """The answer type that gold answers imply: "label", "yes_no" or "short"."""
-    known = list(answers)
-    if not are_verdicts(known):
+    answer_list = list(answers)
+    if not are_verdicts(answer_list):
         return "short"
-    return "yes_no" if all(normalize(answer) in ("yes", "no") for answer in known) else "label"
+    return "yes_no" if all(normalize(answer) in ("yes", "no") for answer in answer_list) else "label"
 
 
 def is_unknown_answer(answer: str, answer_type: str) -> bool:

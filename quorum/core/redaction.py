@@ -42,12 +42,12 @@ def find_login_secrets(address: str) -> Iterator[str]:
         return
     if user is None and password is None:
         return
-    plain = (unquote(user or ""), unquote(password or ""))
-    yield base64.b64encode(":".join(plain).encode()).decode()
+    decoded_login = (unquote(user or ""), unquote(password or ""))
+    yield base64.b64encode(":".join(decoded_login).encode()).decode()
     secret = password if password else user  # https://TOKEN@host
-    for written in {secret or "", unquote(secret or "")}:
-        if len(written) >= SHORTEST_PASSWORD:
-            yield written
+    for spelling in {secret or "", unquote(secret or "")}:
+        if len(spelling) >= SHORTEST_PASSWORD:
+            yield spelling
 
 
 def remove_secrets(text: str, secrets: Iterable[str], mark: str) -> str:

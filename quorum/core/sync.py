@@ -168,9 +168,8 @@ def iterate(items: AsyncIterator[T], thread: LoopThread, context: Context) -> Ge
                 return
             yield item
     finally:
-        if (
-            threading.current_thread() is thread.thread
-        ):  # the garbage collector closes this generator on the loop's thread, where waiting would block the loop
+        # The garbage collector may close this generator on the loop's thread, where waiting would block the loop.
+        if threading.current_thread() is thread.thread:
             thread.loop.create_task(close(), context=context)
         elif not thread.loop.is_closed():
             thread.run(close(), context)

@@ -31,7 +31,7 @@ class Record(TypedDict):
     gold_passages: NotRequired[list[Passage]]
 
 
-def content_hash(title: str, text: str) -> str:
+def hash_content(title: str, text: str) -> str:
     """16 hex digits that identify a passage by its title and text, so that equal passages have equal ids."""
     return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:16]
 

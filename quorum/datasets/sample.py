@@ -7,12 +7,12 @@ from quorum.core.errors import SetupError
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 
-def sample_folder() -> Path:
+def find_sample_folder() -> Path:
     """The folder that holds `corpus/` and `questions.jsonl`.
 
     It is inside an installed package; in a checkout it is next to the package's folder.
 
-    >>> (sample_folder() / "questions.jsonl").is_file()
+    >>> (find_sample_folder() / "questions.jsonl").is_file()
     True
     """
     for folder in (PACKAGE_FOLDER / "data" / "sample", PACKAGE_FOLDER.parent / "data" / "sample"):

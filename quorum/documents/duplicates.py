@@ -20,7 +20,7 @@ from quorum.documents.pieces import get_headings
 SHINGLE_WORDS = 5  # words of a shingle
 SKETCH_HASHES = 4  # hashes in a passage's sketch
 FEWEST_WORDS = 20  # shorter passages are never copies, because equal short texts may mean different things
-MIN_SHARE = 0.8  # a copy has at least this share of the kept passage's words
+MIN_SHARE = 0.8  # a copy has at least this share of the words of the passage that contains it
 TOKEN = re.compile(r"(?<![\w.,])[-\u2212+]?\d+(?:[.,:]\d+)*(?!\w)|\w+|[^\w\s]")
 MEANINGFUL_PUNCTUATION = frozenset("%&@§/")  # is compared; other punctuation is ignored
 WORD_SEPARATOR = "\x1f"

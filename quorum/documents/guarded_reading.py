@@ -23,7 +23,7 @@ from quorum.documents.readers import find_reader
 TIME_LIMIT = 60.0  # seconds of processor time for one file
 SECONDS_PER_MEGABYTE = 5.0  # added to the limit, because large files take long without being hostile
 LONGEST_WAIT = 900.0  # seconds, plus ten times the limit, for a process without a timer of its own
-SIMPLE_READERS = ("plain_text", "source_code", "delimited", "json_file")  # readers of our own whose time is linear
+SIMPLE_READERS = ("plain_text", "source_code", "delimited", "json_file")  # built-in, in linear time
 FilePassages = tuple[list[Passage], list[tuple[str, str]]]  # the passages of a file, and (path, note for the user)
 WORKER_COMMAND = "from quorum.documents.read_worker import main; main()"
 
@@ -133,7 +133,7 @@ def measure_megabytes(path: Path) -> float:
 
 
 def is_guarded(path: Path) -> bool:
-    """Whether a file is read in the other process: by a reader of our own that is not simple.
+    """Whether a file is read in the other process: by a built-in reader that is not in SIMPLE_READERS.
 
     Readers that packages add run in this process, because only this process knows them.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from quorum.core.state import Passage, Place
-from quorum.datasets.records import content_hash
+from quorum.datasets.records import hash_content
 from quorum.documents.document import BLOCK_GAP, Block, Document, join_lines
 from quorum.documents.read import read_document
 from quorum.documents.split import (
@@ -80,7 +80,7 @@ def hash_passage(passage: Passage) -> str:
     """16 hex digits that identify a passage's content: its title, the headings above it, its text."""
     headings = get_headings(passage)
     text = f"{' > '.join(headings)}\n{passage['text']}" if headings else passage["text"]
-    return content_hash(passage["title"], text)
+    return hash_content(passage["title"], text)
 
 
 def split_document(document: Document, words: int = 100) -> Iterator[Piece]:

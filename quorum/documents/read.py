@@ -9,7 +9,7 @@ from pathlib import Path
 from quorum.core.files import open_unpacked, read_bounded_lines, read_regular
 from quorum.core.json_text import parse_json
 from quorum.core.state import Passage, Place
-from quorum.datasets.records import content_hash
+from quorum.datasets.records import hash_content
 from quorum.documents.document import Document, Unreadable, join_lines, remove_unstorable
 from quorum.documents.readers import has_reader as has_reader
 from quorum.documents.readers import load_reader
@@ -105,7 +105,7 @@ def parse_line(line: bytes) -> Passage | str:
         return "NUL characters in it"
     if not text.strip():
         return "empty text"
-    id_ = remove_unstorable(str(value.get("id") if value.get("id") is not None else "")).strip() or content_hash(
+    id_ = remove_unstorable(str(value.get("id") if value.get("id") is not None else "")).strip() or hash_content(
         title, text
     )
     return Passage(id=id_, title=title, text=text)
@@ -120,4 +120,4 @@ def make_record_passage(value: dict[str, object]) -> Passage | str:
     if not text:
         return 'not a passage {"id", "title", "text"}'
     row = f"id: {value['id']}; {text}" if "id" in value else text
-    return Passage(id=content_hash("", remove_unstorable(row)), title="", text=remove_unstorable(row))
+    return Passage(id=hash_content("", remove_unstorable(row)), title="", text=remove_unstorable(row))

@@ -1,6 +1,6 @@
 """Runs models: chat models and embeddings by spec. Only `quorum.models.call` calls a chat model."""
 
 from quorum.models.chat import chat_model, identity
-from quorum.models.embeddings import embedding_name, embeddings
+from quorum.models.embeddings import embeddings, get_embedding_name
 
-__all__ = ["chat_model", "embedding_name", "embeddings", "identity"]
+__all__ = ["chat_model", "embeddings", "get_embedding_name", "identity"]

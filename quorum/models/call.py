@@ -297,7 +297,7 @@ def is_greedy(model: str | BaseChatModel, temperature: float) -> bool:
 
 
 def make_label(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str:
-    """The model's name in messages, and the name under which its limits are kept."""
+    """The model's name in messages. Its limits are stored under the same name."""
     if not isinstance(model, str):
         return f"The model {type(model).__name__} ({getattr(model, 'model_name', None) or hex(id(model))})"
     return f"The model {model!r}" + (

@@ -43,8 +43,8 @@ async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseC
     parsed_spec, loop_cache = read_spec(spec), get_loop_cache()
     key = make_client_key(parsed_spec, context)
     if key in loop_cache.entries:
-        known: BaseChatModel = loop_cache.entries[key]
-        return known
+        existing_model: BaseChatModel = loop_cache.entries[key]
+        return existing_model
     async with loop_cache.get_or_make(("making", key), asyncio.Lock):
         if key not in loop_cache.entries:
             model = await asyncio.to_thread(make_chat, parsed_spec, context, loop_cache)

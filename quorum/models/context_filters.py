@@ -74,7 +74,7 @@ def get_context_filter(spec: str) -> ContextFilter:
     return FILTER_KINDS[kind](name)
 
 
-def filter_identity(spec: str) -> dict[str, Any] | str | None:
+def get_filter_identity(spec: str) -> dict[str, Any] | str | None:
     """What identifies this filter, as `quorum.models.identity` identifies a model; it changes when the filter in a
     folder is trained again. For "llm" without a model, and for an unknown kind of filter, it is the spec itself.
     """

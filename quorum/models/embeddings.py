@@ -35,7 +35,7 @@ def embeddings(spec: str | Embeddings) -> Embeddings:
     return CheckedEmbeddings(parsed_spec)
 
 
-def embedding_name(spec: str | Embeddings) -> str:
+def get_embedding_name(spec: str | Embeddings) -> str:
     """The name kept with a collection: "embedded:WEIGHTS_HASH", "provider:name", or an object's class and model."""
     if not isinstance(spec, str):
         name = getattr(spec, "model", None) or getattr(spec, "model_name", None)

@@ -29,10 +29,10 @@ class HuggingFaceEmbeddings(Embeddings):
         self.questions = self.passages if same else SentenceEncoder(encoders.question, encoders.options)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self.passages.vectors(texts, "document")
+        return self.passages.compute_vectors(texts, "document")
 
     def embed_query(self, text: str) -> list[float]:
-        return self.questions.vectors([text], "query")[0]
+        return self.questions.compute_vectors([text], "query")[0]
 
 
 class SentenceEncoder:
@@ -44,7 +44,7 @@ class SentenceEncoder:
         self.lock = threading.Lock()
         self.encoder: Any = None
 
-    def vectors(self, texts: list[str], kind: str) -> list[list[float]]:
+    def compute_vectors(self, texts: list[str], kind: str) -> list[list[float]]:
         """One vector per text. Of a text that is too long for the model, only the beginning counts."""
         if not texts:
             return []

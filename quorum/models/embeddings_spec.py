@@ -49,12 +49,12 @@ def read_encoders(name: str) -> Encoders:
 def read_options(text: str) -> Options:
     """Options from "name=value&name=value"; %XX is percent-encoding, as in URLs."""
     options: dict[str, str | bool | int] = {}
-    known = [field.name for field in fields(Options)]
+    option_names = [field.name for field in fields(Options)]
     for part in filter(None, text.split("&")):
         name, equals, value = part.partition("=")
-        if name.strip() not in known or not equals:
+        if name.strip() not in option_names or not equals:
             raise SetupError(
-                f"{part!r} is not an option of huggingface embeddings; the options are: {', '.join(known)}."
+                f"{part!r} is not an option of huggingface embeddings; the options are: {', '.join(option_names)}."
             )
         options[name.strip()] = parse_option(name.strip(), unquote(value).strip())
     return Options(**options)  # type: ignore[arg-type]  # `parse_option` has checked them

@@ -28,9 +28,8 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 GARBLED_REPLY_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
-LIBRARY_FOLDERS = tuple(
-    sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")
-)  # where libraries are installed
+# The folders in which libraries are installed.
+LIBRARY_FOLDERS = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))
 REFUSAL_WORDS = re.compile(
     r"unsupported|not support|only the default|unknown|unrecogni[sz]ed|unexpected|not (?:permitted|allowed|accepted)"
     r"|extra (?:inputs|fields)|(?:does not|doesn't) (?:accept|take|allow)|deprecated|cannot (?:both )?be",

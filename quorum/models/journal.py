@@ -132,8 +132,8 @@ class Journal:
 
     def explain_disk_error(self, error: Exception) -> SetupError:
         """The error for a file that cannot be read or written, with what to do next."""
-        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
-        advice = "make room, then run the same again" if full else "move that file away, or run with journal=off"
+        is_full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+        advice = "make room, then run the same again" if is_full else "move that file away, or run with journal=off"
         return SetupError(f"The journal {self.path} cannot be used ({error}); {advice}.")
 
     def close(self) -> None:

@@ -37,12 +37,12 @@ class CompletionsScorer:
 
     async def score_part(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Repeat one request until it succeeds or no further try can succeed."""
-        limit = get_loop_cache().get_or_make(("completions", self.spec, self.context.concurrency), self.semaphore)
+        limit = get_loop_cache().get_or_make(("completions", self.spec, self.context.concurrency), self.make_semaphore)
         texts, attempt = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
         while True:
             try:
                 async with limit:
-                    reply = await self.client().completions.create(
+                    reply = await self.get_client().completions.create(
                         model=self.model, prompt=texts, max_tokens=self.generated, echo=True, logprobs=1, temperature=0
                     )
                 return self.read(reply, pairs)
@@ -59,10 +59,10 @@ class CompletionsScorer:
                 wait = self.compute_pause(failure, attempt, error)
             await self.clock.sleep(wait)
 
-    def semaphore(self) -> asyncio.Semaphore:
+    def make_semaphore(self) -> asyncio.Semaphore:
         return asyncio.Semaphore(self.context.concurrency)
 
-    def client(self) -> Any:
+    def get_client(self) -> Any:
         """The client of the running event loop, closed with it."""
         import openai
 

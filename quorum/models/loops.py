@@ -54,7 +54,6 @@ def get_loop_cache() -> LoopCache:
             del OBJECTS_OF_LOOP[closed_loop]  # closed without shutdown_asyncgens: its objects can only be dropped
         loop_cache = OBJECTS_OF_LOOP[loop] = LoopCache()
         with suppress(StopIteration):
-            loop_cache.guard.asend(None).send(
-                None
-            )  # run to its yield: now the loop knows the generator and will end it
+            # Run the generator to its yield: now the loop knows it, and will end it.
+            loop_cache.guard.asend(None).send(None)
     return loop_cache

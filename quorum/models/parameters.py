@@ -78,11 +78,11 @@ def apply_parameters(request: "Request") -> tuple[BaseChatModel, dict[str, Any]]
     wanted = {name: value for name, value in request.decoding.items() if name not in refused}
     dropped = {name: None for name in refused - set(TOKEN_LIMITS) if get_model_parameter(model, name) is not None}
     if request.is_local or takes_parameters(type(model)):
-        more: dict[str, Any] = {}
+        extra_arguments: dict[str, Any] = {}
         if speaks_openai(type(model)):
             limit, changes = rename_token_limit(model, refused)
-            more, dropped = make_extra_body(model, limit | make_schema_fields(request)), dropped | changes
-        return copy_model(model, dropped), wanted | more
+            extra_arguments, dropped = make_extra_body(model, limit | make_schema_fields(request)), dropped | changes
+        return copy_model(model, dropped), wanted | extra_arguments
     known_parameters = {name: value for name, value in wanted.items() if name in type(model).model_fields}
     return copy_model(model, dropped | known_parameters), {}
 
@@ -113,9 +113,9 @@ def make_schema_fields(request: "Request") -> dict[str, Any]:
     }
 
 
-def make_extra_body(model: BaseChatModel, more: Mapping[str, Any]) -> dict[str, Any]:
+def make_extra_body(model: BaseChatModel, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The call argument that adds fields to a request's body. The model object's own extra fields stay."""
-    return {"extra_body": {**(getattr(model, "extra_body", None) or {}), **more}} if more else {}
+    return {"extra_body": {**(getattr(model, "extra_body", None) or {}), **fields}} if fields else {}
 
 
 def takes_parameters(kind: type[BaseChatModel]) -> bool:

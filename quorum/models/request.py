@@ -176,8 +176,8 @@ def compute_server_wait(request: Request, failure: Failure, waited: float) -> fl
     if request.label not in reported:
         reported.add(request.label)
         LOG.warning("%s cannot be reached; waiting for it up to %.0f minutes.", request.label, UNREACHABLE_SECONDS / 60)
-    share = 0.5 + request.clock.draw_jitter() / 2
-    return min(share * UNREACHABLE_WAIT, FIRST_WAIT + waited, UNREACHABLE_SECONDS - waited)
+    jitter = 0.5 + request.clock.draw_jitter() / 2
+    return min(jitter * UNREACHABLE_WAIT, FIRST_WAIT + waited, UNREACHABLE_SECONDS - waited)
 
 
 def compute_pause(request: Request, failure: Failure, attempt: int, error: Exception) -> float:
@@ -194,10 +194,10 @@ def compute_pause(request: Request, failure: Failure, attempt: int, error: Excep
             f"{request.label} failed on {request.name!r} after {tries}: {describe_failure(failure)}{server_wait}",
             failure.status,
         ) from error
-    share = request.clock.draw_jitter()
+    jitter = request.clock.draw_jitter()
     if retry_after is not None:
-        return retry_after * (1 + 0.1 * share)  # jitter
-    return share * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
+        return retry_after * (1 + 0.1 * jitter)  # jitter
+    return jitter * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
 
 
 def make_final_error(request: Request, failure: Failure) -> QuorumError:

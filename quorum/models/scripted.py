@@ -83,14 +83,17 @@ class ScriptedModel(BaseChatModel):
 
     def _next(self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]) -> str:
         """Record the call and take its reply."""
-        sent = RecordedCall(metadata.get("prompt") or "", metadata.get("prompt_detail") or "", messages, parameters)
-        self._history.append(sent)
-        script = self._named.get(sent.name, self._named.get(sent.prompt, self._queue))
+        recorded_call = RecordedCall(
+            metadata.get("prompt") or "", metadata.get("prompt_detail") or "", messages, parameters
+        )
+        self._history.append(recorded_call)
+        script = self._named.get(recorded_call.name, self._named.get(recorded_call.prompt, self._queue))
         if callable(script):
             return script(messages)
         if not script:
             raise NoReplyError(
-                f"No scripted reply is left for prompt {sent.name!r} (call {len(self._history)}): {sent.text}"
+                f"No scripted reply is left for prompt {recorded_call.name!r} (call {len(self._history)}): "
+                f"{recorded_call.text}"
             )
         reply = script.popleft()
         if isinstance(reply, Exception):

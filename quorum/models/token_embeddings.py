@@ -36,7 +36,7 @@ class TokenEncoder:
     def encode_question(self, text: str) -> NDArray[np.float32]:
         """(tokens, dimension) of a question, expanded as in the model's training."""
         with self.lock:
-            vectors: NDArray[np.float32] = self.model().encode_query(
+            vectors: NDArray[np.float32] = self.get_model().encode_query(
                 [text], convert_to_numpy=True, show_progress_bar=False
             )[0]
         return vectors
@@ -44,12 +44,12 @@ class TokenEncoder:
     def encode_passages(self, texts: list[str]) -> list[NDArray[np.float32]]:
         """(tokens, dimension) of each passage, without the tokens that the model leaves out."""
         with self.lock:
-            vectors: list[NDArray[np.float32]] = self.model().encode_document(
+            vectors: list[NDArray[np.float32]] = self.get_model().encode_document(
                 texts, batch_size=BATCH_SIZE, convert_to_numpy=True, show_progress_bar=False
             )
         return vectors
 
-    def model(self) -> Any:
+    def get_model(self) -> Any:
         if self.encoder is None:
             self.encoder = load_encoder(self.name, load_multi_vector_encoder)
         return self.encoder

@@ -60,7 +60,7 @@ class TransformersModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         metadata = (run_manager.metadata if run_manager else None) or {}
-        return WORKER.submit(self.reply, messages, metadata, kwargs).result()
+        return WORKER.submit(self.generate_reply, messages, metadata, kwargs).result()
 
     async def _agenerate(
         self,
@@ -70,9 +70,11 @@ class TransformersModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         metadata = (run_manager.metadata if run_manager else None) or {}
-        return await asyncio.get_running_loop().run_in_executor(WORKER, self.reply, messages, metadata, kwargs)
+        return await asyncio.get_running_loop().run_in_executor(WORKER, self.generate_reply, messages, metadata, kwargs)
 
-    def reply(self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]) -> ChatResult:
+    def generate_reply(
+        self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]
+    ) -> ChatResult:
         """Generate the reply. Blocking."""
         text, card = "\n\n".join(message.text for message in messages), self._loaded.card
         if card is not None and metadata.get("prompt"):

@@ -247,12 +247,12 @@ def strip_once(text: str) -> str:
         text = THE_ANSWER_IS.sub("", text)
     for left, right in MARK_PAIRS:
         inner = text[len(left) : -len(right)]
-        around = len(text) > len(left + right) and text.startswith(left) and text.endswith(right)
-        if around and left not in inner and right not in inner:
+        is_wrapped = len(text) > len(left + right) and text.startswith(left) and text.endswith(right)
+        if is_wrapped and left not in inner and right not in inner:
             text = inner
     for pattern, group in ((HTML_ELEMENT, 2), (STYLE_COMMAND, 1)):
-        if around_all := pattern.fullmatch(text):
-            text = around_all[group]
+        if wrapped := pattern.fullmatch(text):
+            text = wrapped[group]
     text = text.strip().rstrip(",;").rstrip()
-    stop = text.endswith(".") and not text.endswith("..") and not ABBREVIATION.search(text)
-    return text[:-1].rstrip() if stop else text
+    ends_with_stop = text.endswith(".") and not text.endswith("..") and not ABBREVIATION.search(text)
+    return text[:-1].rstrip() if ends_with_stop else text

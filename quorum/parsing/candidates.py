@@ -15,10 +15,7 @@ from quorum.parsing.answers import Parsed, clean_answer, get_first_line, list_li
 from quorum.parsing.wrapping import remove_wrapping
 
 # Characters and items that are read; a longer reply comes from a model in a loop.
-LONGEST_READ_REPLY, MAX_ITEMS = (
-    20_000,
-    100,
-)
+LONGEST_READ_REPLY, MAX_ITEMS = 20_000, 100
 
 
 def parse_candidates(reply: str, limit: int) -> Parsed[list[str]]:

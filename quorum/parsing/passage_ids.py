@@ -229,9 +229,8 @@ def record_clause(clause: str, named_passages: NamedPassages, pattern: re.Patter
     ids, negative = find_ids(clause, pattern, count), bool(NEGATIVE_PATTERN.search(clause) or NONE_WORDS.search(clause))
     if not ids and SAME_SUBJECT.match(clause) and VERDICT_WORD.search(clause):
         ids = set(named_passages.last_ids)
-    if (
-        REST_WORDS.search(clause) and not ids and (named_passages.kept_ids or named_passages.dropped_ids)
-    ):  # "the others" needs passages that were named before
+    # "The others" needs passages that were named before.
+    if REST_WORDS.search(clause) and not ids and (named_passages.kept_ids or named_passages.dropped_ids):
         ids = set(range(1, count + 1)) - named_passages.kept_ids - named_passages.dropped_ids
     if ids:
         named_passages.last_ids = ids

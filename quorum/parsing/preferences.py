@@ -152,9 +152,10 @@ def find_conclusion(text: str) -> set[int]:
     if value and (preferences := read_object_preferences(value)):
         return preferences
     text = RESTATED_CHOICES.sub(" ", mark_passages(text))
-    for label in list(CONCLUSION_LABEL.finditer(text))[
+    last_labels = list(CONCLUSION_LABEL.finditer(text))[
         :-9:-1
-    ]:  # the last few: a model in a loop writes labels without end
+    ]  # eight at most: a model in a loop writes endless labels
+    for label in last_labels:
         if preferences := find_preferences(get_first_line(text[label.end() : label.end() + 500])):
             return preferences
     return find_preferences(text)

@@ -37,9 +37,9 @@ def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
         return Parsed(list(range(count)))
     text = ORDINAL.sub(rewrite_ordinal, remove_wrapping(reply).replace("&gt;", ">").translate(MARKDOWN_MARKS))
     named = find_numbers(find_final_part(text))
-    known = list(dict.fromkeys(number - 1 for number in named if 0 < number <= count))
-    rest = [place for place in range(count) if place not in set(known)]
-    return Parsed(known + rest, malformed=len(known) < 2 or max(known) >= len(known))
+    ranked_places = list(dict.fromkeys(number - 1 for number in named if 0 < number <= count))
+    rest = [place for place in range(count) if place not in set(ranked_places)]
+    return Parsed(ranked_places + rest, malformed=len(ranked_places) < 2 or max(ranked_places) >= len(ranked_places))
 
 
 MARKDOWN_MARKS = str.maketrans("", "", "*`_")

@@ -184,11 +184,15 @@ def read_reply(
     True
     """
     contract = get_contract(prompt)
-    given = {"question": question, "candidates": candidates, "count": count}
-    missing = next((name for name in EXTRA_ARGUMENTS if name in contract.needed_extras and given[name] is None), None)
+    all_extras = {"question": question, "candidates": candidates, "count": count}
+    missing = next(
+        (name for name in EXTRA_ARGUMENTS if name in contract.needed_extras and all_extras[name] is None), None
+    )
     if missing is not None:
         raise SetupError(
             f"Replies to the prompt {prompt!r} are read with {missing}=, {EXTRA_ARGUMENTS[missing]}; give it."
         )
-    extras = {parameter: given[name] for name, parameter in contract.extras.items() if given[name] is not None}
+    extras = {
+        parameter: all_extras[name] for name, parameter in contract.extras.items() if all_extras[name] is not None
+    }
     return contract.parse(remove_thinking(reply), **extras)

@@ -43,8 +43,8 @@ class ReplyForm:
         """
         text = remove_wrapping(reply).strip()
         value = read_object(text) if text.startswith("{") else None
-        written = self.write(value[self.name]) if value is not None and self.name in value else None
-        return reply if written is None else written
+        prompt_words = self.write(value[self.name]) if value is not None and self.name in value else None
+        return reply if prompt_words is None else prompt_words
 
 
 def make_choice_form(name: str, choices: Sequence[str], write: Callable[[str], str] = str) -> ReplyForm:

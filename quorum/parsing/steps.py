@@ -128,10 +128,10 @@ def read_argument(text: str, start: int) -> tuple[str, bool]:
         return argument.lstrip(":： \t").removeprefix("for "), False
     opening, closing = argument[0], CLOSING_BRACKETS[OPENING_BRACKETS.index(argument[0])]
     depth = 0
-    for at, character in enumerate(argument):
+    for position, character in enumerate(argument):
         depth += (character == opening) - (character == closing)
         if depth == 0:
-            return argument[1:at], True
+            return argument[1:position], True
     return argument[1:], False
 
 
@@ -245,18 +245,18 @@ def read_json_follow_up(reply: str) -> Parsed[FollowUp] | None:
     value = read_json_reply(reply)
     if value is None:
         return None
-    known = {re.sub(r"[\W_]", "", key): content for key, content in value.items()}
-    if question := clean_query(get_text(known, "followup", "followupquestion", "question")):
+    normalized_fields = {re.sub(r"[\W_]", "", key): content for key, content in value.items()}
+    if question := clean_query(get_text(normalized_fields, "followup", "followupquestion", "question")):
         return Parsed(FollowUp(question=question))
-    answer = clean_answer(get_first_line(get_text(known, "answer")))
+    answer = clean_answer(get_first_line(get_text(normalized_fields, "answer")))
     return Parsed(FollowUp(answer=answer or None), malformed=not answer)
 
 
 def parse_final_answer(reply: str, question: str = "") -> Parsed[FollowUp]:
     """The answer of a reply that continues "So the final answer is:" or repeats these words."""
     if read_json_reply(reply) is None:
-        if stated := parse_follow_up(reply).value.answer:
-            return Parsed(FollowUp(answer=stated))
+        if stated_answer := parse_follow_up(reply).value.answer:
+            return Parsed(FollowUp(answer=stated_answer))
         reply = FOLLOW_UP_LABEL.sub("", remove_wrapping(reply))
     short = parse_short_answer(reply, question)
     return Parsed(FollowUp(answer=short.value), short.malformed)

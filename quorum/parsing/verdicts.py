@@ -82,9 +82,10 @@ def find_conclusion(text: str) -> set[bool]:
     if verdicts := read_object_verdicts(text):
         return verdicts
     text = CONCESSION.sub(" ", RESTATED_CHOICES.sub(" ", text))
-    for label in list(CONCLUSION_LABEL.finditer(text))[
+    last_labels = list(CONCLUSION_LABEL.finditer(text))[
         :-9:-1
-    ]:  # the last few: a model in a loop writes labels without end
+    ]  # eight at most: a model in a loop writes endless labels
+    for label in last_labels:
         if verdicts := find_verdicts(get_first_line(text[label.end() : label.end() + 500])):
             return verdicts
     return find_verdicts(text)

@@ -82,14 +82,14 @@ def get_text(name: str, overrides: Overrides = None) -> str:
 
 def check_variables(name: str, template: ParsedTemplate, inputs: Set[str]) -> None:
     """Raise a `SetupError` unless the template's variables are exactly the inputs."""
-    wanted = template.variables
-    if wanted is None:
+    variables = template.variables
+    if variables is None:
         raise SetupError(f"Prompt {name!r} has a '$' without a name; write '$$' for a dollar sign.")
-    if missing := sorted(wanted - inputs):
+    if missing := sorted(variables - inputs):
         raise SetupError(
             f"Prompt {name!r} uses ${missing[0]}, which has no value; it may use {format_variables(inputs)}."
         )
-    if unused := sorted(inputs - wanted):
+    if unused := sorted(inputs - variables):
         raise SetupError(f"Prompt {name!r} does not use ${unused[0]}; write ${unused[0]} into its text.")
 
 

@@ -42,7 +42,7 @@ def make_figure_table(figures: dict[str, Any]) -> str:
 
 
 def make_head_rows(figures: dict[str, Any]) -> str:
-    """The rows on the two heads, whose trainers measured them on held-out questions."""
+    """The table rows of the two heads: the figures that their training measured on held-out questions."""
     rows = ""
     if sentence_figures := figures.get("sentences"):
         rows += (

@@ -66,11 +66,13 @@ def evaluate_gold(model: Encoder, calibration: Calibration, path: Path) -> dict[
     """Question answering data: the gold passage alone, and its score against the best-ranked wrong passage's."""
     data = list(read_records(path))
     gold = [next(p for p in r["passages"] if p["id"] in r["gold"]) for r in data]
-    wrong = [next(p for p in r["passages"] if p["id"] not in r["gold"]) for r in data]
-    right = read_all(model, calibration, [Job(r["question"], [p]) for r, p in zip(data, gold, strict=True)])
-    wrong_readings = read_all(model, calibration, [Job(r["question"], [p]) for r, p in zip(data, wrong, strict=True)])
-    out: dict[str, Any] = score_readings(right, [r["answers"] for r in data])
-    return out | {"auroc": compute_auroc([r.score for r in right], [r.score for r in wrong_readings])}
+    wrong_passages = [next(p for p in r["passages"] if p["id"] not in r["gold"]) for r in data]
+    gold_readings = read_all(model, calibration, [Job(r["question"], [p]) for r, p in zip(data, gold, strict=True)])
+    wrong_readings = read_all(
+        model, calibration, [Job(r["question"], [p]) for r, p in zip(data, wrong_passages, strict=True)]
+    )
+    out: dict[str, Any] = score_readings(gold_readings, [r["answers"] for r in data])
+    return out | {"auroc": compute_auroc([r.score for r in gold_readings], [r.score for r in wrong_readings])}
 
 
 def compute_recall(

@@ -121,10 +121,12 @@ class Exporter:
                 graph.add_node("MatMul", *(graph.add_node("Cast", side, to=TensorProto.FLOAT) for side in names))
             )
         update_product = graph.add_node("Concat", *low, axis=1) if len(low) > 1 else low[0]
-        plain = graph.add_node("Mul", graph.add_node("Cast", stored, to=TensorProto.FLOAT), scales)
-        full = to_array(weight + torch.cat([update() for update in updates])).T
-        new_scales = graph.add_constant(f"{name}.updated.scales", quantise(full, self.levels)[1])
-        steps = graph.add_node("Round", graph.add_node("Div", graph.add_node("Add", plain, update_product), new_scales))
+        base_weight = graph.add_node("Mul", graph.add_node("Cast", stored, to=TensorProto.FLOAT), scales)
+        full_weight = to_array(weight + torch.cat([update() for update in updates])).T
+        new_scales = graph.add_constant(f"{name}.updated.scales", quantise(full_weight, self.levels)[1])
+        steps = graph.add_node(
+            "Round", graph.add_node("Div", graph.add_node("Add", base_weight, update_product), new_scales)
+        )
         limits = [graph.add_constant(f"limit.{sign}", np.array(sign * self.levels, np.float32)) for sign in (-1, 1)]
         return graph.add_node("Cast", graph.add_node("Clip", steps, *limits), to=TensorProto.INT8), new_scales
 

@@ -36,10 +36,10 @@ def rewrite_graph(model: onnx.ModelProto) -> onnx.ModelProto:
     nodes = split_layer_norms(graph.node)
     embedding, reading = find_needed_places(nodes, EMBEDDING), find_needed_places(nodes, READING)
     shared = select_nodes(nodes, embedding & reading)
-    embed = make_branch("embed", select_nodes(nodes, embedding - reading), EMBEDDING, graph.output)
-    read = make_branch("read", select_nodes(nodes, reading - embedding), READING, graph.output)
+    embedding_branch = make_branch("embed", select_nodes(nodes, embedding - reading), EMBEDDING, graph.output)
+    reading_branch = make_branch("read", select_nodes(nodes, reading - embedding), READING, graph.output)
     names = [output.name for output in graph.output]
-    choice = helper.make_node("If", [TOWER_INPUT], names, then_branch=embed, else_branch=read)
+    choice = helper.make_node("If", [TOWER_INPUT], names, then_branch=embedding_branch, else_branch=reading_branch)
     inputs = [*graph.input, helper.make_tensor_value_info(TOWER_INPUT, TensorProto.BOOL, [])]
     rewritten = helper.make_graph([*shared, choice], graph.name, inputs, graph.output, graph.initializer)
     return helper.make_model(

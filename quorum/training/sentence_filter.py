@@ -139,11 +139,11 @@ def score_sentences(
     """
     scores, labels = [], []
     for case in group:
-        for case_scores, wanted in zip(
+        for case_scores, case_labels in zip(
             score_sentences_blocking(case.question, case.passages, model, head), case.labels, strict=True
         ):
             scores += [chance for _, _, chance in case_scores]
-            labels += wanted
+            labels += case_labels
     chances, truth = np.array(scores), np.array(labels)
     has_label = truth >= 0
     best: dict[str, float] = {}

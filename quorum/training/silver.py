@@ -78,7 +78,7 @@ async def make_silver(
 ) -> Statistics:
     """Write the silver lines of a data set. `out` appears when all are complete; a stopped run continues.
 
-    A question without passages of its own gets them from the context's collection, where the recipe names one. One
+    A question without passages of its own gets them from the context's collection, if the recipe names one. One
     without gold answers gets an empty silver. Raises SetupError for data without passages or without any gold answer.
     """
     if out.suffix == ".gz":

@@ -84,7 +84,7 @@ def fit_softmax_regression(
 
 
 def compute_accuracy(weights: NDArray[np.float64], x: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """The share of the yes/no rows whose likelier class of the two is right."""
+    """The share of the yes/no rows for which the likelier of the classes yes and no is right."""
     is_yes_no = labels < 2
     scores = x[is_yes_no] @ weights[:, :-1].T + weights[:, -1]
     return float((scores[:, :2].argmax(1) == labels[is_yes_no]).mean())

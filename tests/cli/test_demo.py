@@ -51,11 +51,11 @@ def test_the_demo_needs_a_folder(quorum: Quorum, tmp_path: Path) -> None:
 def test_the_sample_is_found_in_a_checkout_and_in_an_installed_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert sample.sample_folder() == Path(__file__).resolve().parents[2] / "data" / "sample"
+    assert sample.find_sample_folder() == Path(__file__).resolve().parents[2] / "data" / "sample"
     inside = tmp_path / "quorum" / "data" / "sample"
     (inside / "corpus").mkdir(parents=True)
     monkeypatch.setattr(sample, "PACKAGE_FOLDER", tmp_path / "quorum")
-    assert sample.sample_folder() == inside
+    assert sample.find_sample_folder() == inside
     (inside / "corpus").rmdir()
     with pytest.raises(SetupError, match="install Quorum again"):
-        sample.sample_folder()
+        sample.find_sample_folder()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quorum.datasets.questions import read_questions
-from quorum.datasets.records import Record, content_hash
+from quorum.datasets.records import Record, hash_content
 
 TOWER = "The tower of Vell was built in 1412. It is 80 metres high."
 SQUAD = {
@@ -171,7 +171,7 @@ def join_lines(*values: Any) -> str:
 @pytest.mark.parametrize("indent", [None, 2])
 def test_squad_brings_its_paragraph_and_unanswerable_questions(tmp_path: Path, indent: int | None) -> None:
     high, built = read_records(tmp_path, json.dumps(SQUAD, indent=indent))
-    name = content_hash("Vell", TOWER)
+    name = hash_content("Vell", TOWER)
     assert (high["id"], high["answers"], high["gold"]) == ("s1", ["80 metres"], [name])
     assert high["passages"] == [{"id": name, "title": "Vell", "text": TOWER}] == built["passages"]
     assert (built["answers"], built["source"]) == ([], "data.json")

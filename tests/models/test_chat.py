@@ -12,7 +12,7 @@ from openai_server import EMBEDDINGS_PATH, OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
-from quorum.models import chat_model, embedding_name, embeddings, identity
+from quorum.models import chat_model, embeddings, get_embedding_name, identity
 from quorum.models.call import call
 from quorum.models.embedded import get_weights_hash, make_reader_name, read_manifest
 from quorum.models.embedded.chat import EmbeddedReader
@@ -117,13 +117,13 @@ def test_model_objects_are_used_unchanged() -> None:
     model, vectors = FakeListChatModel(responses=["a"]), DeterministicFakeEmbedding(size=4)
     assert chat_model(model) is model
     assert embeddings(vectors) is vectors
-    assert embedding_name(vectors).endswith(".DeterministicFakeEmbedding")
+    assert get_embedding_name(vectors).endswith(".DeterministicFakeEmbedding")
     assert chat_model("scripted") is chat_model("scripted")
 
 
 async def test_embeddings_go_out_as_text(openai_server: OpenAIServer) -> None:
     model = embeddings("openai:bge-small")
-    assert embedding_name("openai:bge-small") == "openai:bge-small"
+    assert get_embedding_name("openai:bge-small") == "openai:bge-small"
     first, second = model.embed_documents(["the red fox", "fox, the red"])
     assert first == pytest.approx(second)
     assert await model.aembed_query("the red fox") == pytest.approx(first)

@@ -11,7 +11,7 @@ from index_fixtures import VECTORS, docs
 from quorum.core.context import Context
 from quorum.core.places import describe_place
 from quorum.core.state import Passage
-from quorum.datasets.records import content_hash
+from quorum.datasets.records import hash_content
 from quorum.retrievers import collections
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.index import index_documents
@@ -126,7 +126,7 @@ def test_a_collection_of_an_older_version_goes_on_and_is_brought_up_to_date(
     store.create("docs", info)
     changes = Changes()
     for title, text, name in old:
-        hash_ = content_hash(title, text)
+        hash_ = hash_content(title, text)
         entry = Entry(title, hash_, {str(docs / name): 0})
         changes.passages.append((Passage(id=hash_, title=title, text=text), entry, VECTORS.embed_documents([text])[0]))
     store.write("docs", info, changes)

@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers import collections
 from quorum.retrievers.index import index_documents, index_passages
-from quorum.retrievers.passages import content_hash
+from quorum.retrievers.passages import hash_content
 from quorum.retrievers.store import open_store
 
 __all__ = ["docs", "index", "list_collection"]
@@ -105,7 +105,7 @@ def test_every_type_is_read_with_its_title(
         "deep": "The Po is in Italy.",
         "Tiber": "Rome lies on it.",
         "2": "No title.",
-        content_hash("", "No id."): "No id.",
+        hash_content("", "No id."): "No id.",
     }
     assert {"p1", "2"} < {passage["id"] for passage in list_collection()}
 

@@ -6,7 +6,7 @@ import pytest
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.models import embedding_name, embeddings
+from quorum.models import embeddings, get_embedding_name
 from quorum.retrievers import search
 
 without_extras = pytest.mark.skipif(
@@ -31,7 +31,7 @@ def test_a_spec_is_read_before_anything_is_installed() -> None:
         embeddings("huggingface:a|b|c")
     with pytest.raises(SetupError, match="'pool=cls' is not an option"):
         embeddings("huggingface:a?pool=cls")
-    assert embedding_name(" HuggingFace:a|b?similarity=dot ") == "huggingface:a|b?similarity=dot"
+    assert get_embedding_name(" HuggingFace:a|b?similarity=dot ") == "huggingface:a|b?similarity=dot"
 
 
 @pytest.mark.parametrize("name", ["colbert", "colbert:", "dpr"])

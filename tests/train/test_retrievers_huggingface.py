@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.models import embedding_name, embeddings
+from quorum.models import embeddings, get_embedding_name
 from quorum.retrievers import search
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
@@ -121,7 +121,7 @@ async def test_search_ranks_by_the_similarity_asked_for(
     assert [passage["id"] for passage in passages] == [PASSAGES[i]["id"] for i in np.argsort(-scores)]
     assert [passage["score"] for passage in passages] == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
     info = open_store(store).fetch_info("rivers")
-    assert (info.embedding, info.dimension) == (embedding_name(spec), 32) == (spec, 32)
+    assert (info.embedding, info.dimension) == (get_embedding_name(spec), 32) == (spec, 32)
     with pytest.raises(SetupError, match="was made with the embeddings"):
         await search(QUESTION, Context(collection="rivers", store=store))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quorum.core.state import Passage
-from quorum.datasets.records import Record, content_hash
+from quorum.datasets.records import Record, hash_content
 
 FEVER_LABELS = {"SUPPORTS", "REFUTES", "NOT ENOUGH INFO"}
 
@@ -77,4 +77,4 @@ def check_answers(value: Any) -> list[str]:
 def make_passage(title: Any, content: Any, id_: Any = None) -> Passage:
     """Make a passage. Without an id it gets a hash of its content, so that it has the same id under every question."""
     title = check_text(title or "")
-    return Passage(id=content_hash(title, check_text(content)) if id_ is None else str(id_), title=title, text=content)
+    return Passage(id=hash_content(title, check_text(content)) if id_ is None else str(id_), title=title, text=content)

@@ -32,9 +32,8 @@ def detect_layout(path: Path) -> Kind:
     """Whether a file is JSON lines, a JSON document or a table. A broken file is "lines": that reader reports it."""
     try:
         with open_text(path) as file:
-            first, second = [*islice((line.strip() for line in read_bounded_lines(file) if line.strip()), 2), "", ""][
-                :2
-            ]
+            filled_lines = (line.strip() for line in read_bounded_lines(file) if line.strip())
+            first, second = [*islice(filled_lines, 2), "", ""][:2]
     except (OSError, EOFError, UnicodeDecodeError, zlib.error):
         return "lines"
     if first.startswith("["):

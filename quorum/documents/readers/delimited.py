@@ -28,12 +28,12 @@ def detect_delimiter(text: str, name: str) -> str:
     if name.lower().endswith((".tsv", ".tab")):
         return "\t"
 
-    def evenness(delimiter: str) -> tuple[bool, int]:
+    def measure_evenness(delimiter: str) -> tuple[bool, int]:
         rows = read_first_rows(text[:SAMPLE_CHARACTERS], delimiter)
         counts = [len(row) - 1 for row in rows[:-1] or rows]  # the last row may be cut
         return (min(counts, default=0) > 0, min(counts, default=0) * 100 - max(counts, default=0))
 
-    return max(DELIMITERS, key=evenness)
+    return max(DELIMITERS, key=measure_evenness)
 
 
 def read_first_rows(text: str, delimiter: str) -> list[list[str]]:
@@ -59,5 +59,5 @@ def has_column_names(grid: list[list[str]]) -> bool | None:
         return None
     first = [value.strip() for value in rows[0]]
     words = [value for value in first if value]
-    plain = all(any(letter.isalpha() for letter in value) for value in words)
-    return (plain and len(set(words)) == len(words)) or looks_like_header(rows)
+    all_have_letters = all(any(letter.isalpha() for letter in value) for value in words)
+    return (all_have_letters and len(set(words)) == len(words)) or looks_like_header(rows)

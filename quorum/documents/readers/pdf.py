@@ -15,9 +15,8 @@ from quorum.documents.document import Block, Document, Unreadable, join_lines, r
 from quorum.documents.readers.word import convert_parser_errors
 from quorum.documents.tables import format_rows
 
-BROKEN_WORD = re.compile(
-    r"(?<=[a-zà-ÿ])(?:[-\u00ad]\n|[\ufffe\u0002]\n?)(?=[a-zà-ÿ])"
-)  # pdfium writes U+FFFE or U+0002 for some hyphens
+# Pdfium writes U+FFFE or U+0002 for some hyphens.
+BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])(?:[-\u00ad]\n|[\ufffe\u0002]\n?)(?=[a-zà-ÿ])")
 SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*\Z")
 FIRST_SENTENCE = re.compile(r"\A[a-zà-ÿ][^.!?]{0,600}[.!?](?=\s|\Z)")
 BULLET = re.compile(r"[•◦▪‣·∙]\s*")

@@ -64,8 +64,8 @@ def has_column_names(table: list[list[str]]) -> bool:
     if len(table) < 2:
         return False
     words = [value for value in table[0] if value]
-    plain = all(any(letter.isalpha() for letter in value) for value in words)
-    return (plain and len(words) > 1 and len(set(words)) == len(words)) or looks_like_header(table)
+    all_have_letters = all(any(letter.isalpha() for letter in value) for value in words)
+    return (all_have_letters and len(words) > 1 and len(set(words)) == len(words)) or looks_like_header(table)
 
 
 def format_cell(value: Any, number_format: str) -> str:

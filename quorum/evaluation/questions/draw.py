@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.datasets.records import content_hash
+from quorum.datasets.records import hash_content
 from quorum.documents.split import count_half_words
 from quorum.retrievers.bm25 import STOP_WORDS
 from quorum.retrievers.passages import make_indexed_text
@@ -33,7 +33,7 @@ class Draw:
     @property
     def id(self) -> str:
         """The question's id: the same for the same passages."""
-        return f"q-{content_hash(self.kind, ' '.join(passage['id'] for passage in self.passages))}"
+        return f"q-{hash_content(self.kind, ' '.join(passage['id'] for passage in self.passages))}"
 
 
 def read_mix(text: str) -> dict[Kind, float]:

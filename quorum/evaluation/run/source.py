@@ -17,7 +17,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.config import compute_short_hash
 from quorum.evaluation.run.dataset import DataSet, hash_file
 from quorum.evaluation.run.options import Options
-from quorum.models import embedding_name
+from quorum.models import get_embedding_name
 
 LOG = logging.getLogger("quorum")
 POOL_SOURCE = "pool"
@@ -139,7 +139,7 @@ def make_collection_name(source: Source, context: Context) -> str:
     """The collection of a source. The name for a corpus is derived from its files and the embeddings."""
     if source.collection is not None:
         return source.collection
-    return f"corpus-{compute_short_hash([source.sha256, embedding_name(context.embeddings)])}"
+    return f"corpus-{compute_short_hash([source.sha256, get_embedding_name(context.embeddings)])}"
 
 
 async def fill_collections(source: Source, dataset: DataSet, columns: Sequence[Column], progress: Progress) -> None:

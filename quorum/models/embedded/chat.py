@@ -36,9 +36,8 @@ class EmbeddedReader(BaseChatModel):
 
     wants_inputs: ClassVar[bool] = True
 
-    profile: ModelProfile | None = Field(
-        default=ModelProfile(max_input_tokens=1_000_000), exclude=True
-    )  # it reads in windows
+    # The reader reads in windows, so a prompt may be of any length.
+    profile: ModelProfile | None = Field(default=ModelProfile(max_input_tokens=1_000_000), exclude=True)
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0

@@ -29,10 +29,8 @@ EMBEDDED_TOKENS = 256  # tokens of a text that are embedded, as the base model's
 SLOW_OPTIMISERS = ["SkipLayerNormFusion"]  # an optimisation of the runtime that makes the encoder ten times slower
 REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads the same rows as the reader
 LONG_LINE = 30  # characters
-EMBED_INPUT, READ_INPUT = (
-    {"embeds": np.array(True)},
-    {"embeds": np.array(False)},
-)  # the input that chooses the tower to compute
+# The input that chooses the tower to compute.
+EMBED_INPUT, READ_INPUT = {"embeds": np.array(True)}, {"embeds": np.array(False)}
 LOADING_LOCK = threading.Lock()
 
 

@@ -30,7 +30,7 @@ FUNCTION_WORDS = make_word_set(
     these they this those to was we were what when where which who whom whose why will with would you your"""
 )
 WEIGHTS = {"span": 0.6, "closeness": 6.0, "words": 2.5}
-SIGNALS = ("span", "closeness", "words", "lead", "agrees")  # of the certainty, whose weights reader.json holds
+SIGNALS = ("span", "closeness", "words", "lead", "agrees")  # inputs of the certainty; reader.json holds their weights
 MAX_LEAD = 4.0  # a greater lead of the best statement over the second one counts as this
 LEAD_ALONE = 2.0  # the lead of a single statement
 
