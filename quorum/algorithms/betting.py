@@ -27,9 +27,9 @@ def compute_null_means(x: Floats, mean: float, population: int | None) -> Floats
     """
     if population is None:
         return np.full_like(x, mean)
-    before = np.cumsum(x, axis=-1) - x
-    left: Floats = population - np.arange(x.shape[-1], dtype=np.float64)
-    return (population * mean - before) / left
+    sums_before = np.cumsum(x, axis=-1) - x
+    remaining: Floats = population - np.arange(x.shape[-1], dtype=np.float64)
+    return (population * mean - sums_before) / remaining
 
 
 def compute_log_factors(x: Floats, m: Floats) -> Floats:
@@ -58,8 +58,8 @@ def compute_capital(values: ArrayLike, *, mean: float = 0.0, population: int | N
     logs = np.cumsum(compute_log_factors(x, m), axis=-2)
     capital: Floats = np.exp(np.minimum(logs, 700.0)).mean(axis=-1)
     if population is not None:
-        left = population - np.arange(1, x.shape[-1] + 1)
-        certain = np.cumsum(x, axis=-1) - left > population * mean + ROUNDING_ERROR
+        remaining = population - np.arange(1, x.shape[-1] + 1)
+        certain = np.cumsum(x, axis=-1) - remaining > population * mean + ROUNDING_ERROR
         capital = np.where(np.logical_or.accumulate(certain, axis=-1), np.inf, capital)
     return capital
 

@@ -93,8 +93,12 @@ class Race:
 
     def place_bets(self, x: Floats, rivals: Flags) -> None:
         """Multiply the capital by the gains of the bets on this question."""
-        left = self.population - self.asked
-        m = -self.leads / left if self.mode == "questions" and left > 0 else np.zeros_like(x)
+        remaining_questions = self.population - self.asked
+        m = (
+            -self.leads / remaining_questions
+            if self.mode == "questions" and remaining_questions > 0
+            else np.zeros_like(x)
+        )
         gains = np.where(rivals[..., None], compute_log_factors(x, m), 0.0)
         self.pairs += gains
         leaders = np.where(rivals, self.leads, -np.inf).argmax(axis=0)  # A for every B, chosen before the question
@@ -109,8 +113,8 @@ class Race:
             leader = np.exp(np.minimum(self.leader, LARGEST_LOG)).mean(axis=-1)
             evidence = (pairs.sum(axis=0) / (self.methods - 1) + leader) / 2
         if self.mode != "future":
-            left = self.population - self.asked
-            certain = (rivals & (self.leads > left + ROUNDING_ERROR)).any(axis=0)
+            remaining_questions = self.population - self.asked
+            certain = (rivals & (self.leads > remaining_questions + ROUNDING_ERROR)).any(axis=0)
             evidence = np.where(certain, np.inf, evidence)
         return np.where(self.live, evidence, 0.0)
 

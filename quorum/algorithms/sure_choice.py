@@ -51,8 +51,8 @@ def bound_scores(
 
 def list_missing_pairs(count: int, preferences: Sequence[Preference]) -> list[tuple[int, int]]:
     """The comparisons that were not asked yet."""
-    known = {(preference["first"], preference["second"]) for preference in preferences}
-    return [pair for pair in list_pairs(count) if pair not in known]
+    asked_pairs = {(preference["first"], preference["second"]) for preference in preferences}
+    return [pair for pair in list_pairs(count) if pair not in asked_pairs]
 
 
 def score_comparison(candidate: int, preferred: int | None) -> float:

@@ -73,8 +73,11 @@ def size_next_stage(votes: Sequence[Vote], passages: int, samples: int) -> int:
     answers = [group[0]["answer"] for group in group_votes(votes).values()] or ["any"]
 
     def could_decide(count: int) -> bool:
-        left = (passages - count) * samples
-        return any(is_decided([*votes, *make_equal_votes(answer, count * samples, rank)], left) for answer in answers)
+        remaining_votes = (passages - count) * samples
+        return any(
+            is_decided([*votes, *make_equal_votes(answer, count * samples, rank)], remaining_votes)
+            for answer in answers
+        )
 
     return next(count for count in range(1, passages + 1) if could_decide(count))
 

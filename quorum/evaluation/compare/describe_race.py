@@ -36,9 +36,9 @@ def describe_promise(race: RaceResult, best: str | None) -> str:
 
 def describe_open_race(race: RaceResult, limit: float | None) -> str:
     """The headline of a race that ended before its survivors were asked all questions."""
-    at = "before its end" if limit is None else f"at the limit of ${limit:g}"
-    where = f"The race stopped {at}, after {race.settled:,} of {race.questions:,} questions"
+    stop_reason = "before its end" if limit is None else f"at the limit of ${limit:g}"
+    opening = f"The race stopped {stop_reason}, after {race.settled:,} of {race.questions:,} questions"
     names = join_first_names(race.survivors)
     if len(race.survivors) == 1:
-        return f"{where}, with one method left: {names}."
-    return f"{where}. Still in the race, none of them certified as the best: {names}."
+        return f"{opening}, with one method left: {names}."
+    return f"{opening}. Still in the race, none of them certified as the best: {names}."

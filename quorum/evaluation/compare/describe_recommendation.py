@@ -99,8 +99,8 @@ def describe_equals(
             if get_cost_or_zero(best, recommendation.unit)
             else 1.0
         )
-        what = "cost" if recommendation.unit == "cost" else "tokens"
-        sentences.append(f"{cheap.name} takes {format_percent(share, 0)} of its {what}.")
+        cost_name = "cost" if recommendation.unit == "cost" else "tokens"
+        sentences.append(f"{cheap.name} takes {format_percent(share, 0)} of its {cost_name}.")
     return sentences
 
 

@@ -107,8 +107,8 @@ class RehearsalResult:
 def sample_questions(dataset: DataSet, sample: int) -> list[Record]:
     """A sample of the questions, spread evenly over the data."""
     count = min(sample, dataset.count)
-    wanted = {place * dataset.count // count for place in range(count)}
-    return [record for place, record in enumerate(dataset.read_records()) if place in wanted]
+    sampled_places = {place * dataset.count // count for place in range(count)}
+    return [record for place, record in enumerate(dataset.read_records()) if place in sampled_places]
 
 
 def estimate_column(column: Column, calls_by_question: Sequence[Sequence[RehearsedCall]]) -> MethodEstimate:

@@ -94,9 +94,9 @@ def find_model(prompt: str, context: Context) -> Any:
     """The model that a prompt is sent to."""
     if prompt in VERIFIER_PROMPTS and context.verifier is not None:
         return context.verifier
-    chosen = context.context_filter or ""
-    if prompt in FILTER_PROMPTS and chosen.startswith(("llm:", *FREE_PROVIDERS)):
-        return chosen.removeprefix("llm:")
+    filter_name = context.context_filter or ""
+    if prompt in FILTER_PROMPTS and filter_name.startswith(("llm:", *FREE_PROVIDERS)):
+        return filter_name.removeprefix("llm:")
     return context.model
 
 

@@ -18,12 +18,12 @@ def limit_challengers_by_estimate(planned: Plan) -> Plan:
     if planned.options.race is None or not planned.options.budget or planned.estimate is None:
         return planned
     expected = planned.estimate.methods
-    chosen = frozenset(
+    challengers = frozenset(
         name
         for name, method_estimate in expected.items()
         if all(is_within_limit(method_estimate, *limit) for limit in budget.items())
     )
-    return replace(planned, challengers=chosen)
+    return replace(planned, challengers=challengers)
 
 
 def is_within_limit(method_estimate: MethodEstimate, unit: str, most: float) -> bool:

@@ -46,8 +46,8 @@ class LimitedSpending(ModelSpending):
         self.models = dict(earlier_spending["models"]) if earlier_spending else {}
         self.searches = earlier_spending["searches"] if earlier_spending else 0
         self.searched = earlier_spending["searched"] if earlier_spending else 0
-        for name, used in (rehearsed or {}).items():
-            self.add(name, used)
+        for name, counts in (rehearsed or {}).items():
+            self.add(name, counts)
         self.cost = 0.0  # the rehearsal is free
 
     async def on_chat_model_start(
@@ -75,10 +75,10 @@ class LimitedSpending(ModelSpending):
         """The dollars of this run, which count against the limit."""
         return self.cost
 
-    def add(self, model: str, used: Mapping[str, int]) -> None:
-        super().add(model, used)
+    def add(self, model: str, counts: Mapping[str, int]) -> None:
+        super().add(model, counts)
         price = self.prices.find_price(model) or FREE_PRICE
-        self.cost += price.compute_cost(used["input_tokens"], used["output_tokens"], used["cached_tokens"])
+        self.cost += price.compute_cost(counts["input_tokens"], counts["output_tokens"], counts["cached_tokens"])
 
     def merge(self, other: WorkerSpending) -> None:
         super().merge(other)
@@ -86,7 +86,7 @@ class LimitedSpending(ModelSpending):
 
     def total(self) -> TotalSpent:
         """Total spending, of this run and earlier runs."""
-        costs = [compute_cost_of_usage(name, used, self.prices) for name, used in self.models.items()]
+        costs = [compute_cost_of_usage(name, counts, self.prices) for name, counts in self.models.items()]
         known = [cost for cost in costs if cost is not None]
         cost = sum(known) if len(known) == len(costs) else None
         return TotalSpent(models=self.models, searches=self.searches, searched=self.searched, cost=cost)
@@ -103,13 +103,13 @@ class JudgeSpending(LimitedSpending):
         return self.cost + self.methods.cost
 
 
-def compute_cost_of_usage(model: str, used: Mapping[str, int], prices: Prices) -> float | None:
+def compute_cost_of_usage(model: str, counts: Mapping[str, int], prices: Prices) -> float | None:
     """Dollars for the tokens that one model used."""
     price = prices.find_price(model)
     return (
         None
         if price is None
-        else price.compute_cost(used["input_tokens"], used["output_tokens"], used["cached_tokens"])
+        else price.compute_cost(counts["input_tokens"], counts["output_tokens"], counts["cached_tokens"])
     )
 
 

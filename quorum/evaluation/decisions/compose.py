@@ -115,12 +115,14 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
         certificate for certificate in passed if average_cost(recorded, certificate.candidate.cascade) < cost[best]
     ]
     single: Cascade = (Stage(recorded.methods[best], None),)
-    chosen = min(cheaper, key=lambda certificate: average_cost(recorded, certificate.candidate.cascade), default=None)
-    cascade = chosen.candidate.cascade if chosen else single
+    chosen_certificate = min(
+        cheaper, key=lambda certificate: average_cost(recorded, certificate.candidate.cascade), default=None
+    )
+    cascade = chosen_certificate.candidate.cascade if chosen_certificate else single
     replayed = replay_cascade(recorded, cascade)
     return ComposeResult(
         cascade=cascade,
-        certificate=chosen,
+        certificate=chosen_certificate,
         certificates=tuple(certificates),
         best=recorded.methods[best],
         best_score=float(score[best]),

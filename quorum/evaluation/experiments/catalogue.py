@@ -19,8 +19,8 @@ for path in EXPERIMENTS_FOLDER.glob("*.toml"):
 
 def get_list_position(experiment: Experiment) -> tuple[int, bool, int, str]:
     """The place in the list: by paper, tables before figures, by number."""
-    kind, _, rest = experiment.item.partition(" ")
-    number = "".join(character for character in rest if character.isdigit())
+    kind, _, number_text = experiment.item.partition(" ")
+    number = "".join(character for character in number_text if character.isdigit())
     return PAPERS.index(experiment.paper), kind != "table", int(number or 99), experiment.name
 
 

@@ -19,12 +19,12 @@ def apply_settings(experiment: Experiment, context: Context, stated: frozenset[s
     stated: the settings that the user gave. A value that differs from the default, and a setting in the environment,
     count as stated, too.
     """
-    chosen = {
+    paper_settings = {
         name: parse_setting(name, text)
         for name, text in experiment.settings.items()
         if name not in stated and not is_stated(name, context)
     }
-    return replace(context, **chosen)
+    return replace(context, **paper_settings)
 
 
 def is_stated(name: str, context: Context) -> bool:
@@ -89,8 +89,8 @@ def group_columns(
     text = methods or ",".join(list_methods(experiment, verifier))
     bases = [replace(column, top=experiment.top) for column in parse_methods(text, context)]
     if shots:
-        drawn = [[add_shots(base, label, file, context) for label, file in shots] for base in bases]
-        return [[column] for base, columns in zip(bases, drawn, strict=True) for column in (base, *columns)]
+        drawn_columns = [[add_shots(base, label, file, context) for label, file in shots] for base in bases]
+        return [[column] for base, columns in zip(bases, drawn_columns, strict=True) for column in (base, *columns)]
     variants = list(list_variants(experiment, verifier, filters, variant_settings or {}, most_passages))
     if not variants or (experiment.searching and not searching):
         return [bases]

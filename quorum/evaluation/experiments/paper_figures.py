@@ -74,12 +74,14 @@ def choose_figures(
     blocks = list(experiment.figures)
     if wanted_words:
         words = normalize(wanted_words.replace(",", " ")).split()
-        chosen = [block for block in blocks if all(word in normalize(f"{block.data} {block.model}") for word in words)]
-        if not chosen:
+        chosen_blocks = [
+            block for block in blocks if all(word in normalize(f"{block.data} {block.model}") for word in words)
+        ]
+        if not chosen_blocks:
             block_names = "; ".join(dict.fromkeys(f"{block.data} {block.model}".rstrip() for block in blocks))
             has = f"it has: {block_names}" if block_names else "it has none"
             raise SetupError(f"{experiment.name} has no figures of the paper for {wanted_words!r}; {has}.")
-        return chosen
+        return chosen_blocks
     blocks_of_data = [block for block in blocks if block.data.rstrip("*") == data]
     blocks = blocks_of_data or blocks
     blocks_of_model = [block for block in blocks if model and model.rpartition(":")[2] in block.model]
@@ -116,9 +118,9 @@ def make_paper_panels(
 
 def make_title(experiment: Experiment, measure: str, *, has_figures: bool) -> str:
     """What the panel shows, and whether the paper states figures."""
-    what = PANEL_TITLES.get(measure, measure)
+    measure_title = PANEL_TITLES.get(measure, measure)
     other = "and the paper's" if has_figures else "the paper states no numbers for this data"
-    return f"{what}: ours with 95% intervals, {other} ({experiment.source})"
+    return f"{measure_title}: ours with 95% intervals, {other} ({experiment.source})"
 
 
 def make_rows(our_values: Mapping[str, Any], measure: str, blocks: Sequence[PaperFigures]) -> list[dict[str, Any]]:

@@ -180,7 +180,7 @@ def make_evaluation_options(experiment: Experiment, options: Options, choices: C
     return replace(
         options,
         extra_keys=experiment.keep,
-        about=describe_choices(experiment, options, choices),
+        extra_config=describe_choices(experiment, options, choices),
         screening_column=CLOSED_BOOK_METHOD if drops_known(experiment, choices) else None,
         judge=None if "preference" in experiment.analyses else choices.judge,
         details="cost" in experiment.analyses,

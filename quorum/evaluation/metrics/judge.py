@@ -137,10 +137,10 @@ def append_line(file: TextIO, path: Path, line: JudgedLine) -> None:
 
 def read_answers(results: Path) -> Iterator[Row]:
     """The answers in results.jsonl, one at a time, each once."""
-    seen: set[tuple[str, str]] = set()
+    read_keys: set[tuple[str, str]] = set()
     for _, row in read_rows(results):
-        if row.get("error") is None and (row["method"], row["id"]) not in seen:
-            seen.add((row["method"], row["id"]))
+        if row.get("error") is None and (row["method"], row["id"]) not in read_keys:
+            read_keys.add((row["method"], row["id"]))
             yield cast(Row, row)
 
 
@@ -206,6 +206,8 @@ def add_to_scores(results: Results, lines: Mapping[tuple[str, str], JudgedLine],
             "judge_errors": sum(method == name for method, _ in failed),
         }
         for count in COUNT_KEYS:
-            used = [item["usage"][count] for item in verdicts_of_method.values()]
-            counts[f"judge_{count}"] = round(sum(used) / len(used), 6) if used else None
+            counts_of_calls = [item["usage"][count] for item in verdicts_of_method.values()]
+            counts[f"judge_{count}"] = (
+                round(sum(counts_of_calls) / len(counts_of_calls), 6) if counts_of_calls else None
+            )
         scores.add_verdicts({id_: item["judged"] for id_, item in verdicts_of_method.items()}, counts)

@@ -25,8 +25,8 @@ def list_final_ids(outputs: Result, reference_outputs: Reference) -> list[str]:
 
 def list_ids_before_filter(outputs: Result, reference_outputs: Reference) -> list[str] | None:
     """The same ids for the passages before a filter; None for a method without a filter."""
-    before = outputs.get("retrieved")
-    return None if before is None else name_articles(before, outputs, reference_outputs)
+    ids_before_filter = outputs.get("retrieved")
+    return None if ids_before_filter is None else name_articles(ids_before_filter, outputs, reference_outputs)
 
 
 def name_articles(ids: Iterable[str], outputs: Result, reference_outputs: Reference) -> list[str]:
@@ -104,9 +104,9 @@ def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
 
 def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | None:
     """One over the rank of the first gold passage found, 0 if there is none; the mean is MRR."""
-    gold, before = list_gold(reference_outputs), list_ids_before_filter(outputs, reference_outputs)
-    shown = list_final_ids(outputs, reference_outputs) if before is None else before
-    ranks = (1 / rank for rank, id_ in enumerate(shown, start=1) if id_ in gold)
+    gold, ids_before_filter = list_gold(reference_outputs), list_ids_before_filter(outputs, reference_outputs)
+    ids = list_final_ids(outputs, reference_outputs) if ids_before_filter is None else ids_before_filter
+    ranks = (1 / rank for rank, id_ in enumerate(ids, start=1) if id_ in gold)
     return next(ranks, 0.0) if gold else None
 
 

@@ -103,11 +103,11 @@ def compute_selective_risks(confidences: Floats, wrong: Floats) -> Floats:
 def make_bins(confidences: Floats, right: Floats) -> list[Bin]:
     """The bins that are not empty, by confidence; a confidence of 1 belongs to the last bin."""
     place = np.minimum((confidences * BIN_COUNT).astype(int), BIN_COUNT - 1)
-    chosen = [place == number for number in range(BIN_COUNT)]
+    bin_members = [place == number for number in range(BIN_COUNT)]
     return [
-        Bin(int(item.sum()), float(confidences[item].mean()), float(right[item].mean()))
-        for item in chosen
-        if item.any()
+        Bin(int(is_member.sum()), float(confidences[is_member].mean()), float(right[is_member].mean()))
+        for is_member in bin_members
+        if is_member.any()
     ]
 
 

@@ -161,14 +161,16 @@ class QuestionChecker:
         return "answered_elsewhere" if await self.ask_verifier(draft, "retrieved", None, config) is not None else None
 
     async def ask_verifier(
-        self, draft: Draft, shown: str, passages: Iterable[Passage] | None, config: RunnableConfig
+        self, draft: Draft, source: str, passages: Iterable[Passage] | None, config: RunnableConfig
     ) -> str | None:
-        """The verifier's answer, None if unknown. passages: () answers from memory, None from retrieved passages."""
+        """The verifier's answer, None if unknown. source: a name for what the verifier was shown; passages: () answers
+        from memory, None from retrieved passages.
+        """
         given = list(passages or ()) or None
         context = self.context if given is None else replace(self.context, k=max(self.context.k, 2), reranker=None)
         method = "concat" if given or passages is None else "no_retrieval"
         result = await answer(draft.question, method, context, given=given, config=config)
-        draft.verifier_answers[shown] = "unknown" if result["unknown"] else result["answer"]
+        draft.verifier_answers[source] = "unknown" if result["unknown"] else result["answer"]
         return None if result["unknown"] else result["answer"]
 
     def is_right(self, draft: Draft, answer: str | None) -> bool:

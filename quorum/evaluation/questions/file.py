@@ -73,9 +73,9 @@ class QuestionFile:
                     "have changed."
                 )
 
-    def add(self, drafts: Sequence[Draft], about: Mapping[Kind, Mapping[str, Any]]) -> None:
-        """Append the lines and write the file at once. about: for each kind, its model and prompt, for `meta`."""
-        self.lines += [make_line(draft, about[draft.draw.kind]) for draft in drafts]
+    def add(self, drafts: Sequence[Draft], origin_of_kind: Mapping[Kind, Mapping[str, Any]]) -> None:
+        """Append the lines and write the file at once. origin_of_kind: the models and the prompt, for `meta`."""
+        self.lines += [make_line(draft, origin_of_kind[draft.draw.kind]) for draft in drafts]
         self.wanted_ids |= {draft.draw.id for draft in drafts if draft.fault is None}
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         with explain_write_errors(self.path):
@@ -107,7 +107,7 @@ class QuestionFile:
             lock.release()
 
 
-def make_line(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
+def make_line(draft: Draft, origin: Mapping[str, Any]) -> dict[str, Any]:
     """A question in the data format, without passages, so that an evaluation searches the corpus. `meta` holds what a
     reviewer needs.
     """
@@ -123,7 +123,7 @@ def make_line(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
         "gold": [] if draw.kind == "unanswerable" else [passage["id"] for passage in draw.passages],
         "passages": [],
         "source": "quorum questions",
-        "meta": {"kind": draw.kind, "why": draft.fault, "read": draft.verifier_answers, "evidence": evidence, **about},
+        "meta": {"kind": draw.kind, "why": draft.fault, "read": draft.verifier_answers, "evidence": evidence, **origin},
     }
 
 

@@ -133,8 +133,8 @@ async def plan(
             "--min-words."
         )
     file.check_corpus(passages_of_collection, name)
-    wanted = split_by_mix(options.n, options.mix)
-    expected = count_missing(wanted, file.count_kept_by_kind())
+    wanted_counts = split_by_mix(options.n, options.mix)
+    expected = count_missing(wanted_counts, file.count_kept_by_kind())
     expected_cost = estimate(expected, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency)
     check_limit(
         expected_cost.cost,
@@ -196,7 +196,7 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
     context, options, file, wanted_counts = planned.context, planned.options, planned.file, planned.wanted_counts
     spent = LimitedSpending(Prices(options.prices), options.max_cost)
     faults, draft_count, error = Counter[str](), 0, None
-    about = await asyncio.to_thread(describe_models, context)
+    origin_of_kind = await asyncio.to_thread(describe_models, context)
     with file.lock():
         count_before = sum(file.count_kept_by_kind().values())
         remaining_drafts = {
@@ -212,7 +212,7 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
             faults.update(draft.fault for draft in drafts if draft.fault is not None)
             error = error or next((draft.error for draft in drafts if draft.error is not None), None)
             if lines := [draft for draft in drafts if is_written(draft, options)]:
-                await asyncio.to_thread(file.add, lines, about)
+                await asyncio.to_thread(file.add, lines, origin_of_kind)
             progress("write", sum(file.count_kept_by_kind().values()), options.n)
     end_reasons = {kind: queue.end_reasons[kind] for kind in count_missing(wanted_counts, file.count_kept_by_kind())}
     return WrittenQuestions(

@@ -70,14 +70,14 @@ def draw_quality_against_cost(
     """A point for each method with its 95% interval; the Pareto front as a line. first: the methods whose names matter
     most; the front's names come next. A method whose name has no room is numbered by its place among the methods.
     """
-    shown = [figure for figure in figures if figure.n]
-    if not shown:
+    answering = [figure for figure in figures if figure.n]
+    if not answering:
         return ""
-    x = make_cost_axis([get_cost_or_zero(figure, unit) for figure in shown], frame)
-    y = make_share_axis([end for figure in shown for end in (figure.low, figure.high)], frame)
+    x = make_cost_axis([get_cost_or_zero(figure, unit) for figure in answering], frame)
+    y = make_share_axis([end for figure in answering for end in (figure.low, figure.high)], frame)
     places = {
         figure.name: (x.find_position(get_cost_or_zero(figure, unit)), y.find_position(figure.quality))
-        for figure in shown
+        for figure in answering
     }
     steps = [places[name] for name in front if name in places]
     format_cost = format_dollars if unit == "cost" else lambda value: f"{value:,.0f}"

@@ -74,9 +74,9 @@ def describe_spending(decision: "Decision") -> list[str]:
     if not spent["models"]:
         return ["Nothing was spent: every reply came from the journal."]
     sentences = []
-    for name, used in spent["models"].items():
-        tokens = f"{used['input_tokens']:,} tokens in ({used['cached_tokens']:,} from the provider's cache)"
-        sentences.append(f"{name}: {used['calls']:,} calls really made, {tokens}, {used['output_tokens']:,} out.")
+    for name, counts in spent["models"].items():
+        tokens = f"{counts['input_tokens']:,} tokens in ({counts['cached_tokens']:,} from the provider's cache)"
+        sentences.append(f"{name}: {counts['calls']:,} calls really made, {tokens}, {counts['output_tokens']:,} out.")
     cost = spent["cost"]
     if cost is None:
         sentences.append("A model has no price, so the money spent is unknown; give its price with --prices FILE.")
@@ -102,10 +102,10 @@ def describe_seconds(decision: "Decision") -> str:
 def describe_judging(decision: "Decision") -> list[str]:
     """The judge, its actual cost, and how many answers it left unscored; empty without a judge."""
     sentences = []
-    for name, used in (decision.spent["judge"]["models"] if "judge" in decision.spent else {}).items():
-        tokens = f"{used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
+    for name, counts in (decision.spent["judge"]["models"] if "judge" in decision.spent else {}).items():
+        tokens = f"{counts['input_tokens']:,} tokens in, {counts['output_tokens']:,} out"
         sentences.append(
-            f"Separately from the methods, {name} judged answers: {used['calls']:,} calls really made, {tokens}."
+            f"Separately from the methods, {name} judged answers: {counts['calls']:,} calls really made, {tokens}."
         )
     cost = decision.spent["judge"]["cost"] if "judge" in decision.spent else None
     if sentences and cost:
@@ -119,7 +119,7 @@ def describe_judging(decision: "Decision") -> list[str]:
 def describe_savings(decision: "Decision") -> str:
     """The savings from sharing: the calls and searches that methods would make alone, and those really made."""
     calls_alone = sum(float(scores.get_known_values("calls").sum()) for scores in decision.scores.by_column.values())
-    calls_made = sum(used["calls"] for used in decision.spent["models"].values())
+    calls_made = sum(counts["calls"] for counts in decision.spent["models"].values())
     spent = decision.spent
     if not calls_alone:
         return ""

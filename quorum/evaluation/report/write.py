@@ -55,14 +55,14 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
             "page": QUESTIONS_PER_PAGE,
             "rows": rows,
         }
-        before, after = make_page(decision, escape_script_json(index)).split("<!--chunks-->\n")
+        page_start, page_end = make_page(decision, escape_script_json(index)).split("<!--chunks-->\n")
         draft = folder / "report.html.tmp"
         with explain_write_errors(draft), open_private_text(draft) as file:
-            file.write(before)
+            file.write(page_start)
             for number, packed in enumerate(pack_details(ids, results, details, methods, verdicts)):
                 file.write(f'<script type="text/plain" id="c{number}">{packed}</script>\n')
                 progress("report", min((number + 1) * QUESTIONS_PER_CHUNK, len(ids)), len(ids))
-            file.write(after)
+            file.write(page_end)
         os.replace(draft, folder / "report.html")
         write_questions_csv(folder / "questions.csv", ids, methods, results)
     with open_private_text(folder / "report.md") as file:

@@ -183,9 +183,9 @@ def read_systems(texts: Sequence[str]) -> dict[str, str]:
     >>> read_systems(["mine=http://localhost:8000/v1#llama"])
     {'mine': 'http://localhost:8000/v1#llama'}
     """
-    rest, systems = split_systems(",".join(texts))
-    if rest:
-        raise SetupError(f"The system {rest.split(',')[0]!r} cannot be read; write for example {SPEC_EXAMPLES}.")
+    other_items, systems = split_systems(",".join(texts))
+    if other_items:
+        raise SetupError(f"The system {other_items.split(',')[0]!r} cannot be read; write for example {SPEC_EXAMPLES}.")
     return systems
 
 

@@ -17,11 +17,11 @@ SEARCH_SETTINGS = {"retriever", "collection"}  # embeddings also order and weigh
 
 
 def make_config(
-    dataset: DataSet, columns: Sequence[Column], source: dict[str, Any], about: Mapping[str, Any]
+    dataset: DataSet, columns: Sequence[Column], source: dict[str, Any], extra_config: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Everything that may change a result. Settings that cannot (store, journal, limits) are left out.
 
-    about: entries that the caller adds, such as the experiment's name.
+    extra_config: entries that the caller adds, such as the experiment's name.
     """
     left_out = RUN_SETTINGS | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
     return {
@@ -33,7 +33,7 @@ def make_config(
             **({"skipped": dataset.skipped} if dataset.skipped else {}),
         },
         "source": source,
-        **about,
+        **extra_config,
         **({"metrics": added} if (added := list_plugin_metrics()) else {}),
         "prompts": {name: get_version(name) for name in BUILT_IN},
         "methods": {

@@ -31,8 +31,8 @@ def draw_shots(
     for size in shots:
         for draw in range(draws):
             file = folder / f"shots-{size}-{draw}.jsonl"
-            drawn = random.Random(draw).sample(pairs, max(shots))[:size]
-            file.write_text("".join(json.dumps(pair) + "\n" for pair in drawn), encoding="utf-8")
+            drawn_pairs = random.Random(draw).sample(pairs, max(shots))[:size]
+            file.write_text("".join(json.dumps(pair) + "\n" for pair in drawn_pairs), encoding="utf-8")
             written_shots.append((f"shots={size};draw={draw}", str(file)))
     return written_shots
 

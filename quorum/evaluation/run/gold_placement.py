@@ -80,14 +80,14 @@ async def add_gold(
     """
     tasks = {record["id"]: task or dataset.get_task(record) for record in dataset.read_records()}
     missing = [record for record in dataset.read_records() if not get_gold(record, tasks[record["id"]])]
-    wanted = {id_ for record in missing for id_ in record["gold"]}
-    texts = await asyncio.to_thread(find_texts, wanted, columns[0].context if searching else None, extra)
+    wanted_ids = {id_ for record in missing for id_ in record["gold"]}
+    texts = await asyncio.to_thread(find_texts, wanted_ids, columns[0].context if searching else None, extra)
     golds = {record["id"]: [texts[id_] for id_ in record["gold"] if id_ in texts] for record in missing}
     if searching:
         unlisted = [record for record in missing if not record["gold"]]
         golds |= await search_gold(unlisted, tasks, columns[0])
-    known = {id_: passages for id_, passages in golds.items() if passages}
-    ids_without_gold = frozenset(golds.keys() - known.keys())
+    known_gold = {id_: passages for id_, passages in golds.items() if passages}
+    ids_without_gold = frozenset(golds.keys() - known_gold.keys())
     if len(ids_without_gold) == dataset.count:
         raise SetupError(
             f"None of the {dataset.count} questions in {dataset.path} has a gold passage with a known text: list "
@@ -95,7 +95,7 @@ async def add_gold(
             "contain an answer."
         )
     return replace(
-        dataset, count=dataset.count - len(ids_without_gold), excluded_ids=ids_without_gold, gold_passages=known
+        dataset, count=dataset.count - len(ids_without_gold), excluded_ids=ids_without_gold, gold_passages=known_gold
     )
 
 

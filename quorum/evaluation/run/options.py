@@ -47,9 +47,9 @@ class Options:
 
     race: stop asking methods that cannot win, "exact", "questions" or "future" (docs/compare.md); None: ask all.
 
-    Only experiments use the rest. extra_keys: further keys of the result to write into the rows; about: further entries
-    of config.json; screening_column: a column that is asked first, and whose right answers (EM) exclude a question for
-    the others; gold_from: a file with gold passages that the questions do not bring.
+    Only experiments use the rest. extra_keys: further keys of the result to write into the rows; extra_config: further
+    entries of config.json; screening_column: a column that is asked first, and whose right answers (EM) exclude a
+    question for the others; gold_from: a file with gold passages that the questions do not bring.
 
     Raises `SetupError` for a number or an engine that does not fit.
 
@@ -88,7 +88,7 @@ class Options:
     wrong_cost: float = 0.0
 
     extra_keys: Sequence[str] = ()
-    about: Mapping[str, Any] = field(default_factory=dict)
+    extra_config: Mapping[str, Any] = field(default_factory=dict)
     screening_column: str | None = None
     gold_from: Path | None = None
 

@@ -100,7 +100,7 @@ def describe_options(options: Options) -> dict[str, Any]:
     if options.wrong_cost:
         race_settings["wrong_cost"] = options.wrong_cost
     race = {"race": race_settings} if options.race else {}
-    return {**task, **race, **({"details": True} if options.details else {}), **options.about}
+    return {**task, **race, **({"details": True} if options.details else {}), **options.extra_config}
 
 
 async def check_models(context: Context) -> None:

@@ -121,7 +121,7 @@ class RunningRace:
 
     def settle(self) -> bool:
         """Settle, in order, the questions that all live methods have answered. Returns whether there was one."""
-        before = self.settled
+        settled_before = self.settled
         while self.race.asked < len(self.units) and self.is_answered(self.units[self.race.asked]):
             unit = self.units[self.race.asked]
             self.settled += len(unit)
@@ -129,7 +129,7 @@ class RunningRace:
             for number in losers if not self.finished else ():  # after the last question, no method needs to be dropped
                 self.live_names.discard(self.names[number])
                 self.asked_when_dropped[self.names[number]] = self.settled
-        if self.settled == before:
+        if self.settled == settled_before:
             return False
         self.progressed.set()
         self.progressed = asyncio.Event()
@@ -151,8 +151,8 @@ class RunningRace:
     async def wait_for_turn(self, id_: str, concurrency: int) -> None:
         """Wait while too many earlier questions are open: they may make this one unnecessary."""
         while not self.finished:
-            turn = self.settled + len(self.units[self.race.asked])
-            if self.places[id_] < turn + AHEAD_FACTOR * concurrency:
+            next_place = self.settled + len(self.units[self.race.asked])
+            if self.places[id_] < next_place + AHEAD_FACTOR * concurrency:
                 return
             await self.progressed.wait()
 

@@ -95,9 +95,9 @@ class RaceResult:
             | {"mean": standing.mean, "low": round(standing.low, 6), "high": round(standing.high, 6)}
             for standing in self.standings.values()
         ]
-        about = {"mode": self.mode, "error": self.error, "seed": self.seed, "measure": self.measure}
+        settings = {"mode": self.mode, "error": self.error, "seed": self.seed, "measure": self.measure}
         counts = {"questions": self.questions, "settled": self.settled, "finished": self.finished}
-        return about | counts | {"survivors": self.survivors, "saved": round(self.saved_share, 6), "methods": rows}
+        return settings | counts | {"survivors": self.survivors, "saved": round(self.saved_share, 6), "methods": rows}
 
 
 def sort_standings(standings: Iterable[Standing]) -> list[Standing]:
@@ -107,13 +107,13 @@ def sort_standings(standings: Iterable[Standing]) -> list[Standing]:
 
 def take_units(units: Units, asked_count: int) -> list[tuple[str, ...]]:
     """The units of the first `asked_count` questions."""
-    taken: list[tuple[str, ...]] = []
+    taken_units: list[tuple[str, ...]] = []
     for unit in units:
         if asked_count <= 0:
             break
-        taken.append(unit)
+        taken_units.append(unit)
         asked_count -= len(unit)
-    return taken
+    return taken_units
 
 
 def count_population(mode: Mode, units: int) -> int | None:

@@ -38,16 +38,16 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise SetupError(f"{path} cannot be read after line {number} ({error.strerror or error}).") from None
 
 
-def parse_object(line: bytes, where: str) -> dict[str, Any]:
+def parse_object(line: bytes, location: str) -> dict[str, Any]:
     """The JSON object of a line. Raises `SetupError` for anything else."""
     try:
         value = parse_json(line)
     except UnicodeDecodeError:
-        raise SetupError(f"{where} is not UTF-8; remove the line.") from None
+        raise SetupError(f"{location} is not UTF-8; remove the line.") from None
     except ValueError as error:
-        raise SetupError(f"{where} is not JSON ({str(error)[:60]}); remove the line.") from None
+        raise SetupError(f"{location} is not JSON ({str(error)[:60]}); remove the line.") from None
     if not isinstance(value, dict):
-        raise SetupError(f"{where} is not a result; remove the line.")
+        raise SetupError(f"{location} is not a result; remove the line.")
     return value
 
 

@@ -164,8 +164,8 @@ def report_progress(progress: Progress, results: Results, round_of_questions: Ro
     if round_of_questions.race is not None:
         progress("ask", round_of_questions.race.settled, round_of_questions.race.questions)
         return
-    done = sum(len(results.scores[column.name].ids) for column in round_of_questions.columns)
-    progress("ask", done, len(round_of_questions.columns) * round_of_questions.dataset.count)
+    answered_count = sum(len(results.scores[column.name].ids) for column in round_of_questions.columns)
+    progress("ask", answered_count, len(round_of_questions.columns) * round_of_questions.dataset.count)
 
 
 @contextmanager

@@ -107,13 +107,13 @@ class ModelSpending(Spending):
             return
         usage = read_usage(response)
         cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
-        used = (1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cached)
-        self.add(model, dict(zip(COUNTS, used, strict=True)))
+        counts = (1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cached)
+        self.add(model, dict(zip(COUNTS, counts, strict=True)))
 
-    def add(self, model: str, used: Mapping[str, int]) -> None:
+    def add(self, model: str, counts: Mapping[str, int]) -> None:
         """Add the counts of new calls of a model."""
         counts_before = self.models.get(model, dict.fromkeys(COUNTS, 0))
-        self.models[model] = {name: counts_before[name] + used[name] for name in COUNTS}
+        self.models[model] = {name: counts_before[name] + counts[name] for name in COUNTS}
 
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -131,8 +131,8 @@ class ModelSpending(Spending):
         super().merge(other)
         self.searches += other.searches
         self.searched += other.searched
-        for name, used in other.models.items():
-            self.add(name, used)
+        for name, counts in other.models.items():
+            self.add(name, counts)
 
     def export_counts(self) -> WorkerSpending:
         """The counts, to be merged in the main process."""
