@@ -53,11 +53,11 @@ async def trace_method(
 
 def sort_parallel_steps(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
     """Sort neighbouring steps that ran at the same time, because they end in any order."""
-    together = {"concat_answer", "passage_answer_ahead", "passage_answer"}
+    parallel_nodes = {"concat_answer", "passage_answer_ahead", "passage_answer"}
     ordered: list[tuple[str, dict[str, Any]]] = []
     run: list[tuple[str, dict[str, Any]]] = []
     for step in [*steps, ("", {})]:
-        if step[0] in together:
+        if step[0] in parallel_nodes:
             run.append(step)
             continue
         ordered += sorted(run, key=lambda step: (step[0], step[1].get("votes", [])))

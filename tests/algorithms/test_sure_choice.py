@@ -189,5 +189,7 @@ async def test_sure_nodes_give_the_expected_updates() -> None:
     assert update["preferences"] == [Preference(first=2, second=0, preferred=2)]
     update = await rank_pair({**state, "pair": [0, 2]}, make_runtime(model))
     assert (update["preferences"], update["malformed"]) == ([Preference(first=0, second=2, preferred=None)], {})
-    nothing = await select({"question": QUESTION, "passages": PASSAGES[:1], "candidates": []}, make_runtime())
-    assert nothing == {"answer": "unknown", "unknown": True, "evidence": []}
+    update_without_candidates = await select(
+        {"question": QUESTION, "passages": PASSAGES[:1], "candidates": []}, make_runtime()
+    )
+    assert update_without_candidates == {"answer": "unknown", "unknown": True, "evidence": []}

@@ -259,9 +259,9 @@ def test_kilt_brings_answers_and_provenance(tmp_path: Path) -> None:
 
 def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) -> None:
     """Several turns or a long answer show the task; for a first turn or a short paragraph, the file's name does."""
-    talk = {"id": "w1", "input": "I like hockey.\nSo do I.\nWho won?", "output": [{"answer": "Orm did."}]}
-    why = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}
-    first, second = read_records(tmp_path, join_lines(talk, why))
+    conversation = {"id": "w1", "input": "I like hockey.\nSo do I.\nWho won?", "output": [{"answer": "Orm did."}]}
+    long_question = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}
+    first, second = read_records(tmp_path, join_lines(conversation, long_question))
     assert first["question"] == "User: I like hockey.\nAssistant: So do I.\nUser: Who won?"
     assert [item["meta"]["answer_type"] for item in (first, second)] == ["dialogue", "long"]
     for name, kind in (("wow-dev-kilt.jsonl", "dialogue"), ("eli5-dev-kilt.jsonl", "long"), ("nq.jsonl", None)):

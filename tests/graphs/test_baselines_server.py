@@ -50,9 +50,9 @@ async def test_samples_and_recoveries_have_their_own_temperature_and_seeds(opena
 @pytest.mark.parametrize("method", CALLS_OF_METHOD)
 async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Notes: x\nAnswer: 東京")
-    odd = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')
-    result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd])
+    odd_passage = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')
+    result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd_passage])
     assert (result["answer"], result["evidence"][0]["start"]) == ("東京", 0)
     for request in openai_server.chats():
-        assert f"[1] $title {{x}}\n{odd['text']}" in request.text
+        assert f"[1] $title {{x}}\n{odd_passage['text']}" in request.text
         assert "Question: ¿$question? {x}" in request.text

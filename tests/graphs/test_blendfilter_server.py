@@ -131,13 +131,13 @@ async def test_an_empty_judgement_and_an_unreadable_choice_keep_all_passages(ope
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
 async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("So the answer is $5 {x}.")
-    odd = Passage(id="x", title="$title {x}", text='It costs $5 {x} — "quoted" \\n {passages} ${question} 🗼')
-    result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd])
+    odd_passage = Passage(id="x", title="$title {x}", text='It costs $5 {x} — "quoted" \\n {passages} ${question} 🗼')
+    result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd_passage])
     assert (result["answer"], result["evidence"][0]["start"]) == ("$5 {x}", 9)
     for request in openai_server.chats():
         assert "Question: ¿$question? {x}" in request.text
         if "Passages:" in request.text:
-            assert f"[1] $title {{x}}\n{odd['text']}" in request.text
+            assert f"[1] $title {{x}}\n{odd_passage['text']}" in request.text
 
 
 @pytest.mark.parametrize(("method", "ending"), [("direct", "\nAnswer:"), ("cot", "\nRationale:")])

@@ -73,8 +73,8 @@ async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
     assert result["usage"]["answer"]["calls"] == 3  # concat's call serves concat_pf, which asks two passages
     assert len(openai_server.requests) == 3
     assert len(result["votes"]) == 2
-    alone = await answer("Which colour?", "concat_pf", CONTEXT, given=GIVEN_PASSAGES)
-    assert alone["usage"]["answer"]["calls"] == 3
+    direct_result = await answer("Which colour?", "concat_pf", CONTEXT, given=GIVEN_PASSAGES)
+    assert direct_result["usage"]["answer"]["calls"] == 3
 
 
 async def test_the_answer_of_the_last_stage_is_always_taken(cascade: str, openai_server: OpenAIServer) -> None:
@@ -96,9 +96,9 @@ async def test_an_answer_that_an_earlier_stage_gave_is_the_same(tmp_path: Path, 
     result = await answer("Which colour?", file, CONTEXT, given=GIVEN_PASSAGES)
     assert (result["usage"]["answer"]["calls"], result["votes"]) == (1, None)
     openai_server.reply(lambda request: "red" if "three words" in request.text else "blue")
-    other = await answer("Which colour?", file, CONTEXT, given=GIVEN_PASSAGES)
-    assert other["usage"]["answer"]["calls"] == 3
-    assert len(other["votes"]) == 2
+    second_result = await answer("Which colour?", file, CONTEXT, given=GIVEN_PASSAGES)
+    assert second_result["usage"]["answer"]["calls"] == 3
+    assert len(second_result["votes"]) == 2
 
 
 async def test_a_certified_vote_is_accepted(tmp_path: Path, openai_server: OpenAIServer) -> None:

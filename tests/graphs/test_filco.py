@@ -80,10 +80,10 @@ async def test_filter_mode_passages_keeps_whole_passages() -> None:
     model = ScriptedModel().on("filter_passages", "1, 3").on("answer", "1931")
     steps = await trace_method("filco", model, filter_mode="psg")
     assert steps[2] == ("filter_context", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]})
-    none = ScriptedModel().on("filter_passages", "None").on("answer", "Unknown")
-    assert (await trace_method("filco", none, filter_mode="psg"))[2][1]["passages"] == ""
-    odd = ScriptedModel().on("filter_passages", "Hm.").on("answer", "1931")
-    assert (await trace_method("filco", odd, filter_mode="psg"))[2] == (
+    empty_model = ScriptedModel().on("filter_passages", "None").on("answer", "Unknown")
+    assert (await trace_method("filco", empty_model, filter_mode="psg"))[2][1]["passages"] == ""
+    unreadable_model = ScriptedModel().on("filter_passages", "Hm.").on("answer", "1931")
+    assert (await trace_method("filco", unreadable_model, filter_mode="psg"))[2] == (
         "filter_context",
         {"passages": "p1 p2 p3", "retrieved": ["p1", "p2", "p3"], "malformed": {"filter_passages": ["Hm."]}},
     )
@@ -115,17 +115,23 @@ async def test_silver_takes_the_sentence_with_the_gold_answer() -> None:
 
 
 async def test_silver_sentences_for_answers_that_no_sentence_contains() -> None:
-    near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
+    similar_passage = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
     for settings, gold in (({"answer_type": "label"}, ["SUPPORTS"]), ({}, ["yes"])):
-        assert [p["text"] for p in await choose_silver(gold, [near], **settings)] == ["The Lumen Tower was finished."]
-    silver_of_wording = await choose_silver(["It was the Lumen Tower that was finished"], [near], answer_type="long")
+        assert [p["text"] for p in await choose_silver(gold, [similar_passage], **settings)] == [
+            "The Lumen Tower was finished."
+        ]
+    silver_of_wording = await choose_silver(
+        ["It was the Lumen Tower that was finished"], [similar_passage], answer_type="long"
+    )
     assert [p["text"] for p in silver_of_wording] == ["The Lumen Tower was finished."]
 
 
 async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServer) -> None:
     """With a scorer, CXMI chooses the sentences for labels, and sends the generator's own prompt."""
-    near = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
-    silver_of_label = await choose_silver(["SUPPORTS"], [near], answer_type="label", scorer="completions:test")
+    similar_passage = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
+    silver_of_label = await choose_silver(
+        ["SUPPORTS"], [similar_passage], answer_type="label", scorer="completions:test"
+    )
     sent_prompts = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
     prompts = [item for body in sent_prompts for item in (body if isinstance(body, list) else [body])]
     assert len(prompts) == 3  # one without a sentence, and one with each of two

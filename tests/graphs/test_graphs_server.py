@@ -184,9 +184,9 @@ async def test_a_window_too_small_for_one_passage_is_an_error(openai_server: Ope
 @pytest.mark.parametrize("method", STEPS_OF_METHOD)
 async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 東京")
-    odd = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')
-    result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd])
+    odd_passage = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')
+    result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd_passage])
     assert (result["answer"], result["evidence"][0]["start"]) == ("東京", 0)
     for request in openai_server.chats():
-        assert f"[1] $title {{x}}\n{odd['text']}" in request.text
+        assert f"[1] $title {{x}}\n{odd_passage['text']}" in request.text
         assert "Question: ¿$question? {x}" in request.text

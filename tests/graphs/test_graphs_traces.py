@@ -280,21 +280,21 @@ async def test_speculative_and_staged_change_no_answer() -> None:
     for first, *pool in product(REPLIES[:2], REPLIES, REPLIES, REPLIES):
         expected = await run_method("concat_pf", first, tuple(pool))
         for options in ({"speculative": True}, {"vote": "staged"}, {"speculative": True, "vote": "staged"}):
-            other = await run_method("concat_pf", first, tuple(pool), **options)
-            assert (other["answer"], other["unknown"]) == (expected["answer"], expected["unknown"])
+            variant_result = await run_method("concat_pf", first, tuple(pool), **options)
+            assert (variant_result["answer"], variant_result["unknown"]) == (expected["answer"], expected["unknown"])
             if "vote" not in options:  # the same result, except its usage
-                assert {**other, "usage": None} == {**expected, "usage": None}
-            assert other["confidence"] is None or "vote" not in options
+                assert {**variant_result, "usage": None} == {**expected, "usage": None}
+            assert variant_result["confidence"] is None or "vote" not in options
 
 
 @run_with(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(REPLIES), min_size=1, max_size=5).map(tuple))
 async def test_staged_post_fusion_equals_all(pool: tuple[str, ...]) -> None:
     expected = await run_method("post_fusion", "", pool)
-    other = await run_method("post_fusion", "", pool, vote="staged")
-    assert (other["answer"], other["unknown"]) == (expected["answer"], expected["unknown"])
-    assert other["confidence"] is None
-    assert len(other["votes"]) <= len(expected["votes"])
+    variant_result = await run_method("post_fusion", "", pool, vote="staged")
+    assert (variant_result["answer"], variant_result["unknown"]) == (expected["answer"], expected["unknown"])
+    assert variant_result["confidence"] is None
+    assert len(variant_result["votes"]) <= len(expected["votes"])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -81,8 +81,8 @@ async def test_a_run_can_be_interrupted_to_replace_its_passages() -> None:
     thread, context = RunnableConfig(configurable={"thread_id": "1"}), Context()
     inputs: Any = {"question": QUESTION, "given": PASSAGES[:1]}
     await graph.ainvoke(inputs, thread, context=context)
-    other = [Passage(id="o", title="", text="The Lumen Tower was finished in 1829.")]
-    await graph.aupdate_state(thread, {"passages": other}, as_node="refine")
+    replacement = [Passage(id="o", title="", text="The Lumen Tower was finished in 1829.")]
+    await graph.aupdate_state(thread, {"passages": replacement}, as_node="refine")
     assert (await graph.ainvoke(None, thread, context=context))["answer"] == "1829"
 
 

@@ -70,11 +70,11 @@ def test_a_provider_at_another_address_has_another_identity(
 def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
     manifest = read_manifest()
     name = make_reader_name(manifest, b"code")
-    other = manifest["calibration"] | {"threshold_one_passage": 0.123}
+    other_calibration = manifest["calibration"] | {"threshold_one_passage": 0.123}
     names = {
         name,
         make_reader_name(manifest, b"other code"),
-        make_reader_name({**manifest, "calibration": other}, b"code"),
+        make_reader_name({**manifest, "calibration": other_calibration}, b"code"),
         make_reader_name({**manifest, "sha256": "0" * 64}, b"code"),
     }
     assert len(names) == 4

@@ -132,13 +132,13 @@ async def test_schema_support_is_remembered_by_model_and_server(
     openai_server.reply(refuse_schema)
     await ask_about_claim()
     await ask_about_claim(model="openai:other")
-    other = OpenAIServer()
-    monkeypatch.setenv("OPENAI_BASE_URL", other.url)
+    other_server = OpenAIServer()
+    monkeypatch.setenv("OPENAI_BASE_URL", other_server.url)
     try:
-        other.reply(reply_by_schema)
+        other_server.reply(reply_by_schema)
         assert (await ask_about_claim())["answer"] == "REFUTES"
     finally:
-        other.close()
+        other_server.close()
     assert list_schema_use(openai_server) == [True, False, True, False]
 
 

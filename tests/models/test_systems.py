@@ -108,8 +108,8 @@ async def test_a_chat_server_gets_only_the_question_and_its_own_key(
     reply = await system.ask("When?", [PASSAGE], Context(journal="off"))
     assert (reply.text, reply.usage["calls"]) == ("1931", 1)
     monkeypatch.setenv("MY_BOT_API_KEY", "mine-alone")
-    other = ChatServer("my_bot", openai_server.url, "their-model")
-    await other.ask("When?", None, Context(journal="off"))
+    other_system = ChatServer("my_bot", openai_server.url, "their-model")
+    await other_system.ask("When?", None, Context(journal="off"))
     first, second = openai_server.chats()
     assert first.body["messages"] == [{"content": "When?", "role": "user"}]
     assert first.body["model"] == "their-model"

@@ -103,7 +103,7 @@ async def test_searches_are_traced_with_their_passages(collector: Collector, met
     await answer(QUESTION, method, Context(k=3, retriever=SecretRetriever()))
     root = get_trace(collector)
     assert root.metadata["method"] == method
-    assert root.metadata["retriever"] == "Shelf"
+    assert root.metadata["retriever"] == "SecretRetriever"
     searches = list_runs(root, "retriever")
     assert searches[0].sent["inputs"] == {"query": QUESTION}
     result = searches[0].sent["outputs"]["documents"]
@@ -176,13 +176,13 @@ async def test_errors_do_not_reveal_hidden_passages(collector: Collector, monkey
 
 
 async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = langsmith.Client(api_url=collector.url, api_key="x")
-    traced: Any = {"callbacks": [LangChainTracer(client=other)]}
+    revealing_client = langsmith.Client(api_url=collector.url, api_key="x")
+    traced: Any = {"callbacks": [LangChainTracer(client=revealing_client)]}
     assert (await answer(QUESTION, "concat", Context(k=1), given=PASSAGES, config=traced))["answer"]
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     with pytest.raises(SetupError, match="hides nothing"):
         await answer(QUESTION, "concat", Context(k=1), given=PASSAGES, config=traced)
-    other.close()
+    revealing_client.close()
 
 
 @pytest.mark.parametrize(

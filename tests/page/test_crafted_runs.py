@@ -46,21 +46,21 @@ RUN: dict[str, Any] = {
 def list_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path to every part of a value."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, item in inside for place in list_paths(item, (*path, key)))]
+    return [path, *(inner_path for key, item in inside for inner_path in list_paths(item, (*path, key)))]
 
 
-def change_run(place: tuple[Any, ...], content: Any) -> Any:
+def change_run(path: tuple[Any, ...], content: Any) -> Any:
     """RUN as JSON, with another value at one path; `...` removes the path."""
-    if not place:
+    if not path:
         return content
     changed = deepcopy(RUN)
     parent: Any = changed
-    for key in place[:-1]:
+    for key in path[:-1]:
         parent = parent[key]
     if content is ...:
-        del parent[place[-1]]
+        del parent[path[-1]]
     else:
-        parent[place[-1]] = content
+        parent[path[-1]] = content
     return changed
 
 
@@ -103,10 +103,10 @@ CONTENTS = st.recursive(
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(place=st.sampled_from(list_paths(RUN)), content=CONTENTS | st.just(...))
-def test_a_page_opens_with_any_value_in_one_field(place: tuple[Any, ...], content: Any, tmp_path: Path) -> None:
-    if place or content is not ...:
-        check_run(json.dumps(change_run(place, content)), tmp_path)
+@given(path=st.sampled_from(list_paths(RUN)), content=CONTENTS | st.just(...))
+def test_a_page_opens_with_any_value_in_one_field(path: tuple[Any, ...], content: Any, tmp_path: Path) -> None:
+    if path or content is not ...:
+        check_run(json.dumps(change_run(path, content)), tmp_path)
 
 
 def test_a_complete_saved_run_is_read(tmp_path: Path) -> None:

@@ -169,11 +169,11 @@ def test_wrapping_does_not_change_the_answer(name: str, wrap: str) -> None:
 
 
 @given(PERSON_NAMES, ANSWER_WRAPPINGS, PERSON_NAMES)
-def test_reasoning_before_the_answer_does_not_change_it(name: str, wrap: str, other: str) -> None:
+def test_reasoning_before_the_answer_does_not_change_it(name: str, wrap: str, other_name: str) -> None:
     if "```" in wrap or "{{" in wrap:
         return
-    run_on = f"\n\nQuestion: {other}?\nAnswer: {other}"
-    reply = f"First I thought of {other}, then of {name}.\nAnswer: {wrap.format(name)}{run_on}"
+    run_on = f"\n\nQuestion: {other_name}?\nAnswer: {other_name}"
+    reply = f"First I thought of {other_name}, then of {name}.\nAnswer: {wrap.format(name)}{run_on}"
     assert parse_reasoned_answer(reply, QUESTION).value.answer == name
 
 

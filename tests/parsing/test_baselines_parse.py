@@ -84,9 +84,9 @@ def test_a_condition_is_hidden_wherever_it_stands() -> None:
     reply = "Statement: The Lumen Tower, [MASK], was finished in 1931.\nHidden: the Lumen Tower"
     parsed = parse_masked_statement(reply, "1931").value
     assert parsed == MaskedStatement(statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower")
-    odd = parse_masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
-    assert odd is not None
-    assert "C++" not in odd["statement"]
+    with_signs = parse_masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
+    assert with_signs is not None
+    assert "C++" not in with_signs["statement"]
 
 
 WORDS = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True).filter(

@@ -163,8 +163,8 @@ RUN_ONS = st.sampled_from(
 
 
 @given(NAMES, NAMES, RUN_ONS, st.sampled_from(["Search", "Finish", "search", "FINISH"]))
-def test_text_after_the_first_action_is_ignored(name: str, other: str, run_on: str, verb: str) -> None:
+def test_text_after_the_first_action_is_ignored(name: str, other_name: str, run_on: str, verb: str) -> None:
     step = f"{THOUGHT}\nAction 1: {verb}[{name}]"
-    assert parse_step(step + run_on.format(other, other)) == parse_step(step)
+    assert parse_step(step + run_on.format(other_name, other_name)) == parse_step(step)
     parsed = parse_step(step).value
     assert (parsed.query or parsed.answer) == name

@@ -114,7 +114,7 @@ NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
 
 
 @given(NAMES, NAMES)
-def test_text_after_a_follow_up_question_is_ignored(name: str, other: str) -> None:
-    run_on = f"\nIntermediate answer: {other}\nFollow up: {other}?\nSo the final answer is: {other}"
+def test_text_after_a_follow_up_question_is_ignored(name: str, other_name: str) -> None:
+    run_on = f"\nIntermediate answer: {other_name}\nFollow up: {other_name}?\nSo the final answer is: {other_name}"
     assert parse_follow_up(f"Yes.\nFollow up: Who is {name}?{run_on}") == Parsed(FollowUp(question=f"Who is {name}?"))
     assert parse_follow_up(f"So the final answer is: {name}{run_on}") == Parsed(FollowUp(answer=name))

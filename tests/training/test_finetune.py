@@ -85,17 +85,17 @@ async def test_prompts_are_those_that_the_graph_sends(
 
 
 def test_each_task_has_its_targets(tmp_path: Path) -> None:
-    two_sentences, nothing = write_and_read_silver(
+    two_sentences, no_spans = write_and_read_silver(
         tmp_path / "silver.jsonl", make_line(spans=[("p3", SPLIT_SENTENCE), ("p1", SENTENCE)]), make_line(1, spans=[])
     )
     sentences, passages, reader = Task("filter", mode="filco"), Task("filter", mode="psg"), Task("generator")
     assert sentences.make_pair(two_sentences, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
     assert sentences.make_pair(two_sentences, 2).target == SENTENCE  # what is not shown cannot be copied
     assert passages.make_pair(two_sentences, 3).target == "1, 3"
-    assert {task.make_pair(nothing, 3).target for task in (sentences, passages)} == {"None"}
+    assert {task.make_pair(no_spans, 3).target for task in (sentences, passages)} == {"None"}
     assert reader.make_pair(two_sentences, 2).target == "1931"
     assert [passage["text"] for passage in reader.select_passages(two_sentences)] == [SENTENCE, SPLIT_SENTENCE]
-    assert [passage["text"] for passage in reader.select_passages(nothing)] == TEXTS[:1]
+    assert [passage["text"] for passage in reader.select_passages(no_spans)] == TEXTS[:1]
 
 
 def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def test_the_tests_are_those_of_the_statistics_and_p_is_adjusted() -> None:
 
 
 def test_a_measure_is_compared_where_it_is_defined() -> None:
-    nothing: dict[str, float | None] = {"1": None, "2": None}
-    a = make_column_scores({"1": 1, "2": 0}, rouge_l={"1": 0.5, "2": None}, str_em=nothing)
+    no_values: dict[str, float | None] = {"1": None, "2": None}
+    a = make_column_scores({"1": 1, "2": 0}, rouge_l={"1": 0.5, "2": None}, str_em=no_values)
     b = make_column_scores({"1": 1, "2": 1}, rouge_l={"1": 0.75, "2": 0.1}, str_em={"1": 1, "2": 1})
     comparison = compare({"a": a, "b": b}, ["a", "b"], "a")["methods"]["b"]
     assert comparison["rouge_l"]["difference"] == 0.25

@@ -160,10 +160,10 @@ def test_the_pareto_front_is_not_dominated(pairs: list[tuple[int, int]]) -> None
 
     def is_dominated(figure: Figures) -> bool:
         return any(
-            other.tokens <= figure.tokens
-            and other.quality >= figure.quality
-            and (other.tokens, other.quality) != (figure.tokens, figure.quality)
-            for other in figures
+            rival.tokens <= figure.tokens
+            and rival.quality >= figure.quality
+            and (rival.tokens, rival.quality) != (figure.tokens, figure.quality)
+            for rival in figures
         )
 
     best = {(figure.tokens, figure.quality) for figure in figures if not is_dominated(figure)}

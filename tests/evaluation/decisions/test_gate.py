@@ -46,10 +46,10 @@ def test_a_wrong_answer_may_cost_more_than_an_unknown_one(quorum: Quorum, baseli
 
 
 def test_different_data_and_too_few_questions_are_refused(quorum: Quorum, baseline: Path, tmp_path: Path) -> None:
-    other = write_results(tmp_path / "other", {"concat": 0.6}, questions=300, source={"passages": "corpus"})
+    run_over_corpus = write_results(tmp_path / "other", {"concat": 0.6}, questions=300, source={"passages": "corpus"})
     small_run = write_results(tmp_path / "few", {"concat": 0.6}, questions=40)
     for arguments, message in (
-        ([str(baseline), str(other), "--margin", "0.03"], "are results of different data"),
+        ([str(baseline), str(run_over_corpus), "--margin", "0.03"], "are results of different data"),
         (
             [str(small_run), str(small_run), "--margin", "0.03"],
             "40 questions are too few for a margin of 0.03: 100 are the least",

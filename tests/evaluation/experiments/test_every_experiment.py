@@ -89,12 +89,12 @@ def reply(request: Request) -> str:
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
     """Ten questions, each with four passages, of which the first or the third holds the answer."""
-    other = [{"id": f"o{n}", "title": "", "text": f"Nothing is known of stream {n}."} for n in range(3)]
+    fillers = [{"id": f"o{n}", "title": "", "text": f"Nothing is known of stream {n}."} for n in range(3)]
     lines = []
     for number, (river, town) in enumerate(RIVERS.items()):
         gold = {"id": river, "title": river, "text": f"It is long. The {river} flows through {town}. It is wide."}
         question = f"Which town lies on the {river}?"
-        passages = [*other[:2], gold, other[2]] if number % 2 else [gold, *other]
+        passages = [*fillers[:2], gold, fillers[2]] if number % 2 else [gold, *fillers]
         lines.append({"id": river, "question": question, "answers": [town], "passages": passages, "gold": [river]})
     return write_lines(tmp_path / "nq_rivers.jsonl", lines)
 

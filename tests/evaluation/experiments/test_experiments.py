@@ -28,11 +28,11 @@ TOWN_OF_RIVER = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna"}
 def data(tmp_path: Path) -> Path:
     """Each question brings four passages; the one that answers it stands third."""
     path = tmp_path / "rivers.jsonl"
-    other = [{"id": f"o{n}", "title": "", "text": f"Nothing is known of stream {n}."} for n in range(3)]
+    fillers = [{"id": f"o{n}", "title": "", "text": f"Nothing is known of stream {n}."} for n in range(3)]
     lines = []
     for river, town in TOWN_OF_RIVER.items():
         gold = {"id": river, "title": river, "text": f"The {river} flows through {town}."}
-        passages = [*other[:2], gold, other[2]]
+        passages = [*fillers[:2], gold, fillers[2]]
         question = f"Which town lies on the {river}?"
         lines.append({"id": river, "question": question, "answers": [town], "passages": passages, "gold": [river]})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")

@@ -139,9 +139,9 @@ def test_questions_of_another_corpus_are_not_mixed_in(
 ) -> None:
     openai_server.reply(make_question_writer())
     assert run_questions(quorum, corpus, "--model", "openai:test", "--n", "1", "--mix", "single=1").code == 0
-    other = tmp_path / "other.jsonl"
-    other.write_text(json.dumps({"id": "x", "text": "word " * 30}))
-    run = run_questions(quorum, str(other), "--model", "openai:test", "--n", "1")
+    other_corpus = tmp_path / "other.jsonl"
+    other_corpus.write_text(json.dumps({"id": "x", "text": "word " * 30}))
+    run = run_questions(quorum, str(other_corpus), "--model", "openai:test", "--n", "1")
     assert (run.code, "does not hold; give another file with --out" in run.err) == (2, True)
     OUTPUT_FILE.write_text('{"question": "who", "answer": ["x"]}\n')
     assert "data of another format" in run_questions(quorum, corpus, "--model", "openai:test").err

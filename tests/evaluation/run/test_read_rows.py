@@ -79,8 +79,8 @@ def test_foreign_details_are_refused_in_one_sentence(details: dict[str, Any], tm
 
 
 def test_details_that_cannot_be_parsed_are_passed_over(tmp_path: Path) -> None:
-    deep = b'{"method": "concat", "id": "1", "calls": ' + b"[" * 100_000
-    odd = b'{"method": {}, "id": 1}'
-    (tmp_path / "details.jsonl").write_bytes(b"\n".join([deep, odd, b"\xff", b"{}"]) + b"\n")
+    deep_line = b'{"method": "concat", "id": "1", "calls": ' + b"[" * 100_000
+    odd_line = b'{"method": {}, "id": 1}'
+    (tmp_path / "details.jsonl").write_bytes(b"\n".join([deep_line, odd_line, b"\xff", b"{}"]) + b"\n")
     with LineIndex(tmp_path / "details.jsonl") as index:
         assert index.offsets == {}

@@ -55,8 +55,8 @@ async def test_passages_that_answer_rank_before_those_that_do_not() -> None:
 
 
 async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> None:
-    nothing = parse_noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Sampler()))
-    assert (nothing.value.rationale, is_unknown(nothing.value.answer), nothing.malformed) == (NO_NOTES, True, False)
+    empty = parse_noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Sampler()))
+    assert (empty.value.rationale, is_unknown(empty.value.answer), empty.malformed) == (NO_NOTES, True, False)
     parsed = parse_noted_answer(await inference({**INPUTS, "notes": NO_NOTES, "passages": PASSAGES[2:]}, Sampler()))
     assert parsed.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
     assert parsed.value.answer == "Rohrau"
