@@ -34,7 +34,7 @@ import quorum.parsing
 from benchmarks.fuzz_inputs import REPLIES, damage_bytes, damage_value, make_document
 from benchmarks.harness import SAMPLE, judge_targets, report
 from quorum.core.errors import SetupError
-from quorum.core.json_text import HALF_CHARACTER
+from quorum.core.json_text import LONE_SURROGATE
 from quorum.core.text import find_sentences, is_unknown, normalize
 from quorum.datasets.examples import read_examples
 from quorum.datasets.questions import read_questions
@@ -148,7 +148,7 @@ def check_parsed(parsed: Parsed[Any]) -> None:
     """Check that a parser's result has its declared type and can be written to a file."""
     if not isinstance(parsed, Parsed) or not isinstance(parsed.malformed, bool):
         raise TypeError(f"no Parsed: {parsed!r:.100}")
-    if HALF_CHARACTER.search(str(parsed.value)):
+    if LONE_SURROGATE.search(str(parsed.value)):
         raise ValueError(f"half a character: {parsed!a:.100}")
 
 

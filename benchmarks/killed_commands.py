@@ -17,7 +17,7 @@ from benchmarks.harness import (
 )
 
 Findings = dict[str, Any]
-LONGEST_WAIT_S = 4.0  # from the first work to the kill
+LONGEST_WAIT_S = 4.0  # the longest time between the start of a command's work and the kill
 COMMAND_TIMEOUT_S = 3600.0  # how long a command may take, even on a busy machine
 
 
@@ -34,11 +34,12 @@ def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subproce
 
 
 def kill_at_random(process: ForkedRun, has_begun: Callable[[], bool], rng: random.Random) -> bool:
-    """Kill the process at a random moment: one time in five during its start, otherwise within seconds of its
-    first work. Returns False if the process had ended before.
+    """Kill the process at a random moment. Returns False if the process had ended before.
+
+    One time in five the kill comes while the process starts, otherwise within seconds after its work has begun.
     """
-    wait = has_begun if rng.random() < 0.8 else (lambda: True)
-    while process.poll(0.01) is None and not wait():
+    may_be_killed = has_begun if rng.random() < 0.8 else (lambda: True)
+    while process.poll(0.01) is None and not may_be_killed():
         pass
     process.poll(rng.uniform(0, LONGEST_WAIT_S))
     process.kill()
@@ -54,14 +55,16 @@ def wait_for_success(process: ForkedRun) -> None:
         raise RuntimeError(f"The killed run could not be finished: {output}")
 
 
-def count_missing_replies(journal: Path, replies: int) -> int:
-    """How many replies the journal lacks. Raises RuntimeError if it is damaged or has too many."""
+def count_missing_replies(journal: Path, expected_count: int) -> int:
+    """How many replies the journal lacks. Raises RuntimeError if the journal is damaged or has too many replies."""
     with closing(sqlite3.connect(journal)) as connection:
         integrity = connection.execute("PRAGMA integrity_check").fetchone()[0]
         stored_count = int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
-    if integrity != "ok" or stored_count > replies:
-        raise RuntimeError(f"The journal {journal} is not sound: {integrity}, {stored_count} replies of {replies}.")
-    return replies - stored_count
+    if integrity != "ok" or stored_count > expected_count:
+        raise RuntimeError(
+            f"The journal {journal} is not sound: {integrity}, {stored_count} replies, expected {expected_count}."
+        )
+    return expected_count - stored_count
 
 
 def find_last_write(store: Path) -> float:

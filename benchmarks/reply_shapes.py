@@ -16,7 +16,7 @@ from benchmarks.fuzz import find_parsers
 from benchmarks.harness import judge_targets, report
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.text import exact_match, is_unknown, normalize
-from quorum.core.thinking import cut_own_turn, remove_thinking
+from quorum.core.thinking import extract_first_turn, remove_thinking
 
 MEGABYTE = 1_000_000  # characters
 
@@ -73,7 +73,7 @@ def find_readers() -> dict[str, Callable[[str], Any]]:
     return {
         **find_parsers(),
         "remove_thinking": remove_thinking,
-        "cut_own_turn": cut_own_turn,
+        "extract_first_turn": extract_first_turn,
         "is_unknown": is_unknown,
         "normalize": normalize,
         "vote_key": vote_key,

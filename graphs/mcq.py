@@ -11,7 +11,7 @@ from quorum.nodes.answer_candidates import answer_from_choices
 from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_facts
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import choose_if_they_differ, refine_or
+from quorum.nodes.routes import choose_if_candidates_differ, refine_or
 from quorum.nodes.select_candidate import select
 
 graph = (
@@ -26,7 +26,7 @@ graph = (
     .add_edge("begin", "retrieve")
     .add_conditional_edges("retrieve", refine_or("propose_candidates"), ["refine", "propose_candidates"])
     .add_edge("refine", "propose_candidates")
-    .add_conditional_edges("propose_candidates", choose_if_they_differ)
+    .add_conditional_edges("propose_candidates", choose_if_candidates_differ)
     .add_edge("answer_from_choices", "__end__")
     .add_edge("select", "__end__")
     .compile(name="mcq")

@@ -7,7 +7,7 @@ from langgraph.types import Overwrite
 
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
-from quorum.core.json_text import replace_half_characters
+from quorum.core.json_text import replace_lone_surrogates
 from quorum.core.state import State
 from quorum.datasets.records import parse_passage
 from quorum.models.tracing import describe_run
@@ -31,7 +31,7 @@ def check_question(question: object) -> None:
     """Raise a `SetupError` unless the question is a text that a server can take."""
     if not isinstance(question, str) or not question.strip():
         raise SetupError(f"The question is empty ({question!r}); give a question as text.")
-    if replace_half_characters(question) != question:
+    if replace_lone_surrogates(question) != question:
         raise SetupError(
             f"The question holds half a character (a lone surrogate: {question!a:.80}); give complete characters."
         )

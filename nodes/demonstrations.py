@@ -20,7 +20,7 @@ BUILT_IN = {path.stem: read_examples(str(path)) for path in sorted(DEMONSTRATION
 def choose_variant(prompt: str, runtime: Runtime[Context]) -> str:
     """The prompt's name for the answer type: unchanged for a short answer, NAME_yes_no for yes or no.
 
-    Other answer types are a SetupError, because a chain of thought ends in a short fact or a verdict.
+    Raises a SetupError for any other answer type, because a chain of thought ends in a short fact, yes or no.
     """
     kind = get_context(runtime).answer_type
     if kind not in ("short", "yes_no"):
@@ -34,8 +34,9 @@ def choose_variant(prompt: str, runtime: Runtime[Context]) -> str:
 async def format_demonstrations(runtime: Runtime[Context], *, reasoned: bool, passages: bool) -> str:
     """The demonstrations as a prompt shows them, with or without reasoning and passages.
 
-    They come from the file that the setting `examples` names. Without that setting they are three built-in ones: yes/no
-    questions for that answer type, else questions of several steps if the reasoning is shown, else single facts.
+    The setting `examples` names the file with the demonstrations. Without this setting, three built-in demonstrations
+    are used. They are yes/no questions if the answer type is yes_no. For short answers they are questions that need
+    several steps if the reasoning is shown, otherwise questions about a single fact.
     """
     context = get_context(runtime)
     if context.examples:

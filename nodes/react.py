@@ -8,7 +8,13 @@ from quorum.core.context import Context
 from quorum.core.state import State, Step
 from quorum.datasets.examples import Example
 from quorum.nodes.ask import ask
-from quorum.nodes.steps import describe_answer, format_step_demonstrations, make_outcome, make_query, normalize_verdict
+from quorum.nodes.steps import (
+    describe_answer,
+    drop_repeated_question,
+    format_step_demonstrations,
+    make_outcome,
+    normalize_verdict,
+)
 from quorum.parsing.steps import parse_step
 from quorum.prompts import number_passages
 
@@ -66,7 +72,7 @@ async def take_step(
     )
     parsed, before = replies.values[0], cut_last_step(steps, order[: len(replies.shown)])
     new_step = Step(thought=thought or parsed.thought, query=parsed.query, passages=[], answer=parsed.answer)
-    return {"steps": [*before, new_step], "query": make_query(parsed.query, question), **replies.update}
+    return {"steps": [*before, new_step], "query": drop_repeated_question(parsed.query, question), **replies.update}
 
 
 def order_places(steps: Sequence[Step]) -> list[Place]:

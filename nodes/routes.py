@@ -216,7 +216,7 @@ def continue_comparisons(state: State) -> list[Send] | Literal["__end__"]:
     return send_comparisons(state, lazy=True) or "__end__"
 
 
-def choose_if_they_differ(state: State) -> Literal["answer_from_choices", "select"]:
+def choose_if_candidates_differ(state: State) -> Literal["answer_from_choices", "select"]:
     """Two candidates or more: offer them as choices. One is the answer; none means unknown."""
     return "answer_from_choices" if len(state["candidates"] or []) > 1 else "select"
 

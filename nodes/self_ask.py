@@ -12,9 +12,9 @@ from quorum.nodes.ask import ask
 from quorum.nodes.steps import (
     collect_passages,
     describe_answer,
+    drop_repeated_question,
     format_step_demonstrations,
     make_outcome,
-    make_query,
     normalize_verdict,
 )
 from quorum.parsing.answers import parse_short_answer
@@ -41,7 +41,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     query = step.question
     new_step = Step(thought="", query=query, passages=[], answer=step.answer)
     new_steps = [] if query is None and step.answer is None else [new_step]
-    return {"steps": [*steps, *new_steps], "query": make_query(query, question), **replies.update}
+    return {"steps": [*steps, *new_steps], "query": drop_repeated_question(query, question), **replies.update}
 
 
 async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:

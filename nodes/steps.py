@@ -1,4 +1,4 @@
-"""Helpers for methods that search more than once: demonstrations, the form of the answer, the result."""
+"""Writes demonstrations, describes answers and makes the result for methods that search more than once."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -23,12 +23,12 @@ ParsedStep = TypeVar("ParsedStep", Action, FollowUp)
 
 
 def describe_answer(prompt: str, runtime: Runtime[Context]) -> str:
-    """Describe the wanted answer to the prompt. An answer type that the prompt does not serve is a SetupError."""
+    """The words with which the prompt says what an answer is. Raises SetupError if the answer type does not suit it."""
     return ANSWER_FORMS["short" if choose_variant(prompt, runtime) == prompt else "yes_no"]
 
 
 async def format_step_demonstrations(runtime: Runtime[Context], format_one: Callable[[Example], str]) -> str:
-    """The user's examples that have steps; if none has, three built-in ones."""
+    """Those of the user's examples that have steps. If no example has steps, three built-in examples are used."""
     context = get_context(runtime)
     examples = await asyncio.to_thread(read_examples, context.examples) if context.examples else ()
     demonstrations = BUILT_IN["steps_yes_no" if context.answer_type == "yes_no" else "steps"]
@@ -44,13 +44,16 @@ def normalize_verdict(parsed: Parsed[ParsedStep], runtime: Runtime[Context]) -> 
     return Parsed(replace(parsed.value, answer=verdict.value), parsed.malformed or verdict.malformed)
 
 
-def make_query(query: str | None, question: str) -> str | None:
-    """The query, or None if it equals the question, because given passages keep their order for the question."""
+def drop_repeated_question(query: str | None, question: str) -> str | None:
+    """The query, or None if it repeats the question.
+
+    Without a query the node `retrieve` keeps the order of the passages that the caller gave. Any query ranks them anew.
+    """
     return None if query is None or query.split() == question.split() else query
 
 
 def make_outcome(steps: Sequence[Step], rationale: str | None) -> State:
-    """The result: the last step's answer, or unknown if it only searched, and the passages of all steps."""
+    """The result: the passages of all steps, and the last step's answer, or unknown if the last step only searched."""
     answer = steps[-1]["answer"] if steps[-1]["query"] is None else None
     passages = collect_passages(steps)
     return {

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from quorum.core.private_files import make_private_file
 
 CACHE_FILE = "embeddings.sqlite3"
-LARGEST_CACHE = 4_000_000_000  # bytes; then the oldest half of the vectors is dropped
+LARGEST_CACHE = 4_000_000_000  # bytes; if the file is larger, the oldest half of the vectors is removed
 KEYS_PER_QUERY = 500  # keys of one query
 LOG = logging.getLogger("quorum")
 
@@ -36,7 +36,7 @@ class CachedEmbeddings(Embeddings):
 
     @property
     def similarity(self) -> str | None:
-        """The similarity that the model is made for, "dot", or None if it states none."""
+        """The similarity that the model was trained for, such as "dot"; None if the model does not state it."""
         return getattr(self.create(), "similarity", None)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

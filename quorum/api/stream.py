@@ -62,7 +62,7 @@ class AnswerReader:
 
     def read(self, message: Any, metadata: Mapping[str, Any]) -> AnswerText | None:
         """The text that a piece of a message adds to the answer; None if its call does not write the answer."""
-        from quorum.core.json_text import replace_half_characters
+        from quorum.core.json_text import replace_lone_surrogates
         from quorum.core.visible_text import find_visible
         from quorum.graphs.visible_messages import BEGINS_ANEW
         from quorum.parsing.partial_answers import asks_for_text, read_partial_answer
@@ -83,7 +83,7 @@ class AnswerReader:
         if earlier_text and not visible.startswith(self.visible):
             self.withdraw()
         self.visible = visible
-        answer = replace_half_characters(read_partial_answer(prompt, visible, self.question))
+        answer = replace_lone_surrogates(read_partial_answer(prompt, visible, self.question))
         return self.show(answer) if answer.startswith(self.shown) else None
 
     def show(self, answer: str) -> AnswerText | None:

@@ -204,7 +204,7 @@ def describe_judge(estimate: "Estimate", methods: int) -> str:
 
 def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
     """Print the recommendation, the tables and the path of the report. Failed questions make exit code 1."""
-    from quorum.cli.evaluate import print_spent, print_tables
+    from quorum.cli.evaluate import print_spending, print_tables
     from quorum.cli.show import make_stdout_console
     from quorum.cli.tables import make_race_table, make_score_tables, make_share_table
 
@@ -222,7 +222,7 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
             [*race_tables, share_table, *make_score_tables(scores.summary, scores.comparisons, scores.measures)]
         )
     typer.echo(f"quorum: the report is {scores.folder / 'report.html'}", err=True)
-    print_spent(scores)
+    print_spending(scores)
 
 
 def format_result_line(decision: "Decision") -> str:

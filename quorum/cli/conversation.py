@@ -67,7 +67,9 @@ class Conversation:
     is_over: bool = False
 
     def __post_init__(self) -> None:
-        self.graph = self.method.graph  # SetupError for a composed method whose system is not named
+        self.graph = (
+            self.method.graph
+        )  # raises SetupError if a composed method needs a system that the user did not name
 
     async def ask(self, question: str) -> None:
         """Answer a question: print how a follow-up question was understood, then the answer as it arrives."""
@@ -97,7 +99,7 @@ class Conversation:
             console.print(Text(f"  {number}. {source}", style="dim"))
 
     def run_command(self, line: str) -> None:
-        """Run a line that begins with a slash. Raises `SetupError` for an unknown command and a bad argument."""
+        """Run a line that begins with a slash. Raises `SetupError` for an unknown command or a bad argument."""
         name, _, argument = line.partition(" ")
         run = self.commands.get(name)
         if run is None:
@@ -119,7 +121,7 @@ class Conversation:
         }
 
     def choose_method(self, name: str) -> None:
-        """Ask another method from now on; without a name print which one is asked."""
+        """Ask the named method from now on. Without a name, print the current method."""
         if name:
             chosen = find_method_with_systems(name, self.systems if is_composed_name(name) else None)
             self.method, self.graph = chosen, chosen.graph

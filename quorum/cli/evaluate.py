@@ -106,7 +106,7 @@ def evaluate(
 
 
 def warn_about_unused_retriever(retriever: str | None, options: "Options") -> None:
-    """Warn if a retriever is named and nothing is searched."""
+    """Warn if the user named a retriever but nothing was searched."""
     is_searched = options.corpus is not None or options.collection is not None
     if retriever not in (None, "given") and not is_searched:
         typer.echo(
@@ -122,7 +122,7 @@ def print_scores(scores: "Scores") -> None:
 
     measures = scores.plan.options.measures
     print_tables(make_score_tables(scores.summary, scores.comparisons, scores.measures, measures))
-    print_spent(scores)
+    print_spending(scores)
 
 
 def print_tables(tables: "Iterable[RenderableType]") -> None:
@@ -148,7 +148,7 @@ def describe_common_failure(scores: "Scores") -> str:
     return f" ({share}{' '.join(message.split()).rstrip('.')})"
 
 
-def print_spent(scores: "Scores") -> None:
+def print_spending(scores: "Scores") -> None:
     """Print on stderr the folder of the results, the spending and the failures. Failed questions make exit code 1."""
     from quorum.core.text import format_count
 

@@ -219,13 +219,13 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool 
     """Print the tables of the evaluation, the analyses, and the differences from the paper's experiment."""
     from rich.text import Text
 
-    from quorum.cli.evaluate import print_spent, print_tables
+    from quorum.cli.evaluate import print_spending, print_tables
     from quorum.cli.tables import make_panel_table, make_score_tables
 
     scores = outcome.scores
     if as_json:
         print_json(describe_outcome(chosen, outcome))
-        print_spent(scores)
+        print_spending(scores)
         return
     measures = scores.plan.options.measures
     notes = [f"Not as in the paper: {'; '.join(outcome.changes)}."] if outcome.changes else []
@@ -240,7 +240,7 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool 
             *(make_panel_table(panel["title"], panel["rows"]) for panel in outcome.panels),
         ]
     )
-    print_spent(scores)
+    print_spending(scores)
 
 
 def describe_outcome(chosen: "Experiment", outcome: "Outcome") -> dict[str, object]:

@@ -18,8 +18,8 @@ from quorum.cli.show import make_stderr_console
 if TYPE_CHECKING:
     from quorum.evaluation.run.race import RaceWatcher, RunningRace
 
-MAX_REGULAR_REPORTS = 20  # with --json: lines of a race, besides one for each dropped method
-REDRAW_SECONDS = 0.5  # seconds
+MAX_REGULAR_REPORTS = 20  # the most lines that --json prints for a race, not counting the lines about dropped methods
+REDRAW_SECONDS = 0.5
 
 
 class RaceBars(Progress):
@@ -37,7 +37,7 @@ class RaceBars(Progress):
 def show_race(
     *, as_json: bool, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[tuple[ProgressCallback, "RaceWatcher"]]:
-    """The callbacks that show how far a comparison and its race are."""
+    """Make two callbacks: one shows the progress of the comparison, the other the progress of its race."""
     console = make_stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with RaceBars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
@@ -86,7 +86,7 @@ def draw_standings(race: "RunningRace") -> RenderableType:
 
 
 def format_line(race: "RunningRace") -> str:
-    """A line of JSON: how far the race is, and every method's mean with the interval that holds at every moment."""
+    """A line of JSON: the progress of the race, and each method's mean with its anytime-valid confidence interval."""
     methods = [asdict(standing) for standing in race.list_standings()]
     line = {"event": "race", "settled": race.settled, "questions": race.questions, "measure": race.measure}
     return json.dumps({**line, "methods": methods}, ensure_ascii=False)

@@ -1,6 +1,6 @@
 """Quorum's exceptions.
 
-RuntimeError         LangGraph's server shows its message to the client, and hides those of other exceptions
+RuntimeError         LangGraph's server shows a RuntimeError's message to its client, but not those of other exceptions
 └── QuorumError      any error that Quorum raises on purpose
     ├── SetupError   a mistake in input or configuration: what is wrong, what was given, what to do next (exit code 2)
     └── CallError    a model call that failed after its retries: an error row in an evaluation (exit code 1)

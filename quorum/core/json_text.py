@@ -4,12 +4,12 @@ import json
 import re
 from typing import Any
 
-HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text. Half characters in its strings are replaced (see `replace_half_characters`).
+    """The value of a JSON text. Lone surrogates in its strings are replaced (see `replace_lone_surrogates`).
 
     Raises json.JSONDecodeError if the text is not JSON, is nested too deeply or has a number with thousands of digits.
     The standard library raises three different errors for these.
@@ -26,18 +26,18 @@ def parse_json(text: str | bytes) -> Any:
         raise json.JSONDecodeError("a number is too long", decoded, 0) from None
 
 
-def replace_half_characters(text: str) -> str:
+def replace_lone_surrogates(text: str) -> str:
     """The text with U+FFFD in the place of lone surrogates.
 
     A lone surrogate is half of a character. JSON can write it as an escape, but UTF-8 cannot encode it.
     """
-    return HALF_CHARACTER.sub("\ufffd", text)
+    return LONE_SURROGATE.sub("\ufffd", text)
 
 
 def replace_in_strings(value: Any) -> Any:
-    """The value with half characters replaced in all its strings and keys."""
+    """The value with lone surrogates replaced in all its strings and keys."""
     if isinstance(value, str):
-        return replace_half_characters(value)
+        return replace_lone_surrogates(value)
     if isinstance(value, dict):
-        return {replace_half_characters(name): replace_in_strings(content) for name, content in value.items()}
+        return {replace_lone_surrogates(name): replace_in_strings(content) for name, content in value.items()}
     return [replace_in_strings(item) for item in value] if isinstance(value, list) else value

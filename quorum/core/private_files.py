@@ -23,7 +23,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def open_with_private_mode(path: str, flags: int) -> int:
-    """For `open(..., opener=...)`: a new file gets mode 0600."""
+    """Open a file for `open(..., opener=open_with_private_mode)`. A new file gets mode 0600."""
     return os.open(path, flags, FILE_MODE)
 
 
@@ -33,7 +33,7 @@ def make_private_file(path: Path) -> None:
 
 
 def open_private_text(path: Path, mode: str = "w", newline: str | None = None) -> TextIO:
-    """Open a file for UTF-8 text; what cannot be encoded is replaced. A new file gets mode 0600."""
+    """Open a file for UTF-8 text. Characters that cannot be encoded are replaced. A new file gets mode 0600."""
     return cast(
         TextIO, open(path, mode, encoding="utf-8", errors="replace", newline=newline, opener=open_with_private_mode)
     )

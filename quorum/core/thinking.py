@@ -37,10 +37,10 @@ TURN_BEGINS = re.compile(
 TURN_ENDS = re.compile(r"</s>|<eos>|<(?:end|start)_of_turn>|\[/?INST\]|<\|(?!(?:begin|end)_of_box)[\w ]{1,40}\|>")
 
 
-def cut_own_turn(text: str) -> str:
+def extract_first_turn(text: str) -> str:
     """The reply up to the token that ends its turn (`</s>`, `<|im_end|>` ...), without tokens that begin the turn.
 
-    >>> cut_own_turn("Paris<|im_end|><|im_start|>user")
+    >>> extract_first_turn("Paris<|im_end|><|im_start|>user")
     'Paris'
     """
     if "<" not in text and "[" not in text:

@@ -14,7 +14,7 @@ from quorum.core.refusal_patterns import (
     REPEATED_QUESTION,
     UNKNOWN_STATEMENT,
 )
-from quorum.core.thinking import cut_own_turn
+from quorum.core.thinking import extract_first_turn
 
 UNKNOWN = "unknown"
 
@@ -37,7 +37,7 @@ def is_unknown(answer: str) -> bool:
     >>> quorum.is_unknown("I cannot tell from the passages."), quorum.is_unknown("Unknown Pleasures")
     (True, False)
     """
-    answer_text = cut_own_turn(answer[: 9 * LONGEST_READ_ANSWER]).lstrip(WRAPPING_MARKS + PUNCTUATION_MARKS)[
+    answer_text = extract_first_turn(answer[: 9 * LONGEST_READ_ANSWER]).lstrip(WRAPPING_MARKS + PUNCTUATION_MARKS)[
         :LONGEST_READ_ANSWER
     ]
     line = answer_text.partition("\n")[0]

@@ -10,7 +10,7 @@ from typing import Any, NotRequired, TextIO, TypedDict
 
 from quorum.core.errors import SetupError
 from quorum.core.files import open_unpacked, read_bounded_lines
-from quorum.core.json_text import parse_json, replace_half_characters
+from quorum.core.json_text import parse_json, replace_lone_surrogates
 from quorum.core.state import Passage
 
 
@@ -44,7 +44,8 @@ def open_text(path: Path, newline: str | None = None) -> TextIO:
 def read_json_lines(path: Path, problems: list[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number from 1, object) for each line of a file of JSON lines.
 
-    A broken line is a `SetupError` that names it; with a list `problems` it becomes a sentence in that list instead.
+    For a broken line this raises a `SetupError` that names the line. With a list `problems`, the message is added to
+    that list instead, and the line is skipped.
     """
     number = 0
     try:
@@ -86,9 +87,9 @@ def parse_passage(value: Any, where: str) -> Passage:
     if not isinstance(value, dict) or not isinstance(value.get("text"), str) or "id" not in value:
         raise SetupError(f'{where}: expected a passage {{"id", "title", "text"}}, found {preview_value(value)}.')
     return Passage(
-        id=replace_half_characters(str(value["id"])),
-        title=replace_half_characters(str(value.get("title") or "")),
-        text=replace_half_characters(value["text"]),
+        id=replace_lone_surrogates(str(value["id"])),
+        title=replace_lone_surrogates(str(value.get("title") or "")),
+        text=replace_lone_surrogates(value["text"]),
     )
 
 

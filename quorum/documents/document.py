@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from quorum.core.json_text import replace_half_characters
+from quorum.core.json_text import replace_lone_surrogates
 
 Kind = Literal["text", "heading", "code", "row"]
 BLOCK_GAP = "\n\n"
@@ -52,7 +52,7 @@ class Document:
 
 def remove_unstorable(text: str) -> str:
     """The text without characters that cannot be stored: NUL and lone surrogates."""
-    return replace_half_characters(text.replace("\0", ""))
+    return replace_lone_surrogates(text.replace("\0", ""))
 
 
 def join_lines(text: str) -> str:

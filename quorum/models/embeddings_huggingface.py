@@ -15,7 +15,7 @@ BATCH_SIZE = 32
 class HuggingFaceEmbeddings(Embeddings):
     """Embeds questions with one encoder and passages with the same or another. Models are loaded on first use.
 
-    `similarity`: ranks passages by "cosine" or "dot" (DPR and Contriever were trained for "dot").
+    `similarity` says how passages are ranked: by "cosine" or "dot" (DPR and Contriever were trained for "dot").
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -45,7 +45,7 @@ class SentenceEncoder:
         self.encoder: Any = None
 
     def compute_vectors(self, texts: list[str], kind: str) -> list[list[float]]:
-        """One vector per text. Of a text that is too long for the model, only the beginning counts."""
+        """One vector per text. A text that is too long for the model is cut at its end."""
         if not texts:
             return []
         with self.lock:

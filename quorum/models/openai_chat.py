@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 
-from quorum.core.json_text import replace_half_characters
+from quorum.core.json_text import replace_lone_surrogates
 from quorum.models.failures import GarbledReply
 from quorum.models.token_counts import clean_usage
 
@@ -99,7 +99,7 @@ def check_choice(body: Mapping[str, Any]) -> dict[str, Any]:
     finish = choices[0].get("finish_reason")
     return {
         "finish_reason": finish if isinstance(finish, str) else None,
-        "message": {**message, "role": "assistant", "content": replace_half_characters(content), "tool_calls": None},
+        "message": {**message, "role": "assistant", "content": replace_lone_surrogates(content), "tool_calls": None},
     }
 
 
@@ -136,4 +136,4 @@ def keep_reasoning(message: Any, server_message: Mapping[str, Any]) -> None:
         None,
     )
     if reasoning and isinstance(message, AIMessage):
-        message.additional_kwargs["reasoning_content"] = replace_half_characters(reasoning)
+        message.additional_kwargs["reasoning_content"] = replace_lone_surrogates(reasoning)

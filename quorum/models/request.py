@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
-from quorum.core.json_text import replace_half_characters
+from quorum.core.json_text import replace_lone_surrogates
 from quorum.models.clock import Clock
 from quorum.models.failures import Failure, GarbledReply, classify_error
 from quorum.models.journal_database import Record
@@ -133,7 +133,7 @@ def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
 
     Raises GarbledReply for a reply that only calls tools.
     """
-    text, details = replace_half_characters(str(message.text)), message.response_metadata
+    text, details = replace_lone_surrogates(str(message.text)), message.response_metadata
     if not text and (message.tool_calls or message.invalid_tool_calls):
         raise GarbledReply("it calls a tool and says nothing")
     finish = next((details[key] for key in ("finish_reason", "stop_reason", "done_reason") if details.get(key)), None)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from quorum.algorithms.copied_sentences import is_refusal, match_copies
 from quorum.algorithms.filco_measures import Piece, split_pieces
 from quorum.core.state import Passage
-from quorum.core.thinking import cut_own_turn
+from quorum.core.thinking import extract_first_turn
 from quorum.parsing.answers import Parsed
 from quorum.parsing.passage_ids import parse_passage_ids
 from quorum.parsing.wrapping import LONGEST_READ_TEXT, shorten
@@ -18,7 +18,7 @@ def parse_copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[li
 
     Text that is in no passage makes the reply malformed and is dropped; a reply that copies nothing keeps nothing.
     """
-    turn = cut_own_turn(shorten(reply, LONGEST_READ_TEXT))
+    turn = extract_first_turn(shorten(reply, LONGEST_READ_TEXT))
     copies = match_copies(turn, passages)
     if not copies.pieces and 0 < len(turn.strip()) < LONGEST_REFUSAL and is_refusal(turn):
         return Parsed([])
@@ -26,7 +26,7 @@ def parse_copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[li
 
 
 def parse_chosen_passages(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:
-    """The whole passages whose numbers the reply gives. If it is malformed, all passages (see `parse_passage_ids`)."""
+    """The whole passages whose numbers the reply gives. A malformed reply keeps all passages (`parse_passage_ids`)."""
     numbers = parse_passage_ids(reply, count=len(passages))
     chosen = [piece for piece in split_pieces(passages, "passage") if piece.rank + 1 in numbers.value]
     return Parsed(chosen, numbers.malformed)

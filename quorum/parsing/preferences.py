@@ -18,20 +18,20 @@ PASSAGE_NOUN = (
 PAIR_OF_PASSAGES = re.compile(
     rf"\b{PASSAGE_NOUN}s?\s?[(\[]?1[)\]]?\s?(and|or|&|,|/|vs\.?|versus)\s?[(\[]?2\b[)\]]?", re.IGNORECASE
 )
-PREFERENCE_VERB = r"(?:is|was|seems|would|does|has|gives|provides|answers|because|as|since)"
+WORD_AFTER_NUMBER = r"(?:is|was|seems|would|does|has|gives|provides|answers|because|as|since)"
 MENTION_END = r"(?=\W*(?:\Z|[.,;]|\b(?:because|as|since|over|to|than|in)\b))"
 PASSAGE_MENTION = re.compile(
     rf"\b{PASSAGE_NOUN}[\s_]{{0,2}}(?:#|no\.?|number)?\s?[(\[\"'*_]{{0,3}}(?:(1|one|a)|(2|two|b))\b[)\]\"']{{0,2}}"
     rf"|(?:\bthe\s+)?\b(?:(first|1st)|(second|2nd))\s+(?:one\b|{PASSAGE_NOUN}\b)"
     r"|(?:\bthe\s+)(?:(former|first)|(latter|second))\b(?!\s+(?:half|part|sentence|time|place|of))"
     r"|[\[(](?:(1)|(2))[)\]]|\bP(?:(1)|(2))\b"
-    rf"|(?:\A|(?<=[.!?\n]\s))\W{{0,3}}(?:(1)|(2))(?=\s+{PREFERENCE_VERB}\b)"
+    rf"|(?:\A|(?<=[.!?\n]\s))\W{{0,3}}(?:(1)|(2))(?=\s+{WORD_AFTER_NUMBER}\b)"
     rf"|(?<=than\s|over\s|pick\s|with\s)(?:(1)|(2)){MENTION_END}|(?<=prefer\s|choose\s|select\s)(?:(1)|(2)){MENTION_END}"
     r"|\A(?:(1)|(2))(?=\.\s+\D)(?![^\0]*\n\s*2[.)])",
     re.IGNORECASE,
 )
 EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that are not part of a word
-SIGN_ALONE = re.compile(r"[\W_]*(?:no\.?\s*)?(?:(1|1st|one|first|a)|(2|2nd|two|second|b))[\W_]*", re.IGNORECASE)
+NUMBER_ALONE = re.compile(r"[\W_]*(?:no\.?\s*)?(?:(1|1st|one|first|a)|(2|2nd|two|second|b))[\W_]*", re.IGNORECASE)
 CONCLUSION_LABEL = re.compile(
     r"\b(?:answer|verdict|conclusion|judge?ment|decision|choice|winner|output|response|prefer(?:red|ence))"
     r"[*_\"'`]{0,3}[ \t]*"
@@ -59,7 +59,7 @@ BEATING_VERB = re.compile(
     r"\s+[①②]",
     re.IGNORECASE,
 )
-NOT_AS = re.compile(r"(?:\bnot|n['’]t)\s+(?:\w+\s+)?(?:as|so)\s+(?:\w+\s+){1,4}?as\s+[①②]", re.IGNORECASE)
+NOT_AS_GOOD_AS = re.compile(r"(?:\bnot|n['’]t)\s+(?:\w+\s+)?(?:as|so)\s+(?:\w+\s+){1,4}?as\s+[①②]", re.IGNORECASE)
 CONCESSION_INSIDE = re.compile(
     r",\s*(?:while|although|though|albeit|even\s+if|if|despite)\b[^,.;①②]{1,150},", re.IGNORECASE
 )
@@ -82,7 +82,7 @@ CLAUSE_BREAK = re.compile(
     re.IGNORECASE,
 )
 CONCEDING_WORDS = frozenset(("while", "although", "though", "even though"))
-TURNING_WORDS = frozenset(("but", "however", "yet"))
+CONTRAST_WORDS = frozenset(("but", "however", "yet"))
 LEADING_CONCESSION = re.compile(
     r"\W*(?:while|although|though|even\s+(?:if|though)|despite|whereas)\b([^,.;]{1,300}),\s*", re.IGNORECASE
 )
@@ -146,15 +146,14 @@ def parse_preference(reply: str) -> Parsed[int | None]:
 
 def find_conclusion(text: str) -> set[int]:
     """The preferences in the conclusion of a reply."""
-    if alone := SIGN_ALONE.fullmatch(text):
+    if alone := NUMBER_ALONE.fullmatch(text):
         return {0 if alone[1] else 1}
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
     if value and (preferences := read_object_preferences(value)):
         return preferences
     text = RESTATED_CHOICES.sub(" ", mark_passages(text))
-    last_labels = list(CONCLUSION_LABEL.finditer(text))[
-        :-9:-1
-    ]  # eight at most: a model in a loop writes endless labels
+    # Only the last eight labels are read, because a model in a loop writes labels without end.
+    last_labels = list(CONCLUSION_LABEL.finditer(text))[:-9:-1]
     for label in last_labels:
         if preferences := find_preferences(get_first_line(text[label.end() : label.end() + 500])):
             return preferences
@@ -173,7 +172,7 @@ def find_preferences(text: str) -> set[int]:
     The rules: the text is only a passage's name; a sentence begins with a passage's name alone; "1 > 2"; a clause calls
     one better as a whole; the comparisons favour one; only one is named.
     """
-    if alone := SIGN_ALONE.fullmatch(text):
+    if alone := NUMBER_ALONE.fullmatch(text):
         return {0 if alone[1] else 1}
     sentences = [sentence for sentence in SENTENCE_BREAK.split(text) if not UNDECIDED_WORDS.search(sentence)]
     openings = [LEADING_SIGN.match(sentence) for sentence in sentences if not ARROW_BETWEEN_SIGNS.search(sentence)]
@@ -191,8 +190,8 @@ def find_preferences(text: str) -> set[int]:
         return preferences
     joined = " ".join(sentences)
     if len(named := set(re.findall("[①②]", joined))) == 1:
-        about = " ".join(clause.text for clauses in judged for clause in clauses)
-        return {PASSAGE_SIGNS.index(named.pop()) ^ is_worse(about or joined)}
+        judged_text = " ".join(clause.text for clauses in judged for clause in clauses)
+        return {PASSAGE_SIGNS.index(named.pop()) ^ is_worse(judged_text or joined)}
     return {TIE} if BOTH_EQUAL.search(joined) else set()
 
 
@@ -201,8 +200,8 @@ def read_order(sentence: str) -> set[int]:
     ordered = ARROW_BETWEEN_SIGNS.search(sentence)
     if ordered is None or ordered[1] == ordered[3]:
         return set()
-    sign = WINNER_OF_ARROW[ordered[2]]
-    return {sign if sign == TIE or ordered[1] == "①" else 1 - sign}
+    winner = WINNER_OF_ARROW[ordered[2]]  # 0 is the sign before the arrow
+    return {winner if winner == TIE or ordered[1] == "①" else 1 - winner}
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,7 @@ class Clause:
 
 
 def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
-    """For each sentence its clauses about one passage. "It" stands for the passage of the clause before."""
+    """Yield for each sentence its clauses about one passage. "It" means the passage of the previous clause."""
     last: int | None = None
     for sentence in sentences:
         judged: list[Clause] = []
@@ -240,13 +239,14 @@ def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
 def mark_comparisons(sentence: str) -> str:
     """The sentence without asides, with `COMPARED_SIGN` for the passage with which the other is compared."""
     marked = BEATING_VERB.sub(
-        f" better {COMPARED_SIGN} ", NOT_AS.sub(f" worse {COMPARED_SIGN} ", CONCESSION_INSIDE.sub(" ", sentence))
+        f" better {COMPARED_SIGN} ",
+        NOT_AS_GOOD_AS.sub(f" worse {COMPARED_SIGN} ", CONCESSION_INSIDE.sub(" ", sentence)),
     )
     return RELATIVE_CLAUSE.sub(rf"\g<before> {COMPARED_SIGN} ", COMPARED_PASSAGE.sub(f" {COMPARED_SIGN} ", marked))
 
 
 def split_clauses(sentence: str) -> list[tuple[str, bool]]:
-    """(clause, whether it is conceded) of a sentence."""
+    """The clauses of a sentence, each with whether it is conceded."""
     if opening := LEADING_CONCESSION.match(sentence):
         return [(opening[1], True), *split_clauses(sentence[opening.end() :])]
     clauses: list[tuple[str, bool]] = []
@@ -254,7 +254,7 @@ def split_clauses(sentence: str) -> list[tuple[str, bool]]:
     for mark in CLAUSE_BREAK.finditer(sentence):
         clauses.append((sentence[begin : mark.start()], conceded))
         word = (mark["word"] or "").lower()
-        if word in TURNING_WORDS:
+        if word in CONTRAST_WORDS:
             clauses = [(text, True) for text, _ in clauses]
         begin, conceded = mark.end(), word in CONCEDING_WORDS
     return [*clauses, (sentence[begin:], conceded)]
@@ -272,16 +272,16 @@ def find_decision(clause: Clause) -> int | None:
 def find_favoured(clauses: Sequence[Clause]) -> set[int]:
     """The passages that the comparisons of a sentence favour. Conceded clauses count only if there are no others."""
     unequal = [clause for clause in clauses if not BOTH_EQUAL.search(clause.text)]
-    rating = [
+    rating_clauses = [
         item for item in unequal if any(words.search(item.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
     ] or unequal
-    comparing = [clause for clause in rating if rating is not unequal or clause.is_comparison]
-    main = [clause for clause in comparing if not clause.is_conceded] or comparing
-    return {clause.place ^ is_worse(clause.text) for clause in main}
+    compared = [clause for clause in rating_clauses if rating_clauses is not unequal or clause.is_comparison]
+    main_clauses = [clause for clause in compared if not clause.is_conceded] or compared
+    return {clause.place ^ is_worse(clause.text) for clause in main_clauses}
 
 
 def is_worse(text: str) -> bool:
-    """Whether a text finds fault ("less", "not", "fails") and does not negate the fault."""
+    """Whether a text criticises ("less", "not", "fails") and does not negate the criticism."""
     return bool(CRITICISM.search(NEGATED_FLAW.sub(" ", text)))
 
 

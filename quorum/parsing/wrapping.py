@@ -6,7 +6,7 @@ fast.
 
 import re
 
-from quorum.core.thinking import cut_own_turn
+from quorum.core.thinking import extract_first_turn
 
 # Characters of a reply that parsers of answers read; a longer reply comes from a model in a loop.
 LONGEST_READ_REPLY = 24_000
@@ -31,7 +31,7 @@ def remove_wrapping(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
 
     If only a part is in tags (`<answer>`) or in a box (`\\boxed{}`), that part becomes a line "Answer: ...".
     """
-    text = remove_fence(cut_own_turn(shorten(reply, longest)))
+    text = remove_fence(extract_first_turn(shorten(reply, longest)))
     return replace_tags(text) if "<" in text or "[/" in text or BOX_COMMAND in text else text
 
 

@@ -1,6 +1,7 @@
-"""Fine-tuning of FILCO's filter and generator on silver data (extra `train`): what `quorum filter train` does.
+"""Fine-tuning of FILCO's filter and generator on silver data (extra `train`), for `quorum filter train`.
 
-The state of a run is in OUT.training, from which an interrupted run continues; OUT appears when it is complete.
+A run keeps its state in the folder OUT.training, so that it can continue after an interruption. The folder OUT appears
+when the run is complete.
 """
 
 import json
@@ -38,9 +39,11 @@ OUTPUT_TOKENS = {"filter": 512, "generator": 128}  # tokens of a reply (section 
 
 @dataclass(frozen=True)
 class Settings:
-    """The paper's settings (section 3.3). length, output: tokens of a prompt and of a reply; at_once: examples in one
-    pass, which changes only the memory; lora: train low-rank adapters (None: for causal models only); save_every:
-    seconds between checkpoints.
+    """The settings of a training run; the defaults are the paper's (section 3.3).
+
+    rate: learning rate; length, output: tokens of a prompt and of a reply; at_once: examples in one pass, which changes
+    the memory but not the result; lora: train low-rank adapters (None: for causal models only); save_every: seconds
+    between checkpoints.
     """
 
     rate: float = 5e-5
@@ -65,7 +68,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Report:
-    """How many examples were trained on, left out (too long), shortened. losses: nats per token, for each epoch."""
+    """What a training run did.
+
+    examples: how many examples the model was trained on; left_out: how many were too long; shortened: how many of the
+    examples lost passages; losses: nats per token, for each epoch.
+    """
 
     examples: int
     left_out: int
@@ -82,8 +89,10 @@ def finetune(
     settings: Settings,
     report_step: "ReportStep",
 ) -> Report:
-    """Train and write the folder `out`. The same call again continues an interrupted run and leaves a finished one.
-    Raises SetupError if the base cannot be trained or `out` holds something else.
+    """Train and write the folder `out`.
+
+    If the same call is repeated, it continues an interrupted run; it does not repeat a finished run. Raises SetupError
+    if the base cannot be trained or if `out` contains something else.
     """
     require_transformers(f"Training a {task.kind}")
     base = str(Path(base).resolve()) if Path(base).is_dir() else base
@@ -117,7 +126,7 @@ def finetune(
 def encode_lines(
     task: Task, lines: Sequence[Silver], codec: Codec, length: int, output: int
 ) -> "tuple[list[Item], int]":
-    """-> the examples that fit, and how many of them lost passages."""
+    """Encode the examples that fit into `length` tokens, and count those that lost passages to fit."""
     from quorum.training.steps import encode_examples
 
     makers = [partial(make_texts, task, line) for line in lines]
@@ -129,8 +138,8 @@ def encode_lines(
     return items, shortened
 
 
-def make_texts(task: Task, line: Silver, shown: int) -> tuple[str, str]:
-    pair = task.make_pair(line, shown)
+def make_texts(task: Task, line: Silver, passage_count: int) -> tuple[str, str]:
+    pair = task.make_pair(line, passage_count)
     return pair.prompt, pair.target
 
 

@@ -1,4 +1,4 @@
-"""`quorum.stream`: the nodes as they finish, and last the result."""
+"""`quorum.stream` yields an event for each node that finishes, and then the result."""
 
 import asyncio
 import re
@@ -144,14 +144,14 @@ THOUGHT = "It was Ida, I should say, as the first passage has it. No: the text n
 
 
 @pytest.fixture
-def forgotten_models() -> Iterator[None]:
-    """Forget, before and after the test, what this process has learned metadata models."""
+def without_known_silent_models() -> Iterator[None]:
+    """Clear, before and after the test, the process's list of models that write thoughts without an opening tag."""
     SILENT_MODELS.clear()
     yield
     SILENT_MODELS.clear()
 
 
-@pytest.mark.usefixtures("forgotten_models")
+@pytest.mark.usefixtures("without_known_silent_models")
 async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(openai_server: OpenAIServer) -> None:
     """At first the thought looks like an answer: it is shown, withdrawn at the tag, and held back from then on."""
     openai_server.reply(f"{THOUGHT}</think>{LONG_ANSWER}")
@@ -160,13 +160,13 @@ async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(op
     [replacing] = [number for number, event in enumerate(first) if event.replaces]
     assert "".join(event.text for event in first[replacing:]) == LONG_ANSWER
     assert replacing > 0
-    assert len(first[replacing:]) > 3  # the answer itself comes as it is written
+    assert len(first[replacing:]) > 3  # the answer is streamed in several pieces
     again = await collect_events("concat", context)
     assert not any(event.replaces for event in again if isinstance(event, AnswerText))
     assert "".join(list_pieces(again)) == LONG_ANSWER
 
 
-@pytest.mark.usefixtures("forgotten_models")
+@pytest.mark.usefixtures("without_known_silent_models")
 @pytest.mark.parametrize("begin", ["Okay, so who built it? ", "Hmm. ", "We need to find out who built it. "])
 async def test_text_that_begins_like_a_thought_is_held_back(begin: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(f"{begin}{THOUGHT}</think>{LONG_ANSWER}")
@@ -176,7 +176,7 @@ async def test_text_that_begins_like_a_thought_is_held_back(begin: str, openai_s
     )
 
 
-def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(forgotten_models: None) -> None:
+def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(without_known_silent_models: None) -> None:
     """Graphs of other packages stream everything that the model sends."""
     reader, metadata = AnswerReader(QUESTION), {"prompt": "answer_long"}
     words = re.findall(r"\S+\s*", f"{THOUGHT}</think>{LONG_ANSWER}")
@@ -188,7 +188,7 @@ def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(forgotten_models: N
     assert "".join(piece.text for piece in shown_pieces[replacing:]) == LONG_ANSWER
 
 
-@pytest.mark.usefixtures("forgotten_models")
+@pytest.mark.usefixtures("without_known_silent_models")
 async def test_an_answer_that_begins_like_a_thought_is_shown_at_its_end(openai_server: OpenAIServer) -> None:
     openai_server.reply(f"Okay, {LONG_ANSWER}")
     events = await collect_events("concat", Context(model="openai:other", answer_type="long"))

@@ -1,4 +1,4 @@
-"""`quorum --version` and `quorum demo`."""
+"""Tests of `quorum --version` and `quorum demo`."""
 
 from importlib.metadata import version
 from pathlib import Path

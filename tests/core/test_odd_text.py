@@ -20,7 +20,7 @@ from quorum.graphs import answer
 from quorum.parsing.answers import parse_reasoned_answer
 from quorum.parsing.candidates import parse_candidates
 
-HALF_CHARACTER = "\\ud83d"  # an escape that JSON can write: half of a character
+LONE_SURROGATE = "\\ud83d"  # an escape that JSON can write: half of a character
 GOOD_LINE = '{"id": "1", "question": "Who?", "answers": ["me"]}'
 LONG_NUMBER = "1" * 5000
 DEEP_LISTS = "[" * 100_000
@@ -29,10 +29,10 @@ DEEP_LISTS = "[" * 100_000
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        (f'"a{HALF_CHARACTER}b"', "a\ufffdb"),
-        (f'{{"{HALF_CHARACTER}": ["{HALF_CHARACTER}", 1, null]}}', {"\ufffd": ["\ufffd", 1, None]}),
+        (f'"a{LONE_SURROGATE}b"', "a\ufffdb"),
+        (f'{{"{LONE_SURROGATE}": ["{LONE_SURROGATE}", 1, null]}}', {"\ufffd": ["\ufffd", 1, None]}),
         ('"\\ud83d\\ude00"', "😀"),
-        (f'"\\\\{HALF_CHARACTER}"', "\\\ufffd"),
+        (f'"\\\\{LONE_SURROGATE}"', "\\\ufffd"),
         ('"\\\\ud83d"', "\\ud83d"),
         (b'\xef\xbb\xbf{"a": 1}', {"a": 1}),
     ],
@@ -78,7 +78,7 @@ def test_the_first_unreadable_record_is_named(tmp_path: Path, bad: str) -> None:
 def test_passages_hold_whole_characters(tmp_path: Path) -> None:
     path = tmp_path / "passages.jsonl"
     path.write_text(
-        f'{{"id": "a{HALF_CHARACTER}", "title": "{HALF_CHARACTER}", "text": "so{HALF_CHARACTER}"}}\n', encoding="utf-8"
+        f'{{"id": "a{LONE_SURROGATE}", "title": "{LONE_SURROGATE}", "text": "so{LONE_SURROGATE}"}}\n', encoding="utf-8"
     )
     expected = [{"id": "a\ufffd", "title": "\ufffd", "text": "so\ufffd"}]
     assert read_passages(path) == expected
@@ -94,9 +94,9 @@ async def test_a_question_with_half_a_character_is_refused() -> None:
 
 def test_an_answer_read_from_json_is_whole() -> None:
     assert (
-        parse_reasoned_answer(f'{{"rationale": "r", "answer": "Par{HALF_CHARACTER}is"}}').value.answer == "Par\ufffdis"
+        parse_reasoned_answer(f'{{"rationale": "r", "answer": "Par{LONE_SURROGATE}is"}}').value.answer == "Par\ufffdis"
     )
-    assert parse_candidates(f'["Par{HALF_CHARACTER}is", "Rome"]', 2).value == ["Par\ufffdis", "Rome"]
+    assert parse_candidates(f'["Par{LONE_SURROGATE}is", "Rome"]', 2).value == ["Par\ufffdis", "Rome"]
 
 
 async def test_replies_and_data_with_half_characters_are_stored(tmp_path: Path, openai_server: OpenAIServer) -> None:

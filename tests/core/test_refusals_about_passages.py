@@ -1,4 +1,4 @@
-"""Refusals that say what the passages lack."""
+"""Replies that refuse because the passages lack the answer count as unknown."""
 
 import pytest
 
@@ -230,5 +230,5 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("text", REFUSALS)
-def test_passages_that_do_not_tell_give_no_answer(text: str) -> None:
+def test_refusals_about_passages_count_as_unknown(text: str) -> None:
     assert is_unknown(text)

@@ -1,4 +1,4 @@
-"""Replies of filters are matched with the sentences of the passages; the embedded filter."""
+"""The replies of filters are matched with sentences of the passages, and the embedded filter keeps those that help."""
 
 import json
 import re
@@ -116,13 +116,13 @@ def test_an_empty_reply_is_malformed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "sentences", "malformed"),
+    ("reply", "passage_ids", "malformed"),
     [("2", ["m"], False), ("1, 2", ["t", "m"], False), ("None", [], False), ("Hm.", ["t", "m"], True)],
 )
-def test_the_numbers_of_chosen_passages_are_read(reply: str, sentences: list[str], malformed: bool) -> None:
+def test_the_numbers_of_chosen_passages_are_read(reply: str, passage_ids: list[str], malformed: bool) -> None:
     parsed = parse_chosen_passages(reply, BOTH_PASSAGES)
     assert ([passage["id"] for passage in shorten_passages(BOTH_PASSAGES, parsed.value)], parsed.malformed) == (
-        sentences,
+        passage_ids,
         malformed,
     )
 
@@ -137,7 +137,7 @@ PASSAGE = st.lists(SENTENCE, min_size=1, max_size=4).map(lambda parts: Passage(i
 @given(st.lists(PASSAGE, min_size=1, max_size=3), st.data())
 @settings(max_examples=60, deadline=None)
 def test_any_copied_sentence_is_found(passages: list[Passage], data: st.DataObject) -> None:
-    """A sentence whose words all stand in another one counts as found with it."""
+    """A sentence counts as found, too, if all its words stand in another sentence that was found."""
     all_pieces = split_pieces(passages)
     chosen = data.draw(st.lists(st.sampled_from(all_pieces), min_size=1, unique=True))
     pieces = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
@@ -219,7 +219,7 @@ async def test_the_embedded_filter_may_keep_nothing() -> None:
     assert (result["passages"], result["unknown"], result["retrieved"]) == ([], True, ["c"])
 
 
-async def test_the_embedded_model_filters_the_same_by_itself_and_by_prompt() -> None:
+async def test_the_embedded_filter_keeps_the_same_with_and_without_a_prompt() -> None:
     direct = await answer(BORN_QUESTION, "filco", Context(context_filter="embedded"), given=HAYDN_PASSAGES)
     by_prompt = await answer(BORN_QUESTION, "filco", Context(context_filter="llm"), given=HAYDN_PASSAGES)
     assert by_prompt["passages"] == direct["passages"]
@@ -238,7 +238,7 @@ ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 @given(ODD_TEXTS, ODD_TEXTS)
 @settings(max_examples=15, deadline=None)
-def test_its_replies_keep_the_contract(text: str, title: str) -> None:
+def test_replies_of_the_embedded_filter_are_never_malformed(text: str, title: str) -> None:
     passages = [Passage(id="o", title=title, text=text), HAYDN_PASSAGES[1]]
     for prompt, parse in (("filter_sentences", parse_copied_sentences), ("filter_passages", parse_chosen_passages)):
         reply = EmbeddedReader().invoke([render_message(prompt, BORN_QUESTION, passages)]).text

@@ -1,4 +1,4 @@
-"""What replies that rank passages say."""
+"""Replies that rank passages are read as a ranking of all passages."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Groups of a question's passages, which compete while the reader is trained."""
+"""The reader is trained on groups: several passages of one question, of which one contains the answer."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_the_loss_of_a_group_is_the_gold_spans_share_among_all_its_passages(base
     right = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [(3, 4), (5, 5)])
     wrong = EncodedExample([2, 50, 3, 70, 71, 3], [0, 0, 0, 1, 1, 1], [])
     span, _ = model.read(*pad([right, wrong]))
-    total, gold = 1.0, 0.0  # "none" counts 1: its score is 0
+    total, gold = 1.0, 0.0  # "no answer" has the score 0, so it adds exp(0) = 1
     for row, last in ((0, 6), (1, 5)):
         null = span[row, 0].sum()
         scores = span[row, 3 : last + 1, 0, None] + span[row, None, 3 : last + 1, 1] - null

@@ -49,8 +49,10 @@ def make_best_of_runs_panel(
 def make_split_panel(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[Panel]:
-    """Results split by whether the top passage of the group's first run contained the answer (FILCO, figure 5), and the
-    length of the context compared with that run's (figure 6).
+    """Split the results by whether the top passage contained the answer (FILCO, figure 5).
+
+    The first run of each group decides this. The rows also compare the length of the context with that of the first
+    run (figure 6).
     """
     rows = []
     for names in groups:
@@ -96,8 +98,9 @@ def make_spread_panel(
 
 
 def make_known_panel(asked_count: int, known_count: int, model: Any) -> Panel:
-    """How many questions the model answers correctly without a context; the methods are not asked these (Post-fusion,
-    section 4). asked_count: how many questions the model was asked without a context.
+    """How many questions the model answers correctly without a context (Post-fusion, section 4).
+
+    The methods are not asked these questions. asked_count: how many questions the model was asked without a context.
     """
     title = "Questions that the model answers correctly without a context (EM) are dropped"
     if model == "embedded" and not known_count:
@@ -128,7 +131,7 @@ def make_gold_panel(results: Path, columns: Sequence[Column], left_out: int) -> 
 
 
 def make_passage_count_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
-    """How many questions bring each number of passages: a k above that number changes nothing."""
+    """How many questions have at least k passages, for each k. A k above the number of passages changes nothing."""
     passage_counts = [len(record["passages"]) for record in records]
     rows: list[dict[str, Any]] = [
         {
@@ -139,7 +142,9 @@ def make_passage_count_panel(records: Iterable[Record], sizes: Sequence[int]) ->
         for k in sizes
     ]
     most = max(passage_counts, default=0)
-    return Panel(title=f"The questions bring {most} passages at most; a k beyond all of them is not run", rows=rows)
+    return Panel(
+        title=f"The questions have at most {most} passages; experiments with a larger k are not run", rows=rows
+    )
 
 
 def make_cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
@@ -162,7 +167,7 @@ def make_cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
                 "dollars": None if cost is None else f"{cost * len(column_scores.ids):.4f}",
             }
         )
-    return Panel(title="What the answers cost; - where a model has no price (--prices FILE)", rows=rows)
+    return Panel(title="What the answers cost; - means that a model has no price (--prices FILE)", rows=rows)
 
 
 SUPPORTED_MEASURE, PRECISION_MEASURE = "supported", "precision_where_supported"

@@ -13,7 +13,7 @@ from quorum.evaluation.run.dataset import DataSet
 from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
-SEARCH_SETTINGS = {"retriever", "collection"}  # embeddings also order and weight given passages
+SEARCH_SETTINGS = {"retriever", "collection"}  # without "embeddings", which also order and weight given passages
 
 
 def make_config(
@@ -21,7 +21,8 @@ def make_config(
 ) -> dict[str, Any]:
     """Everything that may change a result. Settings that cannot (store, journal, limits) are left out.
 
-    extra_config: entries that the caller adds, such as the experiment's name.
+    source: where the passages come from, {"passages": "given"} if each question has its own. extra_config: entries that
+    the caller adds, such as the experiment's name.
     """
     left_out = RUN_SETTINGS | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
     return {

@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class RecentItems(Generic[K, V]):
-    """Keeps at most `size` items and forgets those that were not used for the longest time.
+    """Keeps at most `size` items. If there are more, the least recently used item is removed.
 
     >>> items = RecentItems[str, int](2)
     >>> for name in "abc":

@@ -1,4 +1,4 @@
-"""Composing: from a folder of results to a file that is a method, and what it would have saved."""
+"""`quorum compose` makes a method from a folder of results, and says what this method would have saved."""
 
 import json
 from pathlib import Path

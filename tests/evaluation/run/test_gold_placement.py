@@ -305,5 +305,5 @@ async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Pa
     assert read_data(data).most_passages == 3
     report, panels = await run_experiment_over(experiment, data, Context(), {"methods": "base"}, out=tmp_path / "out")
     assert list(report.summary) == ["base[k=5]"]
-    assert panels[0]["title"] == "The questions bring 3 passages at most; a k beyond all of them is not run"
+    assert panels[0]["title"] == "The questions have at most 3 passages; experiments with a larger k are not run"
     assert panels[0]["rows"][0] == {"passages": "k=5", "questions that bring so many": 0, "n": 3}
