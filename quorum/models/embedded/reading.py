@@ -66,7 +66,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Span:
-    """A cell that may answer: `score` is a log-odds, comparable over windows and passages of one question."""
+    """Text of a passage that may answer. score: log-odds, comparable over the windows and passages of a question."""
 
     text: str
     passage: int
@@ -88,17 +88,17 @@ class Reading:
 
 
 def encode_passage(encoder: Encoder, number: int, passage: Passage) -> Piece:
-    """Token ids and places of a passage in reading form: title, separator, text."""
+    """The token ids of a passage as the reader sees it (title, separator, text), and the token of each."""
     heading = passage["title"] + SEPARATOR if passage["title"] else ""
     encoded = encoder.tokens(heading + passage["text"])
     pieces = encoded.tokens
-    places: list[Token | None] = []
+    tokens: list[Token | None] = []
     for at, (start, end) in enumerate(encoded.offsets):
         opens = not pieces[at].startswith("##")
         closes = at + 1 == len(pieces) or not pieces[at + 1].startswith("##")
         inside = start >= len(heading)
-        places.append(Token(number, start - len(heading), end - len(heading), opens, closes) if inside else None)
-    return encoded.ids, places
+        tokens.append(Token(number, start - len(heading), end - len(heading), opens, closes) if inside else None)
+    return encoded.ids, tokens
 
 
 def make_windows(
@@ -117,21 +117,21 @@ def make_windows(
     windows = []
     for group in group_pieces(cut_passages(encoder, passages, size - len(prefix) - 1), size - len(prefix) - 1, packed):
         ids = [id_ for part, _ in group for id_ in part]
-        places = [cell for _, part in group for cell in part]
+        tokens = [token for _, part in group for token in part]
         windows.append(
-            Window([*prefix, *ids, encoder.sep], [0] * len(prefix) + [1] * (len(ids) + 1), len(prefix), places)
+            Window([*prefix, *ids, encoder.sep], [0] * len(prefix) + [1] * (len(ids) + 1), len(prefix), tokens)
         )
     return windows
 
 
 def cut_passages(encoder: Encoder, passages: Sequence[Passage], room: int) -> list[Piece]:
-    """The passages' ids and places, in pieces of at most `room` tokens."""
+    """The passages' token ids and tokens, in pieces of at most `room` tokens."""
     pieces: list[Piece] = []
     for number, passage in enumerate(passages):
-        ids, places = encode_passage(encoder, number, passage)
+        ids, tokens = encode_passage(encoder, number, passage)
         step = room - room // 4
         begins = range(0, max(1, len(ids) - room // 4), step) if len(ids) > room else range(1)
-        pieces += [(ids[begin : begin + room], places[begin : begin + room]) for begin in begins]
+        pieces += [(ids[begin : begin + room], tokens[begin : begin + room]) for begin in begins]
     return pieces
 
 
@@ -149,44 +149,46 @@ def group_pieces(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[S
         begin = end - 1 if end - begin > 1 and len(pieces[end - 1][0]) + len(pieces[end][0]) <= room else end
 
 
-def calibrate_score(score: float, null: float, answerable: float, fit: Calibration) -> float:
+def calibrate_score(score: float, null: float, answerable: float, calibration: Calibration) -> float:
     """Log-odds that a span answers."""
-    return fit.margin * (score - null) + fit.answerable * answerable + fit.bias
+    return calibration.margin * (score - null) + calibration.answerable * answerable + calibration.bias
 
 
-def find_spans(window: Window, logits: Logits, passages: Sequence[Passage], fit: Calibration, best: int) -> list[Span]:
+def find_spans(
+    window: Window, logits: Logits, passages: Sequence[Passage], calibration: Calibration, best: int
+) -> list[Span]:
     """The `best` spans of one window: whole words, within one passage's text, at most LONGEST_ANSWER tokens."""
-    places = window.tokens
-    begin, stop = window.first, window.first + len(places)
+    tokens = window.tokens
+    begin, stop = window.first, window.first + len(tokens)
     starts, ends = logits.start[begin:stop].astype(float), logits.end[begin:stop].astype(float)
-    opens = np.array([cell is not None and cell.opens for cell in places], bool)
-    closes = np.array([cell is not None and cell.closes for cell in places], bool)
-    owner = np.array([-1 if cell is None else cell.passage for cell in places])
+    opens = np.array([token is not None and token.opens for token in tokens], bool)
+    closes = np.array([token is not None and token.closes for token in tokens], bool)
+    owner = np.array([-1 if token is None else token.passage for token in tokens])
     starts[~opens], ends[~closes] = -np.inf, -np.inf
-    width = min(LONGEST_ANSWER, len(places))
-    scores = np.full((len(places), width), -np.inf)
+    width = min(LONGEST_ANSWER, len(tokens))
+    scores = np.full((len(tokens), width), -np.inf)
     for shift in range(width):
-        same = owner[: len(places) - shift] == owner[shift:]
-        total = starts[: len(places) - shift] + ends[shift:]
-        scores[: len(places) - shift, shift] = np.where(same, total, -np.inf)
+        same = owner[: len(tokens) - shift] == owner[shift:]
+        total = starts[: len(tokens) - shift] + ends[shift:]
+        scores[: len(tokens) - shift, shift] = np.where(same, total, -np.inf)
     flat = scores.ravel()
     count = min(best, flat.size)
     found = []
     null = float(logits.start[0] + logits.end[0])
-    for cell in np.argpartition(-flat, count - 1)[:count] if count else ():
-        if not np.isfinite(flat[cell]):
+    for flat_index in np.argpartition(-flat, count - 1)[:count] if count else ():
+        if not np.isfinite(flat[flat_index]):
             continue
-        first, last = places[cell // width], places[cell // width + cell % width]
+        first, last = tokens[flat_index // width], tokens[flat_index // width + flat_index % width]
         if first is None or last is None:
             continue
         text = passages[first.passage]["text"][first.start : last.end]
-        score = calibrate_score(float(flat[cell]), null, logits.answerable, fit)
+        score = calibrate_score(float(flat[flat_index]), null, logits.answerable, calibration)
         found.append(Span(text, first.passage, first.start, last.end, score))
     return found
 
 
 def merge_spans(spans: Sequence[Span], best: int) -> list[Span]:
-    """Spans of distinct normalised texts, each at its best cell, best first; ties in reading order; no punctuation."""
+    """Spans of distinct normalised texts, each at its best place, best first; ties in reading order; no punctuation."""
     chosen: dict[str, Span] = {}
     for span in spans:
         if not any(character.isalnum() for character in span.text):
@@ -198,14 +200,18 @@ def merge_spans(spans: Sequence[Span], best: int) -> list[Span]:
 
 
 def make_reading(
-    windows: Sequence[Window], logits: Sequence[Logits], passages: Sequence[Passage], fit: Calibration, best: int = 20
+    windows: Sequence[Window],
+    logits: Sequence[Logits],
+    passages: Sequence[Passage],
+    calibration: Calibration,
+    best: int = 20,
 ) -> Reading:
     """Combine all windows of one question into its reading."""
     spans = merge_spans(
         [
             span
             for window, out in zip(windows, logits, strict=True)
-            for span in find_spans(window, out, passages, fit, best)
+            for span in find_spans(window, out, passages, calibration, best)
         ],
         best,
     )
