@@ -37,6 +37,7 @@ RIGHT = 0.75  # the least share of the statements without a warning that hold th
 class MeasuredCase:
     """One case: the signals of its best statement, in the order of SIGNALS, and whether that statement is right."""
 
+    question: str
     signals: list[float]
     right: bool
     answerable: bool
@@ -56,7 +57,7 @@ def measure_case(case: Case, calibration: Calibration) -> MeasuredCase | None:
     agrees = is_known and contains_answer(statement, [result.reading.spans[0].text])
     signals = measure_signals(ranked, agrees)
     right = bool(case.answers) and contains_answer(statement, case.answers)
-    return MeasuredCase([float(signals[name]) for name in SIGNALS], right, bool(case.answers), agrees)
+    return MeasuredCase(case.question, [float(signals[name]) for name in SIGNALS], right, bool(case.answers), agrees)
 
 
 def compute_certainties(weights: NDArray[np.float64], signals: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -64,9 +65,12 @@ def compute_certainties(weights: NDArray[np.float64], signals: NDArray[np.float6
     return np.asarray(1 / (1 + np.exp(-(signals @ weights[:-1] + weights[-1]))))
 
 
-def cross_validate(signals: NDArray[np.float64], right: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
-    """(n,) each case's certainty by weights that were fitted without it, in FOLDS parts."""
-    folds = np.random.default_rng(seed).permutation(len(right)) % FOLDS
+def cross_validate(
+    signals: NDArray[np.float64], right: NDArray[np.float64], questions: Sequence[str], seed: int = 0
+) -> NDArray[np.float64]:
+    """(n,) each case's certainty by weights that were fitted without any case of its question, in FOLDS parts."""
+    _, numbers = np.unique(questions, return_inverse=True)
+    folds = np.random.default_rng(seed).permutation(numbers.max() + 1)[numbers] % FOLDS
     certainties = np.zeros(len(right))
     for fold in range(FOLDS):
         weights = fit_logistic_regression(signals[folds != fold], right[folds != fold])
@@ -92,7 +96,7 @@ def fit_certainty(cases: Sequence[MeasuredCase]) -> tuple[dict[str, Any], dict[s
     """(the entry for reader.json, the figures by cross-validation)."""
     signals = np.array([case.signals for case in cases])
     right = np.array([float(case.right) for case in cases])
-    certainty = cross_validate(signals, right)
+    certainty = cross_validate(signals, right, [case.question for case in cases])
     lowest = choose_lowest_sure(certainty, cases)
     sure = np.array([case.agrees for case in cases]) & (certainty >= lowest)
     unanswerable = np.array([not case.answerable for case in cases])
@@ -100,6 +104,7 @@ def fit_certainty(cases: Sequence[MeasuredCase]) -> tuple[dict[str, Any], dict[s
     fitted = dict(zip([*SIGNALS, "bias"], (round(float(weight), 3) for weight in weights), strict=True))
     figures = {
         "cases": len(cases),
+        "unanswerable": sum(not case.answerable for case in cases),
         "right": float(right.mean()),
         "auroc": compute_auroc(list(certainty[right == 1]), list(certainty[right == 0])),
         "lowest_sure": lowest,

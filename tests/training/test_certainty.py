@@ -11,7 +11,7 @@ import pytest
 from quorum.models.embedded import FOLDER, read_manifest
 from quorum.models.embedded.statements import SIGNALS
 from quorum.training import certainty
-from quorum.training.certainty import MeasuredCase, choose_lowest_sure, fit_certainty
+from quorum.training.certainty import MeasuredCase, choose_lowest_sure, cross_validate, fit_certainty
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 
 TOWNS = ("Rohrau", "Eisenach", "Salzburg", "Bonn", "Parma", "Zwickau", "Leipzig", "Halle", "Prague", "Vienna")
@@ -25,7 +25,9 @@ def draw_cases(count: int) -> list[MeasuredCase]:
         span, answerable = rng.gauss(0, 2), number % 3 != 0
         right = answerable and rng.random() < 1 / (1 + np.exp(-span))
         cases.append(
-            MeasuredCase([span, rng.random(), rng.random(), rng.random(), 1.0], right, answerable, agrees=True)
+            MeasuredCase(
+                f"q{number}", [span, rng.random(), rng.random(), rng.random(), 1.0], right, answerable, agrees=True
+            )
         )
     return cases
 
@@ -40,7 +42,7 @@ def test_the_span_decides_if_it_alone_separates_right_from_wrong() -> None:
 
 
 def make_case(*, right: bool = False, agrees: bool = True) -> MeasuredCase:
-    return MeasuredCase([0.0] * 5, right=right, answerable=right, agrees=agrees)
+    return MeasuredCase("q", [0.0] * 5, right=right, answerable=right, agrees=agrees)
 
 
 def test_the_threshold_is_the_lowest_step_that_warns_of_three_quarters() -> None:
@@ -54,6 +56,16 @@ def test_the_threshold_is_the_lowest_step_that_warns_of_three_quarters() -> None
 def test_the_threshold_rises_until_three_quarters_of_what_it_lets_pass_are_right() -> None:
     chances = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.62, 0.9])
     assert choose_lowest_sure(chances, [make_case()] * 6 + [make_case(right=True)]) == 0.65
+
+
+def test_no_case_is_scored_by_weights_fitted_on_its_own_question() -> None:
+    """One question's cases are all right where others of their kind are wrong: they must not teach each other."""
+    signals = np.array([[float(number % 2)] for number in range(40)] + [[5.0]] * 10)
+    right = np.array([0.0, 1.0] * 20 + [0.0] * 10)
+    alone = cross_validate(signals, right, [f"q{number}" for number in range(40)] + ["same"] * 10)
+    spread = cross_validate(signals, right, [f"q{number}" for number in range(50)])
+    assert alone[40:].min() > 0.9  # unseen, they look like the surest of the others
+    assert spread[40:].max() < 0.5
 
 
 @pytest.fixture

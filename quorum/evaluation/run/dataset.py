@@ -98,8 +98,9 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         if get_stated_task(record) is None and record["answers"]:
             guessed_tasks.add(guessed)
     if not count:
-        explanation = f" but {len(left_out)} with keep: false" if left_out else ""
-        explanation += f" but {len(bad)} that cannot be read (the first: {bad[0].rstrip('.')})" if bad else ""
+        causes = [f"{len(left_out)} with keep: false"] if left_out else []
+        causes += [f"{len(bad)} that cannot be read (the first: {bad[0].rstrip('.')})"] if bad else []
+        explanation = f" but {' and '.join(causes)}" if causes else ""
         raise SetupError(f"{path} holds no questions{explanation}; expected JSON lines of id, question and answers.")
     sha256 = hash_file(path)
     if left_out:
