@@ -71,11 +71,13 @@ def test_windows_hold_all_tokens_in_order(
         assert len(ids) - len(text) == len(
             get_encoder().tokens(shown_passage["title"] + ": " if shown_passage["title"] else "").ids
         )
+    if not all(passage["text"] for passage in passages):
+        return  # the passages of a window are those of its tokens, and a title's tokens name none
     sizes = [len(encode_passage(get_encoder(), number, item)[0]) for number, item in enumerate(passages)]
     room = size - windows[0].first - 1 if windows else 0
     for current, following in pairwise([{t.passage for t in window.tokens if t} for window in windows]):
         assert following - current or len(current) <= 1  # a window adds a passage, or continues a long one
-        if len(current) < 2 or not following - current or 0 in sizes:  # an empty passage may be the one read again
+        if len(current) < 2 or not following - current:
             continue
         if sizes[max(current)] + sizes[min(following - current)] <= room:
             assert max(current) in following  # the last passage is read again beside the next one
