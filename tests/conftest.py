@@ -1,12 +1,13 @@
 """Every test runs without a network beyond this machine, without keys, in a working directory of its own."""
 
+import fcntl
 import gc
 import ipaddress
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,35 @@ def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         sys.modules["quorum.models.parameters"].REFUSED_PARAMETERS.clear()  # a later test server may get the same port
     if "quorum.models.chat" in sys.modules:
         sys.modules["quorum.models.chat"].get_scripted_model.cache_clear()  # the next test scripts its own replies
+
+
+@pytest.fixture(scope="session")
+def copy_sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]:
+    """Copies the vectors of the sample's passages into a store's folder: the test then indexes the sample without
+    embedding it, which takes three seconds. They are computed once for all processes of a run.
+    """
+    from quorum.core.context import Context
+    from quorum.retrievers.collections import ensure_sample
+    from quorum.retrievers.embedding_cache import CACHE_FILE
+
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with (folder / "sample.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ensure_sample(Context(store=str(folder / "sample"), embeddings="embedded"))
+
+    def copy(store: Path) -> None:
+        store.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "sample" / CACHE_FILE, store / CACHE_FILE)
+
+    return copy
+
+
+@pytest.fixture
+def sample_vectors(copy_sample_vectors: Callable[[Path], None], isolate: None) -> None:
+    """The default store of the test holds the vectors of the sample's passages."""
+    copy_sample_vectors(Path(".quorum"))
 
 
 @pytest.fixture

@@ -6,10 +6,12 @@ import json
 import threading
 from dataclasses import dataclass, field
 from email import message_from_bytes
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import NAMESPACE_URL, uuid5
+
+from loopback_server import LoopbackServer
 
 BATCH_CONFIG = {
     "use_multipart_endpoint": False,
@@ -63,8 +65,7 @@ class Collector:
         self.runs: dict[str, dict[str, Any]] = {}
         self.text = ""
         self.guard = threading.Lock()
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), make_handler(self))
-        self.http.daemon_threads = True
+        self.http = LoopbackServer(("127.0.0.1", 0), make_handler(self))
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
         self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self.thread.start()

@@ -11,10 +11,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import islice
 from typing import Any
 
+from loopback_server import LoopbackServer
 from openai_bodies import Response, make_chunks, make_completion, make_echo, make_embeddings, make_error
 
 CHAT_PATH, EMBEDDINGS_PATH, MODELS_PATH = "/v1/chat/completions", "/v1/embeddings", "/v1/models"
@@ -51,8 +52,7 @@ class OpenAIServer:
         self.script: Script = "unknown"
         self.open_requests = 0
         self.connections: set[socket.socket] = set()
-        self.http = ThreadingHTTPServer(("127.0.0.1", port), make_handler(self), bind_and_activate=True)
-        self.http.daemon_threads = True
+        self.http = LoopbackServer(("127.0.0.1", port), make_handler(self))
         self.port: int = self.http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/v1"
         self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

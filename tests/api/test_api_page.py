@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,11 @@ EXAMPLES = collect_examples()
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workplace(tmp_path_factory: pytest.TempPathFactory, copy_sample_vectors: Callable[[Path], None]) -> Path:
     """One folder for all examples: the sample is indexed once."""
-    return tmp_path_factory.mktemp("examples")
+    folder = tmp_path_factory.mktemp("examples")
+    copy_sample_vectors(folder / ".quorum")
+    return folder
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

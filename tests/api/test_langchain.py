@@ -82,6 +82,7 @@ RUN_HERE = [item for item in EXAMPLES if "OpenAI(base_url" not in item and "lang
 
 
 @pytest.mark.parametrize("script", RUN_HERE, ids=len)
+@pytest.mark.usefixtures("sample_vectors")
 def test_the_examples_of_the_page_run(
     script: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -191,6 +191,7 @@ def test_a_path_that_is_no_file_or_folder_is_refused_in_one_sentence(
 
 @pytest.mark.parametrize("where", ["--passages", "examples", "eval"])
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
+@pytest.mark.usefixtures("sample_vectors")
 def test_files_that_never_end_are_refused(where: str, kind: str, quorum: Quorum, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     path = str(tmp_path / kind)

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -26,9 +27,10 @@ SCRIPTS = [block for kind, block in CODE_BLOCKS if kind == "python"] + [
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workplace(tmp_path_factory: pytest.TempPathFactory, copy_sample_vectors: Callable[[Path], None]) -> Path:
     """A folder like a fresh clone, in which all of the README's lines run one after the other."""
     folder = tmp_path_factory.mktemp("clone")
+    copy_sample_vectors(folder / ".quorum")
     for name in ("data", "README.md", "CONTRIBUTING.md"):
         (folder / name).symlink_to(ROOT / name)
     return folder

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -259,8 +260,10 @@ async def test_dollar_signs_in_question_and_passages_are_kept() -> None:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tmp_path_factory.mktemp("sample") / "store")
+def store(tmp_path_factory: pytest.TempPathFactory, copy_sample_vectors: Callable[[Path], None]) -> str:
+    folder = tmp_path_factory.mktemp("sample") / "store"
+    copy_sample_vectors(folder)
+    return str(folder)
 
 
 @pytest.mark.parametrize("name", READING_METHODS)

@@ -21,6 +21,7 @@ def test_hugging_face_embeddings_name_the_extra_to_install() -> None:
 
 
 @without_extras
+@pytest.mark.usefixtures("sample_vectors")
 async def test_colbert_names_the_extra_to_install() -> None:
     with pytest.raises(SetupError, match=r"'colbert:colbert-ir/colbertv2.0' needs .* 'quorum-rag\[colbert\]'"):
         await search("Who?", Context(retriever="colbert:colbert-ir/colbertv2.0"))

@@ -45,6 +45,7 @@ async def test_the_rewritten_question_keeps_its_contract(
     assert parse_stand_alone_question(reply, question).value
 
 
+@pytest.mark.usefixtures("sample_vectors")
 async def test_the_sample_answers_a_follow_up_offline() -> None:
     exchanges = [
         {"role": "user", "content": "Who designed the Eiffel Tower?"},
