@@ -10,6 +10,7 @@ import os
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Annotated, Any, Literal, get_args
 
 from langchain_core.embeddings import Embeddings
@@ -176,14 +177,16 @@ class Context:
             check_setting(part.name, getattr(self, part.name))
 
 
+@cache
 def get_validator(name: str) -> TypeAdapter[Any]:
     """The validator of one setting, made on first use."""
-    if name not in SETTING_VALIDATORS:
-        SETTING_VALIDATORS[name] = TypeAdapter(typing.get_type_hints(Context, include_extras=True)[name])
-    return SETTING_VALIDATORS[name]
+    return TypeAdapter(get_setting_types()[name])
 
 
-SETTING_VALIDATORS: dict[str, TypeAdapter[Any]] = {}
+@cache
+def get_setting_types() -> dict[str, Any]:
+    """The annotated type of every setting."""
+    return typing.get_type_hints(Context, include_extras=True)
 
 
 def check_setting(name: str, value: Any) -> None:
@@ -225,7 +228,7 @@ def parse_setting(name: str, text: str) -> Any:
     setting_names = {part.name for part in fields(Context)}
     if name not in setting_names:
         raise SetupError(f"There is no setting {name!r}; the settings are: {', '.join(sorted(setting_names))}.")
-    hint = typing.get_type_hints(Context)[name]
+    hint = get_args(get_setting_types()[name])[0]
     if text.lower() in ("none", "") and type(None) in get_args(hint):
         return None
     convert: Callable[[str], Any] = next(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -53,7 +54,7 @@ def parse_object(line: bytes, location: str) -> dict[str, Any]:
 
 def find_problem(row: dict[str, Any]) -> str:
     """The first field of a row that is missing or of a wrong type; empty if all are right."""
-    hints = get_type_hints(Row)
+    hints = get_row_types()
     for name in REQUIRED_KEYS:
         if not isinstance(row.get(name), str):
             return f"its {name} is missing or no text"
@@ -61,6 +62,12 @@ def find_problem(row: dict[str, Any]) -> str:
         if name in hints and value is not None and not has_type(value, hints[name]):
             return f"its {name} is of a wrong type"
     return ""
+
+
+@cache
+def get_row_types() -> dict[str, Any]:
+    """The type of every field of a row."""
+    return get_type_hints(Row)
 
 
 def has_type(value: Any, hint: Any) -> bool:
