@@ -9,7 +9,7 @@ from benchmarks.decisions_replay import QUESTIONS
 from quorum.algorithms.abstention import Threshold, find_threshold
 from quorum.algorithms.betting import compute_interval
 from quorum.algorithms.cross_fit import compute_cross_fitted_score
-from quorum.algorithms.paired import compute_better_p_value, compute_margin_p_value, compute_paired_interval
+from quorum.algorithms.paired import compute_margin_p_value, compute_paired_interval, compute_superiority_p_value
 from quorum.evaluation.metrics.statistics import bootstrap
 
 MARGIN, ERROR = 0.03, 0.05
@@ -50,7 +50,7 @@ def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float
         if compute_margin_p_value(drawn_differences, MARGIN) <= ERROR:
             verdicts["pass"] += 1
             verdicts["wrong"] += loss >= MARGIN
-        elif compute_better_p_value(drawn_differences) <= ERROR:
+        elif compute_superiority_p_value(drawn_differences) <= ERROR:
             verdicts["fail"] += 1
             verdicts["wrong"] += loss <= 0
         else:

@@ -57,24 +57,24 @@ def serve_api(base: Context, *, page: MakePage | None = None, **options: Any) ->
     """Serve the API. base: the settings; page: makes the app for all other paths; options: fields of `Options`."""
     import uvicorn
 
-    listening = listen("127.0.0.1", 0)  # clients can connect before the server runs
-    chosen = Options(**options)
+    server_socket = listen("127.0.0.1", 0)  # clients can connect before the server runs
+    server_options = Options(**options)
     config = uvicorn.Config(
-        make_server_app(base, chosen, chosen.tokens, Prices(chosen.prices), page),
+        make_server_app(base, server_options, server_options.tokens, Prices(server_options.prices), page),
         log_level="warning",
         access_log=False,
         lifespan="off" if page is None else "on",
         timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[server_socket])), daemon=True)
     thread.start()
-    api = Api(f"http://127.0.0.1:{listening.getsockname()[1]}")
+    api = Api(f"http://127.0.0.1:{server_socket.getsockname()[1]}")
     try:
         yield api
     finally:
         api.close()
         server.should_exit = True
         thread.join(30)
-        listening.close()
+        server_socket.close()
         assert not thread.is_alive()

@@ -1,4 +1,4 @@
-"""For tests of compare: six questions, and a server that answers half of them if it sees all passages."""
+"""For tests of compare: six questions, and a scripted model that answers half of them if it sees all passages."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,9 @@ def corpus(tmp_path: Path) -> str:
 
 
 def reply_as_reader(request: Request) -> Response:
-    """Answer questions with even numbers from all passages, and every question from its own passage alone."""
+    """Reply to a prompt with several passages only if the question's number is even; to a prompt with one passage, only
+    if it is the question's own. Else reply "unknown".
+    """
     number = int(request.text.rpartition("thing number ")[2].partition("?")[0])
     has_one_passage = request.text.count("was found by") == 1
     is_known = f"number {number} was" in request.text if has_one_passage else number % 2 == 0

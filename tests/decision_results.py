@@ -26,9 +26,9 @@ def write_results(
 ) -> Path:
     """Write a folder as `quorum compare` does.
 
-    accuracies: each method's share of right answers; unknown_share: the share of the other answers that are "unknown";
-    agreement: the share of questions that are equally hard for all methods; config_fields: fields of config.json. A
-    right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
+    accuracies: each method's share of right answers; unknown_share: how many of the answers that are not right are
+    "unknown"; agreement: the share of questions that are equally hard for all methods; config_fields: fields of
+    config.json. A right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
     """
     rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from wordvectors import WordVectors
@@ -14,6 +15,16 @@ from quorum.retrievers.index_report import IndexReport
 
 VECTORS = WordVectors()
 Index = Callable[..., IndexReport]
+
+
+class Counts(NamedTuple):
+    """The numbers of files that were added, replaced, left unchanged and removed; all passages of the collection."""
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    passages: int = 0
 
 
 @pytest.fixture
@@ -41,8 +52,8 @@ def list_collection(tmp_path: Path) -> Callable[[], list[Passage]]:
     return lambda: collections.list_passages(context)
 
 
-def get_counts(report: IndexReport) -> tuple[int, int, int, int, int]:
-    return report.added, report.replaced, report.unchanged, report.removed, report.passages
+def get_counts(report: IndexReport) -> Counts:
+    return Counts(report.added, report.replaced, report.unchanged, report.removed, report.passages)
 
 
 def write_sentence(number: int) -> str:

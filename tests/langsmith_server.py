@@ -26,22 +26,22 @@ SERVER_INFO = {"version": "0.13.0", "batch_ingest_config": BATCH_CONFIG}
 
 @dataclass
 class Run:
-    """All that the client sent about one run, its start and its end merged."""
+    """One run. fields: all that the client sent about it, at its start and at its end."""
 
-    sent: dict[str, Any]
+    fields: dict[str, Any]
     children: list["Run"] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        return str(self.sent["name"])
+        return str(self.fields["name"])
 
     @property
     def kind(self) -> str:
-        return str(self.sent["run_type"])
+        return str(self.fields["run_type"])
 
     @property
     def metadata(self) -> dict[str, Any]:
-        collected: dict[str, Any] = self.sent["extra"]["metadata"]
+        collected: dict[str, Any] = self.fields["extra"]["metadata"]
         return collected
 
     def get_name_tree(self) -> tuple[str, list[Any]]:
@@ -64,14 +64,14 @@ class Collector:
     def __init__(self) -> None:
         self.runs: dict[str, dict[str, Any]] = {}
         self.text = ""
-        self.guard = threading.Lock()
+        self.lock = threading.Lock()
         self.http = LoopbackServer(("127.0.0.1", 0), make_handler(self))
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
         self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self.thread.start()
 
     def store_batch(self, path: str, body: bytes) -> None:
-        with self.guard:
+        with self.lock:
             self.text += body.decode()
             if path.endswith("/runs/batch"):
                 batch = json.loads(body)
@@ -91,12 +91,14 @@ class Collector:
 
     def list_traces(self) -> list[Run]:
         """The root run of each trace, in the order in which the traces began."""
-        with self.guard:
-            runs = {id_: Run(sent) for id_, sent in sorted(self.runs.items(), key=lambda item: item[1]["dotted_order"])}
+        with self.lock:
+            runs = {
+                id_: Run(fields) for id_, fields in sorted(self.runs.items(), key=lambda item: item[1]["dotted_order"])
+            }
         for run in runs.values():
-            if run.sent.get("parent_run_id"):
-                runs[run.sent["parent_run_id"]].children.append(run)
-        return [run for run in runs.values() if not run.sent.get("parent_run_id")]
+            if run.fields.get("parent_run_id"):
+                runs[run.fields["parent_run_id"]].children.append(run)
+        return [run for run in runs.values() if not run.fields.get("parent_run_id")]
 
     def close(self) -> None:
         self.http.shutdown()
@@ -105,9 +107,10 @@ class Collector:
 
 
 class Workspace(Collector):
-    """A LangSmith account. It stores an item once, even if it arrives twice. Paths ending in one of `refused` get 403.
+    """A LangSmith account. It stores an item once, even if it arrives twice.
 
     multipart: accept multipart requests, as LangSmith does; older servers take runs in batches and feedback one by one.
+    refused_paths: a request gets 403 if its path ends in one of these.
     """
 
     TENANT = str(uuid5(NAMESPACE_URL, "tenant"))
@@ -118,17 +121,17 @@ class Workspace(Collector):
         self.examples: dict[str, dict[str, Any]] = {}
         self.sessions: dict[str, dict[str, Any]] = {}
         self.feedback: dict[str, dict[str, Any]] = {}
-        self.refused: set[str] = set()
+        self.refused_paths: set[str] = set()
         self.requests: list[tuple[str, str]] = []
         self.multipart = multipart
         super().__init__()
 
     def answer(self, method: str, path: str, body: bytes, content_type: str) -> tuple[int, Any]:
         url = urlsplit(path)
-        with self.guard:
+        with self.lock:
             self.requests.append((method, url.path))
             self.text += body.decode()
-            if any(url.path.endswith(end) for end in self.refused):
+            if any(url.path.endswith(end) for end in self.refused_paths):
                 return 403, {"detail": "no room"}
             if method == "GET":
                 return 200, self.find_items(url.path, parse_qs(url.query))
@@ -136,9 +139,9 @@ class Workspace(Collector):
 
     def find_items(self, path: str, filters: dict[str, list[str]]) -> Any:
         if path == "/info":
-            batches = BATCH_CONFIG | {"use_multipart_endpoint": self.multipart}
+            batch_config = BATCH_CONFIG | {"use_multipart_endpoint": self.multipart}
             flags = {"dataset_examples_multipart_enabled": self.multipart}
-            return {"version": "0.13.0", "batch_ingest_config": batches, "instance_flags": flags}
+            return {"version": "0.13.0", "batch_ingest_config": batch_config, "instance_flags": flags}
         items = {"/datasets": self.datasets, "/sessions": self.sessions, "/examples": self.examples}[path]
         for name, values in filters.items():
             if name in ("id", "name"):

@@ -53,17 +53,18 @@ async def trace_method(
 
 def sort_parallel_steps(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
     """Sort neighbouring steps that ran at the same time, because they end in any order."""
+    # passage_answer_ahead: concat_pf's passage_answer where it runs before the first round has answered
     parallel_nodes = {"concat_answer", "passage_answer_ahead", "passage_answer"}
-    ordered: list[tuple[str, dict[str, Any]]] = []
-    run: list[tuple[str, dict[str, Any]]] = []
+    sorted_steps: list[tuple[str, dict[str, Any]]] = []
+    parallel_steps: list[tuple[str, dict[str, Any]]] = []
     for step in [*steps, ("", {})]:
         if step[0] in parallel_nodes:
-            run.append(step)
+            parallel_steps.append(step)
             continue
-        ordered += sorted(run, key=lambda step: (step[0], step[1].get("votes", [])))
-        run = []
-        ordered.append(step)
-    return ordered[:-1]
+        sorted_steps += sorted(parallel_steps, key=lambda step: (step[0], step[1].get("votes", [])))
+        parallel_steps = []
+        sorted_steps.append(step)
+    return sorted_steps[:-1]
 
 
 def get_votes(update: State) -> list[Vote]:
@@ -73,8 +74,8 @@ def get_votes(update: State) -> list[Vote]:
 
 
 def shorten_update(update: State) -> dict[str, Any]:
-    """The update without empty counters: votes as "rank answer", passages and evidence as ids."""
-    if "provided" in update:
+    """The update without empty counters: votes as "rank answer", passages as ids, evidence as "id start-end"."""
+    if "provided" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened: dict[str, Any] = {
         key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")

@@ -16,7 +16,7 @@ class Response:
     """One answer of the server.
 
     text, finish_reason: the reply of a chat completion; usage: its token counts ("auto": estimated, None: none sent).
-    message: further fields of its message, such as reasoning_content, or a content that replaces the text.
+    message: more fields of the completion's message, such as reasoning_content, or a content that replaces the text.
     status, body, headers: any other response, such as an error. drop: close the connection before answering; truncate:
     close it in the middle of the body; hold: answer only after `server.release_held_replies()`.
     """
@@ -97,11 +97,11 @@ def make_echo(body: dict[str, Any]) -> dict[str, Any]:
     choices = [
         {
             "index": index,
-            "text": prompt + new,
+            "text": prompt + ending,
             "finish_reason": "length",
-            "logprobs": list_log_probabilities(prompt, new),
+            "logprobs": list_log_probabilities(prompt, ending),
         }
-        for index, (prompt, new) in enumerate(zip(prompts, endings, strict=True))
+        for index, (prompt, ending) in enumerate(zip(prompts, endings, strict=True))
     ]
     usage = {"prompt_tokens": sum(len(prompt.split()) for prompt in prompts), "completion_tokens": len(endings)}
     usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
@@ -109,20 +109,20 @@ def make_echo(body: dict[str, Any]) -> dict[str, Any]:
     return base | {"choices": choices, "usage": usage}
 
 
-def list_log_probabilities(prompt: str, new: str) -> dict[str, Any]:
+def list_log_probabilities(prompt: str, ending: str) -> dict[str, Any]:
     """The log-probabilities of an echo: tokens (a word with the white space before it), scores, offsets in the text."""
-    result = list(re.finditer(r"\s*\S+|\s+$", prompt))
-    words = [match.group() for match in result]
+    matches = list(re.finditer(r"\s*\S+|\s+$", prompt))
+    words = [match.group() for match in matches]
     scores: list[float | None] = [
-        -0.1 if words[i].strip() in prompt[: m.start()] else -2.0 for i, m in enumerate(result)
+        -0.1 if word.strip() in prompt[: match.start()] else -2.0 for word, match in zip(words, matches, strict=True)
     ]
     if scores:
         scores[0] = None
-    tail = [new] if new else []
+    generated_tokens = [ending] if ending else []
     return {
-        "tokens": words + tail,
-        "token_logprobs": scores + [-5.0 for _ in tail],
-        "text_offset": [match.start() for match in result] + [len(prompt) for _ in tail],
+        "tokens": words + generated_tokens,
+        "token_logprobs": scores + [-5.0 for _ in generated_tokens],
+        "text_offset": [match.start() for match in matches] + [len(prompt) for _ in generated_tokens],
         "top_logprobs": None,
     }
 

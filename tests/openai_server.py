@@ -41,7 +41,7 @@ Script = Answer | list[Answer] | Callable[[Request], Answer]
 
 
 class OpenAIServer:
-    """`url` ends in /v1. Without `reply`, every chat request is answered with "unknown"."""
+    """`url` ends in /v1. Until `reply` is called, every chat request is answered with "unknown"."""
 
     def __init__(self, port: int = 0) -> None:
         self.requests: list[Request] = []
@@ -85,7 +85,7 @@ class OpenAIServer:
 
     @contextmanager
     def answering(self, request: Request) -> Iterator[Answer]:
-        """Record the request, count it as open until the block ends, and give the answer that the script has for it."""
+        """Record the request, count it as open until the `with` block ends, and yield the script's answer to it."""
         with self.changed:
             self.requests.append(request)
             self.open_requests += 1

@@ -1,4 +1,4 @@
-"""For tests of written questions: a corpus, the lines of the written file, replies with faults."""
+"""For tests of `quorum questions`: a corpus, the lines of the file that the command writes, wrong replies."""
 
 import json
 from pathlib import Path

@@ -136,4 +136,5 @@ def make_message(prompt: str, question: str, passages: list[Passage], **more_inp
 async def reply(
     prompt: str, question: str = BIRTH_QUESTION, passages: list[Passage] = PASSAGES, **settings: Any
 ) -> AIMessage:
+    """The embedded reader's reply to a prompt."""
     return await EmbeddedReader().ainvoke([make_message(prompt, question, passages)], **settings)

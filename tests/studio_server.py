@@ -63,9 +63,9 @@ def start_studio(
 
 
 def find_free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
+    with socket.socket() as free_socket:
+        free_socket.bind(("127.0.0.1", 0))
+        port: int = free_socket.getsockname()[1]
         return port
 
 

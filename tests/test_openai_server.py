@@ -10,7 +10,7 @@ from openai_server import OpenAIServer
 CHAT_BODY = {"model": "test", "messages": [{"role": "user", "content": "Who wrote it?"}]}
 
 
-def test_server_answers_in_order_and_records(openai_server: OpenAIServer) -> None:
+def test_the_server_gives_its_replies_in_order_and_records_the_requests(openai_server: OpenAIServer) -> None:
     openai_server.reply(["one", make_error(429, "slow down", Retry_After="2"), Response("cut", truncate=True)])
     with httpx.Client(base_url=openai_server.url, headers={"X-Test": "yes"}) as client:
         first = client.post("/chat/completions", json=CHAT_BODY)
@@ -26,7 +26,7 @@ def test_server_answers_in_order_and_records(openai_server: OpenAIServer) -> Non
     assert openai_server.requests[0].headers["x-test"] == "yes"
 
 
-def test_server_drops_streams_and_embeds(openai_server: OpenAIServer) -> None:
+def test_the_server_drops_connections_and_sends_streams_and_embeddings(openai_server: OpenAIServer) -> None:
     openai_server.reply([Response(drop=True), "two words", make_too_long_error()])
     with httpx.Client(base_url=openai_server.url) as client:
         with pytest.raises(httpx.RemoteProtocolError):

@@ -48,14 +48,14 @@ def write_bert(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
-def write_dpr(folder: Path, passages: bool, seed: int = 0) -> Path:
-    """A DPR encoder in its own layout."""
+def write_dpr(folder: Path, for_passages: bool, seed: int = 0) -> Path:
+    """A DPR encoder in its own layout: the encoder of passages, or that of questions."""
     import torch
     from transformers import DPRConfig, DPRContextEncoder, DPRQuestionEncoder
 
     torch.manual_seed(seed)
-    kind = DPRContextEncoder if passages else DPRQuestionEncoder
-    kind(DPRConfig(**SIZES)).save_pretrained(folder)
+    encoder_class = DPRContextEncoder if for_passages else DPRQuestionEncoder
+    encoder_class(DPRConfig(**SIZES)).save_pretrained(folder)
     write_tokenizer(folder)
     return folder
 

@@ -6,13 +6,13 @@ from langchain_core.embeddings import Embeddings
 
 
 class WordVectors(Embeddings):
-    """Normalised counts of words in `dimension` bins. `embedded` counts the texts that were embedded."""
+    """Normalised counts of words in `dimension` bins. embedded_count: how many texts were embedded."""
 
     def __init__(self, dimension: int = 64, model: str = "words") -> None:
-        self.dimension, self.model, self.embedded = dimension, model, 0
+        self.dimension, self.model, self.embedded_count = dimension, model, 0
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.embedded += len(texts)
+        self.embedded_count += len(texts)
         return [self.embed_query(text) for text in texts]
 
     def embed_query(self, text: str) -> list[float]:

@@ -31,7 +31,7 @@ def are_signs(losses: ArrayLike) -> bool:
 def compute_margin_p_value(losses: ArrayLike, margin: float) -> float:
     """The p-value of "the mean loss is at least `margin`", 0 < margin. If it is small, the mean is below `margin`.
 
-    Right or wrong answers: the exact unconditional test of `compute_counts_p_value`. Graded answers: betting.
+    Right or wrong answers: the exact unconditional test of `compute_margin_p_value_of_counts`. Graded answers: betting.
 
     >>> round(compute_margin_p_value([0] * 90 + [1] * 5 + [-1] * 5, 0.1), 3)
     0.004
@@ -41,11 +41,11 @@ def compute_margin_p_value(losses: ArrayLike, margin: float) -> float:
         return 1.0
     if not are_signs(values):
         return betting.compute_p_value(-values, mean=-margin)
-    return compute_counts_p_value(len(values), int((values > 0.5).sum()), int((values < -0.5).sum()), margin)
+    return compute_margin_p_value_of_counts(len(values), int((values > 0.5).sum()), int((values < -0.5).sum()), margin)
 
 
 @lru_cache(maxsize=65536)
-def compute_counts_p_value(n: int, plus: int, minus: int, margin: float) -> float:
+def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: float) -> float:
     """`compute_margin_p_value` of n questions with `plus` losses of 1 and `minus` of -1.
 
     The p-value is the probability of a score statistic (Tango 1998) that is at most the observed one. It depends on the
@@ -108,13 +108,13 @@ def compute_tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, differenc
     return statistic
 
 
-def compute_better_p_value(differences: ArrayLike) -> float:
+def compute_superiority_p_value(differences: ArrayLike) -> float:
     """The p-value of "the mean difference is at most 0". If it is small, the mean is positive.
 
     Right or wrong answers: the exact sign test on the questions on which the two methods differ. If the means are
     equal, each method wins such a question with probability 1/2. Graded answers: betting.
 
-    >>> round(compute_better_p_value([1] * 8 + [-1] * 2 + [0] * 40), 4)
+    >>> round(compute_superiority_p_value([1] * 8 + [-1] * 2 + [0] * 40), 4)
     0.0547
     """
     values = np.asarray(differences, dtype=np.float64)

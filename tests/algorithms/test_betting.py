@@ -24,9 +24,11 @@ def test_the_capital_is_the_average_of_seven_bets() -> None:
 
 
 def test_bets_without_replacement_use_the_remaining_questions() -> None:
-    after_one = compute_capital([1, 0], population=4)  # the three values left have a mean of -1/3 at most
+    capital = compute_capital(
+        [1, 0], population=4
+    )  # after the first value, the other three have a mean of -1/3 at most
     stakes = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
-    assert after_one[-1] == pytest.approx(np.mean((1 + stakes) * (1 + stakes / (2 / 3) * (1 / 3))))
+    assert capital[-1] == pytest.approx(np.mean((1 + stakes) * (1 + stakes / (2 / 3) * (1 / 3))))
 
 
 def test_a_lead_that_no_remaining_answer_can_undo_is_certain_unless_a_tie_is_possible() -> None:

@@ -18,11 +18,12 @@ from quorum.core.context import Context
 from quorum.core.state import Vote
 from quorum.graphs import answer
 
+# Two forms of each answer, which count as the same answer in a vote.
 ANSWER_FORMS = {
     "a": ("July 4, 1776", "4 July 1776"),
     "b": ("two miles", "2 mi"),
     "x": ("Paris", "in Paris."),
-}  # same key
+}
 Answers = tuple[str, ...]  # of one passage, one per sample; "?" is unknown
 
 
@@ -70,11 +71,11 @@ def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples:
     for passages in product(all_ballots, repeat=count):
         if count == 5 and tuple(sorted(passages)) != passages:
             continue
-        safe = certify_votes(make_votes(passages))
-        assert safe is not None
-        assert 0 <= safe < count
-        assert safe == 0 or not can_change(passages, safe, ballots_of_passage), passages
-        assert can_change(passages, safe + 1, ballots_of_passage), passages
+        certified = certify_votes(make_votes(passages))
+        assert certified is not None
+        assert 0 <= certified < count
+        assert certified == 0 or not can_change(passages, certified, ballots_of_passage), passages
+        assert can_change(passages, certified + 1, ballots_of_passage), passages
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_certified_numbers_computed_by_hand(answers: str, expected: int) -> None
     assert certify_votes(make_votes(tuple((answer,) for answer in answers))) == expected
 
 
-def test_no_votes_no_certificate() -> None:
+def test_without_votes_there_is_no_certificate() -> None:
     assert certify_votes([]) is None
 
 
@@ -106,13 +107,13 @@ def test_certificates_group_answers_as_the_vote_does() -> None:
 
 
 @given(st.lists(st.sampled_from("?abc"), min_size=1, max_size=12))
-def test_one_sample_is_certified_if_its_lead_exceeds_the_votes_that_can_change(answers: list[str]) -> None:
-    """Replacing m passages takes min(m, w) of the winner's w votes and adds m to another answer: the textbook rule
-    where m <= w.
+def test_with_one_sample_the_certified_number_follows_from_the_winners_lead(answers: list[str]) -> None:
+    """Replacing m passages takes min(m, w) of the winner's w votes and adds m votes to another answer. For m <= w that
+    is the textbook rule: the winner stays if it leads by more than 2m votes.
     """
-    safe = certify_votes(make_votes(tuple((answer,) for answer in answers)))
+    certified = certify_votes(make_votes(tuple((answer,) for answer in answers)))
     counts = sorted((answers.count(answer) for answer in "abc"), reverse=True)
-    assert safe == max(0, -(-(counts[0] - counts[1]) // 2) - 1)
+    assert certified == max(0, -(-(counts[0] - counts[1]) // 2) - 1)
 
 
 async def test_post_fusion_certifies_its_answer() -> None:

@@ -7,13 +7,13 @@ from quorum.algorithms.cross_fit import compute_cross_fitted_score
 
 def test_the_score_of_the_best_of_equal_methods_is_unbiased() -> None:
     rng = np.random.default_rng(2)
-    naive, cross_fitted = [], []
+    naive_scores, cross_fitted_scores = [], []
     for _ in range(30):
         table = (rng.random((60, 12)) < 0.4).astype(float)
-        naive.append(table.mean(axis=0).max())
-        cross_fitted.append(compute_cross_fitted_score(table, halves=20))
-    assert np.mean(naive) > 0.48
-    assert abs(np.mean(cross_fitted) - 0.4) < 0.02
+        naive_scores.append(table.mean(axis=0).max())
+        cross_fitted_scores.append(compute_cross_fitted_score(table, halves=20))
+    assert np.mean(naive_scores) > 0.48
+    assert abs(np.mean(cross_fitted_scores) - 0.4) < 0.02
 
 
 def test_a_clear_winner_keeps_its_score() -> None:

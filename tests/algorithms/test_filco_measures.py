@@ -36,7 +36,7 @@ def list_texts(chosen: Sequence[Piece]) -> list[str]:
 
 
 class Scorer:
-    """Returns the log-probability of the first of the words that the prompt contains, else the default."""
+    """Returns the log-probability in `by_word` of the first word that the prompt contains, else the default."""
 
     def __init__(self, default: float, **by_word: float) -> None:
         self.default, self.by_word = default, by_word
@@ -140,16 +140,16 @@ SCORES = st.lists(st.tuples(st.integers(0, 3), st.floats(-2, 2)), max_size=12)
 @given(SCORES, st.floats(-1, 1))
 def test_the_best_above_the_threshold_is_the_first_of_equals(scored: list[tuple[int, float]], limit: float) -> None:
     scored = sorted(scored, key=lambda item: item[0])
-    collected = [Piece(rank, at, at + 1, "", str(at)) for at, (rank, _) in enumerate(scored)]
+    pieces = [Piece(rank, index, index + 1, "", str(index)) for index, (rank, _) in enumerate(scored)]
     scores = [score for _, score in scored]
-    best_pieces = choose_best(collected, scores, limit)
-    above = [score for score in scores if score > limit]
-    assert len(best_pieces) == bool(above)
+    best_pieces = choose_best(pieces, scores, limit)
+    scores_above_limit = [score for score in scores if score > limit]
+    assert len(best_pieces) == bool(scores_above_limit)
     if best_pieces:
-        assert scores.index(max(above)) == best_pieces[0].start
-    each = choose_best(collected, scores, limit, "per_passage")
-    assert [piece.rank for piece in each] == sorted({rank for rank, score in scored if score > limit})
-    assert set(best_pieces) <= set(each)
+        assert scores.index(max(scores_above_limit)) == best_pieces[0].start
+    best_of_each_passage = choose_best(pieces, scores, limit, "per_passage")
+    assert [piece.rank for piece in best_of_each_passage] == sorted({rank for rank, score in scored if score > limit})
+    assert set(best_pieces) <= set(best_of_each_passage)
 
 
 def test_shortened_passages_keep_order_ids_and_titles() -> None:
@@ -165,8 +165,8 @@ def test_shortened_passages_keep_order_ids_and_titles() -> None:
 @given(st.sets(st.integers(0, 3)))
 def test_a_shortened_passage_contains_only_the_chosen_pieces(numbers: set[int]) -> None:
     pieces = split_pieces(PASSAGES)
-    cut = shorten_passages(PASSAGES, [pieces[number] for number in numbers])
-    assert " ".join(passage["text"] for passage in cut) == " ".join(pieces[n].text for n in sorted(numbers))
+    shortened = shorten_passages(PASSAGES, [pieces[number] for number in numbers])
+    assert " ".join(passage["text"] for passage in shortened) == " ".join(pieces[n].text for n in sorted(numbers))
 
 
 def test_unigram_precision_is_the_share_of_words_that_occur_in_an_answer() -> None:

@@ -9,10 +9,10 @@ import pytest
 from quorum.algorithms import betting
 from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, compute_log_factorials
 from quorum.algorithms.paired import (
-    compute_better_p_value,
-    compute_counts_p_value,
     compute_margin_p_value,
+    compute_margin_p_value_of_counts,
     compute_paired_interval,
+    compute_superiority_p_value,
     compute_tango_interval,
     compute_tango_statistic,
     estimate_questions_to_certify,
@@ -20,21 +20,22 @@ from quorum.algorithms.paired import (
 
 
 @pytest.mark.parametrize(("n", "margin", "error"), [(30, 0.1, 0.1), (30, 0.2, 0.05)])
-def test_the_margin_test_rejects_a_true_null_hypothesis_with_the_stated_chance_at_most(
+def test_the_margin_test_rejects_a_true_null_hypothesis_at_most_as_often_as_stated(
     n: int, margin: float, error: float
 ) -> None:
     tables = [(lost, gained) for lost in range(n + 1) for gained in range(n + 1 - lost)]
-    rejected = [table for table in tables if compute_counts_p_value(n, *table, margin) <= error]
+    rejected = [table for table in tables if compute_margin_p_value_of_counts(n, *table, margin) <= error]
     assert rejected
     losses, gains = np.array(rejected).T
     log_factorials = compute_log_factorials(n)
     log_counts = log_factorials[n] - log_factorials[losses] - log_factorials[gains] - log_factorials[n - losses - gains]
     largest_error = 0.0
-    for unequal in np.linspace(margin, 1, 120):
-        for loss in np.linspace(margin, unequal, 4):
-            plus, minus, equal = ((max(c, 1e-300)) for c in ((unequal + loss) / 2, (unequal - loss) / 2, 1 - unequal))
+    for unequal in np.linspace(margin, 1, 120):  # the share of questions on which the methods differ
+        for mean_loss in np.linspace(margin, unequal, 4):
+            shares = ((unequal + mean_loss) / 2, (unequal - mean_loss) / 2, 1 - unequal)
+            log_loss_share, log_gain_share, log_equal_share = (math.log(max(share, 1e-300)) for share in shares)
             log_probabilities = (
-                log_counts + losses * math.log(plus) + gains * math.log(minus) + (n - losses - gains) * math.log(equal)
+                log_counts + losses * log_loss_share + gains * log_gain_share + (n - losses - gains) * log_equal_share
             )
             largest_error = max(largest_error, float(np.exp(log_probabilities).sum()))
     assert 0.7 * error < largest_error <= error
@@ -50,7 +51,7 @@ def test_equal_methods_are_certified_at_the_stated_rate(n: int, min_rate: float)
     rng = np.random.default_rng(n)
     samples = rng.multinomial(n, [0.05, 0.05, 0.9], size=150)
     assert (
-        np.mean([compute_counts_p_value(n, int(plus), int(minus), 0.05) <= 0.1 for plus, minus, _ in samples])
+        np.mean([compute_margin_p_value_of_counts(n, int(lost), int(won), 0.05) <= 0.1 for lost, won, _ in samples])
         > min_rate
     )
 
@@ -65,15 +66,15 @@ def test_no_questions_or_a_margin_of_one_certify_nothing() -> None:
     assert (
         compute_margin_p_value([], 0.1)
         == compute_margin_p_value([0, 0], 1.0)
-        == compute_better_p_value([])
-        == compute_better_p_value([0.0])
+        == compute_superiority_p_value([])
+        == compute_superiority_p_value([0.0])
         == 1.0
     )
 
 
 def test_the_sign_test_is_the_test_of_a_fair_coin() -> None:
-    assert compute_better_p_value([1] * 5 + [0] * 9) == pytest.approx(1 / 32)
-    assert compute_better_p_value([1, -1]) == pytest.approx(0.75)
+    assert compute_superiority_p_value([1] * 5 + [0] * 9) == pytest.approx(1 / 32)
+    assert compute_superiority_p_value([1, -1]) == pytest.approx(0.75)
 
 
 def test_the_binomial_tail_and_bound_are_those_of_scipy() -> None:
@@ -85,23 +86,23 @@ def test_the_binomial_tail_and_bound_are_those_of_scipy() -> None:
         assert clopper_pearson_upper(k, n, 0.01) == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_score_maximises_the_likelihood_under_the_supposed_difference() -> None:
-    plus, minus, n, difference = 12, 2, 50, 0.1
-    shares = np.linspace(1e-6, (1 - difference) / 2 - 1e-6, 400_001)
-    likelihood = plus * np.log(shares + difference) + minus * np.log(shares)
-    likelihood += (n - plus - minus) * np.log1p(-2 * shares - difference)
-    share = shares[likelihood.argmax()]
-    variance = n * (2 * share + difference * (1 - difference))
-    assert float(compute_tango_statistic(plus, minus, n, difference)) == pytest.approx(
-        (plus - minus - n * difference) / math.sqrt(variance), abs=1e-4
+def test_tangos_score_uses_the_most_likely_shares_under_the_supposed_difference() -> None:
+    won, lost, n, difference = 12, 2, 50, 0.1
+    lost_shares = np.linspace(1e-6, (1 - difference) / 2 - 1e-6, 400_001)
+    log_likelihoods = won * np.log(lost_shares + difference) + lost * np.log(lost_shares)
+    log_likelihoods += (n - won - lost) * np.log1p(-2 * lost_shares - difference)
+    lost_share = lost_shares[log_likelihoods.argmax()]
+    variance = n * (2 * lost_share + difference * (1 - difference))
+    assert float(compute_tango_statistic(won, lost, n, difference)) == pytest.approx(
+        (won - lost - n * difference) / math.sqrt(variance), abs=1e-4
     )
 
 
-def test_tangos_interval_covers_on_few_questions() -> None:
+def test_tangos_interval_contains_the_true_difference_on_few_questions() -> None:
     rng = np.random.default_rng(3)
     samples = rng.multinomial(40, [0.12, 0.02, 0.86], size=400)
-    covers = [low <= 0.1 <= high for low, high in (compute_tango_interval(int(a), int(b), 40) for a, b, _ in samples)]
-    assert np.mean(covers) > 0.92
+    intervals = [compute_tango_interval(int(won), int(lost), 40) for won, lost, _ in samples]
+    assert np.mean([low <= 0.1 <= high for low, high in intervals]) > 0.92
     low, high = compute_tango_interval(0, 0, 30)
     assert low == pytest.approx(-high)
     assert 0 < high < 0.15

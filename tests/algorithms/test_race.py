@@ -26,27 +26,27 @@ def test_exact_mode_drops_methods_that_can_no_longer_win() -> None:
 
 
 @pytest.mark.parametrize("mode", ["exact", "questions"])
-def test_the_best_of_these_questions_is_hardly_ever_dropped(mode: Mode) -> None:
-    lost = 0
+def test_the_best_method_on_these_questions_is_hardly_ever_dropped(mode: Mode) -> None:
+    times_dropped = 0
     for table in draw_tables(REPETITIONS, 80, [0.5, 0.5, 0.45, 0.3, 0.3], seed=1):
         means = table.mean(axis=0)
         race = run_race(table, mode)
-        lost += not race.live[np.flatnonzero(means == means.max())].any()
-    assert lost <= (0 if mode == "exact" else REPETITIONS * (0.05 + THREE_STANDARD_ERRORS))
+        times_dropped += not race.live[np.flatnonzero(means == means.max())].any()
+    assert times_dropped <= (0 if mode == "exact" else REPETITIONS * (0.05 + THREE_STANDARD_ERRORS))
 
 
-def test_the_best_on_questions_like_these_is_hardly_ever_dropped() -> None:
+def test_the_best_method_on_questions_like_these_is_hardly_ever_dropped() -> None:
     races = [run_race(table, "future") for table in draw_tables(REPETITIONS, 150, [0.4, 0.4, 0.4, 0.4], seed=2)]
     assert np.mean([not race.live[0] for race in races]) <= 0.05 + THREE_STANDARD_ERRORS
 
 
-def test_questions_are_saved_where_methods_differ() -> None:
+def test_a_race_asks_fewer_questions_where_methods_differ() -> None:
     saved_shares = {mode: [] for mode in RACE_MODES}
     for table in draw_tables(10, 200, [0.6, 0.55, 0.3, 0.2, 0.1], seed=3):
         for mode in RACE_MODES:
             race = run_race(table, mode)
-            asked_counts = sum(race.dropped.get(index, race.asked) for index in range(5))
-            saved_shares[mode].append(1 - asked_counts / table.size)
+            answer_count = sum(race.dropped.get(index, race.asked) for index in range(5))
+            saved_shares[mode].append(1 - answer_count / table.size)
     assert np.mean(saved_shares["exact"]) > 0.05
     assert np.mean(saved_shares["questions"]) > 0.35
     assert np.mean(saved_shares["future"]) > 0.3
@@ -58,11 +58,11 @@ def test_the_last_method_is_never_dropped() -> None:
     assert run_race([[1.0]] * 5, "future").live.tolist() == [True]
 
 
-def test_a_missing_answer_counts_against_the_claim() -> None:
+def test_a_missing_answer_counts_against_every_lead() -> None:
     race = Race(2, population=10, mode="exact")
     for _ in range(6):
-        losers = race.add_question([0.0, 0.0], [1.0, 0.0])  # the first failed: it may have been right
-    assert losers == []
+        dropped_methods = race.add_question([0.0, 0.0], [1.0, 0.0])  # the first method failed: it may have been right
+    assert dropped_methods == []
     assert race.leads.tolist() == [[0.0, 0.0], [-6.0, 0.0]]
 
 

@@ -43,7 +43,7 @@ def list_outcomes(count: int) -> list[Outcome]:
 
 
 def choose_lazily(count: int, validity: list[bool] | None, outcome: Outcome) -> tuple[Choice, int]:
-    """The choice, and the comparisons that were asked for it."""
+    """The choice, and the number of comparisons that were asked for it."""
     asked_pairs: Outcome = {}
     while pairs := choose_next_pairs(count, validity, make_preferences(asked_pairs)):
         assert not set(pairs) & set(asked_pairs)
@@ -54,57 +54,60 @@ def choose_lazily(count: int, validity: list[bool] | None, outcome: Outcome) -> 
 def compare_eager_and_lazy(count: int, validity: list[bool] | None, outcome: Outcome) -> int:
     """Choose for one outcome, eagerly and lazily. Returns the number of comparisons that lazy ranking asked for."""
     scores = compute_scores_by_definition(validity, outcome, count)
-    eager = choose_candidate(count, validity, make_preferences(outcome))
-    lazy, asked_pairs = choose_lazily(count, validity, outcome)
-    assert eager.scores == scores
-    assert eager.best == lazy.best == scores.index(max(scores))
-    assert eager.margin is not None
-    assert 0 <= eager.margin <= 1
-    assert (lazy.scores, lazy.margin) == ((scores, eager.margin) if asked_pairs == len(outcome) else (None, None))
-    return asked_pairs
+    eager_choice = choose_candidate(count, validity, make_preferences(outcome))
+    lazy_choice, asked_count = choose_lazily(count, validity, outcome)
+    assert eager_choice.scores == scores
+    assert eager_choice.best == lazy_choice.best == scores.index(max(scores))
+    assert eager_choice.margin is not None
+    assert 0 <= eager_choice.margin <= 1
+    has_all_scores = asked_count == len(outcome)
+    assert (lazy_choice.scores, lazy_choice.margin) == (
+        (scores, eager_choice.margin) if has_all_scores else (None, None)
+    )
+    return asked_count
 
 
-@pytest.mark.parametrize("judged", [True, False])
-def test_two_candidates_over_all_outcomes(judged: bool) -> None:
+@pytest.mark.parametrize("has_verdicts", [True, False])
+def test_eager_and_lazy_ranking_agree_on_all_outcomes_of_two_candidates(has_verdicts: bool) -> None:
     for validity, outcome in product(product((True, False), repeat=2), list_outcomes(2)):
-        asked_pairs = compare_eager_and_lazy(2, list(validity) if judged else None, outcome)
-        assert asked_pairs == (0 if judged and validity == (True, False) else 2)
+        asked_count = compare_eager_and_lazy(2, list(validity) if has_verdicts else None, outcome)
+        assert asked_count == (0 if has_verdicts and validity == (True, False) else 2)
 
 
-def test_three_candidates_over_all_outcomes() -> None:
-    calls = [
+def test_eager_and_lazy_ranking_agree_on_all_outcomes_of_three_candidates() -> None:
+    asked_counts = [
         compare_eager_and_lazy(3, list(v), outcome)
         for v in product((True, False), repeat=3)
         for outcome in list_outcomes(3)
     ]
-    assert set(calls) == {4, 6}
-    assert sum(calls) / len(calls) < 5.2
+    assert set(asked_counts) == {4, 6}
+    assert sum(asked_counts) / len(asked_counts) < 5.2
 
 
 @given(st.integers(2, 5), st.booleans(), st.data())
-def test_sampled_outcomes(count: int, judged: bool, data: st.DataObject) -> None:
-    validity = data.draw(st.lists(st.booleans(), min_size=count, max_size=count)) if judged else None
+def test_eager_and_lazy_ranking_agree_on_sampled_outcomes(count: int, has_verdicts: bool, data: st.DataObject) -> None:
+    validity = data.draw(st.lists(st.booleans(), min_size=count, max_size=count)) if has_verdicts else None
     compare_eager_and_lazy(
         count, validity, {pair: data.draw(st.sampled_from([*pair, None])) for pair in list_pairs(count)}
     )
 
 
 def test_a_certain_winner_needs_no_more_comparisons() -> None:
-    """Four candidates: the first is valid and beats the other three, so the six comparisons among these are saved."""
-    known: Outcome = {pair: 0 for pair in list_pairs(4) if 0 in pair}
-    assert choose_next_pairs(4, [True] * 4, make_preferences(known)) == []
+    """Four candidates: the first is valid and beats the other three, so these are not compared with each other."""
+    first_wins: Outcome = {pair: 0 for pair in list_pairs(4) if 0 in pair}
+    assert choose_next_pairs(4, [True] * 4, make_preferences(first_wins)) == []
     other_pairs = [pair for pair in list_pairs(4) if 0 not in pair]
     for winner in (1, 2, 3):
         later_comparisons = {pair: winner if winner in pair else None for pair in other_pairs}
-        assert choose_candidate(4, [True] * 4, make_preferences(known | later_comparisons)).best == 0
+        assert choose_candidate(4, [True] * 4, make_preferences(first_wins | later_comparisons)).best == 0
 
 
-def test_the_margin_reaches_from_a_tie_to_the_widest_lead() -> None:
+def test_the_margin_is_0_for_a_tie_and_1_for_the_widest_lead() -> None:
     for count in range(2, 6):
         wins: Outcome = {pair: 0 if 0 in pair else None for pair in list_pairs(count)}
         tie: Outcome = dict.fromkeys(list_pairs(count))
-        first = [rank == 0 for rank in range(count)]
-        assert choose_candidate(count, first, make_preferences(wins)).margin == 1
+        only_first_is_valid = [rank == 0 for rank in range(count)]
+        assert choose_candidate(count, only_first_is_valid, make_preferences(wins)).margin == 1
         assert choose_candidate(count, None, make_preferences(wins)).margin == 1
         assert choose_candidate(count, [True] * count, make_preferences(tie)).margin == 0
 
@@ -126,7 +129,9 @@ def test_validity_is_in_the_order_of_the_candidates() -> None:
 
 
 def make_judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
-    """A model that proposes as many candidates as there are verdicts, and gives these verdicts on their summaries."""
+    """A model that proposes as many candidates as there are verdicts, gives these verdicts on the candidates'
+    summaries, and prefers of each pair of summaries the one that `outcome` says.
+    """
     names = ["1931", "1950", "1929"][: len(validity)]
     model = ScriptedModel().on("candidates", " ".join(f"({'abc'[n]}) {name}" for n, name in enumerate(names)))
     for n, reply in enumerate(validity):
@@ -142,7 +147,9 @@ VERDICT_OF_REPLY = {"True": True, "False": False, "Hm.": False}
 
 
 async def compare_graph_runs(validity: Sequence[str], outcome: Outcome) -> int:
-    """Run the graph eagerly and lazily and compare with the definition. Returns the calls that lazy ranking saved."""
+    """Run the graph with eager and with lazy ranking and compare both with the definition. Returns the number of calls
+    that lazy ranking saved.
+    """
     results: list[Any] = []
     for ranking in ("eager", "lazy"):
         context = Context(model=make_judge(validity, outcome), candidates=len(validity), ranking=ranking)
@@ -161,8 +168,8 @@ async def compare_graph_runs(validity: Sequence[str], outcome: Outcome) -> int:
     return calls[0] - calls[1]
 
 
-async def test_the_graph_over_all_outcomes_of_two_candidates() -> None:
-    """Verdicts true and false, preferences for either or malformed: 36 questions, each eager and lazy."""
+async def test_graph_runs_agree_with_the_definition_on_all_outcomes_of_two_candidates() -> None:
+    """Verdicts true and false, preferences for either or malformed: 36 questions, each ranked eagerly and lazily."""
     for validity in product(("True", "False"), repeat=2):
         for outcome in list_outcomes(2):
             saved_calls = await compare_graph_runs(validity, outcome)
@@ -172,7 +179,7 @@ async def test_the_graph_over_all_outcomes_of_two_candidates() -> None:
 SAMPLED_OUTCOMES = list_outcomes(3)[::91]
 
 
-async def test_the_graph_over_sampled_outcomes_of_three_candidates() -> None:
+async def test_graph_runs_agree_with_the_definition_on_sampled_outcomes_of_three_candidates() -> None:
     """Some of the verdicts are malformed, too."""
     validities = list(product(VERDICT_OF_REPLY, repeat=3))
     saved_calls = [

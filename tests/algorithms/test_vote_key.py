@@ -94,7 +94,7 @@ def test_answers_that_differ_have_different_keys(answers: str) -> None:
         assert vote_key(item) != vote_key(other), (item, other)
 
 
-def test_no_two_of_the_groups_share_a_key() -> None:
+def test_no_two_groups_of_spellings_share_a_key() -> None:
     keys = [vote_key(forms.split("|")[0]) for forms in SAME_KEYS]
     assert len(set(keys)) == len(keys)
 
@@ -116,7 +116,7 @@ def test_a_number_has_one_key_with_and_without_commas(number: int) -> None:
 
 
 @given(st.integers(min_value=0, max_value=999_999))
-def test_numbers_in_words_are_those_in_digits(number: int) -> None:
+def test_a_number_in_words_has_the_key_of_its_digits(number: int) -> None:
     assert vote_key(spell_out(number)) == str(number)
 
 
@@ -144,7 +144,7 @@ WORDS_OF_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eigh
 
 
 def spell_out(number: int) -> str:
-    """British: "one hundred and five thousand and one"."""
+    """The number in words, as in British English: "one hundred and five thousand and one"."""
     if number < 20:
         return WORDS_TO_NINETEEN[number]
     if number < 100:
@@ -168,5 +168,5 @@ def test_the_first_passage_that_voted_for_the_winner_decides_how_it_is_written()
     assert (outcome.answer, outcome.ranks, outcome.share) == ("July 4, 1776", (1, 2, 3), 0.75)
 
 
-def test_samples_agree_by_key() -> None:
+def test_samples_with_the_same_key_count_as_equal() -> None:
     assert find_most_frequent(["Rome", "two", "2"], [False] * 3) == (1, 2 / 3)

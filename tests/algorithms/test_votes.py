@@ -1,4 +1,4 @@
-"""Counts votes; a staged vote has the winner of the full vote."""
+"""How votes are counted; a staged vote has the winner of the full vote."""
 
 from itertools import product
 
@@ -26,7 +26,9 @@ def make_votes(*answers: str, samples: int = 1) -> list[Vote]:
         (["A", "B", "a", "the"], "A", 0.5, (0, 2)),  # "A", "a" and "the" are all empty after normalisation
     ],
 )
-def test_most_votes_then_highest_rank(answers: list[str], winner: str, share: float, ranks: tuple[int, ...]) -> None:
+def test_the_answer_with_most_votes_wins_and_of_equals_the_one_with_the_highest_rank(
+    answers: list[str], winner: str, share: float, ranks: tuple[int, ...]
+) -> None:
     outcome = count_votes(make_votes(*answers))
     assert (outcome.answer, outcome.unknown, outcome.ranks) == (winner, False, ranks)
     assert outcome.share == pytest.approx(share)
@@ -57,36 +59,38 @@ def test_weights_are_summed() -> None:
 
 
 def run_stages(answers: tuple[str, ...], samples: int) -> tuple[list[Vote], list[int]]:
-    """Run the stages over votes that are known beforehand: the votes asked for, and the size of each stage."""
-    everything = make_votes(*answers, samples=samples)
+    """Run a staged vote whose votes are known beforehand. Returns the votes asked for, and the size of each stage."""
+    all_votes = make_votes(*answers, samples=samples)
     passages, asked_count, stages = len(answers) // samples, 0, []
-    while stage := size_next_stage(everything[: asked_count * samples], passages - asked_count, samples):
+    while stage := size_next_stage(all_votes[: asked_count * samples], passages - asked_count, samples):
         stages.append(stage)
         asked_count += stage
-    return everything[: asked_count * samples], stages
+    return all_votes[: asked_count * samples], stages
 
 
 @pytest.mark.parametrize(
     ("passages", "samples"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (1, 3), (2, 2), (3, 2)]
 )
-def test_staged_equals_all_for_every_outcome(passages: int, samples: int) -> None:
+def test_a_staged_vote_has_the_winner_of_the_full_vote_for_every_outcome(passages: int, samples: int) -> None:
     for answers in product("?abc", repeat=passages * samples):
         votes, stages = run_stages(answers, samples)
-        everything = make_votes(*answers, samples=samples)
-        outcome, full = count_votes(votes), count_votes(everything)
-        assert (outcome.answer, outcome.unknown) == (full.answer, full.unknown), (answers, stages)
+        staged_outcome, full_outcome = count_votes(votes), count_votes(make_votes(*answers, samples=samples))
+        assert (staged_outcome.answer, staged_outcome.unknown) == (full_outcome.answer, full_outcome.unknown), (
+            answers,
+            stages,
+        )
 
 
 @given(st.lists(st.sampled_from("?abcd"), min_size=1, max_size=24), st.integers(1, 3))
-def test_staged_equals_all(answers: list[str], samples: int) -> None:
-    usable = tuple(answers[: len(answers) // samples * samples])
-    votes, _ = run_stages(usable, samples)
-    full = count_votes(make_votes(*usable, samples=samples))
-    assert (count_votes(votes).answer, count_votes(votes).unknown) == (full.answer, full.unknown)
+def test_a_staged_vote_has_the_winner_of_the_full_vote_for_sampled_outcomes(answers: list[str], samples: int) -> None:
+    complete_answers = tuple(answers[: len(answers) // samples * samples])  # `samples` from each passage
+    votes, _ = run_stages(complete_answers, samples)
+    full_outcome = count_votes(make_votes(*complete_answers, samples=samples))
+    assert (count_votes(votes).answer, count_votes(votes).unknown) == (full_outcome.answer, full_outcome.unknown)
 
 
 @given(st.lists(st.sampled_from("?ab"), max_size=5), st.integers(0, 3))
-def test_decided_exactly_when_no_outcome_changes_the_answer(answers: list[str], remaining: int) -> None:
+def test_a_vote_is_decided_exactly_when_no_later_answer_can_change_it(answers: list[str], remaining: int) -> None:
     outcomes = {
         (outcome.answer, outcome.unknown)
         for later_answers in product("?abc", repeat=remaining)
@@ -96,10 +100,10 @@ def test_decided_exactly_when_no_outcome_changes_the_answer(answers: list[str], 
 
 
 @pytest.mark.parametrize(
-    ("passages", "samples", "first"), [(1, 1, 1), (2, 1, 1), (3, 1, 2), (4, 1, 2), (5, 1, 3), (5, 4, 3)]
+    ("passages", "samples", "size"), [(1, 1, 1), (2, 1, 1), (3, 1, 2), (4, 1, 2), (5, 1, 3), (5, 4, 3)]
 )
-def test_the_first_stage_is_the_smallest_that_could_decide(passages: int, samples: int, first: int) -> None:
-    assert size_next_stage([], passages, samples) == first
+def test_the_first_stage_is_the_smallest_that_could_decide(passages: int, samples: int, size: int) -> None:
+    assert size_next_stage([], passages, samples) == size
 
 
 def test_a_decided_vote_asks_no_more_passages() -> None:

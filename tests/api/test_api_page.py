@@ -33,8 +33,8 @@ def test_example_runs(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_every_function_has_an_example() -> None:
     functions = [name for name in list_documented_names() if inspect.isfunction(getattr(quorum, name))]
-    shared = {name for group in GROUPS if group.example for name in group.names}
-    assert [name for name in functions if name not in EXAMPLES and name not in shared] == []
+    names_in_group_examples = {name for group in GROUPS if group.example for name in group.names}
+    assert [name for name in functions if name not in EXAMPLES and name not in names_in_group_examples] == []
 
 
 def test_every_name_belongs_to_a_group_with_an_example() -> None:

@@ -1,4 +1,4 @@
-"""`quorum.index`: documents into a collection, with the settings of a context."""
+"""`quorum.index` puts documents into a collection, with the settings of a context."""
 
 import asyncio
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_prune_removes_deleted_documents(folder: Path) -> None:
     assert (report.added, report.removed, report.passages) == (1, 1, 1)
 
 
-async def test_it_works_inside_a_running_loop(folder: Path) -> None:
+async def test_indexing_works_inside_a_running_loop(folder: Path) -> None:
     events: list[tuple[int, int]] = []
     report = index(folder, collection="handbook", progress=lambda done, total, path: events.append((done, total)))
     again = await asyncio.to_thread(index, folder, collection="handbook")

@@ -56,7 +56,7 @@ def test_an_evaluation_is_plain_data(tmp_path: Path) -> None:
     assert evaluation.spent["calls"] > 0
 
 
-def test_the_same_call_repeated_continues(tmp_path: Path) -> None:
+def test_the_same_call_repeated_continues_in_the_same_folder(tmp_path: Path) -> None:
     first = evaluate(RECORDS, "concat")
     again = evaluate(iter(RECORDS), ["concat"])
     assert first.folder == again.folder
@@ -64,7 +64,7 @@ def test_the_same_call_repeated_continues(tmp_path: Path) -> None:
     assert [path.parent for path in tmp_path.rglob("questions.jsonl")] == []
 
 
-async def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:
+async def test_an_evaluation_works_inside_a_running_loop(tmp_path: Path) -> None:
     blocking = evaluate(RECORDS, "concat", out=tmp_path / "one")
     awaited = await evaluate_async(write_records(tmp_path / "questions.jsonl"), "concat", out=tmp_path / "two", limit=1)
     assert [item.table[0]["n"] for item in (blocking, awaited)] == [2, 1]
@@ -85,7 +85,7 @@ def test_a_corpus_is_indexed_and_searched(tmp_path: Path) -> None:
     assert evaluate(records_without_passages, "concat", corpus=corpus, context=Context(k=1)).table[0]["em"] == 1.0
 
 
-def test_a_users_own_graph_is_a_column(tmp_path: Path) -> None:
+def test_a_users_own_graph_is_evaluated_beside_the_methods(tmp_path: Path) -> None:
     graph = (
         StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
         .add_node(begin)
@@ -106,7 +106,7 @@ def test_a_users_own_graph_is_a_column(tmp_path: Path) -> None:
     assert comparison.best == "mine"
 
 
-def test_a_comparison_recommends(tmp_path: Path) -> None:
+def test_a_comparison_recommends_a_method(tmp_path: Path) -> None:
     comparison = compare("given", RECORDS, methods=["concat", "sure"], out=tmp_path / "out", budget="calls=3")
     assert (comparison.best, comparison.cheapest, comparison.front) == ("concat", "concat", ["concat"])
     assert comparison.report.is_file()
@@ -117,7 +117,8 @@ def test_a_comparison_recommends(tmp_path: Path) -> None:
     assert str(comparison).startswith(comparison.sentences[0])
 
 
-async def test_a_comparison_in_a_running_loop_crosses_settings(tmp_path: Path) -> None:
+async def test_compare_async_runs_every_method_with_every_k(tmp_path: Path) -> None:
+    """The corpus "pool" is all passages that the questions bring along."""
     comparison = await compare_async("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
     assert [row["name"] for row in comparison.figures] == ["concat[k=1]", "concat[k=2]"]
     again = compare("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")

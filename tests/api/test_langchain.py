@@ -70,18 +70,21 @@ async def test_a_tool_gives_the_answer_its_sources_and_the_result(store: str) ->
 
 def reply_as_agent(request: Request) -> str | Response:
     """A model that calls the tool and then says what the tool said."""
-    last = request.body["messages"][-1]
-    if last["role"] == "tool":
-        return f"The documents say: {last['content'].splitlines()[0]}"
-    function = {"name": "ask_documents", "arguments": json.dumps({"question": last["content"]})}
+    last_message = request.body["messages"][-1]
+    if last_message["role"] == "tool":
+        return f"The documents say: {last_message['content'].splitlines()[0]}"
+    function = {"name": "ask_documents", "arguments": json.dumps({"question": last_message["content"]})}
     calls = [{"id": "1", "type": "function", "function": function}]
     return Response("", finish_reason="tool_calls", message={"content": None, "tool_calls": calls})
 
 
-RUN_HERE = [item for item in EXAMPLES if "OpenAI(base_url" not in item and "langchain_mcp_adapters" not in item]
+# Without the examples that need a running server.
+EXAMPLES_WITHOUT_SERVER = [
+    item for item in EXAMPLES if "OpenAI(base_url" not in item and "langchain_mcp_adapters" not in item
+]
 
 
-@pytest.mark.parametrize("script", RUN_HERE, ids=len)
+@pytest.mark.parametrize("script", EXAMPLES_WITHOUT_SERVER, ids=len)
 @pytest.mark.usefixtures("sample_vectors")
 def test_the_examples_of_the_page_run(
     script: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -32,8 +32,8 @@ def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_page_lists_every_public_name() -> None:
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^### `(\w+)`$", page, re.MULTILINE)
-    assert sorted(listed) == sorted(quorum.__all__)
+    listed_names = re.findall(r"^### `(\w+)`$", page, re.MULTILINE)
+    assert sorted(listed_names) == sorted(quorum.__all__)
 
 
 def test_every_public_name_can_be_imported() -> None:
@@ -49,9 +49,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_importing_quorum_imports_nothing_heavy(tmp_path: Path) -> None:
     code = "import sys, quorum; print(*sorted({name.split('.')[0] for name in sys.modules}))"
-    loaded = set(run_python(code, tmp_path).stdout.split())
-    assert "quorum" in loaded
-    assert loaded & HEAVY_PACKAGES == set()
+    imported_packages = set(run_python(code, tmp_path).stdout.split())
+    assert "quorum" in imported_packages
+    assert imported_packages & HEAVY_PACKAGES == set()
 
 
 @pytest.mark.parametrize("name", ["METHODS", "SetupError", "is_unknown", "__version__"])
@@ -75,18 +75,18 @@ def test_a_folder_at_the_top_is_linked_into_the_package(name: str) -> None:
     assert (link / "__init__.py").is_file()
 
 
-@pytest.mark.parametrize("broken", LINKED_FOLDERS)
-def test_a_checkout_without_links_says_how_to_get_them(broken: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder_without_link", LINKED_FOLDERS)
+def test_a_checkout_without_links_says_how_to_get_them(folder_without_link: str, tmp_path: Path) -> None:
     package = tmp_path / "quorum"
     package.mkdir()
     shutil.copy(ROOT / "quorum" / "__init__.py", package)
     for name in LINKED_FOLDERS:
         (package / name).mkdir()
     assert run_python("import quorum", tmp_path).returncode == 0
-    (package / broken).rmdir()
-    (package / broken).write_text(f"../{broken}", encoding="utf-8")
+    (package / folder_without_link).rmdir()
+    (package / folder_without_link).write_text(f"../{folder_without_link}", encoding="utf-8")
     process = run_python("import quorum", tmp_path)
-    last = process.stderr.strip().splitlines()[-1]
-    assert last.startswith(f"ImportError: quorum/{broken} is a text file")
-    assert "git config core.symlinks true" in last
-    assert "git checkout -- quorum" in last
+    message = process.stderr.strip().splitlines()[-1]
+    assert message.startswith(f"ImportError: quorum/{folder_without_link} is a text file")
+    assert "git config core.symlinks true" in message
+    assert "git checkout -- quorum" in message

@@ -55,16 +55,18 @@ async def test_the_result_is_what_answer_returns(method: str) -> None:
 
 async def test_events_of_an_inner_graph_name_the_node_that_contains_it() -> None:
     events = await collect_events("concat", Context(reranker="question"))
-    inner = [event for event in events if isinstance(event, NodeFinished) and event.inside]
-    assert inner
-    assert {event.inside[0] for event in inner} <= {event.node for event in events if isinstance(event, NodeFinished)}
+    inner_events = [event for event in events if isinstance(event, NodeFinished) and event.inside]
+    assert inner_events
+    assert {event.inside[0] for event in inner_events} <= {
+        event.node for event in events if isinstance(event, NodeFinished)
+    }
 
 
 async def test_an_event_cannot_be_changed() -> None:
-    first = (await collect_events("concat"))[0]
-    assert isinstance(first, NodeFinished)
+    event = (await collect_events("concat"))[0]
+    assert isinstance(event, NodeFinished)
     with pytest.raises(FrozenInstanceError):
-        first.node = "another"  # type: ignore[misc]
+        event.node = "another"  # type: ignore[misc]
 
 
 async def test_an_unknown_method_is_a_setup_error() -> None:
@@ -73,12 +75,12 @@ async def test_an_unknown_method_is_a_setup_error() -> None:
 
 
 async def test_leaving_early_ends_the_run(openai_server: OpenAIServer) -> None:
-    before = asyncio.all_tasks()
+    tasks_before = asyncio.all_tasks()
     async with aclosing(stream(QUESTION, "concat", Context(model="openai:any"), given=PASSAGES)) as events:
         async for event in events:
             assert isinstance(event, NodeFinished)
             break
-    assert {task for task in asyncio.all_tasks() - before if not task.done()} == set()
+    assert {task for task in asyncio.all_tasks() - tasks_before if not task.done()} == set()
     assert openai_server.requests == []
 
 
@@ -91,12 +93,12 @@ def list_pieces(events: list[Event]) -> list[str]:
     return [event.text for event in events if isinstance(event, AnswerText)]
 
 
-@pytest.mark.parametrize("before", ["", "<think>Was it Ida? No.</think>\n"])
+@pytest.mark.parametrize("thought", ["", "<think>Was it Ida? No.</think>\n"])
 @pytest.mark.parametrize("method", ["concat", "concat_pf", "pf_concat", "filco"])
 async def test_a_long_answer_is_streamed_while_it_is_written(
-    openai_server: OpenAIServer, method: str, before: str
+    openai_server: OpenAIServer, method: str, thought: str
 ) -> None:
-    openai_server.reply(before + LONG_ANSWER)
+    openai_server.reply(thought + LONG_ANSWER)
     context = Context(model="openai:test", answer_type="long", context_filter="embedded" if method == "filco" else None)
     events = await collect_events(method, context)
     pieces, last = list_pieces(events), events[-1]
@@ -156,14 +158,14 @@ async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(op
     """At first the thought looks like an answer: it is shown, withdrawn at the tag, and held back from then on."""
     openai_server.reply(f"{THOUGHT}</think>{LONG_ANSWER}")
     context = Context(model="openai:plain", answer_type="long")
-    first = [event for event in await collect_events("concat", context) if isinstance(event, AnswerText)]
-    [replacing] = [number for number, event in enumerate(first) if event.replaces]
-    assert "".join(event.text for event in first[replacing:]) == LONG_ANSWER
-    assert replacing > 0
-    assert len(first[replacing:]) > 3  # the answer is streamed in several pieces
-    again = await collect_events("concat", context)
-    assert not any(event.replaces for event in again if isinstance(event, AnswerText))
-    assert "".join(list_pieces(again)) == LONG_ANSWER
+    pieces = [event for event in await collect_events("concat", context) if isinstance(event, AnswerText)]
+    [replacing_index] = [index for index, event in enumerate(pieces) if event.replaces]
+    assert "".join(event.text for event in pieces[replacing_index:]) == LONG_ANSWER
+    assert replacing_index > 0
+    assert len(pieces[replacing_index:]) > 3  # the answer is streamed in several pieces
+    events_of_second_run = await collect_events("concat", context)
+    assert not any(event.replaces for event in events_of_second_run if isinstance(event, AnswerText))
+    assert "".join(list_pieces(events_of_second_run)) == LONG_ANSWER
 
 
 @pytest.mark.usefixtures("without_known_silent_models")
@@ -183,9 +185,9 @@ def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(without_known_silen
     pieces = [reader.read(AIMessageChunk(word, id="1"), metadata) for word in words]
     pieces.append(reader.finish(LONG_ANSWER))
     shown_pieces = [piece for piece in pieces if piece is not None]
-    [replacing] = [number for number, piece in enumerate(shown_pieces) if piece.replaces]
-    assert replacing > 0
-    assert "".join(piece.text for piece in shown_pieces[replacing:]) == LONG_ANSWER
+    [replacing_index] = [index for index, piece in enumerate(shown_pieces) if piece.replaces]
+    assert replacing_index > 0
+    assert "".join(piece.text for piece in shown_pieces[replacing_index:]) == LONG_ANSWER
 
 
 @pytest.mark.usefixtures("without_known_silent_models")

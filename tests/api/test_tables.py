@@ -87,7 +87,7 @@ def test_the_html_of_a_table_is_escaped(table: Table) -> None:
 
 
 def test_the_html_of_a_comparison_is_escaped(tmp_path: Path) -> None:
-    inner = make_evaluation(
+    evaluation = make_evaluation(
         tmp_path, make_row(HTML_WITH_SCRIPT), differences=[make_difference(HTML_WITH_SCRIPT, baseline=HTML_WITH_SCRIPT)]
     )
     comparison = Comparison(
@@ -98,7 +98,7 @@ def test_the_html_of_a_comparison_is_escaped(tmp_path: Path) -> None:
         [],
         [],
         tmp_path / HTML_WITH_SCRIPT / "report.html",
-        inner,
+        evaluation,
     )
     page = Cells(comparison._repr_html_())
     assert "script" not in page.tags

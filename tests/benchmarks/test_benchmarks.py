@@ -25,7 +25,7 @@ def test_every_parser_is_found_and_reads_an_empty_reply() -> None:
         check_parsed(parse(""))
 
 
-def test_the_given_number_of_passages_is_replaced() -> None:
+def test_poison_replaces_the_given_number_of_passages() -> None:
     passages = [Passage(id=f"p{n}", title="", text=f"It was {'Rohrau' if n == 2 else 'there'}.") for n in range(5)]
     record = Record(id="1", question="Where?", answers=["Rohrau"], passages=passages, gold=[])
     for kind in KINDS:
@@ -50,8 +50,8 @@ async def test_a_gullible_model_believes_a_poisoned_passage_and_otherwise_reads(
 
 def test_every_prompt_is_recognised_by_its_fixed_text() -> None:
     for name, text in BUILT_IN.items():
-        filled = VARIABLE.sub(lambda match: f"some {match[1] or match[2]}\n", text)
-        assert recognise_prompt(filled)[0] == name.partition(".")[0]
+        filled_prompt = VARIABLE.sub(lambda match: f"some {match[1] or match[2]}\n", text)
+        assert recognise_prompt(filled_prompt)[0] == name.partition(".")[0]
 
 
 def test_a_ratio_that_fell_by_more_than_a_tenth_is_slower() -> None:

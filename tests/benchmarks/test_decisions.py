@@ -1,4 +1,4 @@
-"""The benchmark of decisions: other people's rules, and the recorded numbers that it replays."""
+"""The benchmark of decisions: the common rules that it compares ours with, and the recorded answers that it replays."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
     assert (recorded.known | recorded.failed | (matrix.arrays["unknown"] == 1)).all()
 
 
-def test_our_rules_keep_their_error_rate_and_others_exceed_theirs() -> None:
+def test_our_rules_keep_their_error_rate_and_the_median_rule_exceeds_it() -> None:
     matrix = make_scripted_table([0.44] + [0.4] * 11, 120, 0.5, seed=1)
     orders, draws = replay_orders(matrix, 40), replay_draws(matrix, 40)
     assert orders["race exact"]["lost"] == 0
@@ -50,7 +50,7 @@ def test_our_rules_keep_their_error_rate_and_others_exceed_theirs() -> None:
     assert draws["median rule, every 5"]["lost"] > bound_errors(0.05, 40)
 
 
-def test_the_recorded_numbers_are_small_and_can_be_replayed() -> None:
+def test_the_recorded_answers_are_small_files_and_can_be_replayed() -> None:
     files = sorted(RECORDED.glob("*.npz"))
     assert len(files) == 5
     assert sum(file.stat().st_size for file in files) < MAX_BYTES

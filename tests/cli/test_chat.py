@@ -129,8 +129,10 @@ def test_an_unknown_method_is_refused_at_once(quorum: Quorum) -> None:
 
 
 def test_a_long_answer_is_printed_once(chat: Quorum, openai_server: OpenAIServer) -> None:
-    long = "It stands in the harbour of Vell, where it was finished in 1931 after a strike. Ships see it from afar."
-    openai_server.reply(f"<think>Vell.</think>{long}")
+    long_answer = (
+        "It stands in the harbour of Vell, where it was finished in 1931 after a strike. Ships see it from afar."
+    )
+    openai_server.reply(f"<think>Vell.</think>{long_answer}")
     run = chat("/set answer_type=long", "Where is the Lumen Tower?")
     assert (run.code, run.err) == (0, "")
-    assert run.out.splitlines()[1] == long
+    assert run.out.splitlines()[1] == long_answer

@@ -32,7 +32,7 @@ def reply_as_reader(request: Request) -> str:
 
 @pytest.fixture
 def ask(quorum: Quorum, openai_server: OpenAIServer, passages: str) -> Quorum:
-    """quorum ask, with given passages and a server that reads them."""
+    """A function that runs `quorum ask` with the passages of this file and a scripted model that reads them."""
     openai_server.reply(reply_as_reader)
 
     def run(*args: str) -> CommandOutcome:
@@ -275,8 +275,8 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple
     assert (run.code, run.out) == (2, "")
     assert message in run.err
     assert "Traceback" not in run.err
-    one_line = run.err.startswith("quorum: ") and run.err.count("\n") == 1
-    assert one_line or "\nError: " in f"\n{run.err}"  # the command line's parser words its own errors
+    is_one_line = run.err.startswith("quorum: ") and run.err.count("\n") == 1
+    assert is_one_line or "\nError: " in f"\n{run.err}"  # the command line's parser words its own errors
 
 
 @pytest.mark.parametrize("args", [("",), ("Who?", "--method", "zzz"), ("Who?", "--retriever", "google")])

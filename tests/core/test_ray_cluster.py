@@ -262,7 +262,7 @@ def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
     vector = np.asarray(model.embed_query("a river"), dtype=np.float32)
     embeddings.vectors["a river"] = vector
     vectors = embeddings.embed_documents(["a river", "a lake", "a river"])
-    assert model.embedded == 1
+    assert model.embedded_count == 1
     assert vectors[0] == vectors[2] == vector.tolist()
     assert vectors[1] == model.embed_query("a lake")
     assert embeddings.vectors == {}

@@ -148,13 +148,13 @@ def test_a_failed_upload_is_completed_by_the_same_command(
     assert quorum("eval", data, *METHODS[:-2], "--out", "out").code == 0
     request_count = len(openai_server.requests)
     if refused != "/datasets":  # the data set is looked up before the run as well
-        workspace.refused = {refused}
+        workspace.refused_paths = {refused}
         failed = quorum("eval", data, *METHODS, "--out", "out")
         assert (failed.code, failed.err.splitlines()[-1].count("LangSmith did not accept them")) == (2, 1)
         assert "no room" in failed.err
         assert "concat " in failed.out
         assert len(read_rows()) == 6
-    workspace.refused = set()
+    workspace.refused_paths = set()
     again = quorum("eval", data, *METHODS, "--out", "out")
     assert (again.code, "6 runs sent now" in again.err) == (0, True)
     assert (len(list_answer_runs(workspace)), len(workspace.examples)) == (6, 3)
@@ -195,7 +195,7 @@ def test_without_an_account_nothing_is_asked(
 def test_a_refused_account_is_found_before_any_call(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    workspace.refused = {"/datasets"}
+    workspace.refused_paths = {"/datasets"}
     run = quorum("eval", data, *METHODS)
     assert (run.code, run.err.count("\n")) == (2, 1)
     assert "LangSmith cannot be used" in run.err

@@ -86,7 +86,7 @@ async def test_a_trace_is_the_run_of_the_graph(collector: Collector) -> None:
     assert Counter(child.name for child in root.children) == Counter(nodes)
     assert set(nodes) <= set(graph.get_graph().nodes)
     assert [child.name for child in root.children][:3] == ["begin", "retrieve", "propose_candidates"]
-    assert {"quorum", "sure"} <= set(root.sent["tags"])
+    assert {"quorum", "sure"} <= set(root.fields["tags"])
     metadata = {"method": "sure", "model": "embedded", "retriever": "bm25", "k": 3, "collection": "sample"}
     assert metadata.items() <= root.metadata.items()
     calls = list_runs(root, "llm")
@@ -105,8 +105,8 @@ async def test_searches_are_traced_with_their_passages(collector: Collector, met
     assert root.metadata["method"] == method
     assert root.metadata["retriever"] == "SecretRetriever"
     searches = list_runs(root, "retriever")
-    assert searches[0].sent["inputs"] == {"query": QUESTION}
-    result = searches[0].sent["outputs"]["documents"]
+    assert searches[0].fields["inputs"] == {"query": QUESTION}
+    result = searches[0].fields["outputs"]["documents"]
     assert [item["page_content"] for item in result] == [passage["text"] for passage in SECRET_PASSAGES]
     assert result[0]["metadata"]["title"] == SECRET_PASSAGES[0]["title"]
 
@@ -118,7 +118,7 @@ async def test_two_runs_are_two_traces_with_their_own_settings(collector: Collec
     first, second = collector.list_traces()
     assert (first.metadata["k"], set(first.metadata["prompts"])) == (2, {"answer"})
     assert (second.name, second.metadata["k"], set(second.metadata["prompts"])) == ("mine", 4, {"pruning"})
-    assert "today" in second.sent["tags"]
+    assert "today" in second.fields["tags"]
 
 
 async def test_keys_and_logins_are_not_sent(
@@ -133,7 +133,7 @@ async def test_keys_and_logins_are_not_sent(
         await answer(QUESTION, "pruning", context, given=PASSAGES)
     run_trees.get_cached_client().flush()
     assert [root.name for root in collector.list_traces()] == ["concat", "pruning"]
-    assert collector.list_traces()[1].sent["error"]
+    assert collector.list_traces()[1].fields["error"]
     assert API_KEY not in collector.text
     assert PASSWORD not in collector.text
 
@@ -150,7 +150,7 @@ async def test_hidden_passages_appear_nowhere_in_a_trace(
     root = get_trace(collector)
     assert SECRET_WORD not in collector.text
     assert QUESTION in collector.text
-    assert root.sent["inputs"]["question"] == QUESTION
+    assert root.fields["inputs"]["question"] == QUESTION
     assert all(run.metadata["usage_metadata"]["input_tokens"] > 0 for run in list_runs(root, "llm"))
 
 
@@ -163,15 +163,15 @@ async def test_hidden_given_passages_appear_nowhere_in_a_trace(
     result = await METHODS[method].graph.ainvoke({"question": QUESTION, "given": SECRET_PASSAGES}, context=Context(k=3))
     root = get_trace(collector)
     assert SECRET_WORD not in collector.text
-    assert root.sent["outputs"]["answer"] == result["answer"]
-    assert [item["id"] for item in root.sent["inputs"]["given"]] == [item["id"] for item in SECRET_PASSAGES]
+    assert root.fields["outputs"]["answer"] == result["answer"]
+    assert [item["id"] for item in root.fields["inputs"]["given"]] == [item["id"] for item in SECRET_PASSAGES]
 
 
 async def test_errors_do_not_reveal_hidden_passages(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "yes")
     with pytest.raises(SetupError):
         await METHODS["concat"].graph.ainvoke({"question": QUESTION, "given": [{"text": [SECRET_TEXT]}]})  # type: ignore[list-item, typeddict-item]
-    assert get_trace(collector).sent["error"] == "SetupError"
+    assert get_trace(collector).fields["error"] == "SetupError"
     assert SECRET_WORD not in collector.text
 
 

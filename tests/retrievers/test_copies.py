@@ -45,10 +45,10 @@ def test_a_copy_under_another_name_takes_no_passages(
     (docs / "a.txt").write_text(TEXT)
     alone = index().passages
     (docs / "copy of a.txt").write_text(TEXT.replace("Rule number", "RULE NUMBER"))
-    VECTORS.embedded = 0
+    VECTORS.embedded_count = 0
     report = index()
     assert (report.added, report.unchanged, report.passages, report.copies) == (1, 1, alone, alone)
-    assert VECTORS.embedded == 0
+    assert VECTORS.embedded_count == 0
     assert all(list_files(passage) == ["a.txt", "copy of a.txt"] for passage in list_collection())
     assert describe_place(list_collection()[0]) == "a.txt (also in copy of a.txt)"
     again = index()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from index_fixtures import VECTORS, Index, docs, get_counts, index, list_collection, write_sentence
+from index_fixtures import VECTORS, Counts, Index, docs, get_counts, index, list_collection, write_sentence
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
@@ -24,12 +24,12 @@ def test_running_again_adds_nothing_twice(
 ) -> None:
     for name in "abc":
         (docs / f"{name}.txt").write_text(" ".join(f"{name} {write_sentence(i)}" for i in range(30)))
-    assert get_counts(index()) == (3, 0, 0, 0, 12)
+    assert get_counts(index()) == Counts(added=3, passages=12)
     before, revision = list_collection(), open_store(docs.parent / "store").fetch_info("docs").revision
-    VECTORS.embedded = 0
-    assert get_counts(index()) == (0, 0, 3, 0, 12)
-    assert get_counts(index(docs / "a.txt", docs, docs / "b.txt")) == (0, 0, 3, 0, 12)
-    assert VECTORS.embedded == 0
+    VECTORS.embedded_count = 0
+    assert get_counts(index()) == Counts(unchanged=3, passages=12)
+    assert get_counts(index(docs / "a.txt", docs, docs / "b.txt")) == Counts(unchanged=3, passages=12)
+    assert VECTORS.embedded_count == 0
     assert list_collection() == before
     assert open_store(docs.parent / "store").fetch_info("docs").revision == revision
 
@@ -41,9 +41,9 @@ def test_a_changed_document_is_replaced(docs: Path, index: Index, list_collectio
     before, revision = list_collection(), open_store(docs.parent / "store").fetch_info("docs").revision
     text = (docs / "a.txt").read_text()
     (docs / "a.txt").write_text(text.replace("number 29", "number 1000"))
-    VECTORS.embedded = 0
-    assert get_counts(index()) == (0, 1, 1, 0, 5)
-    assert VECTORS.embedded == 1  # the other passages of the document are kept
+    VECTORS.embedded_count = 0
+    assert get_counts(index()) == Counts(replaced=1, unchanged=1, passages=5)
+    assert VECTORS.embedded_count == 1  # the other passages of the document are kept
     after = list_collection()
     assert "number 1000" in after[3]["text"]
     assert list_texts(after[:3] + after[4:]) == list_texts(before[:3] + before[4:])
@@ -64,16 +64,16 @@ def test_prune_removes_deleted_documents(
         (docs / f"{name}.txt").write_text(f"Text {name}.")
     index(docs, other)
     (docs / "a.txt").unlink()
-    assert get_counts(index()) == (0, 0, 1, 0, 3)
-    assert get_counts(index(prune=True)) == (0, 0, 1, 1, 2)  # the other folder is left alone
+    assert get_counts(index()) == Counts(unchanged=1, passages=3)
+    assert get_counts(index(prune=True)) == Counts(unchanged=1, removed=1, passages=2)  # the other folder is left alone
     assert [passage["title"] for passage in list_collection()] == ["b", "c"]
     (docs / "b.txt").write_bytes(b"\0")
-    assert get_counts(index(prune=True)) == (0, 0, 0, 0, 2)  # there, but unreadable
+    assert get_counts(index(prune=True)) == Counts(passages=2)  # there, but unreadable
     (other / "c.txt").unlink()
     other.rmdir()
     with pytest.raises(SetupError, match=f"no file or folder {other}"):
         index(other)
-    assert get_counts(index(other, prune=True)) == (0, 0, 0, 1, 1)
+    assert get_counts(index(other, prune=True)) == Counts(removed=1, passages=1)
     with pytest.raises(SetupError, match="no file or folder"):
         index(other, prune=True)
 
@@ -82,9 +82,9 @@ def test_a_renamed_document_is_not_embedded_again(docs: Path, index: Index) -> N
     (docs / "a.md").write_text("# Title\n\nThe text.")
     index()
     (docs / "a.md").rename(docs / "z.md")
-    VECTORS.embedded = 0
-    assert get_counts(index(prune=True)) == (1, 0, 0, 1, 1)
-    assert VECTORS.embedded == 0
+    VECTORS.embedded_count = 0
+    assert get_counts(index(prune=True)) == Counts(added=1, removed=1, passages=1)
+    assert VECTORS.embedded_count == 0
 
 
 def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
@@ -92,13 +92,13 @@ def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
 ) -> None:
     for name in "ab":
         (docs / f"{name}.md").write_text("# Same\n\nThe same text.")
-    assert get_counts(index()) == (2, 0, 0, 0, 1)
+    assert get_counts(index()) == Counts(added=2, passages=1)
     entries = open_store(tmp_path / "store").fetch_entries("docs")
     assert [sorted(entry.places) for entry in entries.values()] == [[str(docs / "a.md"), str(docs / "b.md")]]
     (docs / "a.md").unlink()
-    assert get_counts(index(prune=True)) == (0, 0, 1, 1, 1)
+    assert get_counts(index(prune=True)) == Counts(unchanged=1, removed=1, passages=1)
     (docs / "b.md").write_text("# Same\n\nAnother text.")
-    assert get_counts(index()) == (0, 1, 0, 0, 1)
+    assert get_counts(index()) == Counts(replaced=1, passages=1)
     assert [passage["text"] for passage in list_collection()] == ["Another text."]
 
 
@@ -109,4 +109,4 @@ def test_a_collection_can_be_removed(docs: Path, index: Index, tmp_path: Path) -
     assert collections.list_collections(tmp_path / "store") == []
     with pytest.raises(SetupError, match="no collection 'docs'"):
         collections.delete_collection("docs", tmp_path / "store")
-    assert get_counts(index()) == (1, 0, 0, 0, 1)
+    assert get_counts(index()) == Counts(added=1, passages=1)

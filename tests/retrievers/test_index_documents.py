@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from index_fixtures import VECTORS, Index, docs, get_counts, index, list_collection, write_sentence
+from index_fixtures import VECTORS, Counts, Index, docs, get_counts, index, list_collection, write_sentence
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
@@ -93,7 +93,7 @@ def test_every_type_is_read_with_its_title(
     (docs / ".git" / "config.txt").write_text("hidden too")
     report = index()
     assert report.skipped == []
-    assert get_counts(report) == (9, 0, 0, 0, 10)
+    assert get_counts(report) == Counts(added=9, passages=10)
     passages = {passage["title"] or passage["id"]: passage["text"] for passage in list_collection()}
     assert passages == {
         "plain": "The Rhine is long.",
@@ -172,9 +172,9 @@ def test_the_option_words_sets_the_passage_length(
     docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.txt").write_text(" ".join(write_sentence(i) for i in range(30)))
-    assert get_counts(index(words=50)) == (1, 0, 0, 0, 8)
+    assert get_counts(index(words=50)) == Counts(added=1, passages=8)
     assert max(len(passage["text"].split()) for passage in list_collection()) <= 50
-    assert get_counts(index(words=100)) == (0, 1, 0, 0, 4)
+    assert get_counts(index(words=100)) == Counts(replaced=1, passages=4)
     with pytest.raises(SetupError, match="words=4 is too few"):
         index(words=4)
 
@@ -184,7 +184,7 @@ def test_lines_keep_their_ids_and_only_long_ones_are_split(
 ) -> None:
     lines = [{"id": f"p{n}", "title": "T", "text": " ".join(write_sentence(i) for i in range(n))} for n in (1, 27, 40)]
     (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    assert get_counts(index()) == (1, 0, 0, 0, 7)
+    assert get_counts(index()) == Counts(added=1, passages=7)
     assert [passage["id"] for passage in list_collection()] == [
         "p1",
         "p27",
@@ -197,7 +197,7 @@ def test_lines_keep_their_ids_and_only_long_ones_are_split(
     lines[0]["text"] = "Changed."
     del lines[2]
     (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    assert get_counts(index()) == (0, 1, 0, 0, 2)
+    assert get_counts(index()) == Counts(replaced=1, passages=2)
     assert list_collection()[0]["text"] == "Changed."
 
 
@@ -223,7 +223,7 @@ def test_progress_counts_files_and_lines(docs: Path, index: Index) -> None:
 
 
 def test_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path: Path) -> None:
-    assert get_counts(index()) == (0, 0, 0, 0, 0)
+    assert get_counts(index()) == Counts()
     (docs / "x.bin").write_text("?")
     assert len(index().skipped) == 1
     assert collections.list_collections(tmp_path / "store") == []
@@ -234,7 +234,7 @@ def test_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path
 def test_the_store_itself_is_not_indexed(docs: Path, index: Index) -> None:
     (docs / "a.txt").write_text("One.")
     assert index(store=docs / "store").skipped == []
-    assert get_counts(index(store=docs / "store")) == (0, 0, 1, 0, 1)
+    assert get_counts(index(store=docs / "store")) == Counts(unchanged=1, passages=1)
 
 
 @pytest.mark.parametrize("name", ["ab", "a/b", "10.0.0.1"])

@@ -115,9 +115,9 @@ def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Con
         """Prepare the sample as a new process does; return how many texts were embedded."""
         collections.READY_SAMPLES.clear()
         events.clear()
-        VECTORS.embedded = 0
+        VECTORS.embedded_count = 0
         collections.ensure_sample(context, progress=lambda done, total, path: events.append((done, total)))
-        return VECTORS.embedded
+        return VECTORS.embedded_count
 
     store = open_store(context.store)
     count = prepare_sample(context)

@@ -31,8 +31,8 @@ def encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
         "first": tiny_models.write_bert(folder / "first", seed=1),
         "second": tiny_models.write_bert(folder / "second", seed=2),
-        "questions": tiny_models.write_dpr(folder / "questions", passages=False, seed=3),
-        "passages": tiny_models.write_dpr(folder / "passages", passages=True, seed=4),
+        "questions": tiny_models.write_dpr(folder / "questions", for_passages=False, seed=3),
+        "passages": tiny_models.write_dpr(folder / "passages", for_passages=True, seed=4),
     }
 
 
