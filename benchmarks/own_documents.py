@@ -20,7 +20,7 @@ from quorum.api.documents import index
 from quorum.core.context import Context
 from quorum.core.text import normalize
 from quorum.evaluation.support import ShownResult, add_support
-from quorum.graphs import DEFAULT, answer
+from quorum.graphs import DEFAULT_METHOD, answer
 
 FOLDER = Path(__file__).parent.parent / "data" / "own_documents"
 
@@ -87,7 +87,7 @@ def count_hits(flags: Iterable[bool | None]) -> tuple[int, int]:
     return sum(hits), len(hits)
 
 
-def measure(method: str = DEFAULT) -> list[Outcome]:
+def measure(method: str = DEFAULT_METHOD) -> list[Outcome]:
     """Index the documents into a store of their own and ask all questions."""
     with tempfile.TemporaryDirectory() as store:
         context = Context(store=store, collection="own")
@@ -97,7 +97,7 @@ def measure(method: str = DEFAULT) -> list[Outcome]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--method", default=DEFAULT)
+    parser.add_argument("--method", default=DEFAULT_METHOD)
     parser.add_argument("--list", action="store_true", help="print what is shown for each question")
     options = parser.parse_args()
     outcomes = measure(options.method)

@@ -29,7 +29,7 @@ from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
 from quorum.models import embeddings
 from quorum.retrievers import search
-from quorum.retrievers.bm25 import Ranking
+from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
 
@@ -87,9 +87,9 @@ def measure_size(
     passages: list[Passage], queries: list[str], store: str, chosen_embeddings: str | Embeddings
 ) -> dict[str, Any]:
     """Measure the indexing, unless the store holds these passages already, and the queries."""
-    Ranking(passages[:10])  # imports
+    BM25Index(passages[:10])  # imports
     begin = time.perf_counter()
-    Ranking(passages)
+    BM25Index(passages)
     rate = len(passages) / (time.perf_counter() - begin)
     figures: dict[str, Any] = {"passages": len(passages), "bm25_per_second": round(rate), "index_s": None}
     name = f"{'embedded' if isinstance(chosen_embeddings, str) else 'random'}-{len(passages)}"

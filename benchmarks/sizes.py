@@ -24,7 +24,7 @@ from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
 from quorum.models import embeddings
 from quorum.retrievers import search
-from quorum.retrievers.bm25_cache import load_ranking
+from quorum.retrievers.bm25_cache import load_bm25_index
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import open_store
@@ -70,7 +70,7 @@ def measure_search(passages: list[Passage], folder: Path, kind: str) -> Figures:
     context.embeddings.embed_query("")  # type: ignore[union-attr]
     before = measure_memory()
     if kind == "bm25":
-        first = time_work(lambda: load_ranking(open_store(str(folder)), "bench"))
+        first = time_work(lambda: load_bm25_index(open_store(str(folder)), "bench"))
     else:
         first = time_work(lambda: asyncio.run(search(queries[0], context)))
     memory = measure_memory() - before

@@ -69,7 +69,7 @@ def find_sections() -> dict[str, list[str]]:
 def make_langgraph_json() -> str:
     """langgraph.json: the module of every method and of the conversation, each with a sentence that agents read."""
     graphs = {
-        name: {"path": method.place, "description": f"Answer a question from documents. {method.summary}"}
+        name: {"path": method.import_path, "description": f"Answer a question from documents. {method.summary}"}
         for name, method in list_methods().items()
     }
     graphs["chat"] = {"path": CHAT_GRAPH, "description": CHAT_DESCRIPTION}

@@ -2,13 +2,13 @@
 
 Begin with `catalogue`, which lists them, and `concat_pf`. Imports nodes and core.
 
-`await answer(...)` and `answer_sync(...)` run a method; `quorum.graphs.NAME.graph` is the compiled graph.
+`await answer(...)` and `answer_sync(...)` run a method; `quorum.graphs.NAME.graph` is the compiled graph of a method.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.graphs.catalogue import DEFAULT, METHODS, Method, find_method, list_methods
+from quorum.graphs.catalogue import DEFAULT_METHOD, METHODS, Method, find_method, list_methods
 
 if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
     from langchain_core.runnables import RunnableConfig
@@ -21,12 +21,12 @@ if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
         Any, Any, Any, Any
     ]  # the graph of a method, or a compiled graph that a user wrote, whose first node is quorum.nodes.begin
 
-__all__ = ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "find_method", "list_methods"]
+__all__ = ["DEFAULT_METHOD", "METHODS", "Method", "answer", "answer_sync", "find_method", "list_methods"]
 
 
 async def answer(
     question: str,
-    method: "str | Graph" = DEFAULT,
+    method: "str | Graph" = DEFAULT_METHOD,
     context: "Context | None" = None,
     *,
     given: "Sequence[Passage] | None" = None,
@@ -34,7 +34,7 @@ async def answer(
     history: Sequence[Mapping[str, str]] = (),
     config: "RunnableConfig | None" = None,
 ) -> "Result":
-    """Answer one question. The method is given by its name, or as a compiled graph of your own.
+    """Answer one question. method: the name of a method, or a compiled graph of your own.
 
     given: passages to answer from instead of retrieval, best first; gold_answers: read by oracle settings only, never
     shown to a model; history: the earlier messages, {"role": "user" or "assistant", "content": text}; config:
@@ -69,7 +69,7 @@ async def answer(
 
 def answer_sync(
     question: str,
-    method: "str | Graph" = DEFAULT,
+    method: "str | Graph" = DEFAULT_METHOD,
     context: "Context | None" = None,
     *,
     given: "Sequence[Passage] | None" = None,

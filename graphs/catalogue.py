@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from quorum.core import plugins
-from quorum.core.composed_file import is_composed_name
+from quorum.core.composed_file import is_composed_file_name
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
     from quorum.core.state import Question, Result, State
     from quorum.graphs.method_graph import CompiledMethodGraph
 
-DEFAULT = "concat_pf"
+DEFAULT_METHOD = "concat_pf"
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,9 @@ class Method:
     """A method, its paper and its cost.
 
     calls: the number of model calls; depth: how many of them follow one another. In both, k is the number of passages,
-    n of samples, K of candidates, s of searches (at most max_steps) and T of rounds (iterations); both are empty if
-    the numbers are unknown. module: the module of the compiled `graph`; if empty, quorum.graphs.NAME.
+    n of samples, K of candidates, s of searches (at most max_steps) and T of rounds (iterations); d is explained in
+    the summary. [condition] stands before calls that are made only if the condition holds. Both are empty if the
+    numbers are unknown. module: the module of the compiled `graph`; if empty, quorum.graphs.NAME.
     """
 
     name: str
@@ -37,15 +38,16 @@ class Method:
     module: str = ""
 
     @property
-    def place(self) -> str:
-        """Where the graph is, as langgraph.json names it: "module:graph"."""
+    def import_path(self) -> str:
+        """The import path of the graph, as langgraph.json writes it: "module:graph"."""
         return f"{self.module or f'quorum.graphs.{self.name}'}:graph"
 
     @property
     def graph(self) -> "CompiledMethodGraph[State, Context, Question, Result]":
         """The compiled graph, imported on first use."""
         return cast(
-            "CompiledMethodGraph[State, Context, Question, Result]", import_module(self.place.partition(":")[0]).graph
+            "CompiledMethodGraph[State, Context, Question, Result]",
+            import_module(self.import_path.partition(":")[0]).graph,
         )
 
 
@@ -177,7 +179,7 @@ def accept_plugin_method(name: str, value: object) -> Method:
 
 def find_method(name: str) -> Method:
     """The method of that name. Raises a SetupError that lists the methods and suggests the nearest name."""
-    if is_composed_name(name):
+    if is_composed_file_name(name):
         from quorum.graphs.composed import make_composed_method
 
         return make_composed_method(name)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quorum.core.composed_file import ComposedCascade, ComposedStage, read_composed
+from quorum.core.composed_file import ComposedCascade, ComposedStage, read_composed_cascade
 from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
@@ -22,11 +22,12 @@ def composed_graph(file: str, systems: Mapping[str, str] | None = None) -> Any:
     """The compiled graph of the cascade in a file; `quorum.graphs.answer` and Studio take it like any other.
 
     systems: {name: spec} of your own systems that are stages. The caller must name them, because a file must not make a
-    program open an address or load code. Raises `SetupError` if a spec is missing, or differs from the measured one.
+    program open an address or load code. Raises `SetupError` if the spec of a system is missing, or differs from the
+    spec with which the system was measured.
 
     graph = composed_graph("results/questions-1a2b3c/composed.json", {"mine": "http://localhost:8000/v1#model"})
     """
-    return build_graph(read_composed(file), systems or {})
+    return build_graph(read_composed_cascade(file), systems or {})
 
 
 @dataclass(frozen=True)
@@ -43,22 +44,22 @@ class ComposedMethod(Method):
 
 def make_composed_method(file: str, systems: Mapping[str, str] | None = None) -> ComposedMethod:
     """Make a method, like those of the catalogue, from the cascade in a file."""
-    composed = read_composed(file)
+    stages = read_composed_cascade(file).stages
     stage_texts = [
-        stage.method + (f" (accepted: {stage.accept.description})" if stage.accept else "") for stage in composed.stages
+        stage.method + (f" (accepted: {stage.accept.description})" if stage.accept else "") for stage in stages
     ]
     return ComposedMethod(
         name=file,
         paper="composed and certified on your questions (docs/decisions.md)",
         summary=f"A cascade: {', else '.join(stage_texts)}.",
-        calls=" + ".join("1" if stage.system else f"({find_method(stage.method).calls})" for stage in composed.stages),
-        depth=" + ".join("1" if stage.system else find_method(stage.method).depth for stage in composed.stages),
+        calls=" + ".join("1" if stage.system else f"({find_method(stage.method).calls})" for stage in stages),
+        depth=" + ".join("1" if stage.system else find_method(stage.method).depth for stage in stages),
         systems=dict(systems or {}),
     )
 
 
 def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
-    """Draw the graph of a cascade."""
+    """Build and compile the graph of a cascade."""
     graphs = [find_stage_graph(cascade, stage, systems) for stage in cascade.stages]
     names = [name_stage(cascade, number) for number in range(len(cascade.stages))]
     graph: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
@@ -71,11 +72,11 @@ def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
             paths = {stage.accept.description: "__end__", "else": names[number + 1]}
             graph.add_conditional_edges(names[number], accept_or_go_on(stage.accept), paths)
     compiled = graph.compile(name=cascade.graph_name).with_config(recursion_limit=MAX_SUPERSTEPS)
-    compiled.composed = cascade
-    compiled.priced_as_by_stage = {
-        stage.name: graph.priced_as
+    compiled.cascade = cascade
+    compiled.pricing_model_by_stage = {
+        stage.name: graph.pricing_model
         for stage, graph in zip(cascade.stages, graphs, strict=True)
-        if hasattr(graph, "priced_as")
+        if hasattr(graph, "pricing_model")
     }
     return compiled
 
@@ -100,9 +101,9 @@ def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Ma
     return graph
 
 
-def get_composed(graph: Any) -> ComposedCascade | None:
+def get_composed_cascade(graph: Any) -> ComposedCascade | None:
     """The cascade that a graph was built from; None for any other graph."""
-    return getattr(graph, "composed", None)
+    return getattr(graph, "cascade", None)
 
 
 def name_stage(cascade: ComposedCascade, number: int) -> str:
@@ -113,7 +114,7 @@ def name_stage(cascade: ComposedCascade, number: int) -> str:
 
 
 def use_measured_model(graph: Any, context: Context) -> Context:
-    """The context with the model with which the first stage was measured, unless the user chose a model."""
-    spec = find_model_spec(graph.composed.stages[0].settings.get("model"))
-    chosen = context.model != Context().model or not isinstance(spec, str)
-    return context if chosen else replace(context, model=spec)
+    """The context with its model replaced by that of the cascade's first stage, unless the user chose a model."""
+    spec = find_model_spec(graph.cascade.stages[0].settings.get("model"))
+    user_chose_model = context.model != Context().model
+    return replace(context, model=spec) if isinstance(spec, str) and not user_chose_model else context

@@ -1,7 +1,8 @@
 """Concatenation with post-fusion as the fallback (Liu et al. 2024, section 3.3, figure 2 top).
 
 retrieve -> concat_answer -> unknown_check -> known: end | unknown: passage_answer x k -> vote
-(speculative: both rounds at once, as passage_answer_ahead; staged: passage_answer again, until the vote is decided)
+(speculative=true: passage_answer_early x k, at the same time as concat_answer;
+vote=staged: passage_answer again, until the vote is decided)
 """
 
 from quorum.core.context import Context
@@ -21,18 +22,18 @@ graph = (
     .add_node(retrieve)
     .add_node("refine", refinement)
     .add_node(concat_answer)
-    .add_node("passage_answer_ahead", passage_answer)
+    .add_node("passage_answer_early", passage_answer)
     .add_node(unknown_check)
     .add_node(passage_answer)
     .add_node(vote)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_conditional_edges(
-        "retrieve", refine_or(start_one_or_both_rounds), ["refine", "concat_answer", "passage_answer_ahead"]
+        "retrieve", refine_or(start_one_or_both_rounds), ["refine", "concat_answer", "passage_answer_early"]
     )
-    .add_conditional_edges("refine", start_one_or_both_rounds, ["concat_answer", "passage_answer_ahead"])
+    .add_conditional_edges("refine", start_one_or_both_rounds, ["concat_answer", "passage_answer_early"])
     .add_edge("concat_answer", "unknown_check")
-    .add_edge("passage_answer_ahead", "unknown_check")
+    .add_edge("passage_answer_early", "unknown_check")
     .add_conditional_edges("unknown_check", fall_back_if_unknown, ["passage_answer", "vote", "__end__"])
     .add_edge("passage_answer", "vote")
     .add_conditional_edges("vote", continue_vote, ["passage_answer", "__end__"])

@@ -12,22 +12,25 @@ from quorum.core.conversation import ConversationInput, ConversationResult, Conv
 from quorum.core.state import Question
 from quorum.graphs.catalogue import find_method
 from quorum.graphs.method_graph import MethodGraph
-from quorum.nodes.ask_method import ChatContext, ask_method_node
+from quorum.nodes.ask_method import ChatContext, make_method_node
 from quorum.nodes.begin_turn import begin_turn, end_turn
 from quorum.nodes.routes import rewrite_follow_up
 from quorum.nodes.stand_alone import stand_alone
 
 
 def draw_conversation(name: str, method_node: str, method: Any, context_schema: type[Context]) -> Any:
-    """The compiled graph around a method. `method` becomes the node `method_node`: a graph, or a node that runs one."""
-    drawn: Any = MethodGraph(
+    """The compiled graph of a conversation around a method.
+
+    method: a compiled graph, or a node function that runs one. It becomes the node with the name `method_node`.
+    """
+    builder: Any = MethodGraph(
         ConversationState,
         input_schema=ConversationInput,
         output_schema=ConversationResult,
         context_schema=context_schema,
     )
     return (
-        drawn.add_node(begin_turn)
+        builder.add_node(begin_turn)
         .add_node(stand_alone)
         .add_node(method_node, method)
         .add_node(end_turn)
@@ -43,9 +46,10 @@ def draw_conversation(name: str, method_node: str, method: Any, context_schema: 
 
 @lru_cache(maxsize=64)
 def conversation_graph(method: Any) -> Any:
-    """The graph that answers the last of several messages by a method: its name, or a compiled graph.
+    """The graph that answers the last message of a conversation. method: the name of a method, or a compiled graph.
 
-    It takes {"messages": [...]} and keeps them on a thread. It has the method's name, which a calibration requires.
+    It takes {"messages": [...]} and keeps them on a thread. It bears the method's name, because a calibration is
+    checked against the name of the graph.
 
     graph = conversation_graph("sure")
     """
@@ -55,11 +59,14 @@ def conversation_graph(method: Any) -> Any:
 
 
 def continue_conversation(graph: Any, state: Question, history: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
-    """(graph, input) that answer a question after a history. They wrap the method's graph and its input `state`."""
+    """(graph, input) for a question after a history: the conversation's graph around the method's, and its input.
+
+    graph: the method's graph; state: its input.
+    """
     turns = [(turn["role"], turn["content"]) for turn in read_history(history)]
     messages = [*turns, ("user", state["question"])]
     other_inputs = {"given": state.get("given"), "gold_answers": state.get("gold_answers")}
     return conversation_graph(graph), {"messages": messages, **other_inputs}
 
 
-graph = draw_conversation("chat", "ask_method", ask_method_node(lambda name: find_method(name).graph), ChatContext)
+graph = draw_conversation("chat", "ask_method", make_method_node(lambda name: find_method(name).graph), ChatContext)

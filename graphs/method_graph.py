@@ -110,7 +110,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
             return iterate_sync(graph.abatch_as_completed(inputs, wrap_config_saver(config), **settings))
 
     def with_saver_in_threads(self) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
-        """This graph with its checkpointer, if it has one, as `SaverInThreads`."""
+        """This graph with its checkpointer, if it has one, wrapped in `SaverInThreads`."""
         graph = copy(self)
         graph.checkpointer = wrap_saver(self.checkpointer)
         return graph
@@ -119,7 +119,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
 class SaverInThreads(BaseCheckpointSaver[Any]):
     """Runs a checkpointer's synchronous methods in threads, for a synchronous call that runs asynchronously.
 
-    LangGraph uses the synchronous methods in a synchronous run; some checkpointers (SqliteSaver) have no others.
+    LangGraph uses the synchronous methods in a synchronous run; some checkpointers (SqliteSaver) have only those.
     """
 
     def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
@@ -168,7 +168,7 @@ def wrap_config_saver(config: Any) -> Any:
 
 
 def wrap_saver(value: Any) -> Any:
-    """A checkpointer as `SaverInThreads`, anything else as it is."""
+    """A checkpointer wrapped in `SaverInThreads`; anything else unchanged."""
     return SaverInThreads(value) if isinstance(value, BaseCheckpointSaver) else value
 
 
@@ -183,9 +183,9 @@ def wrap_surrounding_saver() -> Iterator[None]:
 
 
 def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str | None, Any]:
-    """(the calibration file that a context names, the context without it).
+    """(the calibration file that the context or the environment names, the context without it).
 
-    A graph inside another one has no context of its own and withholds nothing.
+    A graph inside another graph has no context of its own; it takes no calibration and withholds no answer.
     """
     if context is None:
         is_nested = RUNTIME_KEY in ((config or {}).get("configurable") or {})

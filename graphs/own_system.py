@@ -14,22 +14,22 @@ from quorum.nodes.begin import begin
 
 
 def own_system_graph(name: str, spec: str) -> Any:
-    """The compiled graph of a system. Two attributes are added: `priced_as`, the model spec whose prices apply to the
-    system's tokens, and `spec_hash`, which identifies the system.
+    """The compiled graph of a system, with two more attributes: `pricing_model`, the spec of the model whose prices
+    apply to the system's tokens, and `spec_hash`, which identifies the system.
 
     spec: "http://localhost:8000/v1#model", "langgraph:http://localhost:2024#assistant" or "python:module:function". The
     node's name contains a hash of the spec, so that a folder of results is only continued with the same system.
     """
-    spec_hash, (ask_system, priced_as) = sha256(spec.encode()).hexdigest()[:8], make_system_node(name, spec)
+    spec_hash, (ask_system, pricing_model) = sha256(spec.encode()).hexdigest()[:8], make_system_node(name, spec)
     node = f"system_{spec_hash}"
-    drawn: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+    builder: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     graph = (
-        drawn.add_node(begin)
+        builder.add_node(begin)
         .add_node(node, ask_system)
         .add_edge("__start__", "begin")
         .add_edge("begin", node)
         .add_edge(node, "__end__")
         .compile(name=name)
     )
-    graph.priced_as, graph.spec_hash = priced_as, spec_hash
+    graph.pricing_model, graph.spec_hash = pricing_model, spec_hash
     return graph

@@ -10,7 +10,7 @@ from quorum.graphs.parts.refinement import refinement
 from quorum.graphs.parts.verification import verification
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import refine_or, verify_if_they_differ
+from quorum.nodes.routes import refine_or, verify_if_candidates_differ
 from quorum.nodes.self_verification import choose_verified, sample_answers
 
 graph = (
@@ -25,7 +25,7 @@ graph = (
     .add_edge("begin", "retrieve")
     .add_conditional_edges("retrieve", refine_or("sample_answers"), ["refine", "sample_answers"])
     .add_edge("refine", "sample_answers")
-    .add_conditional_edges("sample_answers", verify_if_they_differ, ["verify", "choose_verified"])
+    .add_conditional_edges("sample_answers", verify_if_candidates_differ, ["verify", "choose_verified"])
     .add_edge("verify", "choose_verified")
     .add_edge("choose_verified", "__end__")
     .compile(name="self_verification")

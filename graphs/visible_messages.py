@@ -17,7 +17,7 @@ class VisibleMessages:
         self.replies: dict[str, VisibleText] = {}
 
     def clean(self, item: Any) -> Any:
-        """The item with its message, in any form of `stream_mode`, cleaned of thoughts."""
+        """The streamed item, in any form that `stream_mode` gives it, without the thoughts in its message."""
         if isinstance(item, dict) and item.get("type") == "messages":
             return {**item, "data": self.clean(item["data"])}
         if not isinstance(item, tuple) or not item:

@@ -26,7 +26,7 @@ class Calibration:
 
 
 def read_calibration(file: str) -> Calibration:
-    """Read a calibration file. A file without a calibration is a `SetupError`."""
+    """Read a calibration file. Raises `SetupError` for a file that holds no calibration."""
     try:
         value = json.loads(Path(file).read_text(encoding="utf-8"))
         if value["kind"] != FILE_KIND:

@@ -19,10 +19,10 @@ def choose_prompt(prompt: str, question: str, runtime: Runtime[Context]) -> tupl
     return name, partial(get_contract(name).parse, question=question)
 
 
-def get_fact_reader(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
-    """A function that normalizes an answer for the answer type. The prompt serves short facts, yes and no.
+def get_answer_normalizer(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
+    """A function that normalizes an answer for the answer type, for a prompt that serves only short facts, yes and no.
 
-    Other answer types are a SetupError.
+    Raises a SetupError for any other answer type.
     """
     kind = get_context(runtime).answer_type
     if kind not in ("short", "yes_no"):

@@ -50,11 +50,11 @@ async def ask(
     """Ask one prompt n times and parse the replies.
 
     inputs: the prompt's variables; a list becomes one line per item. passages: None for a prompt without passages.
-    layout: writes the passages that fit. detail: what this call is about, for traces. temperature, model: replace those
-    of the context.
+    layout: turns the passages that fit into text. detail: what this call is about, for traces. temperature, model: used
+    instead of the context's.
 
-    Drops the lowest-ranked passages until the prompt fits the window, by our estimate and by the server's reply.
-    A short answer of too many words is counted, and cut (`quorum.nodes.shorten`). Raises TooLong if not even one
+    Drops the lowest-ranked passages until the prompt fits the window, both by our estimate and by the server's reply.
+    A short answer of too many words is counted and shortened (`quorum.nodes.shorten`). Raises TooLong if not even one
     passage fits.
     """
     context = get_context(runtime)
@@ -85,11 +85,11 @@ async def ask(
     )
     parsed = [parse(form.write_text(reply.text) if form else reply.text) for reply in replies]
     question = inputs.get("question")
-    values, shortened = await shorten(
+    values, shortening_counters = await shorten(
         prompt, question, replies, parsed, parse=parse, context=context, overrides=overrides, model=model
     )
     update = count_replies(prompt, replies, parsed, len(passages or ()) - len(shown))
-    return ParsedReplies(values, shown, add_counters(update, shortened))
+    return ParsedReplies(values, shown, add_counters(update, shortening_counters))
 
 
 async def send_what_fits(
@@ -100,8 +100,8 @@ async def send_what_fits(
 ) -> tuple[Sequence[Reply], list[Passage]]:
     """The replies, and the passages that the prompt showed. The lowest-ranked are dropped until the prompt fits.
 
-    window: tokens, compared with our estimate; the server may find the prompt too long as well. Raises TooLong if not
-    even one passage fits.
+    window: the most tokens that a prompt may have. Our estimate is compared with it; the server may also refuse a
+    prompt as too long. Raises TooLong if not even one passage fits.
     """
     shown = list(passages)
     while True:
@@ -161,16 +161,16 @@ def count_replies(prompt: str, replies: Sequence[Reply], parsed: Sequence[Parsed
     return update
 
 
-def add_counters(update: State, more: State) -> State:
-    """Add the counters of the calls that shortened these replies."""
-    if not more:
+def add_counters(update: State, shortening_counters: State) -> State:
+    """The update with the counters of the calls that shortened its replies added."""
+    if not shortening_counters:
         return update
     return State(
         **{
             **update,
-            "usage": merge_usage(update["usage"], more.get("usage")),
-            "malformed": merge_malformed(update["malformed"], more.get("malformed")),
-            "verbose": more["verbose"],
+            "usage": merge_usage(update["usage"], shortening_counters.get("usage")),
+            "malformed": merge_malformed(update["malformed"], shortening_counters.get("malformed")),
+            "verbose": shortening_counters["verbose"],
         }
     )
 

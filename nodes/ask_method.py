@@ -1,4 +1,4 @@
-"""The node that runs the method that the settings name. LangGraph Studio's graph of a conversation uses it."""
+"""The node that runs the method that the settings name. The graph "chat" for LangGraph Studio uses it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, fields
@@ -24,8 +24,8 @@ class ChatContext(Context):
     method: Annotated[str, Field(description="Method that answers; quorum methods lists them")] = "concat_pf"
 
 
-def ask_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatContext]], Awaitable[State]]:
-    """The node that asks the method of the context. find_graph: returns the compiled graph for a method's name."""
+def make_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatContext]], Awaitable[State]]:
+    """Make the node that runs the method of the context. find_graph: returns the compiled graph for a method's name."""
 
     async def ask_method(state: State, runtime: Runtime[ChatContext]) -> State:
         """question, given -> the method's whole result."""

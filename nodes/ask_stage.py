@@ -27,7 +27,7 @@ StageNode = Callable[[State, Runtime[Context]], Awaitable[State]]
 # Settings whose values a stage takes from the context, not from what was recorded.
 CONTEXT_SETTINGS = RUN_SETTINGS | {"collection", "answer_type", "prompts", "calibration"}
 MODEL_SETTINGS = {"model", "verifier"}
-# Settings of which config.json holds a hash or a name, not a value that could be used.
+# Settings for which config.json holds only a hash or a name, from which the value cannot be restored.
 IDENTITY_SETTINGS = {"context_filter", "embeddings", "examples"}
 MISSING_VALUE: Any = object()
 
@@ -35,7 +35,7 @@ MISSING_VALUE: Any = object()
 def make_stage_node(
     cascade: ComposedCascade, number: int, graph: "CompiledStateGraph[Any, Any, Any, Any]"
 ) -> StageNode:
-    """The node that asks stage `number`, from 0, of a cascade."""
+    """Make the node that asks stage `number`, from 0, of a cascade."""
     stage = cascade.stages[number]
 
     async def ask_stage(state: State, runtime: Runtime[Context]) -> State:
@@ -63,7 +63,7 @@ def make_stage_node(
 
 
 def is_accepted(state: State, accept: Acceptance) -> bool:
-    """Whether the answer passes a stage's test; an unknown one passes none."""
+    """Whether the answer passes a stage's test. An unknown answer passes no test."""
     if state["unknown"]:
         return False
     if accept.test == "confidence":
@@ -79,8 +79,9 @@ def is_accepted(state: State, accept: Acceptance) -> bool:
 def make_stage_context(context: Context, cascade: ComposedCascade, stage: ComposedStage) -> Context:
     """The context with the settings that the stage was measured with.
 
-    Raises `SetupError` if a given setting differs from those, or if a model, prompt or file has changed since. A
-    rehearsal, which asks no real model, keeps its own model.
+    Raises `SetupError` if the context has another value of such a setting, unless that is the default or was measured
+    in another stage, or if a model, prompt or file has changed since. A rehearsal, which asks no paid model, keeps the
+    model of its context.
     """
     rehearsing = IS_REHEARSAL.get()
     default, chosen = Context(), {}
@@ -93,9 +94,10 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
             or (rehearsing and part.name in MODEL_SETTINGS)
         ):
             continue
-        given = getattr(context, part.name)
-        if not rehearsing and given not in (getattr(default, part.name), *collect_recorded_values(cascade, part.name)):
-            raise make_changed_error(cascade, stage, part.name, value, given)
+        present = getattr(context, part.name)
+        allowed_values = (getattr(default, part.name), *collect_recorded_values(cascade, part.name))
+        if not rehearsing and present not in allowed_values:
+            raise make_changed_error(cascade, stage, part.name, value, present)
         chosen[part.name] = value
     stage_context = replace(context, **chosen, calibration=None)
     if not rehearsing:

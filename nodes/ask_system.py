@@ -17,7 +17,7 @@ from quorum.nodes.evidence import find_evidence
 
 
 def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Context]], Awaitable[State]], str]:
-    """The node that asks the system of a spec, and the spec of the model whose price applies to its tokens.
+    """(the node that asks the system of a spec, the spec of the model whose price applies to the system's tokens).
 
     A rehearsal for an estimate does not ask the system, because a question may cost money or have effects.
     """
@@ -38,4 +38,4 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
             "usage": {PROMPT: reply.usage},
         }
 
-    return ask_system, system.priced_as
+    return ask_system, system.pricing_model

@@ -9,7 +9,7 @@ from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State
 from quorum.core.text import is_unknown
 from quorum.nodes.answer import answer_with_reasoning, make_answer
-from quorum.nodes.answer_types import get_fact_reader
+from quorum.nodes.answer_types import get_answer_normalizer
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.nodes.example_pairs import format_example_pairs
@@ -21,8 +21,8 @@ async def base_answer(state: State, runtime: Runtime[Context]) -> State:
     return await answer_briefly("answer_base", state, runtime, state["passages"])
 
 
-async def closed_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question -> answer (the most frequent of the samples), from what the model knows."""
+async def closed_book_answer(state: State, runtime: Runtime[Context]) -> State:
+    """question -> answer (the most frequent of the samples), from what the model knows, without passages."""
     return await answer_briefly("answer_base_closed", state, runtime, None)
 
 
@@ -33,7 +33,11 @@ async def stepwise_answer(state: State, runtime: Runtime[Context]) -> State:
 
 async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], passages: list[Passage] | None) -> State:
     """Ask for an answer of at most three words; the most frequent of the samples wins."""
-    question, samples, read_fact = state["question"], get_context(runtime).samples, get_fact_reader(prompt, runtime)
+    question, samples, normalize_answer = (
+        state["question"],
+        get_context(runtime).samples,
+        get_answer_normalizer(prompt, runtime),
+    )
     replies = await ask(
         prompt,
         runtime,
@@ -42,7 +46,7 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
         passages=passages,
         n=samples,
     )
-    answers = [read_fact(answer) for answer in replies.values]
+    answers = [normalize_answer(answer) for answer in replies.values]
     chosen, share = find_most_frequent(answers, [is_unknown(answer) for answer in answers])
     return {
         **make_answer(answers[chosen]),

@@ -14,7 +14,7 @@ from quorum.models.tracing import describe_run
 
 
 async def begin(state: State, runtime: Runtime[Context]) -> State:
-    """question, given, gold_answers -> all other keys, reset: nothing is left of an earlier question on the thread."""
+    """question, given, gold_answers -> all other keys (reset, so that no earlier question of the thread is left)."""
     describe_run(get_context(runtime))
     check_question(state.get("question"))
     given = state.get("given")

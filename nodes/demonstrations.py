@@ -1,4 +1,4 @@
-"""Writes the demonstrations of few-shot prompts, and chooses such a prompt's variant by answer type."""
+"""Formats the demonstrations of few-shot prompts, and chooses the variant of a few-shot prompt by answer type."""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def choose_variant(prompt: str, runtime: Runtime[Context]) -> str:
     return prompt if kind == "short" else f"{prompt}_yes_no"
 
 
-async def format_demonstrations(runtime: Runtime[Context], *, reasoned: bool, passages: bool) -> str:
+async def format_demonstrations(runtime: Runtime[Context], *, with_reasoning: bool, with_passages: bool) -> str:
     """The demonstrations as a prompt shows them, with or without reasoning and passages.
 
     The setting `examples` names the file with the demonstrations. Without this setting, three built-in demonstrations
@@ -42,10 +42,10 @@ async def format_demonstrations(runtime: Runtime[Context], *, reasoned: bool, pa
     if context.examples:
         examples: Sequence[Example] = await asyncio.to_thread(read_examples, context.examples)
     else:
-        examples = BUILT_IN["yes_no" if context.answer_type == "yes_no" else "multi_hop" if reasoned else "short"]
-    if reasoned:
+        examples = BUILT_IN["yes_no" if context.answer_type == "yes_no" else "multi_hop" if with_reasoning else "short"]
+    if with_reasoning:
         check_rationales(examples, context.examples)
-    return "\n\n".join(format_example(example, reasoned, passages) for example in examples)
+    return "\n\n".join(format_example(example, with_reasoning, with_passages) for example in examples)
 
 
 def check_rationales(examples: Sequence[Example], source: str | None) -> None:
@@ -58,12 +58,12 @@ def check_rationales(examples: Sequence[Example], source: str | None) -> None:
             )
 
 
-def format_example(example: Example, reasoned: bool, passages: bool) -> str:
+def format_example(example: Example, with_reasoning: bool, with_passages: bool) -> str:
     """One example as a prompt shows it: passages, question, then the reasoning with the answer, or the answer."""
     parts = [f"Question: {example['question']}"]
-    if passages and (shown := example.get("passages")):
-        parts = ["Passages:\n", f"{number_passages(shown)}\n", *parts]
-    if reasoned:
+    if with_passages and (passages := example.get("passages")):
+        parts = ["Passages:\n", f"{number_passages(passages)}\n", *parts]
+    if with_reasoning:
         parts.append(f"Rationale: {example['rationale'].strip()} So the answer is {example['answer']}.")
     else:
         parts.append(f"Answer: {example['answer']}")

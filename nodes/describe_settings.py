@@ -14,9 +14,12 @@ RUN_SETTINGS = {"store", "journal", "timeout", "attempts", "concurrency", "reque
 OPTIONAL_SETTINGS = {"calibration", "silver_measure", "scorer"}  # described only if set
 
 
-def describe_settings(context: Context, left_out: Collection[str]) -> dict[str, Any]:
-    """The settings as plain data: models by what identifies them, overriding prompts by their versions."""
-    values = {part.name: getattr(context, part.name) for part in fields(context) if part.name not in left_out}
+def describe_settings(context: Context, excluded_names: Collection[str]) -> dict[str, Any]:
+    """The settings, except the excluded ones, as plain data.
+
+    A model is described by what identifies it, a prompt that the user overrides by its version.
+    """
+    values = {part.name: getattr(context, part.name) for part in fields(context) if part.name not in excluded_names}
     return {
         name: to_json_value(name, value, context)
         for name, value in values.items()

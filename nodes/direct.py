@@ -29,13 +29,13 @@ async def answer_directly(state: State, runtime: Runtime[Context], passages: lis
     """Ask the few-shot prompt over the passages, or from memory if they are None."""
     question = state["question"]
     prompt = choose_variant("direct_from_memory" if passages is None else "direct", runtime)
-    shots = await format_demonstrations(runtime, reasoned=False, passages=passages is not None)
+    demonstrations = await format_demonstrations(runtime, with_reasoning=False, with_passages=passages is not None)
     parse = parse_yes_no if prompt.endswith("_yes_no") else parse_short_answer
     replies = await ask(
         prompt,
         runtime,
         parse=partial(parse, question=question),
-        inputs={"question": question, "demonstrations": shots},
+        inputs={"question": question, "demonstrations": demonstrations},
         passages=passages,
         layout=number_passages_or_none,
     )

@@ -14,8 +14,8 @@ UNQUOTABLE_TYPES = ("yes_no", "label", "long", "dialogue")  # types of answers t
 def find_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
     """The passages that contain the answer, in their order, each with the span of its first verbatim occurrence.
 
-    The span is null if the passage contains the answer only in its title, or only after normalisation, as a vote
-    compares answers. Verdicts and labels have no evidence.
+    The span is null if the passage contains the answer only in its title, or only after the normalisation that a vote
+    uses. Verdicts and labels have no evidence.
     """
     if is_unknown(answer) or is_unquotable(answer):
         return []
@@ -28,22 +28,22 @@ def split_voters(
     """Split the passages that voted for the answer: (evidence, ids of the voters that do not contain the answer).
 
     voters: each passage with its own wording of the answer. No passage contains a verdict or a long answer
-    literally; there the vote is the method's only claim, so every voter is evidence, without a span.
+    literally. For such an answer nothing but the votes supports it, so every voter is evidence, without a span.
     """
     evidence: list[Evidence] = []
     unsupported: list[str] = []
     has_no_quote = is_unquotable(answer) or answer_type in UNQUOTABLE_TYPES
     for voted_answer, passage in voters:
-        place = None if has_no_quote else find_span(answer, passage["text"]) or find_span(voted_answer, passage["text"])
-        if has_no_quote or place or find_passage_evidence(answer, passage):
-            evidence.append(make_evidence(place, passage))
+        span = None if has_no_quote else find_span(answer, passage["text"]) or find_span(voted_answer, passage["text"])
+        if has_no_quote or span or find_passage_evidence(answer, passage):
+            evidence.append(make_evidence(span, passage))
         else:
             unsupported.append(passage["id"])
     return evidence, unsupported
 
 
-def has_unquoted_evidence(result: Result) -> bool:
-    """Whether the evidence quotes nothing: the method voted for an answer that none of the passages contains."""
+def has_only_votes_as_evidence(result: Result) -> bool:
+    """Whether the evidence is votes only: its passages voted for the answer, but none of them contains it."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     cited = [passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages]
     return bool(cited) and (is_unquotable(result["answer"]) or not find_evidence(result["answer"], cited))
@@ -56,15 +56,15 @@ def is_unquotable(answer: str) -> bool:
 
 def find_passage_evidence(answer: str, passage: Passage) -> Evidence | None:
     """The evidence that one passage gives, or None if it does not contain the answer."""
-    place = find_span(answer, passage["text"])
+    span = find_span(answer, passage["text"])
     texts = (passage["text"], passage["title"])
-    contains = place or any(contains_answer(text, [answer]) or contains_key(text, answer) for text in texts)
-    return make_evidence(place, passage) if contains else None
+    is_contained = span or any(contains_answer(text, [answer]) or contains_key(text, answer) for text in texts)
+    return make_evidence(span, passage) if is_contained else None
 
 
-def make_evidence(place: tuple[int, int] | None, passage: Passage) -> Evidence:
-    """Evidence with the span `place`, or with a null span if that is None."""
-    start, end = place or (None, None)
+def make_evidence(span: tuple[int, int] | None, passage: Passage) -> Evidence:
+    """The evidence of a passage. span: (start, end) of the answer in the passage's text, if the text contains it."""
+    start, end = span or (None, None)
     return Evidence(passage=passage["id"], start=start, end=end)
 
 
@@ -83,8 +83,8 @@ def find_span(answer: str, text: str) -> tuple[int, int] | None:
 
 
 def make_word_boundary(character: str, boundary: str) -> str:
-    """The boundary, if the character is a letter or digit of a script that puts spaces between words.
+    """`boundary` if the character is a letter or digit of a script that puts spaces between words, else "".
 
-    In Unicode these are the scripts before Thai.
+    In Unicode these scripts stand before Thai.
     """
     return boundary if character.isalnum() and ord(character) < 0x0E00 else ""

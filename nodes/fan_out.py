@@ -21,10 +21,10 @@ def send_validations(state: State) -> list[Send]:
 
 
 def send_comparisons(state: State, lazy: bool) -> list[Send]:
-    """One `rank_pair` for each order of each pair of summaries; if lazy, only for the pairs to ask next."""
+    """One `rank_pair` for each order of each pair of summaries; if lazy, only for the pairs to compare next."""
     summaries = state.get("summaries") or []
-    verdicts_and_preferences = sort_validity(state.get("verdicts") or []), state.get("preferences") or []
-    pairs = choose_next_pairs(len(summaries), *verdicts_and_preferences) if lazy else list_pairs(len(summaries))
+    validity, preferences = sort_validity(state.get("verdicts") or []), state.get("preferences") or []
+    pairs = choose_next_pairs(len(summaries), validity, preferences) if lazy else list_pairs(len(summaries))
     return [
         Send("rank_pair", {"question": state["question"], "pair": [*pair], "summaries": [summaries[n] for n in pair]})
         for pair in pairs
@@ -35,8 +35,10 @@ def list_ranks_to_ask(state: State, context: Context) -> list[int]:
     """The ranks of the passages to ask now: all unasked ones or, in a staged vote, the next that could decide it."""
     votes = state.get("votes") or []
     asked_ranks = {vote["rank"] for vote in votes}
-    waiting = [rank for rank in range(len(state["passages"])) if rank not in asked_ranks]
-    return waiting[: size_next_stage(votes, len(waiting), context.samples)] if context.vote == "staged" else waiting
+    unasked_ranks = [rank for rank in range(len(state["passages"])) if rank not in asked_ranks]
+    if context.vote != "staged":
+        return unasked_ranks
+    return unasked_ranks[: size_next_stage(votes, len(unasked_ranks), context.samples)]
 
 
 def send_passages(node: str, state: State, ranks: range | list[int]) -> list[Send]:

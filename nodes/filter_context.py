@@ -6,8 +6,8 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from quorum.algorithms.filco_measures import Measure, choose_measure, choose_silver, shorten_passages
-from quorum.core.context import Context, get_context, get_filter, get_filter_model
+from quorum.algorithms.filco_measures import Measure, choose_measure, choose_silver_pieces, shorten_passages
+from quorum.core.context import Context, get_context, get_filter_model, get_filter_spec
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, State
 from quorum.models.context_filters import Mode, get_context_filter
@@ -43,7 +43,7 @@ async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
     """question or query, passages -> passages (what a filter that scores sentences keeps), retrieved."""
     context = get_context(runtime)
     mode: Mode = "psg" if context.filter_mode == "psg" else "filco"
-    model = await asyncio.to_thread(get_context_filter, get_filter(context))
+    model = await asyncio.to_thread(get_context_filter, get_filter_spec(context))
     selected = await model.select(get_search_text(state), state["passages"], mode)
     return {**make_filter_update(state, selected.passages), "usage": {PROMPT_AND_PARSER[mode][0]: selected.usage}}
 
@@ -60,7 +60,7 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
             "filter_mode=silver chooses sentences by the gold answers, and this question has none; give "
             "gold_answers, or choose filter_mode filco, psg or full."
         )
-    chosen = await choose_silver(
+    chosen = await choose_silver_pieces(
         state["question"],
         answers,
         passages,
@@ -72,7 +72,7 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
 
 
 def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:
-    """The measure that is set, else the best for the answers. Without a scorer, LEXICAL replaces CXMI."""
+    """The measure that silver_measure names, else the best for the answers. Without a scorer, LEXICAL replaces CXMI."""
     if context.silver_measure is not None:
         return context.silver_measure
     best = choose_measure(answers, context.answer_type)
@@ -80,7 +80,7 @@ def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:
 
 
 def get_search_text(state: State) -> str:
-    """The text that the passages were searched for. A follow-up query needs other sentences than the question does."""
+    """The query that found the passages (it may need other sentences than the question does), else the question."""
     return state.get("query") or state["question"]
 
 

@@ -8,16 +8,16 @@ from quorum.core.context import Context
 from quorum.core.errors import TooLong
 from quorum.core.state import State
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import get_fact_reader
+from quorum.nodes.answer_types import get_answer_normalizer
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.statements import parse_noted_answer
 
 
 async def infer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, turn, notes -> notes and answer after one more passage, turn (Creswell et al. 2022)."""
+    """question, passages, turn, notes -> answer and notes (after one more passage), turn (Creswell et al. 2022)."""
     question, passages, turn, notes = state["question"], state["passages"], state["turn"], state["notes"]
-    read_fact = get_fact_reader("inference", runtime)
+    normalize_answer = get_answer_normalizer("inference", runtime)
     try:
         replies = await ask(
             "inference",
@@ -30,7 +30,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     except TooLong:  # skip this passage; the others may fit
         return {**make_answer(state["answer"]), "turn": turn + 1, "dropped": 1}
     inference = replies.values[0]
-    answer, notes = read_fact(inference.answer), inference.rationale or notes
+    answer, notes = normalize_answer(inference.answer), inference.rationale or notes
     return {
         **make_answer(answer),
         "notes": notes,

@@ -28,12 +28,12 @@ async def rank_window(state: State, runtime: Runtime[Context]) -> State:
     return {"passages": [*passages[:start], *window, *passages[end:]], "turn": turn + 1, **update}
 
 
-def find_window_start(passages: int, turn: int) -> int:
+def find_window_start(passage_count: int, turn: int) -> int:
     """The rank at which window number `turn`, from 0, begins. The last window begins at rank 0.
 
-    Window and step are those of SuRe's comparison (Kim et al. 2024, table 4).
+    The sizes of window and step are those with which SuRe was compared (Kim et al. 2024, table 4).
     """
-    return max(0, passages - WINDOW - WINDOW_STEP * turn)
+    return max(0, passage_count - WINDOW - WINDOW_STEP * turn)
 
 
 async def rank_by_model(

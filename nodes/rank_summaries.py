@@ -9,7 +9,7 @@ from quorum.parsing.preferences import parse_preference
 
 
 async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
-    """question, pair, summaries (two, in the pair's order) -> preferences (one). Candidates would only distract."""
+    """question, pair, summaries (two, in its order) -> preferences (one). Without candidates, which would distract."""
     (first, second), pair = state["summaries"] or [], state["pair"]
     replies = await ask(
         "ranking",

@@ -76,13 +76,16 @@ async def take_step(
 
 
 def order_places(steps: Sequence[Step]) -> list[Place]:
-    """The passages of all steps, the most important first. Low ranks of old steps stand at the end."""
+    """The places of all steps' passages, the most important first: by rank, of equal ranks the newest step first."""
     places = [(number, rank) for number, step in enumerate(steps) for rank in range(len(step["passages"]))]
     return sorted(places, key=lambda place: (place[1], -place[0]))
 
 
 def cut_last_step(steps: Sequence[Step], shown: Sequence[Place]) -> list[Step]:
-    """The steps, the last one with only those of its passages that the prompt showed. Older ones were shown before."""
+    """The steps, the last one with only those of its passages that the prompt showed.
+
+    Earlier prompts showed the passages of the older steps.
+    """
     if not steps:
         return []
     last = len(steps) - 1
@@ -109,7 +112,7 @@ def format_step(number: int, step: Step) -> str:
 
 
 def format_demonstration(example: Example) -> str:
-    """An example as a complete run. Its rationale is the last thought."""
+    """An example as a complete run of ReAct, whose last thought is the example's rationale."""
     searches = [Step(**{**step, "answer": None}) for step in example["steps"]]
     end = Step(thought=example.get("rationale", "").strip(), query=None, passages=[], answer=example["answer"])
     parts = format_steps(searches, order_places(searches))

@@ -49,7 +49,7 @@ async def cot_answer(state: State, runtime: Runtime[Context]) -> State:
 
 async def cot_from_memory(state: State, runtime: Runtime[Context]) -> State:
     """question -> rationale, answer."""
-    return make_outcome(await ask_for_reasoning(state, runtime, get_conclusion_parser(runtime), memory=True))
+    return make_outcome(await ask_for_reasoning(state, runtime, get_conclusion_parser(runtime), from_memory=True))
 
 
 async def ask_for_reasoning(
@@ -58,17 +58,17 @@ async def ask_for_reasoning(
     parse: Callable[[str, str], Parsed[T]],
     *,
     detail: str = "",
-    memory: bool = False,
+    from_memory: bool = False,
 ) -> ParsedReplies[T]:
     """Ask the reasoning prompt once: over the state's passages, or from memory without passages."""
     question = state["question"]
-    shots = await format_demonstrations(runtime, reasoned=True, passages=not memory)
+    demonstrations = await format_demonstrations(runtime, with_reasoning=True, with_passages=not from_memory)
     return await ask(
-        choose_variant("reason_from_memory" if memory else "reason", runtime),
+        choose_variant("reason_from_memory" if from_memory else "reason", runtime),
         runtime,
         parse=lambda reply: parse(reply, question),
-        inputs={"question": question, "demonstrations": shots},
-        passages=None if memory else state["passages"],
+        inputs={"question": question, "demonstrations": demonstrations},
+        passages=None if from_memory else state["passages"],
         layout=number_passages_or_none,
         detail=detail,
     )

@@ -40,7 +40,7 @@ def refine_or(next_step: str | Router) -> Router:
 def choose_filter(
     state: State, runtime: Runtime[Context]
 ) -> Literal["filter_by_model", "filter_by_prompt", "filter_by_answers", "__end__"]:
-    """Filter by the gold answers, by a model that writes or by one that scores. filter_mode=full, no passages: end."""
+    """Filter by the gold answers, by a model that writes or one that scores; filter_mode=full or no passages: end."""
     context = get_context(runtime)
     if context.filter_mode == "full" or not state["passages"]:
         return "__end__"
@@ -73,7 +73,7 @@ def start_one_or_both_rounds(state: State, runtime: Runtime[Context]) -> list[Se
     """Start the first round; if speculative is set, start the fallback round at the same time."""
     context = get_context(runtime)
     early_ranks = list_ranks_to_ask(state, context) if context.speculative else []
-    return ["concat_answer", *send_passages("passage_answer_ahead", state, early_ranks)]
+    return ["concat_answer", *send_passages("passage_answer_early", state, early_ranks)]
 
 
 def fall_back_if_unknown(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote", "__end__"]:
@@ -91,8 +91,8 @@ def act_on_thought(state: State, runtime: Runtime[Context]) -> Literal["ask_acti
 
 def search_or_finish(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "finish"]:
     """Retrieve for a search, at most max_steps times. An answer, no action or one search too many: finish."""
-    searches = state["steps"][-1]["query"] is not None
-    return "retrieve" if searches and len(state["steps"]) <= get_context(runtime).max_steps else "finish"
+    is_search = state["steps"][-1]["query"] is not None
+    return "retrieve" if is_search and len(state["steps"]) <= get_context(runtime).max_steps else "finish"
 
 
 def follow_up_or_answer(state: State) -> Literal["retrieve", "forced_answer", "conclude"]:
@@ -133,11 +133,11 @@ def continue_reading(state: State) -> Literal["infer", "cite"]:
     return "infer" if state["turn"] < len(state["passages"]) else "cite"
 
 
-def verify_if_they_differ(state: State) -> list[Send] | Literal["choose_verified"]:
+def verify_if_candidates_differ(state: State) -> list[Send] | Literal["choose_verified"]:
     """Fan out: one verification per candidate. With one candidate or none there is nothing to verify."""
     candidates, shared = state["candidates"] or [], {"question": state["question"], "passages": state["passages"]}
-    claims = [Send("verify", {**shared, "rank": rank, "answer": answer}) for rank, answer in enumerate(candidates)]
-    return claims if len(claims) > 1 else "choose_verified"
+    sends = [Send("verify", {**shared, "rank": rank, "answer": answer}) for rank, answer in enumerate(candidates)]
+    return sends if len(sends) > 1 else "choose_verified"
 
 
 def recover_if_masked(state: State) -> Literal["recover_condition", "__end__"]:
@@ -247,7 +247,7 @@ def search_first(state: State, runtime: Runtime[Context]) -> list[Literal["retri
 def prepare_queries(
     state: State, runtime: Runtime[Context]
 ) -> list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]]:
-    """Ask at the same time for all that the queries are made from; if nothing is needed, make the queries at once."""
+    """Ask for all that the queries are made from, in parallel; if nothing is needed, make the queries at once."""
     context = get_context(runtime)
     next_nodes: list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]] = []
     if "ex" in context.queries:
@@ -283,7 +283,7 @@ def search_unless_found(state: State, runtime: Runtime[Context]) -> Literal["ret
 
 
 def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filter", "collect"]:
-    """Filter the passages of each query separately. If all are merged first, or there are none, do not filter."""
+    """Filter this query's passages, unless there are none or filter_union filters the passages of all queries later."""
     return "filter" if state.get("passages") and not get_context(runtime).filter_union else "collect"
 
 
@@ -293,7 +293,7 @@ def judge_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Litera
 
 
 def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter", "reason", "cot_answer"]:
-    """Filter the merged passages if that was not done for each query; else go on to the answer."""
+    """Filter the merged passages if filter_union is set; otherwise each query's were filtered: go on to the answer."""
     return (
         "filter"
         if get_context(runtime).filter_union and state["passages"]

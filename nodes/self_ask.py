@@ -60,7 +60,7 @@ async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps, passages (read if there are no steps) -> steps (one more: the final answer)."""
+    """question, steps, passages (only used if there are no steps) -> steps (one more: the final answer)."""
     question, steps = state["question"], state["steps"]
     replies = await ask(
         "self_ask_final",
@@ -91,7 +91,7 @@ def format_follow_ups(steps: Sequence[Step]) -> str:
 
 
 def format_demonstration(example: Example) -> str:
-    """An example as a complete run."""
+    """An example as a complete run of Self-Ask."""
     return (
         f"Question: {example['question']}\nAre follow up questions needed here: {format_follow_ups(example['steps'])}\n"
         f"So the final answer is: {example['answer']}"

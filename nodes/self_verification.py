@@ -9,7 +9,7 @@ from quorum.core.context import Context
 from quorum.core.state import State, VerifiedCandidate
 from quorum.core.text import UNKNOWN, is_unknown, normalize
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import get_fact_reader
+from quorum.nodes.answer_types import get_answer_normalizer
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import parse_reasoned_answer
@@ -21,7 +21,7 @@ RECOVERY_CALLS, RECOVERY_TEMPERATURE = 10, 0.2  # for each candidate
 
 async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> candidates (distinct, without unknown), rationales, confidence (if all samples agree)."""
-    question, read_fact = state["question"], get_fact_reader("zero_shot_cot", runtime)
+    question, normalize_answer = state["question"], get_answer_normalizer("zero_shot_cot", runtime)
     replies = await ask(
         "zero_shot_cot",
         runtime,
@@ -31,7 +31,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
         n=CHAINS,
         temperature=CHAIN_TEMPERATURE,
     )
-    answers = [(read_fact(sample.answer), sample.rationale) for sample in replies.values]
+    answers = [(normalize_answer(sample.answer), sample.rationale) for sample in replies.values]
     known_answers = [(answer, rationale) for answer, rationale in answers if not is_unknown(answer)]
     distinct: dict[str, tuple[str, str | None]] = {}
     for answer, rationale in known_answers:
@@ -46,7 +46,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
-    """question, answer (a candidate), rank -> masked (one statement of both, with a condition hidden by a mask)."""
+    """question, answer (a candidate), rank -> masked (both as one statement, in which a mask hides a condition)."""
     question, answer = state["question"], state["answer"]
     replies = await ask(
         "mask_condition",
@@ -79,7 +79,7 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def choose_verified(state: State) -> State:
-    """candidates, verified -> answer (most recoveries, the first of equals), scores, confidence (lead over second)."""
+    """candidates, verified -> answer (most recoveries, else the first), scores, confidence (lead over the second)."""
     candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
     recovered = {check["rank"]: check["recovered"] for check in state["verified"]}
     scores = [float(recovered.get(rank, 0)) for rank in range(len(candidates))]

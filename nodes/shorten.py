@@ -1,6 +1,7 @@
 """Counts short answers of too many words, and asks the model to cut each of them down to the answer it contains.
 
-A shortened answer has only words of its reply, and depends on that reply alone, so that a vote stays certified.
+A shortened answer has only words of the reply that it was cut from, and depends on no other reply, so a vote stays
+certified.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ SHORT_ANSWER_PROMPTS = frozenset(
         "self_ask_answer",
     }
 )
-REASONING_PROMPTS = frozenset({"pruning", "summary", "zero_shot_cot"})  # whose last line is a short answer
+REASONING_PROMPTS = frozenset({"pruning", "summary", "zero_shot_cot"})  # their replies end with a short answer
 WORD = re.compile(r"\w+")
 
 
@@ -45,8 +46,8 @@ class ShortenedAnswer:
     reply: Reply
 
 
-def is_short(prompt: str, context: Context) -> bool:
-    """Whether the prompt's reply is to be a short answer."""
+def wants_short_answer(prompt: str, context: Context) -> bool:
+    """Whether the prompt asks for a short answer."""
     return context.answer_type == "short" and prompt in SHORT_ANSWER_PROMPTS | REASONING_PROMPTS
 
 
@@ -66,19 +67,22 @@ async def shorten(
     overrides: Overrides,
     model: str | BaseChatModel | None,
 ) -> tuple[list[T], State]:
-    """The values of the replies, with the wordy ones cut if `shorten` is "auto", and the counters: verbose, usage."""
+    """(the parsed values, in which answers of too many words are cut if `shorten` is "auto"; the counters of this)."""
     values = [reading.value for reading in parsed]
-    wordy = [place for place, value in enumerate(values) if is_short(prompt, context) and is_verbose(get_answer(value))]
-    if not wordy:
+    wants_short = wants_short_answer(prompt, context)
+    verbose_places = [place for place, value in enumerate(values) if wants_short and is_verbose(get_answer(value))]
+    if not verbose_places:
         return values, {}
-    raw = [replies[place].raw for place in wordy]
-    update = State(verbose={prompt: Malformed(count=len(raw), replies=raw)})
+    raw_replies = [replies[place].raw for place in verbose_places]
+    update = State(verbose={prompt: Malformed(count=len(raw_replies), replies=raw_replies)})
     if context.shorten == "off" or not isinstance(question, str) or not await follows_shorten_prompt(context, model):
         return values, update
-    texts = {place: choose_text_to_cut(replies[place], values[place]) for place in wordy}
-    distinct = list(dict.fromkeys(texts.values()))
-    shortened = await asyncio.gather(*(ask_for_cut(question, text, context, overrides, model) for text in distinct))
-    cuts = dict(zip(distinct, shortened, strict=True))
+    texts = {place: choose_text_to_cut(replies[place], values[place]) for place in verbose_places}
+    distinct_texts = list(dict.fromkeys(texts.values()))
+    shortened_answers = await asyncio.gather(
+        *(ask_for_cut(question, text, context, overrides, model) for text in distinct_texts)
+    )
+    cuts = dict(zip(distinct_texts, shortened_answers, strict=True))
     for place, text in texts.items():
         cut = cuts[text]
         if cut is not None and cut.answer is not None:
@@ -135,7 +139,7 @@ def choose_text_to_cut(reply: Reply, value: object) -> str:
 
 
 def replace_answer(value: T, answer: str, parse: Callable[[str], Parsed[T]]) -> T:
-    """The parsed value with the cut answer in place of its own."""
+    """The parsed value with its answer replaced by the cut one."""
     return cast(T, replace(value, answer=answer)) if isinstance(value, ReasonedAnswer) else parse(answer).value
 
 
@@ -148,5 +152,8 @@ def count_cuts(cuts: Sequence[ShortenedAnswer | None]) -> Mapping[str, Any]:
     usage: dict[str, Usage] = {}
     for cut in fitting_cuts:
         usage = merge_usage(usage, {PROMPT: cut.reply.usage})
-    bad = [cut.reply.raw for cut in fitting_cuts if cut.answer is None]
-    return {"usage": usage, "malformed": {PROMPT: Malformed(count=len(bad), replies=bad)} if bad else {}}
+    malformed = [cut.reply.raw for cut in fitting_cuts if cut.answer is None]
+    return {
+        "usage": usage,
+        "malformed": {PROMPT: Malformed(count=len(malformed), replies=malformed)} if malformed else {},
+    }

@@ -17,7 +17,7 @@ MAX_TURN_LENGTH = 1_500  # characters of each message
 
 
 async def stand_alone(state: ConversationState, runtime: Runtime[Context]) -> State:
-    """question, history -> question (with what it refers to). The oldest turns are dropped until the prompt fits."""
+    """question, history -> question (which needs no history). The oldest turns are dropped until the prompt fits."""
     question, turns = state["question"], state["history"][-MAX_TURNS:]
     while turns:
         try:

@@ -1,4 +1,4 @@
-"""Writes demonstrations, describes answers and makes the result for methods that search more than once."""
+"""What the methods that search more than once share: demonstrations, the description of an answer, and the result."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -23,12 +23,15 @@ ParsedStep = TypeVar("ParsedStep", Action, FollowUp)
 
 
 def describe_answer(prompt: str, runtime: Runtime[Context]) -> str:
-    """The words with which the prompt says what an answer is. Raises SetupError if the answer type does not suit it."""
+    """What the prompt says an answer is, by answer type. Raises SetupError for a type that the prompt cannot serve."""
     return ANSWER_FORMS["short" if choose_variant(prompt, runtime) == prompt else "yes_no"]
 
 
 async def format_step_demonstrations(runtime: Runtime[Context], format_one: Callable[[Example], str]) -> str:
-    """Those of the user's examples that have steps. If no example has steps, three built-in examples are used."""
+    """The user's examples that have steps, as text; without such examples, three built-in ones.
+
+    format_one: writes one example.
+    """
     context = get_context(runtime)
     examples = await asyncio.to_thread(read_examples, context.examples) if context.examples else ()
     demonstrations = BUILT_IN["steps_yes_no" if context.answer_type == "yes_no" else "steps"]

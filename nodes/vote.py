@@ -11,7 +11,7 @@ from quorum.nodes.evidence import split_voters
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> answer, confidence (null in a staged vote), evidence and unsupported (of its voters)."""
+    """votes, passages -> answer, confidence (null if staged), evidence, unsupported (voters without the answer)."""
     passages, votes, context = state["passages"], state.get("votes") or [], get_context(runtime)
     outcome = count_votes(votes)
     winning_answers = {

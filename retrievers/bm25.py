@@ -1,4 +1,4 @@
-"""BM25 (Robertson et al.; k1 0.9, b 0.4): tokens and ranking."""
+"""BM25 (Robertson et al.; k1 0.9, b 0.4): splits texts into tokens, and ranks passages."""
 
 import re
 import threading
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
 from quorum.documents.split import UNSPACED_SCRIPTS
-from quorum.retrievers.bm25_index import Index
 from quorum.retrievers.passages import copy_with_score, make_indexed_text
+from quorum.retrievers.token_scores import TokenScores
 
 K1, B = 0.9, 0.4
 HANGUL = "\uac00-\ud7a3"
@@ -45,10 +45,10 @@ def tokenize(text: str) -> list[str]:
 def split_words(text: str) -> list[str]:
     """The words of a folded text, not stemmed, with the characters and bigrams of unspaced scripts."""
     folded = fold_text(text)
-    foreign = "" if folded.isascii() else "".join(NOT_ASCII.findall(folded))
-    if not WORD.search(foreign) and not SPECIAL_CHARACTER.search(foreign):
-        return (NOT_ASCII.sub(" ", folded) if foreign else folded).translate(ASCII_WORD_TABLE).split()
-    if not SPECIAL_CHARACTER.search(foreign):
+    non_ascii = "" if folded.isascii() else "".join(NOT_ASCII.findall(folded))
+    if not WORD.search(non_ascii) and not SPECIAL_CHARACTER.search(non_ascii):
+        return (NOT_ASCII.sub(" ", folded) if non_ascii else folded).translate(ASCII_WORD_TABLE).split()
+    if not SPECIAL_CHARACTER.search(non_ascii):
         return WORD.findall(folded)
     words: list[str] = []
     for run in WORD_RUN.finditer(folded):
@@ -84,12 +84,14 @@ def stem_words(words: list[str]) -> list[str]:
     return [s if w.isascii() and w not in STOP_WORDS else w for w, s in zip(words, stems, strict=True)]
 
 
-class Ranking:
-    """Ranks passages by BM25. index: an index of the passages; None builds one."""
+class BM25Index:
+    """Searches passages by BM25. token_scores: those of the passages; None computes them."""
 
-    def __init__(self, passages: Sequence[Passage], index: Index | None = None) -> None:
+    def __init__(self, passages: Sequence[Passage], token_scores: TokenScores | None = None) -> None:
         self.passages = passages
-        self.index = index if index is not None else build_index(map(make_indexed_text, passages))
+        if token_scores is None:
+            token_scores = compute_token_scores(map(make_indexed_text, passages))
+        self.token_scores = token_scores
 
     def find_best(self, query: str, k: int) -> list[Passage]:
         """The best k passages, or all if there are fewer. Passages with equal scores stay in their own order."""
@@ -104,13 +106,13 @@ class Ranking:
 
     def compute_scores(self, query: str) -> NDArray[np.float32]:
         """One score per passage; 0 for a passage without a word of the query."""
-        if self.index is None:
+        if self.token_scores is None:
             return np.zeros(len(self.passages), dtype=np.float32)
-        return self.index.compute_scores(tokenize_query(query))
+        return self.token_scores.compute_scores(tokenize_query(query))
 
 
-def build_index(texts: Iterable[str]) -> Index | None:
-    """The index of texts; None if they have no token."""
+def compute_token_scores(texts: Iterable[str]) -> TokenScores | None:
+    """The BM25 scores of the tokens of texts; None if they have no token."""
     lengths, word_numbers = array("i"), WordNumbers()
 
     def split_and_count(text: str) -> list[str]:
@@ -122,8 +124,8 @@ def build_index(texts: Iterable[str]) -> Index | None:
     if not word_numbers:
         return None
     stems = WordNumbers()
-    stemmed = np.fromiter(map(stems.__getitem__, stem_words(list(word_numbers))), np.int32)
-    return Index.build(stemmed[numbers], np.frombuffer(lengths, np.int32), dict(stems), k1=K1, b=B)
+    stem_numbers = np.fromiter(map(stems.__getitem__, stem_words(list(word_numbers))), np.int32)
+    return TokenScores.build(stem_numbers[numbers], np.frombuffer(lengths, np.int32), dict(stems), k1=K1, b=B)
 
 
 class WordNumbers(dict[str, int]):

@@ -13,40 +13,42 @@ from filelock import FileLock
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers.bm25 import Ranking
-from quorum.retrievers.bm25_index import Index
+from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.store import Store
+from quorum.retrievers.token_scores import TokenScores
 
 FORMAT_VERSION = "2"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
-RANKINGS_IN_MEMORY = 8
+INDEXES_IN_MEMORY = 8
 LOG = logging.getLogger("quorum")
-LOADED_RANKINGS: OrderedDict[tuple[str, str], tuple[str, Ranking]] = OrderedDict()
+LOADED_INDEXES: OrderedDict[tuple[str, str], tuple[str, BM25Index]] = OrderedDict()
 LOADING_LOCK = threading.Lock()
 
 
-def load_ranking(store: Store, name: str) -> Ranking:
+def load_bm25_index(store: Store, name: str) -> BM25Index:
     """The BM25 index of the collection's present revision. It blocks: call it on a thread."""
     info = store.fetch_info(name)
     key = (store.location, name)
     with LOADING_LOCK:
-        revision, index = LOADED_RANKINGS.get(key, ("", None))
+        revision, index = LOADED_INDEXES.get(key, ("", None))
         if index is None or revision != info.revision:
-            revision, index = build_ranking(store, name) if info.writing else load_or_build(store, name, info.revision)
-            LOADED_RANKINGS[key] = (revision, index)
-        LOADED_RANKINGS.move_to_end(key)
-        while len(LOADED_RANKINGS) > RANKINGS_IN_MEMORY:
-            LOADED_RANKINGS.popitem(last=False)
+            revision, index = (
+                build_bm25_index(store, name) if info.writing else load_or_build(store, name, info.revision)
+            )
+            LOADED_INDEXES[key] = (revision, index)
+        LOADED_INDEXES.move_to_end(key)
+        while len(LOADED_INDEXES) > INDEXES_IN_MEMORY:
+            LOADED_INDEXES.popitem(last=False)
     return index
 
 
-def build_ranking(store: Store, name: str) -> tuple[str, Ranking]:
+def build_bm25_index(store: Store, name: str) -> tuple[str, BM25Index]:
     """(revision, index) built from the collection's passages."""
     revision, passages = store.fetch_passages(name)
-    return revision, Ranking(passages)
+    return revision, BM25Index(passages)
 
 
-def load_or_build(store: Store, name: str, revision: str) -> tuple[str, Ranking]:
-    """(revision, index) from disk. If it is not there, it is built and saved."""
+def load_or_build(store: Store, name: str, revision: str) -> tuple[str, BM25Index]:
+    """(revision, index) from disk. An index that is not there is built and saved."""
     location_hash = sha256(f"{store.location}\n{name}".encode()).hexdigest()[:8]
     folder = store.folder / "bm25" / f"{name[:80]}-{location_hash}"
     try:
@@ -57,35 +59,35 @@ def load_or_build(store: Store, name: str, revision: str) -> tuple[str, Ranking]
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is not None:
             return revision, index
-        revision, index = build_ranking(store, name)
+        revision, index = build_bm25_index(store, name)
         save_index(index, folder / f"{revision}.{FORMAT_VERSION}")
         return revision, index
 
 
-def load_index(folder: Path) -> Ranking | None:
+def load_index(folder: Path) -> BM25Index | None:
     """The index in a folder; None if it is missing or incomplete."""
     try:
         lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
         passages: list[Passage] = [json.loads(line) for line in lines]
-        index = Index.load(folder / "index")
-        is_complete = index.count == len(passages)  # a power failure may have cut either file
-        return Ranking(passages, index) if is_complete else None
+        token_scores = TokenScores.load(folder / "index")
+        is_complete = token_scores.count == len(passages)  # a power failure may have cut either file
+        return BM25Index(passages, token_scores) if is_complete else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 
 
-def save_index(index: Ranking, folder: Path) -> None:
+def save_index(index: BM25Index, folder: Path) -> None:
     """Write an index to a temporary folder, rename that, and remove indexes of other revisions.
 
     If this fails, for example on a full disk, the index stays in memory, and the next process builds it again.
     """
-    if index.index is None:
+    if index.token_scores is None:
         return
     try:
         temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
         lines = [json.dumps(passage) for passage in index.passages]
         (temporary / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
-        index.index.save(temporary / "index")
+        index.token_scores.save(temporary / "index")
         for other in folder.parent.iterdir():
             if other.is_dir() and other != temporary:
                 shutil.rmtree(other)

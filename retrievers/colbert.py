@@ -45,17 +45,17 @@ class TokenIndex:
         `question`: (tokens, dimension). A passage without tokens scores below all others.
         """
         best_scores = np.full(len(self.passages), -np.inf, dtype=np.float32)
-        filled = np.flatnonzero(np.diff(self.starts))
+        with_tokens = np.flatnonzero(np.diff(self.starts))  # the passages that have tokens
         first = 0
-        while first < len(filled):
-            begin = self.starts[filled[first]]
+        while first < len(with_tokens):
+            begin = self.starts[with_tokens[first]]
             last = max(
-                int(np.searchsorted(self.starts[filled + 1], begin + self.tokens_at_once, side="right")), first + 1
+                int(np.searchsorted(self.starts[with_tokens + 1], begin + self.tokens_at_once, side="right")), first + 1
             )
-            block_rows = filled[first:last]
+            block_rows = with_tokens[first:last]
             block = self.vectors[begin : self.starts[block_rows[-1] + 1]].astype(np.float32)
             best = np.maximum.reduceat(question @ block.T, self.starts[block_rows] - begin, axis=1)
             best_scores[block_rows] = best.sum(axis=0)
             first = last
-        lowest = best_scores[filled].min() - 1 if len(filled) else 0
+        lowest = best_scores[with_tokens].min() - 1 if len(with_tokens) else 0
         return np.where(np.isneginf(best_scores), np.float32(lowest), best_scores)

@@ -45,7 +45,7 @@ def load_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenInd
 
 
 def load_or_build(store: Store, name: str, revision: str, encoder: TokenEncoder) -> tuple[str, TokenIndex]:
-    """(revision, index) from disk. If it is not there, it is computed and saved."""
+    """(revision, index) from disk. An index that is not there is computed and saved."""
     location_hash = sha256(f"{store.location}\n{name}\n{encoder.fingerprint}".encode()).hexdigest()[:8]
     folder = store.folder / "colbert" / f"{name[:80]}-{location_hash}"
     try:
@@ -123,7 +123,8 @@ def write_index(temporary: Path, passages: list[Passage], encoder: TokenEncoder,
 def write_memory_mapped_array(folder: Path, count: int, dimension: int) -> None:
     """Write the file "rows" as vectors.npy, which can be read without loading it into memory.
 
-    It is copied as a file. On a full disk that raises an error, while writing to a memory map would kill the process.
+    The rows are copied as a file: on a full disk that raises an error, while writing to a memory map would kill the
+    process.
     """
     header = {"descr": "<f2", "fortran_order": False, "shape": (count, dimension)}
     with (folder / "rows").open("rb") as rows, (folder / "vectors.npy").open("wb") as array:

@@ -18,8 +18,8 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.models import get_embedding_name
 from quorum.models.token_embeddings import get_token_encoder
-from quorum.retrievers.bm25 import Ranking
-from quorum.retrievers.bm25_cache import load_ranking
+from quorum.retrievers.bm25 import BM25Index
+from quorum.retrievers.bm25_cache import load_bm25_index
 from quorum.retrievers.colbert_cache import load_token_index
 from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.passages import check_question, copy_with_score, make_document
@@ -88,7 +88,7 @@ class BM25Retriever(Retriever):
     store: str
 
     def find(self, query: str) -> list[Passage]:
-        return load_ranking(open_store(self.store), self.collection).find_best(query, self.k) or refuse_empty(
+        return load_bm25_index(open_store(self.store), self.collection).find_best(query, self.k) or refuse_empty(
             self.collection
         )
 
@@ -99,7 +99,7 @@ class GivenRetriever(Retriever):
     passages: list[Any]
 
     def find(self, query: str) -> list[Passage]:
-        return Ranking(self.passages).find_best(query, self.k)
+        return BM25Index(self.passages).find_best(query, self.k)
 
 
 class ColbertRetriever(Retriever):

@@ -53,8 +53,8 @@ async def trace_method(
 
 def sort_parallel_steps(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
     """Sort neighbouring steps that ran at the same time, because they end in any order."""
-    # passage_answer_ahead: concat_pf's passage_answer where it runs before the first round has answered
-    parallel_nodes = {"concat_answer", "passage_answer_ahead", "passage_answer"}
+    # passage_answer_early: concat_pf's passage_answer where it runs before the first round has answered
+    parallel_nodes = {"concat_answer", "passage_answer_early", "passage_answer"}
     sorted_steps: list[tuple[str, dict[str, Any]]] = []
     parallel_steps: list[tuple[str, dict[str, Any]]] = []
     for step in [*steps, ("", {})]:

@@ -16,7 +16,7 @@ from quorum.nodes.routes import filter_or_collect, refine_or, search_unless_foun
 
 
 class KnowledgeInput(RefinementInput, KnowledgeFilterInput, total=False):
-    """provided: the question's own passages, which the query ranks; null if the query searches the collection."""
+    """provided: the question's own passages, which are ranked by the query; null: the query searches the collection."""
 
     provided: list[Passage] | None
 

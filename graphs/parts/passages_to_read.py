@@ -1,6 +1,6 @@
 """The passages that a method with one search reads: found, then reranked and filtered as the settings say.
 
-begin -> retrieve -> a reranker or filter is set: refine
+begin -> retrieve -> refine (if reranker or context_filter is set)
 """
 
 from quorum.core.context import Context

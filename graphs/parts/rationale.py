@@ -1,4 +1,4 @@
-"""SuRe's steps up to the choice of a candidate. Its summary is the rationale (Kim et al. 2024, section 3).
+"""SuRe's steps up to the choice of a candidate. The candidate's summary is the rationale (Kim et al. 2024, section 3).
 
 propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K, rank_pair x K(K-1) -> select
 """

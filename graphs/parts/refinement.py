@@ -1,6 +1,6 @@
 """The node `refine` of every graph: reorder the retrieved passages and shorten them before a prompt shows them.
 
-reranker is set: rerank -> context_filter is set: filter_context
+rerank (if reranker is set) -> filter_context (if context_filter is set)
 """
 
 from quorum.core.context import Context

@@ -1,6 +1,6 @@
 """Retrieval and reranking without a method: the passages in the order in which a method would read them, unfiltered.
 
-retrieve -> reranker is set: rerank
+retrieve -> rerank (if reranker is set)
 """
 
 from typing_extensions import TypedDict

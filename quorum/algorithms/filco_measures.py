@@ -123,7 +123,7 @@ def choose_best(
     return [piece for _, piece in chosen.values()]
 
 
-async def choose_silver(
+async def choose_silver_pieces(
     question: str,
     answers: Sequence[str],
     passages: Sequence[Passage],

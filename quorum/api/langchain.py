@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quorum.graphs import DEFAULT, Method, answer, find_method
+from quorum.graphs import DEFAULT_METHOD, Method, answer, find_method
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -42,18 +42,18 @@ def as_retriever(method: str = "concat", context: "Context | None" = None) -> "B
 
 async def find_passages(method: str, question: str, context: "Context") -> "list[Passage]":
     """The passages that a method would read."""
-    from quorum.core.context import get_filter
+    from quorum.core.context import get_filter_spec
     from quorum.graphs.parts.passages_to_read import passages_to_read
 
     if method in REPEATED_SEARCH_METHODS or "retrieve" not in find_method(method).graph.nodes:
         return list((await answer(question, method, context)).get("passages") or [])
-    settings = replace(context, context_filter=get_filter(context)) if method == "filco" else context
+    settings = replace(context, context_filter=get_filter_spec(context)) if method == "filco" else context
     result: Any = await passages_to_read.ainvoke({"question": question}, context=settings)
     return list(result["passages"])
 
 
 def as_tool(
-    method: str = DEFAULT,
+    method: str = DEFAULT_METHOD,
     context: "Context | None" = None,
     *,
     name: str = "ask_documents",

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.graphs import DEFAULT, answer, find_method
+from quorum.graphs import DEFAULT_METHOD, answer, find_method
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -107,7 +107,7 @@ class AnswerReader:
 
 async def stream(
     question: str,
-    method: "str | Graph" = DEFAULT,
+    method: "str | Graph" = DEFAULT_METHOD,
     context: "Context | None" = None,
     *,
     given: "Sequence[Passage] | None" = None,

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from quorum.cli.show import format_headline, format_result, format_support, make_stdout_console
 from quorum.cli.systems import find_method_with_systems
-from quorum.core.composed_file import is_composed_name
+from quorum.core.composed_file import is_composed_file_name
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.core.places import describe_place
@@ -123,7 +123,7 @@ class Conversation:
     def choose_method(self, name: str) -> None:
         """Ask the named method from now on. Without a name, print the current method."""
         if name:
-            chosen = find_method_with_systems(name, self.systems if is_composed_name(name) else None)
+            chosen = find_method_with_systems(name, self.systems if is_composed_file_name(name) else None)
             self.method, self.graph = chosen, chosen.graph
         print(f"{self.method.name}: {self.method.summary}")
 

@@ -15,7 +15,7 @@ from quorum.core.places import describe_place, make_file_link
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
 from quorum.evaluation.support import ShownResult, Support, is_unsure
-from quorum.nodes.evidence import has_unquoted_evidence
+from quorum.nodes.evidence import has_only_votes_as_evidence
 
 
 def make_stdout_console() -> Console:
@@ -93,7 +93,7 @@ def choose_passages_heading(result: Result) -> str:
     evidence = result.get("evidence") or []
     if not evidence:
         return "No passage contains the answer." if not result["unknown"] else "No passage supports an answer."
-    return "Passages that voted for the answer" if has_unquoted_evidence(result) else "Evidence"
+    return "Passages that voted for the answer" if has_only_votes_as_evidence(result) else "Evidence"
 
 
 def format_passage(

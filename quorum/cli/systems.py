@@ -18,7 +18,7 @@ Systems: TypeAlias = Annotated[
 
 def find_method_with_systems(name: str, systems: Sequence[str] | None) -> "Method":
     """The method with this name. For a composed.json file: the method in the file, which asks these systems."""
-    from quorum.core.composed_file import is_composed_name
+    from quorum.core.composed_file import is_composed_file_name
     from quorum.graphs import find_method
 
     if not systems:
@@ -27,6 +27,6 @@ def find_method_with_systems(name: str, systems: Sequence[str] | None) -> "Metho
     from quorum.graphs.composed import make_composed_method
 
     specs = read_systems(systems)
-    if not is_composed_name(name):
+    if not is_composed_file_name(name):
         raise SetupError(f"--system {next(iter(specs))} is for a composed method; give its file with --method.")
     return make_composed_method(name, specs)

@@ -65,12 +65,12 @@ class ComposedCascade:
         return f"{Path(self.file).stem.replace('.', '_')}-{self.hash[:6]}"
 
 
-def is_composed_name(name: str) -> bool:
+def is_composed_file_name(name: str) -> bool:
     """Whether a method's name is the path of a composed.json file."""
     return name.strip().endswith(".json")
 
 
-def read_composed(file: str) -> ComposedCascade:
+def read_composed_cascade(file: str) -> ComposedCascade:
     """The cascade in a file. Raises `SetupError` if the file holds none."""
     path = Path(file.strip())
     try:

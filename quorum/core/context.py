@@ -265,7 +265,7 @@ def get_context(runtime: Runtime[Context]) -> Context:
     return runtime.context or Context()
 
 
-def get_filter(context: Context) -> str:
+def get_filter_spec(context: Context) -> str:
     """The name of the context filter.
 
     Without a choice it is the embedded filter for the embedded model, and the chat model itself for any other.
@@ -275,7 +275,7 @@ def get_filter(context: Context) -> str:
 
 def get_filter_model(context: Context) -> str | BaseChatModel | None:
     """The chat model that copies out the sentences to keep; None for a filter that scores sentences instead."""
-    kind, _, name = get_filter(context).partition(":")
+    kind, _, name = get_filter_spec(context).partition(":")
     if kind == "llm":
         return name or context.model
     return f"{kind}:{name}" if kind == "transformers" and name else None

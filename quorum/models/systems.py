@@ -42,8 +42,8 @@ class System(Protocol):
     """Something that answers questions."""
 
     @property
-    def priced_as(self) -> str:
-        """The spec of the model whose price applies to its tokens."""
+    def pricing_model(self) -> str:
+        """The spec of the model whose price applies to the system's tokens."""
         ...
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
@@ -54,7 +54,7 @@ class System(Protocol):
 def read_system(name: str, spec: str) -> System:
     """The system of a spec: http(s)://HOST/v1#MODEL, langgraph:URL#ASSISTANT or python:MODULE:FUNCTION.
 
-    >>> read_system("mine", "http://localhost:8000/v1#llama").priced_as
+    >>> read_system("mine", "http://localhost:8000/v1#llama").pricing_model
     'openai:llama'
     """
     kind, _, target = spec.partition(":")
@@ -102,7 +102,7 @@ class ChatServer:
     model: str
 
     @property
-    def priced_as(self) -> str:
+    def pricing_model(self) -> str:
         return f"openai:{self.model}"
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
@@ -136,7 +136,7 @@ class Assistant:
     assistant: str
 
     @property
-    def priced_as(self) -> str:
+    def pricing_model(self) -> str:
         return f"openai:{self.name}"
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
@@ -171,7 +171,7 @@ class PythonFunction:
     function: Any
 
     @property
-    def priced_as(self) -> str:
+    def pricing_model(self) -> str:
         return f"openai:{self.name}"
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:

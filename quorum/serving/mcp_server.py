@@ -14,7 +14,7 @@ from pydantic import Field
 from quorum.api.stream import Event, NodeFinished
 from quorum.core.context import Context
 from quorum.core.state import Passage
-from quorum.graphs import DEFAULT
+from quorum.graphs import DEFAULT_METHOD
 from quorum.retrievers import search
 from quorum.serving.access_control import AccessControl, App
 from quorum.serving.chat_request import ChatRequest
@@ -75,7 +75,7 @@ class Tools:
         self,
         question: Question,
         call: ToolCall,
-        method: MethodName = DEFAULT,
+        method: MethodName = DEFAULT_METHOD,
         collection: CollectionName = None,
         settings: Settings = None,
     ) -> CallToolResult:
@@ -116,7 +116,7 @@ class Tools:
         try:
             query = read_question([Message("user", query)])
             served_model = await asyncio.to_thread(
-                self.permissions.find_model, f"{DEFAULT}@{collection or context.collection}"
+                self.permissions.find_model, f"{DEFAULT_METHOD}@{collection or context.collection}"
             )
             context = self.permissions.make_context(served_model, {"k": k})
             self.service.limits.begin(key)

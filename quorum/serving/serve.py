@@ -129,9 +129,9 @@ def check_prices(base: Context, models: Sequence[str], prices: Prices) -> None:
 
 def check_cascade_prices(base: Context, cascades: Mapping[str, ServedCascade], prices: Prices) -> None:
     """Raise `SetupError` if dollars are limited and a model or system of a cascade has no price."""
-    for name, cascade in cascades.items():
-        column = cascade.make_column(base, prices)
-        for stage in cascade.composed.stages:
+    for name, served_cascade in cascades.items():
+        column = served_cascade.make_column(base, prices)
+        for stage in served_cascade.cascade.stages:
             context = column.make_stage_context(stage)
             unknown = [
                 item

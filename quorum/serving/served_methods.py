@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorum.core.composed_file import ComposedCascade, is_composed_name, read_composed
+from quorum.core.composed_file import ComposedCascade, is_composed_file_name, read_composed_cascade
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
@@ -27,9 +27,9 @@ class ServedCascade:
     graph: Any
 
     @property
-    def composed(self) -> ComposedCascade:
-        composed: ComposedCascade = self.graph.composed
-        return composed
+    def cascade(self) -> ComposedCascade:
+        cascade: ComposedCascade = self.graph.cascade
+        return cascade
 
     def make_column(self, context: Context, prices: Prices) -> "Column":
         """The cascade as a column of an evaluation, which can compute what its calls cost."""
@@ -54,7 +54,7 @@ def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Contex
         if not equals:
             given_name, file = Path(text).stem, text
         name = given_name.strip()
-        if not is_composed_name(file):
+        if not is_composed_file_name(file):
             raise SetupError(f"--composed {text!r} names no .json file; give one that quorum compose wrote.")
         if not NAME_PATTERN.fullmatch(name) or name in list_methods() or name in cascades:
             raise SetupError(
@@ -69,14 +69,15 @@ def make_cascade(name: str, file: str, systems: Mapping[str, str]) -> ServedCasc
     """The cascade in a file. Error messages call it by its name, so that clients do not learn where the file lies."""
     from quorum.graphs.composed import build_graph, make_composed_method
 
-    composed = replace(read_composed(file), file=name)
-    return ServedCascade(replace(make_composed_method(file, systems), name=name), build_graph(composed, systems))
+    cascade = replace(read_composed_cascade(file), file=name)
+    return ServedCascade(replace(make_composed_method(file, systems), name=name), build_graph(cascade, systems))
 
 
-def check_settings(cascade: ServedCascade, base: Context) -> None:
+def check_settings(served_cascade: ServedCascade, base: Context) -> None:
     """Raise `SetupError` if a stage was measured with other settings, or on other passages of the collection."""
     from quorum.nodes.ask_stage import check_collection, make_stage_context
 
-    for stage in cascade.composed.stages:
-        make_stage_context(base, cascade.composed, stage)
-    check_collection(cascade.composed, base)
+    cascade = served_cascade.cascade
+    for stage in cascade.stages:
+        make_stage_context(base, cascade, stage)
+    check_collection(cascade, base)

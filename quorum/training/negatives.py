@@ -20,7 +20,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer
 from quorum.datasets.records import parse_passage, read_json_lines
-from quorum.retrievers.bm25 import Ranking
+from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.passages import make_indexed_text
 
 SEARCH_DEPTH = 12  # search results that are examined
@@ -111,10 +111,10 @@ def draw_questions(questions: Iterable[SearchedQuestion], limit: int, seed: int)
     return [question for _, _, question in sorted(heapq.nsmallest(limit, numbered), key=lambda item: item[1])]
 
 
-def find_negatives(question: SearchedQuestion, ranking: Ranking) -> list[Passage]:
+def find_negatives(question: SearchedQuestion, index: BM25Index) -> list[Passage]:
     """The best-ranked passages that do not answer the question, best first, at most as many as wanted."""
     negatives: list[Passage] = []
-    for passage in ranking.find_best(question.question, SEARCH_DEPTH):
+    for passage in index.find_best(question.question, SEARCH_DEPTH):
         if len(negatives) == question.wanted or not passage["score"]:
             break
         if question.own_passages.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
@@ -124,12 +124,12 @@ def find_negatives(question: SearchedQuestion, ranking: Ranking) -> list[Passage
     return negatives
 
 
-def write_negatives(questions: Iterable[SearchedQuestion], ranking: Ranking, out: Path) -> tuple[int, int]:
+def write_negatives(questions: Iterable[SearchedQuestion], index: BM25Index, out: Path) -> tuple[int, int]:
     """Write one line for each question with a negative -> (questions, negatives) written."""
     lines = total = 0
     with write_atomically(out) as file:
         for question in questions:
-            negatives = find_negatives(question, ranking)
+            negatives = find_negatives(question, index)
             if not negatives:
                 continue
             line = {
@@ -240,7 +240,7 @@ def mine_negatives(options: argparse.Namespace) -> tuple[int, int]:
             f"There is no passage of more than {SHORTEST_PASSAGE} characters to search in {files}; add a --corpus."
         )
     print(f"{len(documents)} passages, {len(questions)} questions", file=sys.stderr, flush=True)
-    return write_negatives(questions, Ranking(documents), options.out)
+    return write_negatives(questions, BM25Index(documents), options.out)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -16,7 +16,7 @@ from quorum.algorithms.filco_measures import (
     Top,
     Unit,
     choose_measure,
-    choose_silver,
+    choose_silver_pieces,
     compute_unigram_precision,
 )
 from quorum.core.context import Context
@@ -162,7 +162,7 @@ async def make_line(record: Record, recipe: Recipe, scorer: LogProbabilities | N
         )
     chosen = []
     if answers:
-        chosen = await choose_silver(
+        chosen = await choose_silver_pieces(
             record["question"],
             answers,
             passages,

@@ -9,7 +9,7 @@ from quorum.core.places import describe_place
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
 from quorum.evaluation.trace import Step
-from quorum.nodes.evidence import has_unquoted_evidence
+from quorum.nodes.evidence import has_only_votes_as_evidence
 from quorum.ui.run import Answer, list_node_states
 from quorum.ui.texts import draw_folded_section, draw_table, format_cell
 
@@ -43,7 +43,7 @@ def draw_passages(result: Result) -> None:
     passages = result.get("passages") or []
     marked = {item["passage"]: item for item in result.get("evidence") or []}
     unsupported = set(result.get("unsupported") or [])
-    badge = "voted for it" if has_unquoted_evidence(result) else "evidence"
+    badge = "voted for it" if has_only_votes_as_evidence(result) else "evidence"
     with html.ol().classes("passages"):
         for rank, passage in enumerate(passages[:MAX_SHOWN], start=1):
             evidence = marked.get(passage["id"])

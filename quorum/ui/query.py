@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column, parse_methods
-from quorum.graphs import DEFAULT
+from quorum.graphs import DEFAULT_METHOD
 
 # Settings with a form field and a link parameter of their own; the others are "set=key=value".
 OWN_PARAMETERS = (
@@ -29,7 +29,7 @@ class Query:
     """
 
     question: str = ""
-    methods: str = DEFAULT
+    methods: str = DEFAULT_METHOD
     settings: Mapping[str, str] = field(default_factory=dict)
     follows: str = ""
 
@@ -68,7 +68,7 @@ def check_changeable(settings: Mapping[str, str]) -> None:
 
 def parse_link(query: str, base: Context) -> tuple[Query, bool]:
     """(the query of a link, whether to ask at once: `run=1`). Raises `SetupError` for an invalid link."""
-    parameters, settings = {"q": "", "methods": DEFAULT, "run": "", "follows": ""}, dict[str, str]()
+    parameters, settings = {"q": "", "methods": DEFAULT_METHOD, "run": "", "follows": ""}, dict[str, str]()
     try:
         pairs = parse_qsl(query, max_num_fields=MAX_LINK_PARTS)
     except ValueError:

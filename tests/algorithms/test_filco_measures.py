@@ -10,7 +10,7 @@ from quorum.algorithms.filco_measures import (
     THRESHOLDS,
     Piece,
     choose_best,
-    choose_silver,
+    choose_silver_pieces,
     compute_unigram_precision,
     count_character_f1,
     format_scoring_prompt,
@@ -67,15 +67,15 @@ def test_strinc_keeps_token_boundaries() -> None:
 
 
 async def test_strinc_chooses_the_first_match_in_rank_order() -> None:
-    assert list_texts(await choose_silver("When?", ["1950"], PASSAGES, "strinc")) == ["It was painted in 1950."]
-    assert list_texts(await choose_silver("When?", ["1950"], PASSAGES, "strinc", top="per_passage")) == [
+    assert list_texts(await choose_silver_pieces("When?", ["1950"], PASSAGES, "strinc")) == ["It was painted in 1950."]
+    assert list_texts(await choose_silver_pieces("When?", ["1950"], PASSAGES, "strinc", top="per_passage")) == [
         *("It was painted in 1950.", "It was painted in 1950, too."),
     ]
-    assert list_texts(await choose_silver("When?", ["1931"], PASSAGES, "strinc", unit="passage")) == [
+    assert list_texts(await choose_silver_pieces("When?", ["1931"], PASSAGES, "strinc", unit="passage")) == [
         PASSAGES[1]["text"]
     ]
-    assert await choose_silver("When?", ["2000"], PASSAGES, "strinc") == []
-    assert await choose_silver("When?", ["1931"], [], "strinc") == []
+    assert await choose_silver_pieces("When?", ["2000"], PASSAGES, "strinc") == []
+    assert await choose_silver_pieces("When?", ["1931"], [], "strinc") == []
 
 
 def test_lexical_is_token_f1() -> None:
@@ -88,8 +88,8 @@ def test_lexical_is_token_f1() -> None:
 async def test_lexical_must_exceed_one_half() -> None:
     passages = [Passage(id="x", title="", text="Red green.")]
     assert THRESHOLDS["lexical"] == 0.5
-    assert await choose_silver("?", ["red blue"], passages, "lexical") == []  # exactly 0.5
-    assert list_texts(await choose_silver("?", ["red green blue"], passages, "lexical")) == ["Red green."]
+    assert await choose_silver_pieces("?", ["red blue"], passages, "lexical") == []  # exactly 0.5
+    assert list_texts(await choose_silver_pieces("?", ["red green blue"], passages, "lexical")) == ["Red green."]
 
 
 def test_the_authors_code_counts_characters() -> None:
@@ -103,8 +103,10 @@ def test_the_authors_code_counts_characters() -> None:
 @pytest.mark.parametrize("verdict", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "yes", "No."])
 async def test_lexical_compares_with_the_claim_for_verdicts(verdict: str) -> None:
     claim = "The tower was finished in 1950."
-    assert list_texts(await choose_silver(claim, [verdict], PASSAGES, "lexical")) == ["The tower was finished in 1931."]
-    assert await choose_silver(claim, ["1931"], PASSAGES, "lexical") == []
+    assert list_texts(await choose_silver_pieces(claim, [verdict], PASSAGES, "lexical")) == [
+        "The tower was finished in 1931."
+    ]
+    assert await choose_silver_pieces(claim, ["1931"], PASSAGES, "lexical") == []
 
 
 async def test_cxmi_is_the_gain_in_log_probability() -> None:
@@ -119,19 +121,21 @@ async def test_cxmi_is_the_gain_in_log_probability() -> None:
 
 async def test_cxmi_must_exceed_zero() -> None:
     scorer = Scorer(-3.0, finished=-1.0, mast=-5.0)
-    assert list_texts(await choose_silver("When?", ["1931", "x"], PASSAGES, "cxmi", scorer=scorer)) == [
+    assert list_texts(await choose_silver_pieces("When?", ["1931", "x"], PASSAGES, "cxmi", scorer=scorer)) == [
         "The tower was finished in 1931."
     ]
     assert {answer for _, answer in scorer.requests[0]} == {"1931"}
-    assert await choose_silver("When?", ["1931"], PASSAGES, "cxmi", scorer=Scorer(-3.0)) == []
+    assert await choose_silver_pieces("When?", ["1931"], PASSAGES, "cxmi", scorer=Scorer(-3.0)) == []
     unused_scorer = Scorer(-3.0)
-    assert await choose_silver("When?", ["1931"], PASSAGES[2:], "cxmi", scorer=unused_scorer) == []
+    assert await choose_silver_pieces("When?", ["1931"], PASSAGES[2:], "cxmi", scorer=unused_scorer) == []
     assert unused_scorer.requests == []  # nothing to choose from: the model is not asked
     passage_scorer = Scorer(-9.0, Tower=-1.0, Mast=-2.0)
-    chosen = await choose_silver("?", ["a"], PASSAGES, "cxmi", unit="passage", top="per_passage", scorer=passage_scorer)
+    chosen = await choose_silver_pieces(
+        "?", ["a"], PASSAGES, "cxmi", unit="passage", top="per_passage", scorer=passage_scorer
+    )
     assert [piece.rank for piece in chosen] == [0, 1]
     with pytest.raises(SetupError, match="log-probabilities; name one"):
-        await choose_silver("When?", ["1931"], PASSAGES, "cxmi")
+        await choose_silver_pieces("When?", ["1931"], PASSAGES, "cxmi")
 
 
 SCORES = st.lists(st.tuples(st.integers(0, 3), st.floats(-2, 2)), max_size=12)

@@ -11,7 +11,7 @@ from quorum.core.errors import SetupError, TooLong
 from quorum.core.state import State
 from quorum.graphs import METHODS, answer
 from quorum.models.scripted import ScriptedModel
-from quorum.nodes.base import base_answer, closed_answer
+from quorum.nodes.base import base_answer, closed_book_answer
 from quorum.nodes.infer_stepwise import infer
 
 
@@ -44,7 +44,7 @@ async def test_base_prompt_asks_for_three_words_and_offers_no_unknown() -> None:
 EXAMPLES = '{"question": "Who?", "answer": "He", "rationale": "By name."}\n{"question": "Where?", "answer": "There"}\n'
 
 
-@pytest.mark.parametrize(("node", "prompt"), [(base_answer, "answer_base"), (closed_answer, "answer_base_closed")])
+@pytest.mark.parametrize(("node", "prompt"), [(base_answer, "answer_base"), (closed_book_answer, "answer_base_closed")])
 async def test_examples_stand_between_passages_and_question(node: Any, prompt: str, tmp_path: Path) -> None:
     (tmp_path / "shots.jsonl").write_text(EXAMPLES, encoding="utf-8")
     model = ScriptedModel().on(prompt, "1931")
@@ -60,7 +60,10 @@ async def test_no_retrieval_asks_once_without_passages() -> None:
     model = ScriptedModel().on("answer_base_closed", "1931")
     assert await trace_method("no_retrieval", model) == [
         ("begin", {}),
-        ("closed_answer", {"answer": "1931", "unknown": False, "confidence": None, "evidence": [], "passages": ""}),
+        (
+            "closed_book_answer",
+            {"answer": "1931", "unknown": False, "confidence": None, "evidence": [], "passages": ""},
+        ),
     ]
     assert "assage" not in model.history[0].text
 

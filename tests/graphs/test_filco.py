@@ -9,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from method_fixtures import FIRST_STEPS, PASSAGES, QUESTION, script_passage_answers, trace_method
 from openai_server import COMPLETIONS_PATH, OpenAIServer
 
-from quorum.core.context import Context, get_filter
+from quorum.core.context import Context, get_filter_spec
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.graphs import METHODS, answer
@@ -95,7 +95,7 @@ async def test_filter_mode_full_asks_no_filter() -> None:
     assert (len(result["passages"]), result["retrieved"], len(model.history)) == (5, None, 1)
 
 
-async def choose_silver(gold: list[str] | None, passages: list[Passage], **settings: Any) -> list[Passage]:
+async def choose_silver_passages(gold: list[str] | None, passages: list[Passage], **settings: Any) -> list[Passage]:
     name = {"label": "answer_label", "long": "answer_long"}.get(settings.get("answer_type", ""), "answer")
     model = ScriptedModel().on(name, "SUPPORTS")
     context = Context(model=model, filter_mode="silver", **settings)
@@ -105,22 +105,22 @@ async def choose_silver(gold: list[str] | None, passages: list[Passage], **setti
 
 
 async def test_silver_takes_the_sentence_with_the_gold_answer() -> None:
-    assert [p["text"] for p in await choose_silver(["1931"], [PASSAGES[1], LONG_PASSAGE])] == [
+    assert [p["text"] for p in await choose_silver_passages(["1931"], [PASSAGES[1], LONG_PASSAGE])] == [
         "It was finished in 1931."
     ]
-    assert await choose_silver(["golden"], [LONG_PASSAGE, PASSAGES[0]]) == [
+    assert await choose_silver_passages(["golden"], [LONG_PASSAGE, PASSAGES[0]]) == [
         LONG_PASSAGE
     ]  # nothing found: the first passage
-    assert await choose_silver([], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
+    assert await choose_silver_passages([], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
 
 
 async def test_silver_sentences_for_answers_that_no_sentence_contains() -> None:
     similar_passage = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
     for settings, gold in (({"answer_type": "label"}, ["SUPPORTS"]), ({}, ["yes"])):
-        assert [p["text"] for p in await choose_silver(gold, [similar_passage], **settings)] == [
+        assert [p["text"] for p in await choose_silver_passages(gold, [similar_passage], **settings)] == [
             "The Lumen Tower was finished."
         ]
-    silver_of_wording = await choose_silver(
+    silver_of_wording = await choose_silver_passages(
         ["It was the Lumen Tower that was finished"], [similar_passage], answer_type="long"
     )
     assert [p["text"] for p in silver_of_wording] == ["The Lumen Tower was finished."]
@@ -129,7 +129,7 @@ async def test_silver_sentences_for_answers_that_no_sentence_contains() -> None:
 async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServer) -> None:
     """With a scorer, CXMI chooses the sentences for labels, and sends the generator's own prompt."""
     similar_passage = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
-    silver_of_label = await choose_silver(
+    silver_of_label = await choose_silver_passages(
         ["SUPPORTS"], [similar_passage], answer_type="label", scorer="completions:test"
     )
     sent_prompts = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
@@ -138,7 +138,7 @@ async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServe
     assert all(f"Claim: {QUESTION}\nLabel:" in prompt for prompt in prompts)
     assert ["It rained." in prompt for prompt in prompts] == [False, True, False]
     assert silver_of_label[0]["id"] == "n"
-    by_words = await choose_silver(["1931"], [PASSAGES[1], LONG_PASSAGE], silver_measure="lexical")
+    by_words = await choose_silver_passages(["1931"], [PASSAGES[1], LONG_PASSAGE], silver_measure="lexical")
     assert by_words == [PASSAGES[1]]  # no sentence is like the answer: the first passage
 
 
@@ -173,9 +173,9 @@ async def test_without_a_context_the_environment_decides(monkeypatch: pytest.Mon
 
 
 def test_the_default_filter_follows_the_model() -> None:
-    assert get_filter(Context()) == "embedded"
-    assert get_filter(Context(model=ScriptedModel())) == get_filter(Context(model="openai:x")) == "llm"
-    assert get_filter(Context(model="openai:x", context_filter="embedded")) == "embedded"
+    assert get_filter_spec(Context()) == "embedded"
+    assert get_filter_spec(Context(model=ScriptedModel())) == get_filter_spec(Context(model="openai:x")) == "llm"
+    assert get_filter_spec(Context(model="openai:x", context_filter="embedded")) == "embedded"
 
 
 async def test_another_model_can_filter(openai_server: OpenAIServer) -> None:

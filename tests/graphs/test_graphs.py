@@ -40,13 +40,21 @@ RESULT_KEYS = {
 
 
 def test_the_package_exports_what_its_all_lists() -> None:
-    assert graphs.__all__ == ["DEFAULT", "METHODS", "Method", "answer", "answer_sync", "find_method", "list_methods"]
+    assert graphs.__all__ == [
+        "DEFAULT_METHOD",
+        "METHODS",
+        "Method",
+        "answer",
+        "answer_sync",
+        "find_method",
+        "list_methods",
+    ]
     assert all(hasattr(graphs, name) for name in graphs.__all__)
 
 
 def test_every_method_is_listed_with_its_cost() -> None:
     assert list(METHODS) == METHOD_NAMES
-    assert graphs.DEFAULT == "concat_pf"
+    assert graphs.DEFAULT_METHOD == "concat_pf"
     assert {name: (method.calls, method.depth) for name, method in METHODS.items()} == {
         "concat": ("n", "1"),
         "post_fusion": ("k*n", "1"),

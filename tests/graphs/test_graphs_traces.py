@@ -205,7 +205,7 @@ async def test_speculative_concat_pf_with_a_known_answer_ignores_the_votes() -> 
     assert await trace_method("concat_pf", model, speculative=True) == [
         *FIRST_STEPS,
         ("concat_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
-        *(make_vote_step(rank, "1950", node="passage_answer_ahead") for rank in range(3)),
+        *(make_vote_step(rank, "1950", node="passage_answer_early") for rank in range(3)),
         ("unknown_check", {"unknown": False, "votes": []}),
     ]
 
@@ -215,9 +215,9 @@ async def test_speculative_concat_pf_with_an_unknown_answer_takes_the_vote() -> 
     assert await trace_method("concat_pf", model, speculative=True) == [
         *FIRST_STEPS,
         ("concat_answer", {**UNKNOWN_ANSWER, "passages": "p1 p2 p3"}),
-        make_vote_step(0, "1931", node="passage_answer_ahead"),
-        make_vote_step(1, "?", node="passage_answer_ahead"),
-        make_vote_step(2, "1931", node="passage_answer_ahead"),
+        make_vote_step(0, "1931", node="passage_answer_early"),
+        make_vote_step(1, "?", node="passage_answer_early"),
+        make_vote_step(2, "1931", node="passage_answer_early"),
         ("unknown_check", {"unknown": True}),
         ("vote", {**KNOWN_ANSWER, "confidence": 1.0}),
     ]
@@ -227,7 +227,7 @@ async def test_speculative_concat_pf_runs_a_staged_vote() -> None:
     model = script_passage_answers("1931", "1950", "1950").on("answer", "unknown")
     steps = await trace_method("concat_pf", model, speculative=True, vote="staged")
     assert [node for node, _ in steps[2:]] == [
-        *("concat_answer", "passage_answer_ahead", "passage_answer_ahead", "unknown_check"),
+        *("concat_answer", "passage_answer_early", "passage_answer_early", "unknown_check"),
         *("vote", "passage_answer", "vote"),
     ]
     assert steps[-1][1]["answer"] == "1950"

@@ -7,7 +7,7 @@ from fake_clock import FakeClock
 from openai_bodies import Response, make_echo, make_error
 from openai_server import COMPLETIONS_PATH, OpenAIServer, Request
 
-from quorum.algorithms.filco_measures import choose_silver
+from quorum.algorithms.filco_measures import choose_silver_pieces
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
@@ -38,7 +38,7 @@ async def test_many_pairs_are_sent_in_batches_and_come_back_in_order(openai_serv
 async def test_cxmi_by_a_server(openai_server: OpenAIServer) -> None:
     text = "The tower is old. Eiffel designed it. It is tall."
     passages = [Passage(id="p", title="", text=text)]
-    chosen = await choose_silver(
+    chosen = await choose_silver_pieces(
         "Who designed it?", ["Eiffel"], passages, "cxmi", scorer=make_scorer("completions:base")
     )
     assert [piece.text for piece in chosen] == ["Eiffel designed it."]

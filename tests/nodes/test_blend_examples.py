@@ -36,12 +36,12 @@ def examples_file(tmp_path: Path) -> str:
 
 async def test_a_demonstration_looks_like_its_prompt(examples_file: str) -> None:
     run = make_runtime(examples=examples_file)
-    assert await format_demonstrations(run, reasoned=True, passages=True) == (
+    assert await format_demonstrations(run, with_reasoning=True, with_passages=True) == (
         "Passages:\n\n[1] Anna\nAnna's door is green.\n\nQuestion: Which colour is the door?\n"
         "Rationale: The house is Anna's. Her door is green. So the answer is green.\n\n"
         "Question: Who lives there?\nRationale: It is her house. So the answer is Anna."
     )
-    assert await format_demonstrations(run, reasoned=False, passages=False) == (
+    assert await format_demonstrations(run, with_reasoning=False, with_passages=False) == (
         "Question: Which colour is the door?\nAnswer: green\n\nQuestion: Who lives there?\nAnswer: Anna"
     )
 
@@ -58,7 +58,7 @@ def test_three_built_in_demonstrations_with_passages_that_contain_the_answer(kin
     assert {example["answer"] for example in BUILT_IN["yes_no"]} == {"Yes", "No"}
 
 
-async def test_a_demonstrated_chain_of_thought_reads_as_its_answer() -> None:
+async def test_the_answer_is_parsed_from_every_demonstrated_chain_of_thought() -> None:
     for kind in ("multi_hop", "yes_no"):
         for example in BUILT_IN[kind]:
             text = f"{example['rationale']} So the answer is {example['answer']}."
@@ -66,12 +66,14 @@ async def test_a_demonstrated_chain_of_thought_reads_as_its_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "reasoned", "first"),
+    ("kind", "with_reasoning", "expected_kind"),
     [("short", True, "multi_hop"), ("short", False, "short"), ("yes_no", True, "yes_no"), ("yes_no", False, "yes_no")],
 )
-async def test_the_answer_type_chooses_the_demonstrations(kind: str, reasoned: bool, first: str) -> None:
-    text = await format_demonstrations(make_runtime(answer_type=kind), reasoned=reasoned, passages=True)
-    questions = [example["question"] for example in BUILT_IN[first]]
+async def test_the_answer_type_chooses_the_demonstrations(kind: str, with_reasoning: bool, expected_kind: str) -> None:
+    text = await format_demonstrations(
+        make_runtime(answer_type=kind), with_reasoning=with_reasoning, with_passages=True
+    )
+    questions = [example["question"] for example in BUILT_IN[expected_kind]]
     assert [line for line in text.splitlines() if line.startswith("Question: ")] == [
         f"Question: {q}" for q in questions
     ]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers import bm25_index, search
-from quorum.retrievers.bm25 import K1, B, Ranking, build_index, split_words, tokenize, tokenize_query
+from quorum.retrievers import search, token_scores
+from quorum.retrievers.bm25 import K1, B, BM25Index, compute_token_scores, split_words, tokenize, tokenize_query
 from quorum.retrievers.passages import make_indexed_text
 
 RIVER_PASSAGES = [
@@ -56,7 +56,7 @@ def test_scores_follow_the_formula() -> None:
 
     question = "Which river flows through Vienna?"
     expected = [score(words, [t for t in tokenize_query(question) if any(t in c for c in corpus)]) for words in corpus]
-    assert Ranking(RIVER_PASSAGES).compute_scores(question).tolist() == pytest.approx(expected, rel=1e-5)
+    assert BM25Index(RIVER_PASSAGES).compute_scores(question).tolist() == pytest.approx(expected, rel=1e-5)
 
 
 WORDS_OF_TEXTS = st.lists(
@@ -65,12 +65,12 @@ WORDS_OF_TEXTS = st.lists(
 
 
 @given(st.lists(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)), max_size=8), st.integers(1, 9))
-def test_the_index_equals_that_of_bm25s(texts: list[str], batch_size: int) -> None:
+def test_the_scores_equal_those_of_bm25s(texts: list[str], batch_size: int) -> None:
     """However many texts are counted together, the scores are those of bm25s to the last bit."""
     corpus = [tokenize(text) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bm25_index, "TOKENS_AT_ONCE", batch_size)
-        index = build_index(texts)
+        patch.setattr(token_scores, "TOKENS_AT_ONCE", batch_size)
+        index = compute_token_scores(texts)
     if index is None:
         assert not any(corpus)
         return

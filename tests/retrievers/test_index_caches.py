@@ -34,9 +34,9 @@ async def test_an_index_of_words_that_was_cut_between_lines_is_built_again(
     before = await search("opera", context)
     (path,) = (tmp_path / "bm25").glob("*/*/passages.jsonl")
     path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:lines]), "utf-8")
-    bm25_cache.LOADED_RANKINGS.clear()
+    bm25_cache.LOADED_INDEXES.clear()
     assert await search("opera", context) == before
-    bm25_cache.LOADED_RANKINGS.clear()
+    bm25_cache.LOADED_INDEXES.clear()
     assert await search("opera", context) == before
 
 
@@ -47,7 +47,7 @@ async def test_search_works_if_the_index_cannot_be_stored(
     (folder,) = (path for path in (tmp_path / "bm25").glob("*/*") if path.is_dir())
     shutil.rmtree(folder)
     folder.write_text("in the way")
-    bm25_cache.LOADED_RANKINGS.clear()
+    bm25_cache.LOADED_INDEXES.clear()
     with caplog.at_level(logging.WARNING, "quorum"):
         assert await search("opera", replace(context)) == before
     assert "cannot be kept" in caplog.text

@@ -202,7 +202,7 @@ async def test_a_broken_lexical_index_is_built_again(store: Path, context: Conte
     before = await search("opera", bm25)
     for file in (store / "bm25").glob("*/*/passages.jsonl"):
         file.write_text('{"id": "x"')
-    bm25_cache.LOADED_RANKINGS.clear()
+    bm25_cache.LOADED_INDEXES.clear()
     assert await search("opera", bm25) == before
 
 

@@ -12,7 +12,7 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
-from quorum.core.context import Context, get_filter
+from quorum.core.context import Context, get_filter_spec
 from quorum.core.errors import QuorumError
 from quorum.core.rehearsal import mark_rehearsal
 from quorum.datasets.records import Record
@@ -21,7 +21,7 @@ from quorum.evaluation.compare.call_bounds import compute_call_bounds
 from quorum.evaluation.compare.prices import find_model
 from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.columns import Column
-from quorum.nodes.shorten import is_short
+from quorum.nodes.shorten import wants_short_answer
 
 SHORT_REPLY_TOKENS, LONG_REPLY_TOKENS = 12, 160  # assumed for a chat model's reply: an answer, a longer text
 SHORT_REPLIES = (
@@ -71,8 +71,10 @@ class CallRecorder(AsyncCallbackHandler):
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
         number = len(self.calls) if self.context.temperature else 0  # samples are not shared with one another
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
-        may_be_wordy = self.context.shorten == "auto" and not is_local(self.context) and is_short(prompt, self.context)
-        self.open_calls[run_id] = RehearsedCall(prompt, key, may_be_repeated=may_be_wordy)
+        may_be_shortened = (
+            self.context.shorten == "auto" and not is_local(self.context) and wants_short_answer(prompt, self.context)
+        )
+        self.open_calls[run_id] = RehearsedCall(prompt, key, may_be_repeated=may_be_shortened)
         self.calls.append(self.open_calls[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -103,7 +105,7 @@ async def rehearse(
     recorder = CallRecorder(context)
     callbacks: list[Any] = [recorder] if spending is None or not is_local(context) else [recorder, spending]
     if not is_local(context):
-        filter_name = get_filter(context) if column.method == "filco" else context.context_filter or ""
+        filter_name = get_filter_spec(context) if column.method == "filco" else context.context_filter or ""
         context = replace(
             context,
             model="embedded",

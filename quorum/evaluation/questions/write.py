@@ -244,10 +244,10 @@ def is_written(draft: Draft, options: Options) -> bool:
 
 def make_neighbour_search(context: Context) -> NeighbourSearch:
     """BM25 over the collection; the first search builds the index. A search blocks."""
-    from quorum.retrievers.bm25_cache import load_ranking
+    from quorum.retrievers.bm25_cache import load_bm25_index
     from quorum.retrievers.store import open_store
 
-    return lambda text, k: load_ranking(open_store(context.store), context.collection).find_best(text, k)
+    return lambda text, k: load_bm25_index(open_store(context.store), context.collection).find_best(text, k)
 
 
 def describe_models(context: Context) -> dict[Kind, dict[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from quorum.core.places import describe_place
 from quorum.core.state import Result
 from quorum.evaluation.run.details import LineIndex
-from quorum.nodes.evidence import has_unquoted_evidence
+from quorum.nodes.evidence import has_only_votes_as_evidence
 
 QUESTIONS_PER_CHUNK = 25  # questions packed together: opening one of them unpacks them all
 COST_KEYS = ("calls", "input_tokens", "output_tokens", "seconds")
@@ -81,7 +81,7 @@ def collect_details(
             {name: row.get(name) for name in ROW_KEYS}
             | {"marks": collect_scores(row, None if verdicts is None else verdicts.get(method, id_))}
             | {name: detail.get(name) for name in DETAIL_KEYS}
-            | {"claimed": has_unquoted_evidence(cast(Result, {**detail, "answer": row["answer"] or ""}))}
+            | {"claimed": has_only_votes_as_evidence(cast(Result, {**detail, "answer": row["answer"] or ""}))}
             | {"replies": detail.get("calls"), "passages": passage_numbers, "unknown": row.get("unknown")}
         )
     return {"answers": answers, "passages": list(passages)}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.core.composed_file import ComposedStage, is_composed_name
+from quorum.core.composed_file import ComposedStage, is_composed_file_name
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Price, Prices, find_model
@@ -97,13 +97,13 @@ class Column:
         """The contexts in which a prompt is sent: the column's. A cascade has one for each stage that sends the prompt,
         with the models of that stage.
         """
-        from quorum.graphs.composed import get_composed
+        from quorum.graphs.composed import get_composed_cascade
 
-        composed = None if self.own_graph is None else get_composed(self.own_graph)
-        if composed is None:
+        cascade = None if self.own_graph is None else get_composed_cascade(self.own_graph)
+        if cascade is None:
             return [self.priced_context]
-        stages, priced = composed.stages, getattr(self.own_graph, "priced_as_by_stage", {})
-        senders = [stage for stage in stages if prompt in stage.prompts or (prompt == PROMPT and stage.name in priced)]
+        stages, systems = cascade.stages, getattr(self.own_graph, "pricing_model_by_stage", {})
+        senders = [stage for stage in stages if prompt in stage.prompts or (prompt == PROMPT and stage.name in systems)]
         senders = senders or list(stages)
         return [self.make_stage_context(stage) for stage in senders]
 
@@ -111,14 +111,14 @@ class Column:
         """The context with the models that a stage of a cascade was measured with."""
         specs = {name: find_model_spec(stage.settings.get(name)) for name in ("model", "verifier")}
         changes: dict[str, Any] = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
-        if system := getattr(self.own_graph, "priced_as_by_stage", {}).get(stage.name):
-            changes["model"] = system
+        if pricing_model := getattr(self.own_graph, "pricing_model_by_stage", {}).get(stage.name):
+            changes["model"] = pricing_model
         return replace(self.context, **changes)
 
     @property
     def priced_context(self) -> Context:
         """The context whose models have the prices: for a user's own system, one with that system's model."""
-        model = getattr(self.own_graph, "priced_as", None)
+        model = getattr(self.own_graph, "pricing_model", None)
         return self.context if model is None else replace(self.context, model=model)
 
 
@@ -134,7 +134,7 @@ def list_columns(options: Options) -> list[Column]:
     context = replace(options.context, **single)
     crossed: dict[str, Column] = {}
     for base in make_named_columns(options, context):
-        is_system = hasattr(base.own_graph, "priced_as")  # a system has a model and passages of its own
+        is_system = hasattr(base.own_graph, "pricing_model")  # a system has a model and passages of its own
         varied = {name: values for name, values in several.items() if name not in base.settings and not is_system}
         for values in product(*varied.values()):
             settings = {**base.settings, **dict(zip(varied, values, strict=True))}
@@ -208,7 +208,7 @@ def parse_methods(
                 "write names separated by commas, settings in brackets: 'concat,post_fusion[vote=staged;k=10]'."
             )
         position = item.end()
-        if not takes_files and is_composed_name(item["method"]):
+        if not takes_files and is_composed_file_name(item["method"]):
             raise SetupError(f"The method {item['method']!r} names a file, which is not taken here; name a method.")
         settings = parse_settings((item["settings"] or "").split(";"))
         chosen = item["method"] != "all"
@@ -249,12 +249,12 @@ def make_column(
     """The column of a method, by its name, or of a compiled graph of your own, under the name that it was compiled
     with; `settings` override those of `context`.
     """
-    if isinstance(method, str) and is_composed_name(method):
+    if isinstance(method, str) and is_composed_file_name(method):
         from quorum.graphs.composed import composed_graph, use_measured_model
 
         method = composed_graph(method, systems)
         context = use_measured_model(method, context)
-    if hasattr(method, "priced_as"):  # a system does not use the models of the context
+    if hasattr(method, "pricing_model"):  # a system does not use the models of the context
         context = replace(context, model="embedded", verifier=None, context_filter=None, reranker=None)
     own_graph, method_name = (None, method) if isinstance(method, str) else (method, get_graph_name(method))
     parsed_settings = {key: parse_setting(key, value) for key, value in settings.items()}

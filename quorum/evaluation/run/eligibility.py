@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from quorum.core.context import Context, get_filter
+from quorum.core.context import Context, get_filter_spec
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
@@ -96,6 +96,6 @@ def replace_paid_models(context: Context, method: str) -> Context:
     """The context with paid models replaced by silent ones."""
     if is_local(context):
         return replace(context, journal="off")
-    filter_name = get_filter(context) if method == "filco" else context.context_filter or ""
+    filter_name = get_filter_spec(context) if method == "filco" else context.context_filter or ""
     rehearsed_filter = "llm" if filter_name.startswith("llm") else context.context_filter
     return replace(context, model=SilentModel(), verifier=None, context_filter=rehearsed_filter, journal="off")

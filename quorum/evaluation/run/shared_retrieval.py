@@ -54,14 +54,14 @@ class CachingRetriever(BaseRetriever):
 
 def share_retrieval(columns: Sequence[Column]) -> list[Column]:
     """The columns; those that ask the same retriever for the same number of passages share its results."""
-    from quorum.graphs.composed import get_composed
+    from quorum.graphs.composed import get_composed_cascade
     from quorum.retrievers import retriever
 
     shared: dict[tuple[Any, ...], CachingRetriever] = {}
     shared_columns = []
     for column in columns:
         context = column.context
-        if get_composed(column.own_graph) is not None:  # a cascade caches its own searches
+        if get_composed_cascade(column.own_graph) is not None:  # a cascade caches its own searches
             shared_columns.append(column)
             continue
         parts = (context.retriever, context.collection, context.store, context.embeddings, context.k)

@@ -8,7 +8,7 @@ import pytest
 from decision_results import write_results
 from quorum_command import Quorum
 
-from quorum.core.composed_file import read_composed
+from quorum.core.composed_file import read_composed_cascade
 from quorum.evaluation.decisions.answer_table import make_answer_table
 from quorum.evaluation.decisions.compose import Guarantee, compose
 from quorum.evaluation.decisions.recorded_results import read_results
@@ -46,7 +46,7 @@ def test_the_command_writes_a_method(quorum: Quorum, results: Path) -> None:
     assert run.code == 0
     assert run.out.startswith("Ask ")
     assert "with confidence 0.9" in run.out
-    composed = read_composed(str(results / "composed.json"))
+    composed = read_composed_cascade(str(results / "composed.json"))
     assert len(composed.stages) in (2, 3)
     assert composed.certificate is not None
     assert composed.certificate["lose_at_most"] == 0.08
@@ -67,7 +67,7 @@ def test_without_a_certificate_the_single_method_is_used(quorum: Quorum, tmp_pat
     assert run.code == 0
     assert "No cascade can be certified to lose 3 points at most" in run.out
     assert "Ask sure, the best single method" in run.out
-    composed = read_composed(str(folder / "composed.json"))
+    composed = read_composed_cascade(str(folder / "composed.json"))
     assert [stage.method for stage in composed.stages] == ["sure"]
     assert composed.certificate is None
 

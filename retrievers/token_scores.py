@@ -1,4 +1,4 @@
-"""A BM25 index as four arrays: the score of every token in every text, computed when the index is built.
+"""The BM25 score of every token in every text, in arrays that are computed once and can be saved.
 
 The scores are those of Lucene's BM25 and of the library bm25s (Lu 2024, "BM25S"), to the last bit; a test compares
 them.
@@ -19,8 +19,8 @@ ARRAY_NAMES = ("scores", "texts", "starts")
 
 
 @dataclass(frozen=True)
-class Index:
-    """The scores of tokens in texts, ordered by token and then by text.
+class TokenScores:
+    """The BM25 scores of tokens in texts, ordered by token and then by text.
 
     vocabulary: token -> its number. scores, texts: one element for each token in each text that has it. starts: the
     elements of token i are starts[i] to starts[i + 1]. count: the number of texts.
@@ -33,12 +33,14 @@ class Index:
     count: int
 
     @classmethod
-    def build(cls, numbers: Integers, lengths: Integers, vocabulary: dict[str, int], k1: float, b: float) -> "Index":
-        """An index of tokenized texts.
+    def build(
+        cls, token_numbers: Integers, lengths: Integers, vocabulary: dict[str, int], k1: float, b: float
+    ) -> "TokenScores":
+        """The scores for tokenized texts.
 
-        numbers: the token numbers of all texts, one text after the other. lengths: the number of tokens of each text.
+        token_numbers: those of all texts, one text after the other. lengths: the number of tokens of each text.
         """
-        tokens, text_numbers, counts = count_tokens(numbers, lengths)
+        tokens, text_numbers, counts = count_tokens(token_numbers, lengths)
         text_counts = np.bincount(tokens, minlength=len(vocabulary))
         rarity = np.log(1 + (len(lengths) - text_counts + 0.5) / (text_counts + 0.5)).astype(np.float32)
         length_norm = k1 * ((1 - b) + b * lengths / lengths.mean())
@@ -60,7 +62,7 @@ class Index:
         return scores
 
     def save(self, folder: Path) -> None:
-        """Write the index to a new folder."""
+        """Write the scores to a new folder."""
         folder.mkdir()
         for name in ARRAY_NAMES:
             np.save(folder / f"{name}.npy", getattr(self, name))
@@ -68,8 +70,8 @@ class Index:
         (folder / "vocabulary.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path) -> "Index":
-        """Read an index that `save` wrote. Raises OSError, ValueError or KeyError if its files are damaged."""
+    def load(cls, folder: Path) -> "TokenScores":
+        """Read the files that `save` wrote. Raises OSError, ValueError or KeyError if they are damaged."""
         content = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
         scores, texts, starts = (np.load(folder / f"{name}.npy") for name in ARRAY_NAMES)
         if not len(content["vocabulary"]) + 1 == len(starts) or not len(scores) == len(texts) == starts[-1]:
@@ -77,16 +79,16 @@ class Index:
         return cls(content["vocabulary"], scores, texts, starts, int(content["count"]))
 
 
-def count_tokens(numbers: Integers, lengths: Integers) -> tuple[Integers, Integers, Integers]:
-    """(token, text, count) of each token in each text, ordered by token and then by text."""
-    texts, ends = len(lengths), np.cumsum(lengths)
+def count_tokens(token_numbers: Integers, lengths: Integers) -> tuple[Integers, Integers, Integers]:
+    """Three arrays, (token, text, count) of each token in each text, ordered by token and then by text."""
+    text_count, ends = len(lengths), np.cumsum(lengths)
     keys, counts, begin = [], [], 0
-    while begin < texts:  # some texts at a time, because sorting needs several times their memory
+    while begin < text_count:  # some texts at a time, because sorting needs several times their memory
         first = ends[begin - 1] if begin else 0
         end = max(begin + 1, int(np.searchsorted(ends, first + TOKENS_AT_ONCE, side="right")))
         text_numbers = np.repeat(np.arange(begin, end), lengths[begin:end])
         key, count = np.unique(
-            numbers[first : ends[end - 1]].astype(np.int64) * texts + text_numbers, return_counts=True
+            token_numbers[first : ends[end - 1]].astype(np.int64) * text_count + text_numbers, return_counts=True
         )
         keys.append(key)
         counts.append(count)
@@ -95,4 +97,4 @@ def count_tokens(numbers: Integers, lengths: Integers) -> tuple[Integers, Intege
     if len(keys) > 1:
         order = np.argsort(all_keys, kind="stable")
         all_keys, all_counts = all_keys[order], all_counts[order]
-    return all_keys // texts, all_keys % texts, all_counts
+    return all_keys // text_count, all_keys % text_count, all_counts
