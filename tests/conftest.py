@@ -84,8 +84,8 @@ def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def copy_sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]:
-    """Copies the vectors of the sample's passages into a store's folder: the test then indexes the sample without
-    embedding it, which takes three seconds. They are computed once for all processes of a run.
+    """A function that copies the vectors of the sample's passages into a store's folder: the test then indexes the
+    sample without embedding it, and saves three seconds. The vectors are computed once for all processes of a test run.
     """
     from quorum.core.context import Context
     from quorum.retrievers.collections import ensure_sample

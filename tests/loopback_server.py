@@ -6,8 +6,8 @@ from http.server import ThreadingHTTPServer
 class LoopbackServer(ThreadingHTTPServer):
     """A threading HTTP server for many clients at once.
 
-    A connection that does not fit into the queue of waiting ones is tried again by its client only a second later;
-    the standard queue holds five.
+    Python's standard server queues five waiting connections; a client that finds the queue full tries again only a
+    second later.
     """
 
     daemon_threads = True

@@ -34,9 +34,9 @@ def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
     assert run.out.count("$ quorum ask ") == 3
     assert run.out.count("Gustave Eiffel\n") == 3
     assert "[[Gustave Eiffel]]" in run.out
-    compared = run.out.partition("$ quorum eval ")[2]
+    evaluation_output = run.out.partition("$ quorum eval ")[2]
     methods = {"concat", "post_fusion", "concat_pf", "pf_concat", "sure", "filco"}
-    assert {line.split()[0] for line in compared.splitlines() if line} >= methods
+    assert {line.split()[0] for line in evaluation_output.splitlines() if line} >= methods
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tour"]
     assert (tmp_path / "tour" / "results" / "results.jsonl").is_file()
 
@@ -52,10 +52,10 @@ def test_the_sample_is_found_in_a_checkout_and_in_an_installed_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert sample.find_sample_folder() == Path(__file__).resolve().parents[2] / "data" / "sample"
-    inside = tmp_path / "quorum" / "data" / "sample"
-    (inside / "corpus").mkdir(parents=True)
+    installed_sample = tmp_path / "quorum" / "data" / "sample"
+    (installed_sample / "corpus").mkdir(parents=True)
     monkeypatch.setattr(sample, "PACKAGE_FOLDER", tmp_path / "quorum")
-    assert sample.find_sample_folder() == inside
-    (inside / "corpus").rmdir()
+    assert sample.find_sample_folder() == installed_sample
+    (installed_sample / "corpus").rmdir()
     with pytest.raises(SetupError, match="install Quorum again"):
         sample.find_sample_folder()

@@ -6,15 +6,15 @@ import sys
 CODE = """
 import gc
 import quorum.cli.garbage as garbage
-usual = gc.get_threshold()
+usual_threshold = gc.get_threshold()
 garbage.OBJECTS_BEFORE_COLLECTION = 5000
 garbage.delay_garbage_collection()
-kept = [[number] for number in range(4000)]
-print(gc.get_threshold() == usual, gc.get_freeze_count() > 4000)
+living_objects = [[number] for number in range(4000)]
+print(gc.get_threshold() == usual_threshold, gc.get_freeze_count() > 4000)
 for number in range(20000):
     ring = []
     ring.append(ring)  # garbage that only the collector finds
-print(gc.get_threshold() == usual, gc.get_freeze_count() > 4000)
+print(gc.get_threshold() == usual_threshold, gc.get_freeze_count() > 4000)
 print(len(gc.get_objects()) < 20000)
 """
 

@@ -59,10 +59,10 @@ def test_ctrl_c_reports_the_stored_part_and_the_same_command_continues(
 ) -> None:
     """The interrupt comes while the second file is read."""
 
-    def interrupted(data: bytes, name: str) -> Document:
+    def raise_interrupt(data: bytes, name: str) -> Document:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(READERS, ".later", interrupted)
+    monkeypatch.setitem(READERS, ".later", raise_interrupt)
     (docs / "a.txt").write_text(" ".join(f"Gate {n} opens at {n}." for n in range(140)))
     (docs / "b.later").write_text("x")
     command = ("index", docs / "a.txt", docs / "b.later", "--collection", "notes", "--words", "5")
@@ -73,7 +73,7 @@ def test_ctrl_c_reports_the_stored_part_and_the_same_command_continues(
     )
     monkeypatch.setitem(READERS, ".later", "plain_text")
     assert quorum(*command).out == "notes: 1 added, 1 replaced; 141 passages in all.\n"
-    monkeypatch.setitem(READERS, ".later", interrupted)
+    monkeypatch.setitem(READERS, ".later", raise_interrupt)
     stopped = quorum("index", docs / "b.later", "--collection", "other")
     assert (stopped.code, "Stopped before anything was stored" in stopped.err) == (130, True)
 
@@ -92,11 +92,11 @@ def test_without_a_terminal_a_line_comes_every_ten_seconds(capsys: pytest.Captur
 def test_the_remaining_time_is_shown_once_stable_and_follows_the_speed() -> None:
     time_left = TimeLeft(now=0.0)
     assert time_left.update(0.02, now=1.0) is None
-    steady = [time_left.update(0.02 * second, now=float(second)) for second in range(5, 26)]
-    assert steady[-1] == pytest.approx(25.0)
-    slower = [time_left.update(0.5 + 0.005 * second, now=25.0 + second) or 0.0 for second in range(1, 90)]
-    assert slower[0] == pytest.approx(25, rel=0.1)  # one slow second changes little
-    assert slower[-1] == pytest.approx((1 - 0.945) / 0.005, rel=0.2)
+    steady_estimates = [time_left.update(0.02 * second, now=float(second)) for second in range(5, 26)]
+    assert steady_estimates[-1] == pytest.approx(25.0)
+    later_estimates = [time_left.update(0.5 + 0.005 * second, now=25.0 + second) or 0.0 for second in range(1, 90)]
+    assert later_estimates[0] == pytest.approx(25, rel=0.1)  # one slow second changes little
+    assert later_estimates[-1] == pytest.approx((1 - 0.945) / 0.005, rel=0.2)
 
 
 def test_durations_are_rounded() -> None:
@@ -114,14 +114,14 @@ def test_durations_are_rounded() -> None:
 
 def test_an_answer_names_its_place_in_the_document(docs: Path, quorum: Quorum) -> None:
     quorum("index", docs, "--collection", "notes")
-    asking = ("ask", "How many weeks may parents take?", "--collection", "notes", "--method", "concat")
-    run = quorum(*asking)
+    ask_command = ("ask", "How many weeks may parents take?", "--collection", "notes", "--method", "concat")
+    run = quorum(*ask_command)
     assert "1. Handbook  handbook.md, Leave\n" in run.out
-    passage = json.loads(quorum(*asking, "--json").out)["passages"][0]
+    passage = json.loads(quorum(*ask_command, "--json").out)["passages"][0]
     assert (passage["where"], passage["link"]) == ("handbook.md, Leave", f"file://{docs}/handbook.md")
     assert passage["places"][0]["headings"] == ["Leave"]
     assert passage["id"] not in run.out
-    traced = quorum(*asking, "--trace").out
+    traced = quorum(*ask_command, "--trace").out
     assert f"{passage['id']}" in traced
     assert "score" in traced
 
@@ -131,10 +131,10 @@ def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Qu
     quorum("index", docs, "--collection", "notes")
     (line,) = quorum("collections").out.splitlines()[1:]
     assert line.split()[:3] == ["notes", "1", "1"]
-    (listed,) = json.loads(quorum("collections", "list", "--json").out)
-    assert (listed["passages"], listed["files"], listed["made_for"], listed["unfinished"]) == (1, 1, None, False)
-    assert listed["bytes"] > 100
-    assert listed["changed"].startswith("20")
+    (row,) = json.loads(quorum("collections", "list", "--json").out)
+    assert (row["passages"], row["files"], row["made_for"], row["unfinished"]) == (1, 1, None, False)
+    assert row["bytes"] > 100
+    assert row["changed"].startswith("20")  # a date
     assert f"  {docs}/handbook.md: 1 passage" in quorum("collections", "show", "notes").out.splitlines()
     assert quorum("collections", "rename", "notes", "minutes").out == "notes is now minutes.\n"
     assert "fourteen" in quorum("ask", "How many weeks?", "--collection", "minutes", "--method", "concat").out
@@ -170,9 +170,9 @@ def test_collections_made_by_evaluations_are_marked_and_cleared(docs: Path, quor
     (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "How many weeks?", "answers": ["fourteen"]}\n')
     quorum("index", docs, "--collection", "notes")
     quorum("eval", tmp_path / "q.jsonl", "--methods", "concat", "--corpus", docs, "--out", tmp_path / "out")
-    content = {item["name"]: item["made_for"] for item in json.loads(quorum("collections", "list", "--json").out)}
-    (evaluation_collection,) = [name for name in content if name != "notes"]
-    assert content == {"notes": None, evaluation_collection: "evaluation"}
+    purposes = {item["name"]: item["made_for"] for item in json.loads(quorum("collections", "list", "--json").out)}
+    (evaluation_collection,) = [name for name in purposes if name != "notes"]
+    assert purposes == {"notes": None, evaluation_collection: "evaluation"}
     assert "made by an evaluation from docs" in " ".join(quorum("collections").out.split())
     assert quorum("collections", "clear").out == f"1 collection removed: {evaluation_collection}.\n"
     assert [item["name"] for item in json.loads(quorum("collections", "list", "--json").out)] == ["notes"]

@@ -56,7 +56,9 @@ def test_a_plugins_method_and_metric_are_columns_of_an_evaluation(quorum: Quorum
 
 
 @pytest.mark.usefixtures("example_plugin")
-def test_all_includes_a_plugins_method_and_a_comparison_reports_it(quorum: Quorum, data: Path, tmp_path: Path) -> None:
+def test_the_list_of_methods_includes_a_plugins_method_and_a_comparison_reports_it(
+    quorum: Quorum, data: Path, tmp_path: Path
+) -> None:
     assert list(list_methods()) == [*METHODS, "shout"]
     run = quorum("compare", "given", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
     assert run.code == 0

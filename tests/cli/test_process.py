@@ -74,9 +74,9 @@ def test_ctrl_c_ends_a_question_cleanly(
 
 @pytest.mark.parametrize("args", [["methods"], ["methods", "--json"], ["methods", "concat", "--diagram"]])
 def test_a_closed_pipe_is_no_error(environment: dict[str, str], args: list[str]) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    with os.fdopen(writing, "w") as pipe:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as pipe:
         run = subprocess.run(
             [*QUORUM_COMMAND, *args], env=environment, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
         )

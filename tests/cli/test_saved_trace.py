@@ -1,4 +1,4 @@
-"""A run kept in a file and printed again: quorum ask --save-trace, quorum trace."""
+"""A run is saved in a file and printed again: quorum ask --save-trace, quorum trace."""
 
 import json
 import signal
@@ -95,14 +95,14 @@ def test_an_interrupted_save_keeps_the_older_trace(capsys: pytest.CaptureFixture
     """A limit on the size of files stands for a disk that fills up while the trace is written."""
     resource = pytest.importorskip("resource")
     Path("run.json").write_text("older", encoding="utf-8")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    earlier_limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    earlier_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, earlier_limits[1]))
     try:
         assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json", "--json") == 1
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
+        resource.setrlimit(resource.RLIMIT_FSIZE, earlier_limits)
+        signal.signal(signal.SIGXFSZ, earlier_handler)
     out, err = capsys.readouterr()
     assert json.loads(out)["answer"] == "unknown"
     assert "The trace was not written to run.json (File too large)" in err

@@ -1,4 +1,4 @@
-"""No traceback for text that files and servers refuse, nor for JSON that the standard library cannot read."""
+"""Text that files and servers refuse and JSON that the standard library cannot read never cause a traceback."""
 
 import json
 from pathlib import Path
@@ -51,28 +51,28 @@ def test_every_fault_in_json_is_a_json_decode_error(text: str, message: str) -> 
 
 
 @pytest.mark.parametrize("name", ["data.jsonl", "data.json", "data.csv"])
-@pytest.mark.parametrize("bad", [DEEP_LISTS, LONG_NUMBER], ids=["deep", "long"])
-def test_unreadable_data_is_a_setup_error(tmp_path: Path, name: str, bad: str) -> None:
+@pytest.mark.parametrize("bad_json", [DEEP_LISTS, LONG_NUMBER], ids=["deep", "long"])
+def test_unreadable_data_is_a_setup_error(tmp_path: Path, name: str, bad_json: str) -> None:
     path = tmp_path / name
     lines = {
-        "data.jsonl": [GOOD_LINE, f'{{"id": {bad}}}'],
-        "data.json": [f"[{bad}]"],
-        "data.csv": ["question,answers", f"Who?,[{bad}]"],
+        "data.jsonl": [GOOD_LINE, f'{{"id": {bad_json}}}'],
+        "data.json": [f"[{bad_json}]"],
+        "data.csv": ["question,answers", f"Who?,[{bad_json}]"],
     }
     path.write_text("\n".join(lines[name]), encoding="utf-8")
     with pytest.raises(SetupError, match=r"data\.\w+"):
         list(read_questions(path))
 
 
-@pytest.mark.parametrize("bad", [DEEP_LISTS, LONG_NUMBER], ids=["deep", "long"])
-def test_the_first_unreadable_record_is_named(tmp_path: Path, bad: str) -> None:
+@pytest.mark.parametrize("bad_json", [DEEP_LISTS, LONG_NUMBER], ids=["deep", "long"])
+def test_the_first_unreadable_record_is_named(tmp_path: Path, bad_json: str) -> None:
     path = tmp_path / "data.jsonl"
-    path.write_text(f'{{"id": {bad}}}\n{GOOD_LINE}\n', encoding="utf-8")
+    path.write_text(f'{{"id": {bad_json}}}\n{GOOD_LINE}\n', encoding="utf-8")
     with pytest.raises(SetupError, match="line 1: not JSON"):
         list(read_questions(path))
-    collected: list[str] = []
-    assert [record["id"] for record in read_questions(path, problems=collected)] == ["1"]
-    assert len(collected) == 1
+    problems: list[str] = []
+    assert [record["id"] for record in read_questions(path, problems=problems)] == ["1"]
+    assert len(problems) == 1
 
 
 def test_passages_hold_whole_characters(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ async def test_a_question_with_half_a_character_is_refused() -> None:
         )
 
 
-def test_an_answer_read_from_json_is_whole() -> None:
+def test_an_answer_read_from_json_holds_whole_characters() -> None:
     assert (
         parse_reasoned_answer(f'{{"rationale": "r", "answer": "Par{LONE_SURROGATE}is"}}').value.answer == "Par\ufffdis"
     )
@@ -100,17 +100,17 @@ def test_an_answer_read_from_json_is_whole() -> None:
 
 
 async def test_replies_and_data_with_half_characters_are_stored(tmp_path: Path, openai_server: OpenAIServer) -> None:
-    """Through the server, the journal, the results, and once more from the journal."""
+    """The texts pass through the server, the journal and the results, and once more through the journal."""
     openai_server.reply(Response("Par\ud83dis", usage=None))
     record = {"id": "1\ud83d", "question": "Who \ud83d?", "answers": ["\ud83dx"]}
     passages = [{"id": "a\ud83d", "title": "\ud83d", "text": "Par\ud83dis"}]
     (tmp_path / "data.jsonl").write_text(json.dumps(record | {"passages": passages}) + "\n", encoding="utf-8")
-    runs = parse_methods("concat", Context(model="openai:test", journal="journal.sqlite"))
+    columns = parse_methods("concat", Context(model="openai:test", journal="journal.sqlite"))
     for folder in ("one", "two"):
-        report = await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / folder, details=True), runs)
+        report = await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / folder, details=True), columns)
         (row,) = (json.loads(line) for line in (report.folder / "results.jsonl").read_text("utf-8").splitlines())
         assert (row["id"], row["answer"], row["error"]) == ("1\ufffd", "Par\ufffdis", None)
     assert len(openai_server.chats()) == 1
     assert (
-        await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / "one", details=True), runs)
+        await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / "one", details=True), columns)
     ).new_answers == 0

@@ -19,7 +19,7 @@ def test_places_are_described_in_words() -> None:
     assert describe_place(make_passage(Place(file="/x/a\nb.md"))) == "a\\nb.md"
 
 
-def test_links_open_what_is_there(tmp_path: Path) -> None:
+def test_a_link_leads_to_the_first_file_that_exists(tmp_path: Path) -> None:
     file = tmp_path / "a b#1.pdf"
     assert make_file_link(make_passage(Place(file=str(file), page=3))) == ""
     file.write_text("x")

@@ -1,4 +1,4 @@
-"""What installed packages add is found by their entry points; a broken one is a warning and nothing else."""
+"""What installed packages add is found by their entry points; a broken package causes one warning and nothing else."""
 
 import logging
 import subprocess
@@ -59,7 +59,7 @@ def test_a_package_is_loaded_once_and_only_when_its_group_is_asked_for(
         ("x = (", "plug_bad:x", "never closed"),
     ],
 )
-def test_a_broken_package_is_one_warning_that_names_it(
+def test_a_broken_package_causes_one_warning_that_names_it(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,

@@ -1,4 +1,6 @@
-"""The parts of the engine `ray` that need no Ray: what is asked, stored, shared and refused. See also tests/ray."""
+"""The parts of the engine `ray` that need no Ray: which questions are asked again, which rows are stored, what workers
+share, and which clusters are refused. See also tests/ray.
+"""
 
 import asyncio
 import json
@@ -69,7 +71,7 @@ def test_an_address_without_a_server_is_refused_at_once(address: str, message: s
 
 
 @pytest.mark.parametrize(
-    ("lacking", "version", "missing", "message"),
+    ("missing_packages", "version", "missing_files", "message"),
     [
         (["core"], "unknown", [], "machine far cannot import Quorum"),
         ([], "0.0.1", [], "machine far has Quorum 0.0.1, this one"),
@@ -82,10 +84,10 @@ def test_an_address_without_a_server_is_refused_at_once(address: str, message: s
     ],
 )
 def test_a_package_that_a_machine_lacks_is_named(
-    lacking: list[str], version: str, missing: list[str], message: str
+    missing_packages: list[str], version: str, missing_files: list[str], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):
-        check_machine("far", lacking, version, missing)
+        check_machine("far", missing_packages, version, missing_files)
     check_machine("far", [], find_version("quorum-rag") or "unknown", [])
 
 
@@ -109,12 +111,12 @@ def test_workers_never_ask_more_at_once_than_one_process_would(
 
 async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
     services = Services(str(tmp_path))
-    first = await services.take("tokens", "m", 100, 80)
+    number = await services.take("tokens", "m", 100, 80)
     waiting = asyncio.ensure_future(services.take("tokens", "m", 100, 60))
     await asyncio.sleep(0)
     assert not waiting.done()
     await services.take("requests", "m", 100, 1)  # another allowance
-    await services.correct(first, 10)
+    await services.correct(number, 10)
     assert services.minutes["tokens", "m", 100].compute_wait(60, 0) == 0
     waiting.cancel()
     reply = Reply("text", "stop", 1, 2, 0, 0.5)
@@ -194,17 +196,17 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
             ("q2", ["concat", "post_fusion"]),
         ]
         assert vars(recorder.spent) == {"calls": 3, "input_tokens": 40, "output_tokens": 4}
-        lost = list(writer.make_lost_rows(Questioner(uses_given_passages=True)))
-        assert [(row["id"], row["method"]) for row in lost] == [
+        lost_rows = list(writer.make_lost_rows(Questioner(uses_given_passages=True)))
+        assert [(row["id"], row["method"]) for row in lost_rows] == [
             ("q1", "post_fusion"),
             ("q2", "concat"),
             ("q2", "post_fusion"),
         ]
-        assert all("worker process exited each of the 4 times" in str(row["error"]) for row in lost)
+        assert all("worker process exited each of the 4 times" in str(row["error"]) for row in lost_rows)
         assert (len(progress), (tmp_path / "results.jsonl").read_text().count("\n")) == (3, 3)
 
 
-def test_the_folders_that_every_machine_must_see() -> None:
+def test_files_and_folders_that_every_machine_must_see_are_listed() -> None:
     columns = share_retrieval(parse_columns(store="stored", collection="notes", examples="examples.jsonl"))
     assert find_needed_files(columns) == ["stored", "examples.jsonl"]
     assert find_needed_files(share_retrieval(parse_columns(store="http://there:8000", collection="notes"))) == []
@@ -216,24 +218,24 @@ async def test_a_thread_hands_over_its_items_and_its_error() -> None:
         yield from (1, 2)
         raise SetupError("no more")
 
-    arriving = iterate_on_thread(yield_items)
-    assert [await anext(arriving), await anext(arriving)] == [1, 2]
+    items = iterate_on_thread(yield_items)
+    assert [await anext(items), await anext(items)] == [1, 2]
     with pytest.raises(SetupError, match="no more"):
-        await anext(arriving)
+        await anext(items)
     assert [number async for number in iterate_on_thread(lambda: iter([3]))] == [3]
 
 
 def test_worker_errors_can_be_pickled() -> None:
-    class HeldError(Exception):
+    class UnpicklableError(Exception):
         def __init__(self) -> None:
             super().__init__("held")
             self.loop = lambda: None  # cannot be pickled
             self.cause: Exception | None = None
 
-    assert str(make_portable(HeldError())) == "held"
+    assert str(make_portable(UnpicklableError())) == "held"
     error = pickle.loads(pickle.dumps(make_portable(CallError("refused", 400))))
     assert (type(error), error.status) == (CallError, 400)
-    wrapped = HeldError()
+    wrapped = UnpicklableError()
     wrapped.cause = SetupError("no journal")  # as Ray wraps what an actor raises
     restored = pickle.loads(pickle.dumps(make_portable(wrapped)))
     assert (type(restored), str(restored)) == (SetupError, "no journal")
@@ -247,10 +249,10 @@ def test_worker_errors_can_be_pickled() -> None:
 
 
 def test_files_are_split_into_parts_for_the_workers(tmp_path: Path) -> None:
-    lines, document, broken = tmp_path / "a.jsonl", tmp_path / "b.md", tmp_path / "c.jsonl.gz"
-    lines.write_text("".join(json.dumps({"id": f"p{n}", "text": f"text {n}"}) + "\n" for n in range(65)))
-    broken.write_bytes(b"no gzip")
-    parts = list(split_files([lines, document, broken]))
+    lines_file, document, broken_file = tmp_path / "a.jsonl", tmp_path / "b.md", tmp_path / "c.jsonl.gz"
+    lines_file.write_text("".join(json.dumps({"id": f"p{n}", "text": f"text {n}"}) + "\n" for n in range(65)))
+    broken_file.write_bytes(b"no gzip")
+    parts = list(split_files([lines_file, document, broken_file]))
     assert [len(part.lines or ()) for part in parts] == [64, 1, 0, 0]
     assert parts[2] == Part(document)
     assert "gzip" in parts[3].broken
@@ -283,11 +285,11 @@ def test_an_unreadable_line_stops_only_its_file(tmp_path: Path) -> None:
         lines=2,
         broken="cut",
     )
-    report, steps = IndexReport(), []
-    done = ProgressCounter(lambda done, total, path: steps.append(done), 2)
-    result = take_passages([part], Ledger(), PrecomputedEmbeddings(WordVectors), report, done)  # type: ignore[arg-type]
-    assert next(result)["id"] == "p"
+    report, counts = IndexReport(), []
+    counter = ProgressCounter(lambda done, total, path: counts.append(done), 2)
+    passages = take_passages([part], Ledger(), PrecomputedEmbeddings(WordVectors), report, counter)  # type: ignore[arg-type]
+    assert next(passages)["id"] == "p"
     with pytest.raises(Unreadable, match="cut"):
-        next(result)
-    assert (report.skipped, steps) == ([("x, line 2", "no JSON")], [1, 2])
+        next(passages)
+    assert (report.skipped, counts) == ([("x, line 2", "no JSON")], [1, 2])
     assert replace(part, broken="").lines == 2

@@ -1,4 +1,4 @@
-"""Asynchronous work for synchronous callers."""
+"""`run_sync` and `iterate_sync` run asynchronous work for synchronous callers."""
 
 import asyncio
 import os
@@ -25,14 +25,14 @@ async def raise_error(error: BaseException) -> None:
     raise error
 
 
-async def yield_numbers(observed: list[Any]) -> AsyncIterator[int]:
-    """Yield 1, 2, 3. Append to `observed` each number, and "closed" at the end."""
+async def yield_numbers(events: list[Any]) -> AsyncIterator[int]:
+    """Yield 1, 2, 3. Append to `events` each number, and "closed" at the end."""
     try:
         for number in (1, 2, 3):
-            observed.append(number)
+            events.append(number)
             yield number
     finally:
-        observed.append("closed")
+        events.append("closed")
 
 
 def test_all_calls_share_one_loop() -> None:
@@ -44,7 +44,7 @@ def test_all_calls_share_one_loop() -> None:
     assert {*loops, *loops_of_thread} == {LOOP_THREADS.get_loop(0).loop}
 
 
-async def test_it_works_inside_a_running_loop() -> None:
+async def test_run_sync_works_inside_a_running_loop() -> None:
     assert run_sync(get_loop()) is not asyncio.get_running_loop()
 
 
@@ -63,14 +63,15 @@ def test_the_loop_survives_errors_and_cancellation(error: BaseException) -> None
 
 
 def test_asynchronous_work_may_call_synchronous_code_that_uses_the_loop() -> None:
-    async def inner() -> str:
+    async def get_thread_name() -> str:
         return threading.current_thread().name
 
-    async def run_inner_synchronously() -> list[str]:
-        """Call `inner` from the loop's thread, which this blocks, and from another thread."""
-        return [run_sync(inner()), await asyncio.to_thread(run_sync, inner()), threading.current_thread().name]
+    async def list_thread_names() -> list[str]:
+        """Call `run_sync` from the loop's thread, which this blocks, and from another thread."""
+        names = [run_sync(get_thread_name()), await asyncio.to_thread(run_sync, get_thread_name())]
+        return [*names, threading.current_thread().name]
 
-    assert run_sync(run_inner_synchronously()) == ["quorum-loop-1", "quorum-loop-1", "quorum-loop-0"]
+    assert run_sync(list_thread_names()) == ["quorum-loop-1", "quorum-loop-1", "quorum-loop-0"]
 
 
 def test_the_work_sees_the_context_variables_of_the_caller_and_changes_none() -> None:
@@ -84,48 +85,48 @@ def test_the_work_sees_the_context_variables_of_the_caller_and_changes_none() ->
 
 
 def test_ctrl_c_cancels_the_work_and_waits_for_its_end(ctrl_c_raises: None) -> None:
-    observed = []
+    events = []
 
     async def wait() -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            observed.append("cancelled")
+            events.append("cancelled")
             await asyncio.sleep(0)
-            observed.append("cleaned up")
+            events.append("cleaned up")
             raise
 
     with pytest.raises(KeyboardInterrupt):
         run_sync(wait())
-    assert observed == ["cancelled", "cleaned up"]
+    assert events == ["cancelled", "cleaned up"]
 
 
 def test_a_generator_makes_items_as_they_are_asked_for() -> None:
-    observed: list[Any] = []
-    items = iterate_sync(yield_numbers(observed))
-    assert (next(items), observed) == (1, [1])
-    assert (next(items), observed) == (2, [1, 2])
-    assert ([*items], observed) == ([3], [1, 2, 3, "closed"])
+    events: list[Any] = []
+    items = iterate_sync(yield_numbers(events))
+    assert (next(items), events) == (1, [1])
+    assert (next(items), events) == (2, [1, 2])
+    assert ([*items], events) == ([3], [1, 2, 3, "closed"])
 
 
 def test_closing_a_generator_early_closes_the_asynchronous_one() -> None:
-    observed: list[Any] = []
-    items = iterate_sync(yield_numbers(observed))
+    events: list[Any] = []
+    items = iterate_sync(yield_numbers(events))
     next(items)
     items.close()
-    assert observed == [1, "closed"]
+    assert events == [1, "closed"]
     with pytest.raises(StopIteration):
         next(items)
 
 
 def test_a_generator_that_nobody_reads_runs_nothing() -> None:
-    observed: list[Any] = []
-    iterate_sync(yield_numbers(observed)).close()
-    assert observed == []
+    events: list[Any] = []
+    iterate_sync(yield_numbers(events)).close()
+    assert events == []
 
 
-def test_an_error_in_a_generator_arrives() -> None:
+def test_an_error_in_a_generator_reaches_the_caller() -> None:
     async def broken() -> AsyncIterator[int]:
         yield 1
         raise LookupError("gone")
@@ -137,9 +138,9 @@ def test_an_error_in_a_generator_arrives() -> None:
 
 
 def test_a_generator_may_be_dropped_on_the_loop_itself() -> None:
-    """The garbage collector closes it wherever it happens to run."""
-    observed: list[Any] = []
-    generators = [iterate_sync(yield_numbers(observed))]
+    """The garbage collector closes a dropped generator in the thread in which it happens to run."""
+    events: list[Any] = []
+    generators = [iterate_sync(yield_numbers(events))]
     next(generators[0])
 
     async def drop() -> None:
@@ -147,7 +148,7 @@ def test_a_generator_may_be_dropped_on_the_loop_itself() -> None:
 
     run_sync(drop())
     run_sync(get_loop())  # the loop runs its tasks in order, so the generator is closed by now
-    assert observed == [1, "closed"]
+    assert events == [1, "closed"]
 
 
 FORKING_SCRIPT = """
@@ -201,6 +202,6 @@ def test_a_forked_process_makes_a_loop_of_its_own() -> None:
 
 
 def test_the_end_of_the_process_cancels_and_closes_open_work() -> None:
-    ended = run_script(ENDING_SCRIPT, "-X", "dev", "-W", "error")
-    assert (ended.returncode, sorted(ended.stdout.split())) == (0, ["cancelled", "closed"])
-    assert "Exception ignored" not in ended.stderr
+    process = run_script(ENDING_SCRIPT, "-X", "dev", "-W", "error")
+    assert (process.returncode, sorted(process.stdout.split())) == (0, ["cancelled", "closed"])
+    assert "Exception ignored" not in process.stderr

@@ -1,4 +1,4 @@
-"""The unknown predicate, wording by wording."""
+"""`is_unknown`, wording by wording."""
 
 import pytest
 from hypothesis import given

@@ -51,5 +51,5 @@ def test_a_thought_is_never_shown_and_the_pieces_are_the_answer(thought: str, an
 def test_a_thought_without_an_opening_tag_is_held_back_for_models_that_omit_it() -> None:
     reply = VisibleText(may_open_silently("deepseek-r1:8b"))
     assert [reply.add(piece) for piece in ("Paris? ", "Yes.", "</think>", " Paris")] == ["", "", "", "Paris"]
-    reasoning_model = VisibleText(may_open_silently("deepseek-r1:8b"))
-    assert [reasoning_model.add("Pa"), reasoning_model.add("ris", is_last=True)] == ["", "Paris"]
+    reply_without_tags = VisibleText(may_open_silently("deepseek-r1:8b"))
+    assert [reply_without_tags.add("Pa"), reply_without_tags.add("ris", is_last=True)] == ["", "Paris"]

@@ -169,7 +169,7 @@ def join_lines(*values: Any) -> str:
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_squad_brings_its_paragraph_and_unanswerable_questions(tmp_path: Path, indent: int | None) -> None:
+def test_squad_records_have_their_paragraph_and_may_be_unanswerable(tmp_path: Path, indent: int | None) -> None:
     high, built = read_records(tmp_path, json.dumps(SQUAD, indent=indent))
     name = hash_content("Vell", TOWER)
     assert (high["id"], high["answers"], high["gold"]) == ("s1", ["80 metres"], [name])
@@ -194,13 +194,13 @@ def test_nq_open_and_flashrag_lists_of_answers_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [json.dumps(TRIVIAQA), join_lines(TRIVIAQA_ROW)])
-def test_triviaqa_has_value_and_aliases(tmp_path: Path, content: str) -> None:
+def test_triviaqa_answers_are_the_value_and_its_aliases(tmp_path: Path, content: str) -> None:
     (record,) = read_records(tmp_path, content)
     assert (record["id"], record["answers"]) == ("tc_1", ["Orm", "River Orm"])
 
 
 @pytest.mark.parametrize("content", [json.dumps(HOTPOTQA), json.dumps(HOTPOTQA, indent=1), join_lines(HOTPOTQA_ROW)])
-def test_hotpotqa_brings_paragraphs_and_supporting_facts(tmp_path: Path, content: str) -> None:
+def test_hotpotqa_records_have_paragraphs_and_supporting_facts(tmp_path: Path, content: str) -> None:
     (record,) = read_records(tmp_path, content)
     texts = ["The Orm is a river. It passes Vell.", "Kett is a lake.", "The tower of Vell was built in 1412."]
     assert [(p["title"], p["text"]) for p in record["passages"]] == list(
@@ -217,7 +217,7 @@ def test_2wikimultihopqa_keeps_its_evidence_triples(tmp_path: Path) -> None:
     assert record["meta"]["evidences"] == [["Vell", "river", "Orm"]]
 
 
-def test_strategyqa_is_yes_or_no_and_its_facts_are_no_passages(tmp_path: Path) -> None:
+def test_strategyqa_answers_are_yes_or_no_and_its_facts_are_no_passages(tmp_path: Path) -> None:
     (record,) = read_records(tmp_path, json.dumps(STRATEGYQA))
     assert (record["id"], record["answers"], record["passages"]) == ("q1", ["no"], [])
     assert record["gold"] == ["Vell-3", "Orm-1"]
@@ -232,14 +232,14 @@ def test_webquestions_lists_are_read(tmp_path: Path) -> None:
     )
 
 
-def test_fever_brings_labels_and_evidence(tmp_path: Path) -> None:
+def test_fever_records_have_labels_and_evidence(tmp_path: Path) -> None:
     refuted, unknown = read_records(tmp_path, join_lines(FEVER, FEVER_UNKNOWN))
     assert (refuted["answers"], refuted["gold"]) == (["REFUTES"], ["Vell_0", "Tower_-LRB-Vell-RRB-_4"])
     assert (refuted["question"], refuted["meta"]) == ("Vell has no tower.", {"answer_type": "label"})
     assert (unknown["id"], unknown["answers"], unknown["gold"]) == ("8", ["NOT ENOUGH INFO"], [])
 
 
-def test_asqa_is_read_by_parts_and_with_the_documents_of_alce(tmp_path: Path) -> None:
+def test_asqa_records_name_their_split_and_alce_adds_documents(tmp_path: Path) -> None:
     train, dev = read_records(tmp_path, json.dumps(ASQA))
     assert [(r["id"], r["meta"]["split"]) for r in (train, dev)] == [("-1", "train"), ("42", "dev")]
     assert dev["answers"] == ["The base is of 1412, the roof of 1420."]
@@ -250,7 +250,7 @@ def test_asqa_is_read_by_parts_and_with_the_documents_of_alce(tmp_path: Path) ->
     assert alce["answers"] == dev["answers"]
 
 
-def test_kilt_brings_answers_and_provenance(tmp_path: Path) -> None:
+def test_kilt_records_have_answers_and_provenance(tmp_path: Path) -> None:
     built, claim = read_records(tmp_path, join_lines(KILT, KILT_FEVER))
     assert (built["answers"], built["gold"]) == (["1412", "in 1412"], ["77:2", "77:3", "78:1"])
     assert built["meta"] == {"gold_articles": [["77"], ["78", "Orm"]]}
@@ -273,7 +273,7 @@ def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("content", [json.dumps(DPR), join_lines(*DPR)])
-def test_dpr_results_bring_passages(tmp_path: Path, content: str) -> None:
+def test_dpr_results_have_passages(tmp_path: Path, content: str) -> None:
     (record,) = read_records(tmp_path, content)
     assert [passage["id"] for passage in record["passages"]] == ["wiki:1", "wiki:2"]
     assert (record["gold"], record["meta"]) == (["wiki:2"], {"gold_kind": "passage contains an answer string"})
@@ -304,7 +304,7 @@ def test_quorums_own_records_are_read_one_at_a_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [json.dumps(SQUAD), join_lines(NQ), "question,answers\nWho?,Ann\n"])
 @pytest.mark.parametrize("name", ["data.gz", "data.unnamed"])
-def test_gzip_is_known_by_name_and_by_its_bytes(tmp_path: Path, content: str, name: str) -> None:
+def test_gzip_is_recognised_by_the_files_name_and_by_its_bytes(tmp_path: Path, content: str, name: str) -> None:
     unpacked_records = read_records(tmp_path, content, "data")
     (tmp_path / name).write_bytes(gzip.compress(content.encode()))
     assert [{**r, "source": ""} for r in read_questions(tmp_path / name)] == [

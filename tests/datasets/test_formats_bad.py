@@ -1,4 +1,6 @@
-"""Broken data files: one sentence names file, place and what was expected. Skipping bad records; converting files."""
+"""Broken data files: one sentence names the file, the place in it and what was expected there. Bad records can be
+skipped, and files converted.
+"""
 
 import gzip
 import json
@@ -56,17 +58,17 @@ def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, content: str, 
 
 def test_bad_records_are_counted_and_reading_continues(tmp_path: Path) -> None:
     rows = [json.dumps(GOOD_RECORD), "{", '{"question": 1, "answer": "x"}', "[]", json.dumps(GOOD_RECORD)]
-    bad: list[str] = []
-    questions = list(read_questions(write_data(tmp_path, "\n".join(rows)), problems=bad))
+    problems: list[str] = []
+    questions = list(read_questions(write_data(tmp_path, "\n".join(rows)), problems=problems))
     assert [record["id"] for record in questions] == ["1", "5"]
-    assert [f"line {number}" in problem for number, problem in zip((2, 3, 4), bad, strict=True)] == [True] * 3
+    assert [f"line {number}" in problem for number, problem in zip((2, 3, 4), problems, strict=True)] == [True] * 3
 
 
 def test_an_unknown_first_record_does_not_decide_the_format(tmp_path: Path) -> None:
     records = [{"qid": "a", "question": "Is it?"}, {"qid": "b", "question": "Is it?", "answer": True}]
-    bad: list[str] = []
-    (record,) = read_questions(write_data(tmp_path, json.dumps(records)), problems=bad)
-    assert (record["id"], record["meta"], len(bad)) == ("b", {"answer_type": "yes_no"}, 1)
+    problems: list[str] = []
+    (record,) = read_questions(write_data(tmp_path, json.dumps(records)), problems=problems)
+    assert (record["id"], record["meta"], len(problems)) == ("b", {"answer_type": "yes_no"}, 1)
 
 
 KEYS = ["question", "answer", "answers", "ctxs", "context", "claim", "label", "evidence", "input", "output", "qa_pairs"]

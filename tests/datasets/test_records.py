@@ -22,10 +22,10 @@ QUESTION: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", ["data.jsonl", "data.jsonl.gz"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_plain_and_compressed_files_read_the_same(tmp_path: Path, name: str, mark: str) -> None:
-    path, raw = tmp_path / name, f"{mark}{json.dumps(QUESTION)}\n\n".encode()
-    path.write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
+@pytest.mark.parametrize("byte_order_mark", ["", "\ufeff"])
+def test_plain_and_compressed_files_give_the_same_records(tmp_path: Path, name: str, byte_order_mark: str) -> None:
+    path, content = tmp_path / name, f"{byte_order_mark}{json.dumps(QUESTION)}\n\n".encode()
+    path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     (record,) = read_questions(path)
     assert record["passages"] == [{"id": "7", "title": "", "text": "It is 38 metres high."}]
     assert (record["gold"], record["source"], record["meta"]) == (["7"], name, {})

@@ -1,4 +1,4 @@
-"""Silver data: made from questions with passages, continued after an interruption, read again."""
+"""Silver data are made from questions with passages, continued after an interruption, and read again."""
 
 import asyncio
 import gzip
@@ -21,8 +21,8 @@ from quorum.training.silver import Recipe, Statistics, make_silver
 STRINC = Recipe(measure="strinc")
 
 
-def make_record(number: int, answers: list[str], *sentences: str, **fields: Any) -> dict[str, Any]:
-    passages = [{"id": f"{number}-{at}", "title": "T", "text": text} for at, text in enumerate(sentences)]
+def make_record(number: int, answers: list[str], *texts: str, **fields: Any) -> dict[str, Any]:
+    passages = [{"id": f"{number}-{rank}", "title": "T", "text": text} for rank, text in enumerate(texts)]
     return {"id": f"q{number}", "question": f"Which, {number}?", "answers": answers, "passages": passages, **fields}
 
 
@@ -37,8 +37,8 @@ RECORDS = [
 
 def write_records(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Path:
     lines = "".join(json.dumps(record) + "\n" for record in records)
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "wt", encoding="utf-8") as file:
+    open_file = gzip.open if path.suffix == ".gz" else open
+    with open_file(path, "wt", encoding="utf-8") as file:
         file.write(lines)
     return path
 
@@ -56,8 +56,8 @@ def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path
     out = tmp_path / "new" / "silver.jsonl"
     statistics = make_statistics(write_records(tmp_path / name), out)
     assert list_texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
-    first = next(read_silver(out))
-    assert first == {
+    first_line = next(read_silver(out))
+    assert first_line == {
         "id": "q1",
         "question": "Which, 1?",
         "answers": ["1931"],
@@ -88,7 +88,7 @@ def test_top_unit_k_and_limit_choose_what_is_written(tmp_path: Path) -> None:
     assert [len(line["passages"]) for line in read_silver(out)] == [1, 1]
 
 
-def test_the_task_may_be_named(tmp_path: Path) -> None:
+def test_the_answer_type_of_a_record_is_written(tmp_path: Path) -> None:
     typed_records = [{**RECORDS[0], "meta": {"answer_type": "long"}}, {**RECORDS[2], "answers": ["REFUTES"]}]
     out = tmp_path / "silver.jsonl"
     make_statistics(write_records(tmp_path / "data.jsonl", typed_records), out)
@@ -136,8 +136,8 @@ def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
         make_statistics(write_records(tmp_path / "data.jsonl", typed_records), out, Recipe(measure="auto"))
 
 
-def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> None:
-    """Counted by characters, almost every sentence resembles the answer; another threshold changes the choice."""
+def test_lexical_counts_words_as_published_or_characters_as_the_authors_code(tmp_path: Path) -> None:
+    """By characters almost every sentence resembles the answer; another threshold changes the choice."""
     data, out = write_records(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl"
     spans = {}
     for tokens in ("words", "characters"):
@@ -149,7 +149,7 @@ def test_lexical_as_published_and_as_the_authors_code_counts(tmp_path: Path) -> 
     assert spans["characters", 0.3] == ["It was built in 1931."]
 
 
-def test_mostly_empty_targets_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mostly_empty_silver_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_records(tmp_path / "data.jsonl", [RECORDS[1], {**RECORDS[1], "id": "q9"}, RECORDS[0]])
     with pytest.raises(SystemExit) as ended:
         main(["filter", "silver", str(data), "--measure", "strinc", "--out", str(tmp_path / "s.jsonl")])
@@ -158,7 +158,7 @@ def test_mostly_empty_targets_are_reported(tmp_path: Path, capsys: pytest.Captur
 
 
 class InterruptedScorer:
-    """A scorer that works for some questions and then fails once."""
+    """A scorer that raises KeyboardInterrupt at one request: `interrupted_request` of 1 is the first, 0 none."""
 
     def __init__(self, interrupted_request: int) -> None:
         self.interrupted_request, self.request_count = interrupted_request, 0
@@ -171,7 +171,7 @@ class InterruptedScorer:
 
 
 def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
-    records = [{**RECORDS[at % 3], "id": f"m{at}"} for at in range(50)]
+    records = [{**RECORDS[number % 3], "id": f"m{number}"} for number in range(50)]
     data, cxmi = write_records(tmp_path / "data.jsonl", records), Recipe(measure="cxmi")
     uninterrupted_file, interrupted_file = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
     make_statistics(data, uninterrupted_file, cxmi, scorer=InterruptedScorer(0))
@@ -182,7 +182,7 @@ def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
     (part,) = tmp_path.glob(".broken.jsonl.*.part")
     assert part.read_text(encoding="utf-8").count("\n") == 32
     with part.open("a", encoding="utf-8") as file:
-        file.write('{"id": "m32", "quest')  # killed while it wrote
+        file.write('{"id": "m32", "quest')  # the process was killed while it wrote a line
     progress_counts: list[int] = []
     make_statistics(data, interrupted_file, cxmi, scorer=scorer, progress=progress_counts.append)
     assert interrupted_file.read_bytes() == uninterrupted_file.read_bytes()
@@ -282,7 +282,9 @@ def test_the_command_writes_silver_lines_and_prints_their_statistics(
     assert errors == f"quorum: silver lines in {out}\n"
 
 
-def test_cxmi_by_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], openai_server: OpenAIServer) -> None:
+def test_cxmi_is_scored_by_a_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], openai_server: OpenAIServer
+) -> None:
     """The loopback server gives a high probability to an answer that the prompt contains."""
     data, out = write_records(tmp_path / "data.jsonl", RECORDS[:2]), tmp_path / "silver.jsonl"
     code, output, _ = run_filter_silver(
