@@ -28,10 +28,10 @@ def retriever(context: "Context") -> "BaseRetriever":
     """
     if not isinstance(context.retriever, str):
         return context.retriever
-    from quorum.retrievers.collection_names import SAMPLE, check_name
+    from quorum.retrievers.collection_names import SAMPLE, check_collection_name
     from quorum.retrievers.collections import ensure_sample
 
-    name = check_name(context.collection)
+    name = check_collection_name(context.collection)
     kind, argument = find_retriever(context.retriever)
     if name == SAMPLE:
         ensure_sample(context)
@@ -50,8 +50,8 @@ async def search(
     key = None if memory is None else make_search_key(query, context, given)
     if memory is not None and key in memory.searches:
         return list(memory.searches[key])
-    chosen = await asyncio.to_thread(choose_retriever, context, given)
-    documents = await chosen.ainvoke(query, config=config)
+    chosen_retriever = await asyncio.to_thread(choose_retriever, context, given)
+    documents = await chosen_retriever.ainvoke(query, config=config)
     passages = [read_document(document) for document in documents[: context.k]]
     if memory is not None:
         memory.searches[key] = list(passages)
@@ -59,7 +59,7 @@ async def search(
 
 
 def make_search_key(query: str, context: "Context", given: list[Passage] | None) -> tuple[Hashable, ...]:
-    """The key that equal searches share: the query, the number of passages, and what is searched."""
+    """The key under which a cascade remembers a search: the query, the number of passages, and what is searched."""
     parts = (context.retriever, context.collection, context.store, context.embeddings)
     store_key = tuple(part if isinstance(part, str) else id(part) for part in parts)
     return query, context.k, store_key, None if given is None else tuple(passage["id"] for passage in given)

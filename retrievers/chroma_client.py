@@ -17,7 +17,7 @@ DEFAULT_PORTS = {"http": 8000, "https": 443}
 
 
 def connect(store: str) -> "ClientAPI":
-    """A client of a folder or of the server at http://host:port. The first call imports chromadb, about a second."""
+    """A client of a folder or of the server at http://host:port. The first call imports chromadb: about a second."""
     import chromadb
     from chromadb.config import Settings
 

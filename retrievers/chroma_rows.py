@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from quorum.core.state import Passage
-from quorum.retrievers.metadata import Entry
+from quorum.retrievers.metadata import PassageEntry
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -16,10 +16,14 @@ ROWS_PER_CALL = 1000  # rows of one call of Chroma
 
 @dataclass
 class Changes:
-    """A batch of changes: passages to store with their vectors, new entries of stored passages, ids to remove."""
+    """Changes to a collection.
 
-    passages: list[tuple[Passage, Entry, Sequence[float]]] = field(default_factory=list)
-    entries: list[tuple[str, Entry]] = field(default_factory=list)
+    passages: to store, with their entries and vectors. entries: new entries of passages that are stored already.
+    removed: ids of passages to remove.
+    """
+
+    passages: list[tuple[Passage, PassageEntry, Sequence[float]]] = field(default_factory=list)
+    entries: list[tuple[str, PassageEntry]] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
 
     def apply(self, collection: "Collection") -> None:

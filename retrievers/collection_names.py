@@ -9,9 +9,9 @@ SAMPLE = "sample"
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 
 
-def check_name(name: str) -> str:
-    """The name, if Chroma takes it."""
-    if not NAME.fullmatch(name) or ".." in name or is_address(name):
+def check_collection_name(name: str) -> str:
+    """The name. Raises `SetupError` if Chroma does not accept it as the name of a collection."""
+    if not NAME.fullmatch(name) or ".." in name or is_ip_address(name):
         raise SetupError(
             f"{name[:60]!r} cannot name a collection; write 3 to 512 of a-z, A-Z, 0-9, '.', '_' and '-', with a letter "
             "or digit at both ends, no two dots together, and no IP address."
@@ -19,7 +19,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def is_address(name: str) -> bool:
+def is_ip_address(name: str) -> bool:
     try:
         return bool(IPv4Address(name))
     except ValueError:

@@ -9,8 +9,8 @@ from quorum.core.state import Passage
 from quorum.datasets.sample import find_sample_folder
 from quorum.documents.find_files import Choice
 from quorum.models import get_embedding_name
-from quorum.retrievers.collection_names import SAMPLE, check_name
-from quorum.retrievers.index import Options, add_documents
+from quorum.retrievers.collection_names import SAMPLE, check_collection_name
+from quorum.retrievers.index import IndexOptions, add_documents
 from quorum.retrievers.index_report import Progress
 from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
@@ -24,23 +24,23 @@ def list_collections(store: str | Path = DEFAULT_FOLDER) -> list[str]:
 
 
 def list_passages(context: Context) -> list[Passage]:
-    """All passages of the context's collection, in order of document and place. Blocks."""
-    if check_name(context.collection) == SAMPLE:
+    """All passages of the context's collection, in the order of their documents and of their places in them. Blocks."""
+    if check_collection_name(context.collection) == SAMPLE:
         ensure_sample(context)
     return open_store(context.store).fetch_passages(context.collection)[1]
 
 
 def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER) -> None:
-    """Remove a collection; an unknown one is a `SetupError`. Blocks."""
-    opened = open_store(store)
-    with opened.hold_writer_lock():
-        opened.delete(check_name(collection))
+    """Remove a collection. Raises `SetupError` if it does not exist. Blocks."""
+    opened_store = open_store(store)
+    with opened_store.hold_writer_lock():
+        opened_store.delete(check_collection_name(collection))
 
 
 def ensure_sample(context: Context, progress: Progress | None = None) -> None:
     """Create the collection "sample" in the context's store if it is missing or made from other files or embeddings.
 
-    It blocks, for a few seconds the first time. `progress(done, total, path)` counts files. A user's own collection
+    Blocks, for a few seconds the first time. `progress(done, total, path)` counts files. A user's own collection
     with that name stays unchanged.
     """
     store, embedding = open_store(context.store), get_embedding_name(context.embeddings)
@@ -52,7 +52,7 @@ def ensure_sample(context: Context, progress: Progress | None = None) -> None:
             # Check again: another process may just have made the collection.
             if is_outdated(store, embedding) and SAMPLE in store.list_collections():
                 store.delete(SAMPLE)
-        options = Options(choice=Choice(gitignore=False), sample=hash_sample())
+        options = IndexOptions(choice=Choice(gitignore=False), sample=hash_sample())
         add_documents([get_sample_folder()], SAMPLE, context.store, context.embeddings, options, progress)
     READY_SAMPLES.add(key)
 

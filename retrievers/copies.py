@@ -1,4 +1,4 @@
-"""Finds a stored passage that contains all words of a new one (see `quorum.documents.duplicates`)."""
+"""Finds a stored passage that contains all words of a new passage (see `quorum.documents.duplicates`)."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -15,20 +15,20 @@ from quorum.documents.duplicates import (
     normalize_title,
     read_words,
 )
-from quorum.retrievers.metadata import Entry
+from quorum.retrievers.metadata import PassageEntry
 
 T = TypeVar("T")
 
 MAX_COMPARED = 5  # stored passages that are compared with a new one
 MIN_SHARED_HASHES = 2  # two passages are compared if their sketches share this many hashes
 MAX_PASSAGES_PER_HASH = 64  # passages that are counted for one hash; thousands of filled-in forms share their hashes
-MAX_CACHED = 2000  # stored passages that stay in memory; the words of as many passages stay, too
+MAX_CACHED = 2000  # stored passages that are kept in memory; the words of as many passages are kept as well
 
 
 class CopyFinder:
-    """The sketches of a collection's passages. fetch: ids -> the stored passages."""
+    """Finds copies by the sketches of a collection's passages. fetch: returns the stored passages of given ids."""
 
-    def __init__(self, entries: Mapping[str, Entry], fetch: Callable[[list[str]], list[Passage]]) -> None:
+    def __init__(self, entries: Mapping[str, PassageEntry], fetch: Callable[[list[str]], list[Passage]]) -> None:
         self.entries, self.fetch = entries, fetch
         self.ids_of_hash: dict[int, list[str]] = {}
         self.passages: OrderedDict[str, Passage] = OrderedDict()
@@ -36,7 +36,7 @@ class CopyFinder:
         for id_, entry in entries.items():
             self.add(id_, entry)
 
-    def add(self, id_: str, entry: Entry) -> None:
+    def add(self, id_: str, entry: PassageEntry) -> None:
         """Add a passage's sketch."""
         for number in entry.sketch:
             self.ids_of_hash.setdefault(number, []).append(id_)
@@ -46,10 +46,10 @@ class CopyFinder:
         for id_, passage in passages.items():
             remember(self.passages, id_, passage)
 
-    def find_containing_passage(self, passage: Passage, source: str, waiting: Mapping[str, Passage]) -> str | None:
+    def find_containing_passage(self, passage: Passage, source: str, new_passages: Mapping[str, Passage]) -> str | None:
         """The id of another document's passage that contains all words of this one; None if there is none.
 
-        source: this passage's document. waiting: passages that are not stored yet.
+        source: this passage's document. new_passages: by id, the passages that are not stored yet.
         """
         if not is_comparable(passage):
             return None
@@ -59,7 +59,7 @@ class CopyFinder:
         passage_words = read_words(passage)
         fitting = (id_ for id_ in likely if is_in_same_section(self.entries[id_], passage_words, source))
         similar = list(islice(fitting, MAX_COMPARED))
-        words_by_id = self.load_words(similar, waiting)
+        words_by_id = self.load_words(similar, new_passages)
         return next(
             (id_ for id_ in similar if id_ in words_by_id and contains_all(words_by_id[id_], passage_words)), None
         )
@@ -81,12 +81,12 @@ class CopyFinder:
         likely = [id_ for id_, count in shared.items() if count >= MIN_SHARED_HASHES and id_ in self.entries]
         return sorted((id_ for id_ in likely if id_ != passage["id"]), key=lambda id_: -shared[id_])
 
-    def load_words(self, ids: list[str], waiting: Mapping[str, Passage]) -> dict[str, PassageWords]:
-        """The words of passages by their ids; passages that are neither stored nor waiting are missing."""
+    def load_words(self, ids: list[str], new_passages: Mapping[str, Passage]) -> dict[str, PassageWords]:
+        """The words of passages, by id. Ids of passages that are neither stored nor new are left out."""
         words_of_id = {id_: self.words[id_] for id_ in ids if id_ in self.words}
         uncached = [id_ for id_ in ids if id_ not in words_of_id]
-        found_passages = [passage for id_ in uncached if (passage := waiting.get(id_) or self.passages.get(id_))]
-        if stored := [id_ for id_ in uncached if id_ not in waiting and id_ not in self.passages]:
+        found_passages = [passage for id_ in uncached if (passage := new_passages.get(id_) or self.passages.get(id_))]
+        if stored := [id_ for id_ in uncached if id_ not in new_passages and id_ not in self.passages]:
             found_passages += self.fetch(stored)
         words_of_id |= {passage["id"]: read_words(passage) for passage in found_passages}
         for id_, words in words_of_id.items():
@@ -94,8 +94,11 @@ class CopyFinder:
         return words_of_id
 
 
-def is_in_same_section(entry: Entry, words: PassageWords, source: str) -> bool:
-    """Whether a passage may contain these words: same title and headings, in another document than `source`."""
+def is_in_same_section(entry: PassageEntry, words: PassageWords, source: str) -> bool:
+    """Whether a stored passage may contain these words of a new one.
+
+    It must have the same title and headings, and a document other than `source` must hold it.
+    """
     return (
         words.title in ("", normalize_title(entry.title))
         and words.headings in ("", normalize_headings(entry.headings))

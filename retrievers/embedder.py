@@ -15,9 +15,9 @@ def get_embedder(spec: str | Embeddings) -> Embeddings:
 
 
 def get_indexing_embedder(spec: str | Embeddings, name: str, folder: Path) -> Embeddings:
-    """The embeddings of passages, whose vectors are cached in `folder` if `spec` is a text.
+    """The embeddings for passages that are indexed; if `spec` is a text, their vectors are cached in `folder`.
 
-    The vectors of an object, and of a model in a folder, are not cached, because the name does not identify the model.
+    The vectors of an object, and of a model in a folder, are not cached, because its name does not identify the model.
     """
     if not isinstance(spec, str):
         return spec

@@ -19,20 +19,21 @@ from quorum.core.private_files import make_private_file
 
 CACHE_FILE = "embeddings.sqlite3"
 LARGEST_CACHE = 4_000_000_000  # bytes; if the file is larger, the oldest half of the vectors is removed
-KEYS_PER_QUERY = 500  # keys of one query
+KEYS_PER_QUERY = 500  # keys that one SQL query looks up
 LOG = logging.getLogger("quorum")
 
 
 class CachedEmbeddings(Embeddings):
     """Embeddings that look up each text in a cache first. Passages are cached, questions are not.
 
-    create: makes the model; called when a text is not in the cache. name: the name of the embeddings, including all
-    that their vectors depend on. folder: where the cache is. If the cache cannot be used, every text is embedded.
+    create: makes the model; called when a text is not in the cache. name: the name of the embeddings, which must
+    include everything that their vectors depend on. folder: where the cache is. If the cache cannot be used, every text
+    is embedded.
     """
 
     def __init__(self, create: Callable[[], Embeddings], name: str, folder: Path) -> None:
         self.create, self.name, self.file = create, name, folder / CACHE_FILE
-        self.usable = True
+        self.is_usable = True
 
     @property
     def similarity(self) -> str | None:
@@ -60,7 +61,7 @@ class CachedEmbeddings(Embeddings):
     def read(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
         """The vectors of the keys that the cache holds."""
         vectors: dict[bytes, NDArray[np.float32]] = {}
-        if not self.usable or not self.file.exists():
+        if not self.is_usable or not self.file.exists():
             return vectors
         try:
             with closing(self.connect()) as database:
@@ -76,7 +77,7 @@ class CachedEmbeddings(Embeddings):
 
     def write(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
         """Add vectors to the cache."""
-        if not self.usable:
+        if not self.is_usable:
             return
         try:
             if not self.file.exists():
@@ -100,7 +101,7 @@ class CachedEmbeddings(Embeddings):
 
     def disable_cache(self, error: Exception) -> None:
         """Stop using the cache."""
-        self.usable = False
+        self.is_usable = False
         LOG.warning("The cache of vectors %s cannot be used (%s); if it is damaged, remove it.", self.file, error)
 
 

@@ -18,9 +18,9 @@ from quorum.documents.guarded_reading import TIME_LIMIT, FilePassages, GuardedRe
 from quorum.documents.pieces import split_passage
 from quorum.documents.read import count_lines, is_passage_file, read_passage_lines
 from quorum.models import get_embedding_name
-from quorum.retrievers.collection_names import SAMPLE, check_name
+from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
-from quorum.retrievers.index_report import IndexReport, Progress, ProgressCounter, Watch
+from quorum.retrievers.index_report import IndexReport, Progress, ProgressCounter, WatchCallback
 from quorum.retrievers.ledger import Change, Ledger
 from quorum.retrievers.store import DEFAULT_FOLDER, open_store
 
@@ -35,7 +35,7 @@ def index_documents(
     prune: bool = False,
     engine: str = "local",
     progress: Progress | None = None,
-    watch: Watch | None = None,
+    watch: WatchCallback | None = None,
     choice: Choice | None = None,
     made_for: str | None = None,
     made_from: str | None = None,
@@ -54,19 +54,20 @@ def index_documents(
     A file that cannot be read is skipped; passages that were indexed from it before stay. If indexing is killed
     and started again, the collection ends up the same.
 
-    choice: which files of folders are read. prune: remove documents below the given paths that no longer exist. engine:
-    "ray" reads and embeds in many processes and gives the same collection (docs/scale.md). progress(done, total, path)
-    counts files and lines; watch receives passages and bytes. made_for: the command that makes the collection for
-    its own use, such as a comparison; made_from: the name of the source that it is made from.
+    choice: which files in the folders are read. prune: remove documents below the given paths that no longer exist.
+    engine: "ray" reads and embeds in many processes and gives the same collection (docs/scale.md).
+    progress(done, total, path) counts files and lines; watch is told of passages and bytes (`IndexProgress`).
+    made_for: the command that makes the collection for its own use, such as a comparison; made_from: the name of the
+    file or folder that this command makes it from.
 
     time_limit: seconds of processor time for reading one file, and 5 s more for each megabyte; a file that takes longer
     is skipped (see `quorum.documents.guarded_reading`; not with engine "ray").
 
     Raises `SetupError` for a path that does not exist, a collection made with other embeddings, and a bad name.
     """
-    if check_name(collection) == SAMPLE:
+    if check_collection_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name with --collection.")
-    options = Options(
+    options = IndexOptions(
         words, prune, engine, choice or Choice(), made_for=made_for, made_from=made_from, time_limit=time_limit
     )
     return add_documents(paths, collection, str(store), embeddings, options, progress, watch)
@@ -83,14 +84,14 @@ def index_passages(
     made_for: str | None = None,
     made_from: str | None = None,
 ) -> IndexReport:
-    """Index passages unchanged, with their ids. Removes earlier passages of the same `source` that are missing now."""
-    check_name(collection)
-    report, opened = IndexReport(), open_store(store)
-    with opened.hold_writer_lock():
-        model = get_embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, model, opened.folder)
+    """Index passages unchanged, with their ids. Removes stored passages of `source` that are not among them."""
+    check_collection_name(collection)
+    report, opened_store = IndexReport(), open_store(store)
+    with opened_store.hold_writer_lock():
+        embedding = get_embedding_name(embeddings)
+        embedder = get_indexing_embedder(embeddings, embedding, opened_store.folder)
         with closing(
-            Ledger(opened, collection, model, lambda: embedder, made_for=made_for, made_from=made_from)
+            Ledger(opened_store, collection, embedding, lambda: embedder, made_for=made_for, made_from=made_from)
         ) as ledger:
             counter = ProgressCounter(progress, len(passages))
             count_change(report, ledger.replace(source, counter.count_passages(passages, source), report.skipped))
@@ -99,8 +100,8 @@ def index_passages(
 
 
 @dataclass(frozen=True)
-class Options:
-    """How documents are indexed. sample: a hash that is stored with the finished collection."""
+class IndexOptions:
+    """How documents are indexed. sample: for the sample collection, a hash of its files that is stored with it."""
 
     words: int = 100
     prune: bool = False
@@ -117,24 +118,25 @@ def add_documents(
     collection: str,
     store: str,
     embeddings: str | Embeddings,
-    options: Options,
+    options: IndexOptions,
     progress: Progress | None = None,
-    watch: Watch | None = None,
+    watch: WatchCallback | None = None,
 ) -> IndexReport:
     """Index files as `index_documents` does, into any collection, also the sample."""
     check_engine(options.engine)
     if options.words < 5:
         raise SetupError(f"words={options.words} is too few for a passage; give 5 or more (100 is usual).")
-    report, opened, roots = IndexReport(), open_store(store), resolve_roots(paths)
-    with opened.hold_writer_lock():
+    report, opened_store, roots = IndexReport(), open_store(store), resolve_roots(paths)
+    with opened_store.hold_writer_lock():
         unfinished_sample = None if options.sample is None else ""
-        model = get_embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, model, opened.folder)
+        embedding = get_embedding_name(embeddings)
+        embedder = get_indexing_embedder(embeddings, embedding, opened_store.folder)
+        made_for, made_from = options.made_for, options.made_from
         with closing(
-            Ledger(opened, collection, model, lambda: embedder, unfinished_sample, options.made_for, options.made_from)
+            Ledger(opened_store, collection, embedding, lambda: embedder, unfinished_sample, made_for, made_from)
         ) as ledger:
-            present = check_roots(roots, ledger, options.prune)
-            files = choose_files(present, opened.folder, options.choice)
+            existing_roots = check_roots(roots, ledger, options.prune)
+            files = choose_files(existing_roots, opened_store.folder, options.choice)
             report.skipped, report.notes, report.ignored = files.skipped, files.notes, files.ignored
             if ledger.has_older_format:
                 report.notes.append(
@@ -149,12 +151,12 @@ def add_documents(
                 options.engine, files.files, options.words, report, counter, ledger, embeddings, reader
             )
             with closing(passages_by_file):
-                for path, pieces in passages_by_file:
-                    counted = counter.count_file(
-                        pieces, path, sizes[path], lengths[path] if is_passage_file(path) else None
+                for path, passages in passages_by_file:
+                    counted_passages = counter.count_file(
+                        passages, path, sizes[path], lengths[path] if is_passage_file(path) else None
                     )
                     try:
-                        count_change(report, ledger.replace(str(path), counted, report.skipped))
+                        count_change(report, ledger.replace(str(path), counted_passages, report.skipped))
                     except Unreadable as reason:
                         report.skipped.append((str(path), str(reason)))
                     except UnicodeEncodeError:
@@ -198,23 +200,23 @@ def read_files(
     embeddings: str | Embeddings,
     reader: GuardedReader | None,
 ) -> Generator[tuple[Path, Iterator[Passage]], None, None]:
-    """(file, its passages) for each file. The passages are read when they are taken."""
+    """(file, its passages) for each file. Passages are read only when the caller iterates over them."""
     if engine == "ray":
         from quorum.retrievers.index_on_ray import read_on_ray
 
         yield from read_on_ray(files, words, report, counter, ledger, embeddings)
         return
     documents = [path for path in files if not is_passage_file(path)]
-    with closing(read_ahead(documents, words, reader)) as ahead:
+    with closing(read_ahead(documents, words, reader)) as read_documents:
         for path in files:
             if is_passage_file(path):
                 yield path, read_line_passages(path, words, report, counter)
             else:
-                yield path, take_passages(next(ahead)[1], report, counter)
+                yield path, take_passages(next(read_documents)[1], report, counter)
 
 
 def take_passages(future: "Future[FilePassages]", report: IndexReport, counter: "ProgressCounter") -> Iterator[Passage]:
-    """The passages of a document. Waits for them when the first is taken."""
+    """The passages of a document. Waits, when the first is asked for, until the document has been read."""
     passages, notes = future.result()
     report.notes += notes
     counter.units = len(passages)
@@ -230,18 +232,18 @@ def read_size(path: Path) -> int:
 
 
 def count_units(path: Path) -> int:
-    """The units of progress of a file: its lines if it is JSON lines, else 1."""
+    """How much a file counts in the progress: as many as its lines if it holds JSON lines, else 1."""
     return count_lines(path) if is_passage_file(path) else 1
 
 
 def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) -> int:
     """Remove the documents below the roots that no longer exist; returns their number."""
     present = set(present_paths)
-    folders = [Path(path) for path in present_paths if Path(path).is_dir()]  # folders that could not be read
+    unread_folders = [Path(path) for path in present_paths if Path(path).is_dir()]  # they could not be read
     removed = [
         source
         for source in ledger.sources
-        if source not in present and is_below(source, roots) and not is_below(source, folders)
+        if source not in present and is_below(source, roots) and not is_below(source, unread_folders)
     ]
     for source in removed:
         ledger.remove_document(source)

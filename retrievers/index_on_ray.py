@@ -30,48 +30,53 @@ Vector = NDArray[np.float32] | Sequence[float]
 
 
 @dataclass(frozen=True)
-class Part:
-    """What a worker reads at a time: a document, or some lines of a file of passages. broken: why reading the file
-    stopped here.
+class FilePart:
+    """What a worker reads at a time: a document, or some lines of a file of passages.
+
+    stop_reason: why the rest of the file cannot be read; empty if nothing stopped the reading.
     """
 
     path: Path
     lines: Sequence[tuple[int, Passage | str]] | None = None
-    broken: str = ""
+    stop_reason: str = ""
 
 
 @dataclass
 class ReadPart:
-    """The result of a part: (passage, vector) pairs and skipped lines. Passages of the collection have no vector."""
+    """What a worker returns for a `FilePart`.
+
+    passages: (passage, vector); the vector is None if the collection holds the passage already. lines: the number of
+    lines that were read. stop_reason: as in `FilePart`.
+    """
 
     path: Path
     passages: list[tuple[Passage, Vector | None]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
     lines: int = 0
-    broken: str = ""
+    stop_reason: str = ""
 
 
-def split_files(files: Sequence[Path]) -> Iterator[Part]:
-    """The files in order. Files of JSON lines are split into parts of some lines."""
+def split_files(files: Sequence[Path]) -> Iterator[FilePart]:
+    """The files in order, as parts: a document is one part; a file of JSON lines is split into parts of some lines."""
     for path in files:
         if not is_passage_file(path):
-            yield Part(path)
+            yield FilePart(path)
             continue
         lines: list[tuple[int, Passage | str]] = []
         try:
             for line in read_passage_lines(path):
                 lines.append(line)
                 if len(lines) == LINES_AT_ONCE:
-                    yield Part(path, lines)
+                    yield FilePart(path, lines)
                     lines = []
-            yield Part(path, lines)
+            yield FilePart(path, lines)
         except Unreadable as reason:
-            yield Part(path, lines, str(reason))
+            yield FilePart(path, lines, str(reason))
 
 
-class Reader:
-    """Reads, splits and embeds in a worker.
+class PartReader:
+    """Reads, splits and embeds file parts in a worker.
 
     digests_reference: a list whose one item is the Ray reference of the sorted digests of the collection's passages.
     """
@@ -87,8 +92,8 @@ class Reader:
         self.words = words
         self.known_digests: Digests = ray.get(digests_reference[0])
 
-    def __call__(self, part: Part) -> ReadPart:
-        read_part = ReadPart(part.path, broken=part.broken)
+    def __call__(self, part: FilePart) -> ReadPart:
+        read_part = ReadPart(part.path, stop_reason=part.stop_reason)
         try:
             is_document = part.lines is None
             found_passages = (
@@ -98,12 +103,12 @@ class Reader:
             )
             passages = list(found_passages)
         except Unreadable as reason:
-            return replace(read_part, broken=str(reason))
+            return replace(read_part, stop_reason=str(reason))
         vectors = self.compute_vectors([passage for passage in passages if not self.is_known(passage)])
         read_part.passages = [(passage, vectors.get(make_indexed_text(passage))) for passage in passages]
         return read_part
 
-    def read_lines(self, part: Part, read_part: ReadPart) -> Iterator[Passage]:
+    def read_lines(self, part: FilePart, read_part: ReadPart) -> Iterator[Passage]:
         for number, line in part.lines or ():
             read_part.lines += 1
             if isinstance(line, str):
@@ -125,7 +130,7 @@ class Reader:
 
 
 def digest_passage(id_: str, hash_: str) -> np.uint64:
-    """A digest of eight bytes. If two passages share it, this process embeds one of them itself; nothing is lost."""
+    """A digest of eight bytes. If two passages share a digest, one of them is embedded here instead of in a worker."""
     return np.uint64(int.from_bytes(blake2b(f"{id_}\n{hash_}".encode(), digest_size=8).digest(), "big"))
 
 
@@ -137,16 +142,16 @@ def read_on_ray(
     ledger: Ledger,
     embeddings: str | Embeddings,
 ) -> Iterator[tuple[Path, Iterator[Passage]]]:
-    """(file, its passages), in the files' order. The ledger takes the vectors of the workers."""
+    """(file, its passages), in the files' order. The ledger then gets the workers' vectors instead of embedding."""
     import ray
 
-    precomputed = ledger.model = PrecomputedEmbeddings(ledger.model)
+    precomputed = ledger.get_model = PrecomputedEmbeddings(ledger.get_model)
     documents = [str(path) for path in files if not is_passage_file(path)]
     with connect_cluster(*documents[:1]):  # the workers open these; lines are read here
         digests_reference = ray.put(list_digests(ledger))
         arguments = (embeddings, words, [digests_reference], os.getcwd())
         pool = WorkerPool(count_cores(), at_once=1, keeps_order=True)
-        read_parts: Iterator[ReadPart] = map_items(partial(split_files, files), Reader, arguments, pool)
+        read_parts: Iterator[ReadPart] = map_items(partial(split_files, files), PartReader, arguments, pool)
         for path, parts in groupby(read_parts, key=lambda read: read.path):
             yield path, take_passages(parts, ledger, precomputed, report, counter)
 
@@ -158,7 +163,10 @@ def take_passages(
     report: IndexReport,
     counter: ProgressCounter,
 ) -> Iterator[Passage]:
-    """The passages of one file; puts their vectors into `precomputed`. Raises `Unreadable` if the file breaks off."""
+    """The passages of one file; puts their vectors into `precomputed`.
+
+    Raises `Unreadable` after the last passage if the rest of the file could not be read.
+    """
     for read_part in parts:
         report.skipped += read_part.skipped
         report.notes += read_part.notes
@@ -171,15 +179,15 @@ def take_passages(
                 precomputed.vectors.pop(text, None)  # the passage is stored by now, or needs no vector
         for _ in range(read_part.lines):
             counter.add(read_part.path)
-        if read_part.broken:
-            raise Unreadable(read_part.broken)
+        if read_part.stop_reason:
+            raise Unreadable(read_part.stop_reason)
 
 
 class PrecomputedEmbeddings(Embeddings):
-    """Embeddings that return the workers' vectors and embed other texts with the model."""
+    """Embeddings that return the workers' vectors and embed other texts with the model that `get_model` returns."""
 
-    def __init__(self, model: Callable[[], Embeddings]) -> None:
-        self.model = model
+    def __init__(self, get_model: Callable[[], Embeddings]) -> None:
+        self.get_model = get_model
         self.vectors: dict[str, Vector] = {}
 
     def __call__(self) -> "PrecomputedEmbeddings":
@@ -187,19 +195,19 @@ class PrecomputedEmbeddings(Embeddings):
 
     @property
     def similarity(self) -> str | None:
-        return getattr(self.model(), "similarity", None)
+        return getattr(self.get_model(), "similarity", None)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         missing = list(dict.fromkeys(text for text in texts if text not in self.vectors))
         if missing:
-            self.vectors |= zip(missing, self.model().embed_documents(missing), strict=True)
+            self.vectors |= zip(missing, self.get_model().embed_documents(missing), strict=True)
         vectors = [[float(number) for number in self.vectors[text]] for text in texts]
         for text in texts:
             self.vectors.pop(text, None)
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
-        return self.model().embed_query(text)
+        return self.get_model().embed_query(text)
 
 
 def list_digests(ledger: Ledger) -> Digests:

@@ -1,9 +1,10 @@
-"""Detects vector-index files of Chroma left half-written by a crash, and removes them so that they are rebuilt.
+"""Detects files of Chroma's vector index that a crash left half-written, and removes them so that they are rebuilt.
 
 Chroma writes the files of a collection's vector index in place. If the process is killed at that moment, or power is
-lost, the files are cut or mixed. The passages themselves are in Chroma's database, which is transactional. So a writer
-places a mark file beside the store while it writes. We distrust the index if the mark still exists and index files are
-younger than it, or if the machine has restarted since. We also distrust files that are shorter than their header says.
+lost, the files are truncated, or old and new data are mixed in them. The passages themselves are in Chroma's database,
+which is transactional. So a writer places a mark file beside the store while it writes. We distrust the index if the
+mark still exists and either index files are younger than the mark or the machine has restarted since. We also distrust
+files that are shorter than their header says.
 """
 
 import os
@@ -52,7 +53,7 @@ def has_incomplete_files(collection: "Collection", folder: Path) -> bool:
     Chroma does not detect this: it finds wrong passages or crashes.
     """
     indexes = find_index_folders(folder, str(collection.id))
-    return is_half_written(get_mark_path(folder, str(collection.id)), indexes) or any(map(is_short, indexes))
+    return is_half_written(get_mark_path(folder, str(collection.id)), indexes) or any(map(is_truncated, indexes))
 
 
 @contextmanager
@@ -98,8 +99,8 @@ def is_half_written(mark: Path, indexes: list[Path]) -> bool:
     if not mark.exists() or not indexes:
         return False
     mark_time = mark.stat().st_mtime_ns
-    written = any(path.stat().st_mtime_ns >= mark_time for index in indexes for path in index.iterdir())
-    return written or mark.read_text("utf-8").strip() != read_boot_id()
+    is_written_since = any(path.stat().st_mtime_ns >= mark_time for index in indexes for path in index.iterdir())
+    return is_written_since or mark.read_text("utf-8").strip() != read_boot_id()
 
 
 def is_index_error(error: Exception) -> bool:
@@ -108,8 +109,8 @@ def is_index_error(error: Exception) -> bool:
     return "hnsw" in message and any(word in message for word in ("deserializ", "corrupt", "end of file"))
 
 
-def is_short(index: Path) -> bool:
-    """Whether files of an index are shorter than its header says; False for an index without files."""
+def is_truncated(index: Path) -> bool:
+    """Whether files in the folder of an index are shorter than its header says; False for an index without files."""
     if not (index / "header.bin").exists():
         return False
     elements, size = read_header(index)
@@ -118,7 +119,7 @@ def is_short(index: Path) -> bool:
 
 
 def read_header(index: Path) -> tuple[int, int]:
-    """(elements, bytes of each) according to the header of an index; (0, 0) if the header is cut."""
+    """(elements, bytes of each) according to the header of an index; (0, 0) if the header is truncated."""
     header = (index / "header.bin").read_bytes()[: HEADER.size]
     if len(header) < HEADER.size:
         return 0, 0
@@ -127,7 +128,7 @@ def read_header(index: Path) -> tuple[int, int]:
 
 
 def lacks_links(index: Path) -> bool:
-    """Whether the upper levels of an index are cut. Reads the whole file, where a length precedes each element."""
+    """Whether the file of an index's upper levels is truncated. Reads it all: a length precedes each element."""
     if not (index / "header.bin").exists():
         return False
     elements, _ = read_header(index)
@@ -143,7 +144,10 @@ def read_size(path: Path) -> int:
 
 
 def remove_index(folder: Path, collection: str) -> None:
-    """Remove the vector index of a collection, by id; no client may have it open. Chroma then starts an empty one."""
+    """Remove the vector index of the collection with this id. Chroma then starts an empty index.
+
+    No client may have the index open.
+    """
     for index in find_index_folders(folder, collection):
         shutil.rmtree(index, ignore_errors=True)
     get_mark_path(folder, collection).unlink(missing_ok=True)

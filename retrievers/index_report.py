@@ -13,7 +13,8 @@ Progress = Callable[[int, int, str], None]
 class IndexReport:
     """The number of files that were added, unchanged, replaced and removed. A file of JSON lines counts once.
 
-    passages: all passages of the collection. copies: passages that are not stored because another file has the same.
+    passages: all passages of the collection. copies: passages that are not stored because another file has the same
+    passage.
     ignored: files and folders left out by .gitignore. skipped: (file, or line of a file, that was not read; reason).
     notes: (file, remark), such as an assumed encoding.
     """
@@ -31,8 +32,10 @@ class IndexReport:
 
 @dataclass(frozen=True)
 class IndexProgress:
-    """The progress of indexing: passages stored or found unchanged, files done, all files, the share of bytes done (0
-    to 1), and the file that is being read.
+    """The progress of indexing.
+
+    passages: those stored or found unchanged; files: those done, of all_files; share: of the bytes, 0 to 1; path: the
+    file that is being read.
     """
 
     passages: int
@@ -42,17 +45,17 @@ class IndexProgress:
     path: str
 
 
-Watch = Callable[[IndexProgress], None]
+WatchCallback = Callable[[IndexProgress], None]
 
 
 class ProgressCounter:
     """Reports indexing progress to two callbacks: one by files and lines, the other by passages and bytes."""
 
     def __init__(
-        self, progress: Progress | None, total: int, watch: Watch | None = None, sizes: Sequence[int] = ()
+        self, progress: Progress | None, total: int, watch: WatchCallback | None = None, sizes: Sequence[int] = ()
     ) -> None:
         self.progress, self.total, self.done = progress, total, 0
-        self.watch, self.bytes, self.files, self.all_files = watch, sum(sizes) or 1, 0, len(sizes)
+        self.watch, self.all_bytes, self.files, self.all_files = watch, sum(sizes) or 1, 0, len(sizes)
         self.passages, self.bytes_done = 0, 0
         self.units: int | None = None  # passages of the file that is being read, if their number is known
 
@@ -68,7 +71,7 @@ class ProgressCounter:
             self.add(path)
 
     def count_file(self, passages: Iterable[Passage], path: Path, size: int, units: int | None) -> Iterator[Passage]:
-        """Count the passages of a file of `size` bytes as they pass. units: their number, if it is known."""
+        """Yield the passages of a file of `size` bytes and count them. units: their number, if it is known."""
         self.units = units
         for number, passage in enumerate(passages, start=1):
             self.passages += 1
@@ -82,5 +85,5 @@ class ProgressCounter:
 
     def report(self, path: Path, bytes_read: float) -> None:
         if self.watch:
-            share = min(1.0, (self.bytes_done + bytes_read) / self.bytes)
+            share = min(1.0, (self.bytes_done + bytes_read) / self.all_bytes)
             self.watch(IndexProgress(self.passages, self.files, self.all_files, share, str(path)))

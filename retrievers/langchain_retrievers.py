@@ -1,7 +1,7 @@
 """LangChain retrievers: dense (Chroma), BM25, ColBERT, dense and BM25 fused, and BM25 over given passages.
 
-Their documents carry the passage's id, its text, and `title` and `score` as metadata. Asynchronous calls embed with the
-embeddings' own asynchronous method and run Chroma and BM25 on threads.
+The documents that they return carry the passage's id, its text, and `title` and `score` as metadata. Asynchronous calls
+embed with the embeddings' own asynchronous method and run Chroma and BM25 on threads.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from quorum.retrievers.store import open_store
 RRF_K = 60
 
 
-def choose_depth(k: int) -> int:
+def choose_ranking_depth(k: int) -> int:
     """How many passages the hybrid retriever reads from each of its two rankings."""
     return max(4 * k, 20)
 
@@ -122,15 +122,15 @@ class HybridRetriever(Retriever):
     lexical: BM25Retriever
 
     def find(self, query: str) -> list[Passage]:
-        return fuse_rankings([self.dense.find(query), keep_matching(self.lexical.find(query))])[: self.k]
+        return fuse_rankings([self.dense.find(query), keep_matching_passages(self.lexical.find(query))])[: self.k]
 
     async def afind(self, query: str) -> list[Passage]:
         dense, lexical = await asyncio.gather(self.dense.afind(query), self.lexical.afind(query))
-        return fuse_rankings([dense, keep_matching(lexical)])[: self.k]
+        return fuse_rankings([dense, keep_matching_passages(lexical)])[: self.k]
 
 
-def keep_matching(passages: list[Passage]) -> list[Passage]:
-    """The passages that share a word with the question. The rank of the others has no meaning."""
+def keep_matching_passages(passages: list[Passage]) -> list[Passage]:
+    """The passages that share a word with the question. The ranks of the other passages have no meaning."""
     return [passage for passage in passages if passage["score"] > 0]
 
 
@@ -147,6 +147,7 @@ def fuse_rankings(rankings: list[list[Passage]]) -> list[Passage]:
 
 
 def refuse_empty(collection: str) -> NoReturn:
+    """Raise the `SetupError` for a collection without passages."""
     raise SetupError(
         f"The collection {collection!r} holds no passages; add some with: quorum index PATH --collection {collection}"
     )

@@ -14,7 +14,7 @@ from quorum.documents.duplicates import is_comparable, make_sketch
 from quorum.documents.pieces import get_headings, hash_passage
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.copies import CopyFinder
-from quorum.retrievers.metadata import FORMAT_VERSION, Entry, Info, get_spot
+from quorum.retrievers.metadata import FORMAT_VERSION, CollectionInfo, PassageEntry, get_spot
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 from quorum.retrievers.write_behind import WriteBehind
@@ -26,11 +26,13 @@ Change = Literal["added", "unchanged", "replaced", "empty"]
 
 
 class Ledger:
-    """One run of changes to a collection. Only the store's single writer uses it.
+    """One run of changes to a collection. Only the process that holds the store's writer lock uses it.
 
     The ledger embeds and stores passages in batches and marks the collection as unfinished. `finish` removes old
     passages after all new ones are stored. So a run that is killed loses no passage, and the next run completes the
-    work. A batch is stored while the next one is embedded: `close` the ledger before the writer's lock is released.
+    work. A batch is stored while the next one is embedded: `close` the ledger before the writer lock is released.
+
+    embedding: the name of the embeddings; get_model: returns them.
     """
 
     def __init__(
@@ -38,16 +40,17 @@ class Ledger:
         store: Store,
         name: str,
         embedding: str,
-        model: Callable[[], Embeddings],
+        get_model: Callable[[], Embeddings],
         sample: str | None = None,
         made_for: str | None = None,
         made_from: str | None = None,
     ) -> None:
-        self.store, self.name, self.embedding, self.model, self.sample = store, name, embedding, model, sample
+        self.store, self.name, self.embedding, self.sample = store, name, embedding, sample
+        self.get_model = get_model
         self.made_for, self.made_from = made_for, made_from
         self.copies: CopyFinder | None = None
         self.writer = WriteBehind()
-        self.info: Info | None = store.find_info(name)
+        self.info: CollectionInfo | None = store.find_info(name)
         if self.info and self.info.embedding != embedding:
             raise SetupError(
                 f"The collection {name!r} was made with the embeddings {self.info.embedding!r}, but {embedding!r} is "
@@ -56,7 +59,7 @@ class Ledger:
         self.new_passages: dict[str, Passage] = {}
         self.changed_entries: dict[str, None] = {}
         self.removed_ids: dict[str, None] = {}
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, PassageEntry] = {}
         if self.info:
             try:
                 self.rebuild_damaged_vectors(self.info)
@@ -71,9 +74,10 @@ class Ledger:
             for source, place in entry.places.items():
                 self.places_by_source.setdefault(source, {})[id_] = place
 
-    def rebuild_damaged_vectors(self, info: Info) -> None:
-        """Rebuild the vectors of a damaged index from the collection's passages. If the process is
-        killed, the next run starts again.
+    def rebuild_damaged_vectors(self, info: CollectionInfo) -> None:
+        """Rebuild the vectors of a damaged index from the collection's passages.
+
+        If the process is killed, the next run begins this again.
         """
         if not self.store.has_damaged_vectors(self.name):
             return
@@ -134,10 +138,13 @@ class Ledger:
             return f"the id {passage['id']!r} stands for another text {location}; the first stays"
         return ""
 
-    def find_earlier_copies(self, source: str, before: Iterable[str]) -> dict[str, str]:
-        """Hash -> id of the stored passage, for passages of a document that were copies in the previous run."""
+    def find_earlier_copies(self, source: str, old_ids: Iterable[str]) -> dict[str, str]:
+        """The passages of a document that were copies in the previous run: their own hash -> id of the stored passage.
+
+        old_ids: the stored passages that the document held in that run.
+        """
         copies = {}
-        for id_ in before:
+        for id_ in old_ids:
             own_hash = (
                 self.entries[id_].read_spots().get(source, {}).get("own")
                 if '"own"' in self.entries[id_].where
@@ -148,7 +155,7 @@ class Ledger:
         return copies
 
     def choose_id(self, source: str, passage: Passage, earlier_copies: dict[str, str]) -> str:
-        """The id under which a passage is stored: its own, or that of a passage of which it is a copy."""
+        """The id under which a passage is stored: its own id, or that of the stored passage that it copies."""
         if passage["id"] in self.entries or not is_comparable(passage):
             return passage["id"]
         if id_of_copy := earlier_copies.get(hash_passage(passage)):
@@ -158,7 +165,7 @@ class Ledger:
         return self.copies.find_containing_passage(passage, source, self.new_passages) or passage["id"]
 
     def record_passage(self, source: str, place: int, passage: Passage, id_: str) -> bool:
-        """Record a passage of a document under `id_`. Returns whether anything except times changed."""
+        """Record a passage of a document under `id_`. Returns whether it is new in the document or has moved."""
         hash_, entry, spot = hash_passage(passage), self.entries.get(id_), get_spot(passage)
         if spot is not None and id_ != passage["id"]:
             spot["own"] = hash_
@@ -173,7 +180,7 @@ class Ledger:
             self.changed_entries[id_] = None
         else:
             sketch = make_sketch(passage) if is_comparable(passage) else ()
-            empty = Entry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
+            empty = PassageEntry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
             self.entries[id_] = empty.add_place(source, place, spot)
             self.new_passages[id_] = passage
             if self.copies is not None:
@@ -198,14 +205,14 @@ class Ledger:
             self.new_passages.pop(id_, None)
             self.removed_ids[id_] = None
 
-    def flush(self, removed: Iterable[str] = ()) -> None:
-        """Embed and store the waiting passages."""
+    def flush(self, removed_ids: Iterable[str] = ()) -> None:
+        """Embed and store the new passages, store the changed entries, and remove the passages of `removed_ids`."""
         updated_entries = [
             (id_, self.entries[id_])
             for id_ in self.changed_entries
             if id_ in self.entries and id_ not in self.new_passages
         ]
-        changes = Changes(self.embed_waiting(), updated_entries, list(removed))
+        changes = Changes(self.embed_new_passages(), updated_entries, list(removed_ids))
         if changes.passages or changes.entries or changes.removed:
             self.write_info(writing=True, changes=changes)
         if self.copies is not None:
@@ -213,15 +220,15 @@ class Ledger:
         self.new_passages.clear()
         self.changed_entries.clear()
 
-    def embed_waiting(self) -> list[tuple[Passage, Entry, Sequence[float]]]:
-        """The waiting passages with their vectors."""
+    def embed_new_passages(self) -> list[tuple[Passage, PassageEntry, Sequence[float]]]:
+        """The new passages with their entries and vectors."""
         if not self.new_passages:
             return []
-        model = self.model()
+        model = self.get_model()
         vectors = model.embed_documents([make_indexed_text(passage) for passage in self.new_passages.values()])
         sizes = {len(vector) for vector in vectors}
         if self.info is None:
-            self.info = Info(
+            self.info = CollectionInfo(
                 self.embedding,
                 min(sizes),
                 sample=self.sample,
@@ -258,8 +265,8 @@ class Ledger:
         return sum(len(entry.places) - 1 for entry in self.entries.values())
 
     def finish(self, sample: str | None = None) -> int:
-        """Store the rest, remove old passages, and mark the collection as finished. Returns its number of passages."""
-        self.flush(removed=self.removed_ids)
+        """Store the rest, remove old passages, mark the collection as finished. Returns how many passages it has."""
+        self.flush(removed_ids=self.removed_ids)
         if self.info is None:
             return 0
         is_all_read = self.places_by_source.keys() <= self.read_sources
@@ -271,4 +278,4 @@ class Ledger:
             self.info = finished_info
             self.write_info(writing=False)
         self.writer.wait()
-        return self.store.count(self.name)
+        return self.store.count_passages(self.name)

@@ -18,7 +18,7 @@ from quorum.core.files import open_regular
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import read_json_lines
 from quorum.models import get_embedding_name
-from quorum.retrievers.collection_names import SAMPLE, check_name
+from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index_recovery import find_index_folders
 from quorum.retrievers.index_report import IndexReport
@@ -30,12 +30,12 @@ EVALUATION_COLLECTION = re.compile(r"corpus-[0-9a-f]{8,}")
 
 
 @dataclass(frozen=True)
-class Summary:
+class CollectionSummary:
     """A summary of a collection.
 
-    files: the number of its documents, None if unknown. bytes: on disk, None on a server. changed: ISO 8601. made_for:
-    the command that made it for its own use, None for a user's own collection. made_from: the name of the file or
-    folder that it was made from, if it was not made by the user.
+    files: the number of its documents, None if unknown. bytes: its size on disk, None on a server. changed: the time of
+    its last change, ISO 8601. made_for: the command that made it for the command's own use, None for a user's own
+    collection. made_from: the name of the file or folder that such a command made it from.
     """
 
     name: str
@@ -49,30 +49,31 @@ class Summary:
     made_from: str | None = None
 
 
-def list_summaries(store: str | Path) -> list[Summary]:
+def list_collection_summaries(store: str | Path) -> list[CollectionSummary]:
     """All collections of a store, in alphabetical order. Blocks."""
-    opened = open_store(store)
-    return [summarize(opened, name) for name in opened.list_collections()]
+    opened_store = open_store(store)
+    return [summarize_collection(opened_store, name) for name in opened_store.list_collections()]
 
 
-def check_exists(collection: str, store: str | Path) -> None:
+def check_collection_exists(collection: str, store: str | Path) -> None:
     """Raise a `SetupError` that names the collections of the store if this one is not among them. Blocks."""
     names = open_store(store).list_collections()
-    if check_name(collection) not in names:
+    if check_collection_name(collection) not in names:
         available = f"it has: {', '.join(names[:20])}" if names else "it has none yet"
         raise SetupError(f"There is no collection {collection!r} in the store {store}; {available}.")
 
 
-def summarize(store: Store, name: str) -> Summary:
-    info = store.fetch_info(check_name(name))
+def summarize_collection(store: Store, name: str) -> CollectionSummary:
+    """The summary of a collection. Blocks."""
+    info = store.fetch_info(check_collection_name(name))
     made_for = info.made_for or (
         "evaluation" if EVALUATION_COLLECTION.fullmatch(name) and info.format is None else None
     )
     made_for = "sample" if info.sample is not None else made_for
     size = None if store.remote else measure_bytes(store, name)
-    return Summary(
+    return CollectionSummary(
         name,
-        store.count(name),
+        store.count_passages(name),
         info.files,
         info.embedding,
         size,
@@ -100,44 +101,44 @@ def measure_bytes(store: Store, name: str) -> int:
 
 
 def count_documents(collection: str, store: str | Path) -> dict[str, int]:
-    """Document -> how many of its passages the collection holds, by name. Blocks."""
+    """Document -> how many of its passages the collection holds, sorted by the documents' names. Blocks."""
     counts: Counter[str] = Counter()
-    for entry in open_store(store).fetch_entries(check_name(collection)).values():
+    for entry in open_store(store).fetch_entries(check_collection_name(collection)).values():
         counts.update(entry.places.keys())
     return dict(sorted(counts.items()))
 
 
-def rename(collection: str, new: str, store: str | Path) -> None:
-    """Rename a collection. Raises `SetupError` if the name is taken. Blocks."""
-    opened = open_store(store)
-    if SAMPLE in (collection, check_name(new)):
+def rename_collection(collection: str, new_name: str, store: str | Path) -> None:
+    """Rename a collection. Raises `SetupError` if the new name is taken. Blocks."""
+    opened_store = open_store(store)
+    if SAMPLE in (collection, check_collection_name(new_name)):
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; it keeps its name.")
-    with opened.hold_writer_lock():
-        info = opened.fetch_info(check_name(collection))
-        if new in opened.list_collections():
-            raise SetupError(f"There is a collection {new!r} already; give another name, or remove it first.")
-        opened.rename(collection, new, replace(info, made_for=None, made_from=None))
+    with opened_store.hold_writer_lock():
+        info = opened_store.fetch_info(check_collection_name(collection))
+        if new_name in opened_store.list_collections():
+            raise SetupError(f"There is a collection {new_name!r} already; give another name, or remove it first.")
+        opened_store.rename(collection, new_name, replace(info, made_for=None, made_from=None))
 
 
 def delete_evaluation_collections(store: str | Path) -> list[str]:
     """Remove the collections that evaluations made for their own use; returns their names. Blocks."""
-    opened, removed = open_store(store), []
-    with opened.hold_writer_lock():
-        for summary in list_summaries(store):
+    opened_store, removed = open_store(store), []
+    with opened_store.hold_writer_lock():
+        for summary in list_collection_summaries(store):
             if summary.made_for == "evaluation":
-                opened.delete(summary.name)
+                opened_store.delete(summary.name)
                 removed.append(summary.name)
     return removed
 
 
 def export_lines(collection: str, store: str | Path) -> Iterator[str]:
     """The passages of a collection as JSON lines {"id", "title", "text", "places"}, in order. Blocks."""
-    for passage in open_store(store).fetch_passages(check_name(collection))[1]:
+    for passage in open_store(store).fetch_passages(check_collection_name(collection))[1]:
         yield json.dumps(passage, ensure_ascii=False)
 
 
 def write_export(collection: str, store: str | Path, file: Path) -> int:
-    """Write the lines of `export_lines` to a file; a failed write leaves the old file. Returns their number."""
+    """Write the lines of `export_lines` to a file; a failed write leaves the old file. Returns the number of lines."""
     count = 0
     draft = file.with_name(f".{file.name}.part")
     try:
@@ -159,7 +160,7 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
     The passages are embedded by `embeddings`, which need not be those of the exported collection. Earlier passages of
     the same documents are removed.
     """
-    if check_name(collection) == SAMPLE:
+    if check_collection_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name.")
     try:
         open_regular(file).close()
@@ -167,11 +168,11 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
         raise SetupError(f"There is no file {file}; give what `quorum collections export` wrote.") from None
     except OSError as error:
         raise SetupError(f"{file} cannot be read ({error.strerror}); give a file of JSON lines.") from None
-    report, opened = IndexReport(), open_store(store)
-    with opened.hold_writer_lock():
-        model = get_embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, model, opened.folder)
-        with closing(Ledger(opened, collection, model, lambda: embedder)) as ledger:
+    report, opened_store = IndexReport(), open_store(store)
+    with opened_store.hold_writer_lock():
+        embedding = get_embedding_name(embeddings)
+        embedder = get_indexing_embedder(embeddings, embedding, opened_store.folder)
+        with closing(Ledger(opened_store, collection, embedding, lambda: embedder)) as ledger:
             for source, passages in group_by_source(file).items():
                 change = ledger.replace(source, passages, report.skipped)
                 if change != "empty":
@@ -182,10 +183,10 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
 
 
 def group_by_source(file: Path) -> dict[str, list[Passage]]:
-    """Document -> its passages in order; passages without a file are grouped under the name of this file."""
+    """Document -> its exported passages, in order; passages that come from no file are grouped under `file` itself."""
     groups: dict[str, list[Passage]] = {}
     for number, value in read_json_lines(file):
-        passage = parse_exported(value, f"{file}, line {number}")
+        passage = parse_exported_passage(value, f"{file}, line {number}")
         places: list[Place | None] = [*(passage.get("places") or [])] or [None]
         for place in places:
             copy: Passage = {**passage}
@@ -195,8 +196,8 @@ def group_by_source(file: Path) -> dict[str, list[Passage]]:
     return groups
 
 
-def parse_exported(value: Any, location: str) -> Passage:
-    """A passage as `export_lines` writes it; another object is a `SetupError`."""
+def parse_exported_passage(value: Any, location: str) -> Passage:
+    """The passage in an object that `export_lines` wrote. Raises `SetupError` for any other object."""
     from quorum.datasets.records import parse_passage
 
     passage = parse_passage(value, location)

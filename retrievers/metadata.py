@@ -14,12 +14,12 @@ from quorum.core.state import Passage, Place
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
-FORMAT_VERSION = 2  # how files are read: 1 stored no places and left formatting marks in the text
+FORMAT_VERSION = 2  # how files are read; version 1 stored no places and left formatting marks in the text
 MAX_PLACES = 50  # how many places a passage lists at most
 
 
 @dataclass(frozen=True)
-class Info:
+class CollectionInfo:
     """The metadata of a collection.
 
     revision: changes with every change of content. writing: a run of changes has not finished. sample: hash of the
@@ -44,17 +44,18 @@ class Info:
     def make_metadata(self) -> dict[str, str | int | bool]:
         return {name: value for name, value in vars(self).items() if value is not None}
 
-    def make_revision(self, writing: bool) -> "Info":
+    def make_revision(self, writing: bool) -> "CollectionInfo":
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return replace(self, revision=uuid4().hex[:12], writing=writing, changed=now)
 
 
 @dataclass(frozen=True)
-class Entry:
-    """The metadata of a passage: its title, a hash of its content, its place in each document that holds it.
+class PassageEntry:
+    """The metadata of a passage: its title and a hash of its content.
 
-    headings: the headings above the passage. where: JSON {document: {page, offsets, time ...}}; if the text in a
-    document differs a little, "own" is the hash of that document's text. sketch: see `quorum.documents.duplicates`.
+    places: document -> the passage's number among the passages of that document. headings: the headings above the
+    passage. where: JSON {document: spot}; a spot is {page, offsets, time ...} and, if the passage's text in that
+    document differs a little, "own", the hash of that text. sketch: see `quorum.documents.duplicates`.
     """
 
     title: str
@@ -75,16 +76,16 @@ class Entry:
         return stored
 
     def read_spots(self) -> dict[str, dict[str, Any]]:
-        """Document -> the passage's position in it."""
+        """Document -> the passage's spot in it."""
         spots: dict[str, dict[str, Any]] = json.loads(self.where) if self.where else {}
         return spots
 
-    def add_place(self, source: str, place: int, spot: Mapping[str, Any] | None) -> "Entry":
+    def add_place(self, source: str, place: int, spot: Mapping[str, Any] | None) -> "PassageEntry":
         """The entry with a place in one more document."""
         spots = self.read_spots() | ({source: dict(spot)} if spot is not None else {})
         return replace(self, places={**self.places, source: place}, where=format_spots(spots))
 
-    def remove_place(self, source: str) -> "Entry":
+    def remove_place(self, source: str) -> "PassageEntry":
         """The entry without its place in a document."""
         places = {other: place for other, place in self.places.items() if other != source}
         return replace(
@@ -102,18 +103,18 @@ def format_spots(spots: Mapping[str, Any]) -> str:
 
 
 def get_spot(passage: Passage) -> dict[str, Any] | None:
-    """A passage's position in its document, without the fields that an `Entry` has; None if it is unknown."""
+    """A passage's spot in its document, without the fields that a `PassageEntry` has; None if it is unknown."""
     places = passage.get("places")
     if not places:
         return None
     return {name: value for name, value in places[0].items() if name not in ("file", "headings")}
 
 
-def read_info(collection: "Collection") -> Info:
+def read_info(collection: "Collection") -> CollectionInfo:
     """The metadata of a collection. Raises `SetupError` if Quorum did not make the collection."""
     metadata = collection.metadata or {}
     try:
-        return Info(
+        return CollectionInfo(
             embedding=str(metadata["embedding"]),
             dimension=int(str(metadata["dimension"])),
             revision=str(metadata["revision"]),
@@ -134,14 +135,14 @@ def read_info(collection: "Collection") -> Info:
 
 
 def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
-    """A stored passage with its places. The places with exactly this text come first."""
+    """A stored passage with its places. The places where its text is exactly the same come first."""
     passage = Passage(id=id_, title=str(metadata["title"]), text=text)
     if places := read_places(read_entry(metadata)):
         passage["places"] = places
     return passage
 
 
-def read_places(entry: Entry) -> list[Place]:
+def read_places(entry: PassageEntry) -> list[Place]:
     """The places of a passage. Collections of older versions only name files."""
     if not entry.where:
         return [Place(file=source) for source in sorted(entry.places) if Path(source).is_absolute()][:MAX_PLACES]
@@ -156,8 +157,8 @@ def read_places(entry: Entry) -> list[Place]:
     return places
 
 
-def read_entry(metadata: Mapping[str, Any]) -> Entry:
-    return Entry(
+def read_entry(metadata: Mapping[str, Any]) -> PassageEntry:
+    return PassageEntry(
         str(metadata["title"]),
         str(metadata["hash"]),
         json.loads(str(metadata["places"])),

@@ -28,10 +28,10 @@ class RetrieverKind:
 
 def make_hybrid(context: "Context", argument: str) -> "BaseRetriever":
     """Dense and lexical retrieval, fused."""
-    from quorum.retrievers.langchain_retrievers import HybridRetriever, choose_depth
+    from quorum.retrievers.langchain_retrievers import HybridRetriever, choose_ranking_depth
 
-    each = choose_depth(context.k)
-    return HybridRetriever(k=context.k, dense=make_dense(context, each), lexical=make_lexical(context, each))
+    depth = choose_ranking_depth(context.k)
+    return HybridRetriever(k=context.k, dense=make_dense(context, depth), lexical=make_lexical(context, depth))
 
 
 def make_chroma(context: "Context", argument: str) -> "BaseRetriever":
@@ -73,10 +73,10 @@ RETRIEVERS = {
 
 def list_retrievers() -> dict[str, RetrieverKind]:
     """Our retrievers and, after them, those of installed packages."""
-    return plugins.add_plugins(plugins.RETRIEVER_GROUP, RETRIEVERS, check_kind)
+    return plugins.add_plugins(plugins.RETRIEVER_GROUP, RETRIEVERS, accept_plugin_retriever)
 
 
-def check_kind(name: str, value: object) -> RetrieverKind:
+def accept_plugin_retriever(name: str, value: object) -> RetrieverKind:
     """Check what a package registers: a `RetrieverKind`, or a function of a context."""
     if isinstance(value, RetrieverKind):
         return value
@@ -87,7 +87,7 @@ def check_kind(name: str, value: object) -> RetrieverKind:
 
 
 def find_retriever(text: str) -> tuple[RetrieverKind, str]:
-    """(kind, argument) of a setting such as "bm25" or "colbert:MODEL"; a `SetupError` for any other.
+    """(kind, argument) of a setting such as "bm25" or "colbert:MODEL". Raises `SetupError` for an unknown retriever.
 
     >>> find_retriever("colbert:my/model")[1]
     'my/model'

@@ -24,7 +24,7 @@ from quorum.retrievers.index_recovery import (
     remove_index,
     write_pending_vectors,
 )
-from quorum.retrievers.metadata import Entry, Info, read_entry, read_info, read_passage
+from quorum.retrievers.metadata import CollectionInfo, PassageEntry, read_entry, read_info, read_passage
 from quorum.retrievers.passages import copy_with_score
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Store:
         self.checked_embeddings: set[tuple[str, str]] = set()  # (collection, embeddings) that belong together
         self.undamaged_names: set[str] = set()  # collections whose vector index this client has checked
         self.mutex = threading.RLock()
-        self.access = FileLock(self.folder / "access.lock", poll_interval=0.005)
+        self.access_lock = FileLock(self.folder / "access.lock", poll_interval=0.005)
 
     @property
     def is_missing(self) -> bool:
@@ -76,7 +76,7 @@ class Store:
                 yield self.get_client()
                 return
             make_folder(self.folder)
-            with self.mutex, self.access:
+            with self.mutex, self.access_lock:
                 yield self.get_client()
 
     def get_client(self) -> "ClientAPI":
@@ -137,15 +137,15 @@ class Store:
         with self.open_client() as client:
             return list_collection_names(client)
 
-    def fetch_info(self, name: str) -> Info:
-        """The metadata of a collection. Raises `SetupError`, which names the collections, for an unknown one."""
+    def fetch_info(self, name: str) -> CollectionInfo:
+        """The metadata of a collection. Raises a `SetupError` that lists the collections if there is no such one."""
         if self.is_missing:
             raise make_unknown_collection_error(name, self.location, [])
         with self.open_client():
             return read_info(self.fetch_collection(name))
 
-    def find_info(self, name: str) -> Info | None:
-        """Like `fetch_info`; None for an unknown collection."""
+    def find_info(self, name: str) -> CollectionInfo | None:
+        """Like `fetch_info`, but None for an unknown collection."""
         return self.fetch_info(name) if name in self.list_collections() else None
 
     def check_embedding(self, name: str, embedding: str) -> None:
@@ -188,7 +188,7 @@ class Store:
         ]
 
     def fetch_passages(self, name: str) -> tuple[str, list[Passage]]:
-        """(revision, all passages in order of their document and position)."""
+        """(revision, all passages in the order of their documents and of their positions in them)."""
         with self.open_client():
             collection = self.fetch_undamaged_collection(name)
             revision, rows = read_info(collection).revision, list(read_rows(collection, ["metadatas", "documents"]))
@@ -202,17 +202,17 @@ class Store:
         rows = zip(stored["ids"], stored["documents"], stored["metadatas"], strict=True)
         return [read_passage(id_, text, metadata) for id_, text, metadata in rows]
 
-    def fetch_entries(self, name: str) -> dict[str, Entry]:
+    def fetch_entries(self, name: str) -> dict[str, PassageEntry]:
         """id -> entry of every passage, without the texts."""
         with self.open_client():
             rows = list(read_rows(self.fetch_undamaged_collection(name), ["metadatas"]))
         return {row["id"]: read_entry(row["metadata"]) for row in rows}
 
-    def count(self, name: str) -> int:
+    def count_passages(self, name: str) -> int:
         with self.open_client():
             return int(self.fetch_undamaged_collection(name).count())
 
-    def create(self, name: str, info: Info, similarity: str = "cosine") -> None:
+    def create(self, name: str, info: CollectionInfo, similarity: str = "cosine") -> None:
         """A new, empty collection whose passages are ranked by "cosine" or by "dot", the inner product."""
         configuration: Any = {"hnsw": HNSW_SETTINGS | {"space": SPACE_OF_SIMILARITY[similarity]}}
         with self.open_client() as client:
@@ -221,7 +221,7 @@ class Store:
             )
             self.read_revisions[name] = info.revision
 
-    def write(self, name: str, info: Info, changes: Changes | None = None) -> None:
+    def write(self, name: str, info: CollectionInfo, changes: Changes | None = None) -> None:
         """Store `info` with the collection and apply changes to it."""
         with self.open_client():
             collection = self.fetch_current_collection(name)
@@ -239,7 +239,7 @@ class Store:
             collection = self.fetch_collection(name)
             return bool(read_info(collection).torn) or is_index_damaged(collection, self.folder / "chroma")
 
-    def drop_vectors(self, name: str, info: Info) -> list[Passage]:
+    def drop_vectors(self, name: str, info: CollectionInfo) -> list[Passage]:
         """Remove a damaged vector index and store `info`. Returns the passages, which have no vectors now.
 
         If the process is killed in between, the index remains damaged.
@@ -253,10 +253,10 @@ class Store:
             remove_index(self.folder / "chroma", str(collection.id))
         return self.fetch_passages(name)[1]
 
-    def rename(self, name: str, new: str, info: Info) -> None:
+    def rename(self, name: str, new_name: str, info: CollectionInfo) -> None:
         """Rename a collection and store `info` with it; its content is unchanged."""
         with self.open_client():
-            self.fetch_collection(name).modify(name=new, metadata=info.make_metadata())
+            self.fetch_collection(name).modify(name=new_name, metadata=info.make_metadata())
             self.read_revisions.pop(name, None)
             self.undamaged_names.discard(name)
 
@@ -272,7 +272,7 @@ def get_cached_store(path: str) -> Store:
     return Store(path)
 
 
-def check_embedding_name(name: str, info: Info, embedding: str) -> None:
+def check_embedding_name(name: str, info: CollectionInfo, embedding: str) -> None:
     if info.embedding != embedding:
         raise SetupError(
             f"The collection {name!r} was made with the embeddings {info.embedding!r}, but {embedding!r} is set; "

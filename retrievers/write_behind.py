@@ -5,22 +5,22 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 
 class WriteBehind:
-    """At most one write is under way. An error of a write is raised by the next call."""
+    """Runs writes on a thread, at most one at a time. The next call raises the error of a write that failed."""
 
     def __init__(self) -> None:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="quorum-write")
-        self.last: Future[None] | None = None
+        self.last_write: Future[None] | None = None
 
     def start(self, write: Callable[[], None]) -> None:
         """Begin to write when the previous write has ended."""
         self.wait()
-        self.last = self.thread.submit(write)
+        self.last_write = self.thread.submit(write)
 
     def wait(self) -> None:
         """Wait for the write under way."""
-        if self.last is not None:
-            self.last.result()
-            self.last = None
+        if self.last_write is not None:
+            self.last_write.result()
+            self.last_write = None
 
     def close(self) -> None:
         """Wait for the write under way, whether it succeeds or not."""

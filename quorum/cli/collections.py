@@ -8,7 +8,7 @@ import typer
 from quorum.cli.options import AsJson, Embeddings, Store
 
 if TYPE_CHECKING:
-    from quorum.retrievers.manage_collections import Summary
+    from quorum.retrievers.manage_collections import CollectionSummary
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A collection.", show_default=False)]
 MAX_LISTED_FILES = 50
@@ -30,10 +30,10 @@ def get_store(store: str | None) -> str:
 
 def get_store_with_collection(name: str, store: str | None) -> str:
     """The store, after a check that it has the collection."""
-    from quorum.retrievers.manage_collections import check_exists
+    from quorum.retrievers.manage_collections import check_collection_exists
 
     store_address = get_store(store)
-    check_exists(name, store_address)
+    check_collection_exists(name, store_address)
     return store_address
 
 
@@ -47,9 +47,9 @@ def list_by_default(context: typer.Context, store: Store = None) -> None:
 @app.command("list")
 def list_collections(store: Store = None, json: AsJson = False) -> None:
     """List the collections: passages, files, embeddings, size, last change."""
-    from quorum.retrievers.manage_collections import list_summaries
+    from quorum.retrievers.manage_collections import list_collection_summaries
 
-    summaries = list_summaries(get_store(store))
+    summaries = list_collection_summaries(get_store(store))
     if json:
         from dataclasses import asdict
         from json import dumps
@@ -67,7 +67,7 @@ def list_collections(store: Store = None, json: AsJson = False) -> None:
     make_stdout_console().print(table)
 
 
-def make_summary_row(summary: "Summary") -> list[str]:
+def make_summary_row(summary: "CollectionSummary") -> list[str]:
     """The row of a collection in the table."""
     remarks = [
         *(["unfinished"] if summary.unfinished else []),
@@ -84,7 +84,7 @@ def make_summary_row(summary: "Summary") -> list[str]:
     ]
 
 
-def describe_maker(summary: "Summary") -> str:
+def describe_maker(summary: "CollectionSummary") -> str:
     from quorum.core.files import escape_name
 
     if summary.made_for == "sample":
@@ -102,11 +102,11 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     """Show one collection with its files."""
     from quorum.core.files import escape_name
     from quorum.core.text import format_count
-    from quorum.retrievers.manage_collections import count_documents, summarize
+    from quorum.retrievers.manage_collections import count_documents, summarize_collection
     from quorum.retrievers.store import open_store
 
     store_address = get_store_with_collection(name, store)
-    summary, files = summarize(open_store(store_address), name), count_documents(name, store_address)
+    summary, files = summarize_collection(open_store(store_address), name), count_documents(name, store_address)
     if json:
         from dataclasses import asdict
         from json import dumps
@@ -150,7 +150,7 @@ def rename(
     store: Store = None,
 ) -> None:
     """Give a collection another name."""
-    from quorum.retrievers.manage_collections import rename as rename_collection
+    from quorum.retrievers.manage_collections import rename_collection
 
     rename_collection(name, new, get_store_with_collection(name, store))
     typer.echo(f"{name} is now {new}.")

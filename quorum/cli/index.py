@@ -123,7 +123,7 @@ def describe_interruption(collection: str, store: str) -> str:
     from quorum.retrievers.store import open_store
 
     try:
-        stored = open_store(store).count(collection)
+        stored = open_store(store).count_passages(collection)
     except (QuorumError, OSError):
         return "Stopped before anything was stored; the same command begins again."
     return f"Stopped: {format_count(stored, 'passage')} kept in {collection}; the same command continues from there."

@@ -13,7 +13,7 @@ from quorum.cli.show import make_stderr_console
 from quorum.core.files import escape_name
 
 if TYPE_CHECKING:
-    from quorum.retrievers.index_report import IndexProgress, Watch
+    from quorum.retrievers.index_report import IndexProgress, WatchCallback
 
 SECONDS_BETWEEN_LINES = 10.0  # seconds between lines where there is no terminal
 REDRAW_SECONDS = 0.1
@@ -82,7 +82,7 @@ class TimeLeft:
 
 
 @contextmanager
-def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Watch"]:
+def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["WatchCallback"]:
     """Show how far indexing is: a bar on a terminal, elsewhere a line every ten seconds."""
     console = make_stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[status]}"))

@@ -12,7 +12,7 @@ def describe_collection(store: str, name: str) -> str:
 
     opened_store = open_store(store)
     try:
-        count = opened_store.count(name)
+        count = opened_store.count_passages(name)
         with opened_store.open_client():
             stored = opened_store.fetch_undamaged_collection(name).get(limit=PASSAGES_READ, include=["metadatas"])
     except QuorumError:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError, SetupError
-from quorum.retrievers.collection_names import SAMPLE, check_name
+from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.index import index_documents
 from quorum.retrievers.index_report import IndexReport
 from quorum.ui.past_runs import find_page_folder
@@ -85,7 +85,7 @@ def make_unique_names(names: Sequence[str]) -> list[str]:
 
 def check_target(collection: str) -> str:
     """Check the name of the collection for uploaded documents."""
-    if check_name(collection.strip()) == SAMPLE:
+    if check_collection_name(collection.strip()) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give the documents another one.")
     return collection.strip()
 

@@ -43,7 +43,7 @@ from quorum.evaluation.run.rows import make_failed_row
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.spending import Spending, WorkerSpending
 from quorum.models.journal_database import Record as Reply
-from quorum.retrievers.index_on_ray import Part, PrecomputedEmbeddings, digest_passage, split_files
+from quorum.retrievers.index_on_ray import FilePart, PrecomputedEmbeddings, digest_passage, split_files
 
 
 def test_an_unknown_engine_is_refused() -> None:
@@ -254,8 +254,8 @@ def test_files_are_split_into_parts_for_the_workers(tmp_path: Path) -> None:
     broken_file.write_bytes(b"no gzip")
     parts = list(split_files([lines_file, document, broken_file]))
     assert [len(part.lines or ()) for part in parts] == [64, 1, 0, 0]
-    assert parts[2] == Part(document)
-    assert "gzip" in parts[3].broken
+    assert parts[2] == FilePart(document)
+    assert "gzip" in parts[3].stop_reason
 
 
 def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
@@ -283,7 +283,7 @@ def test_an_unreadable_line_stops_only_its_file(tmp_path: Path) -> None:
         [(Passage(id="p", title="", text="x"), None)],
         skipped=[("x, line 2", "no JSON")],
         lines=2,
-        broken="cut",
+        stop_reason="cut",
     )
     report, counts = IndexReport(), []
     counter = ProgressCounter(lambda done, total, path: counts.append(done), 2)
@@ -292,4 +292,4 @@ def test_an_unreadable_line_stops_only_its_file(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="cut"):
         next(passages)
     assert (report.skipped, counts) == ([("x, line 2", "no JSON")], [1, 2])
-    assert replace(part, broken="").lines == 2
+    assert replace(part, stop_reason="").lines == 2

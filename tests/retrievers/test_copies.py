@@ -16,7 +16,7 @@ from quorum.retrievers import collections
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.index import index_documents
 from quorum.retrievers.index_report import IndexReport
-from quorum.retrievers.metadata import Entry
+from quorum.retrievers.metadata import PassageEntry
 from quorum.retrievers.store import open_store
 
 __all__ = ["docs"]
@@ -127,7 +127,7 @@ def test_a_collection_of_an_older_version_goes_on_and_is_brought_up_to_date(
     changes = Changes()
     for title, text, name in old:
         hash_ = hash_content(title, text)
-        entry = Entry(title, hash_, {str(docs / name): 0})
+        entry = PassageEntry(title, hash_, {str(docs / name): 0})
         changes.passages.append((Passage(id=hash_, title=title, text=text), entry, VECTORS.embed_documents([text])[0]))
     store.write("docs", info, changes)
     assert [describe_place(passage) for passage in list_collection()] == ["a.txt", "b.md"]

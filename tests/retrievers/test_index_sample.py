@@ -131,7 +131,7 @@ def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Con
     assert prepare_sample(context) == count
     prepare_sample(replace(context, embeddings=WordVectors(model="other")))
     assert store.fetch_info("sample").embedding.endswith(":other")
-    assert store.count("sample") == count
+    assert store.count_passages("sample") == count
 
 
 def test_a_users_collection_called_sample_is_not_touched(context: Context) -> None:
