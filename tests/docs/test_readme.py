@@ -108,14 +108,14 @@ def list_anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_every_setting_has_its_line_in_the_example() -> None:
+def test_every_setting_has_its_line_in_env_example() -> None:
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
     settings = set(re.findall(r"^#QUORUM_(\w+)=", example, re.MULTILINE))
-    no_settings = {"HIDE_PASSAGES", "TOKEN"}
-    assert settings == {part.name.upper() for part in fields(Context)} | no_settings
+    other_variables = {"HIDE_PASSAGES", "TOKEN"}
+    assert settings == {part.name.upper() for part in fields(Context)} | other_variables
 
 
-def test_the_values_of_the_example_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_values_in_env_example_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QUORUM_JOURNAL")
     defaults = Context()
     for name, value in re.findall(
@@ -125,7 +125,7 @@ def test_the_values_of_the_example_are_the_defaults(monkeypatch: pytest.MonkeyPa
     assert Context() == defaults
 
 
-def test_every_test_that_the_docs_name_is_there() -> None:
+def test_every_test_that_the_docs_name_exists() -> None:
     """docs/methods.md says which test checks each departure from a paper."""
     code = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("*.py")))
     for file in DOC_PAGES:

@@ -36,7 +36,7 @@ def test_patterns_choose_files(choice: Choice, expected: list[str], root: Path) 
     assert list_names(choose_files([root], choice=choice), root) == expected
 
 
-def test_gitignore_counts_nearest_first(root: Path) -> None:
+def test_the_nearest_gitignore_wins(root: Path) -> None:
     (root / ".gitignore").write_text("*.txt\ndrafts/\n")
     (root / "deep" / ".gitignore").write_text("!e.txt\n")
     chosen_files = choose_files([root])
@@ -71,12 +71,12 @@ def test_links_inside_the_folder_are_followed_and_links_outside_are_reported(roo
         ("out", "a link out of the folder"),
     ]
     assert [Path(path).name for path, _ in chosen_files.notes] == ["current"]
-    followed = choose_files([root], choice=Choice(follow=True))
-    assert followed.skipped == []
-    assert sum(path.name == "secret.md" for path in followed.files) == 1
+    found_through_links = choose_files([root], choice=Choice(follow=True))
+    assert found_through_links.skipped == []
+    assert sum(path.name == "secret.md" for path in found_through_links.files) == 1
 
 
-def test_pipes_are_named(root: Path) -> None:
+def test_pipes_and_broken_links_are_reported(root: Path) -> None:
     os.mkfifo(root / "pipe.txt")
     (root / "gone.md").symlink_to(root / "nowhere")
     chosen_files = choose_files([root])

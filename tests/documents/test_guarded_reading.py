@@ -1,4 +1,4 @@
-"""Reading in another process gives the same passages; a file that takes too long is skipped, and no other."""
+"""Reading in another process gives the same passages; a file that takes too long is skipped, and no other file."""
 
 import os
 import zipfile
@@ -32,7 +32,7 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-def write_endless(path: Path) -> None:
+def write_slow_file(path: Path) -> None:
     """A small Word file whose many paragraphs take minutes to read."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         body = "<w:p><w:r><w:t>The gate.</w:t></w:r></w:p>" * 400_000
@@ -71,7 +71,7 @@ def test_the_reason_of_a_failure_is_returned(reader: GuardedReader, docs: Path) 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no timer of processor time")
 @pytest.mark.long
 def test_a_file_that_takes_too_long_is_skipped_and_the_next_is_read(reader: GuardedReader, docs: Path) -> None:
-    write_endless(docs / "a.docx")
+    write_slow_file(docs / "a.docx")
     reader.read(docs / "b.md", 100)
     reader.time_limit = 0.2
     with pytest.raises(Unreadable, match=r"takes more than \d s to read$"):
@@ -83,7 +83,7 @@ def test_a_file_that_takes_too_long_is_skipped_and_the_next_is_read(reader: Guar
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no timer of processor time")
 @pytest.mark.long
 def test_indexing_names_a_file_that_takes_too_long(docs: Path, tmp_path: Path) -> None:
-    write_endless(docs / "a.docx")
+    write_slow_file(docs / "a.docx")
     report = index_documents(
         [docs], collection="docs", store=tmp_path / "store", embeddings=WordVectors(), time_limit=0.5
     )
@@ -106,23 +106,23 @@ def test_files_keep_their_order_and_simple_ones_need_no_process(reader: GuardedR
     (docs / "c.py").write_text("x = 1")
     files = [docs / "a.txt", docs / "b.md", docs / "c.py"]
     assert [is_guarded(path) for path in files] == [False, True, False]
-    collected = [
+    texts_of_files = [
         (path, [item["text"] for item in future.result()[0]]) for path, future in read_ahead(files, 100, reader)
     ]
-    assert collected == [(path, [passage["text"] for passage in read_file_passages(path)]) for path in files]
+    assert texts_of_files == [(path, [passage["text"] for passage in read_file_passages(path)]) for path in files]
 
 
 def test_an_abandoned_reading_leaves_no_process(docs: Path) -> None:
-    write_endless(docs / "a.docx")
+    write_slow_file(docs / "a.docx")
     reader = GuardedReader()
-    ahead = read_ahead([docs / "b.md", docs / "a.docx"], 100, reader)
-    assert len(next(ahead)[1].result()[0]) == 1
-    ahead.close()
+    readings = read_ahead([docs / "b.md", docs / "a.docx"], 100, reader)
+    assert len(next(readings)[1].result()[0]) == 1
+    readings.close()
     assert reader.process is None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems refuse such names")
-def test_of_names_that_are_not_utf8_only_the_files_themselves_are_skipped(docs: Path, tmp_path: Path) -> None:
+def test_only_the_files_whose_names_are_not_utf8_are_skipped(docs: Path, tmp_path: Path) -> None:
     for ending in (".txt", ".html"):
         (docs / os.fsdecode(b"\xff\xfe" + ending.encode())).write_text("x")
     report = index_documents([docs], collection="docs", store=tmp_path / "store", embeddings=WordVectors())

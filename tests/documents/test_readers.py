@@ -27,7 +27,7 @@ def read_texts(html: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("data", "text", "assumed"),
+    ("data", "text", "assumed_encoding"),
     [
         ("Köln".encode(), "Köln", ""),
         ("\ufeffKöln".encode(), "Köln", ""),
@@ -41,10 +41,10 @@ def read_texts(html: str) -> list[str]:
         (("東京は日本の首都です。" * 5).encode("shift_jis"), "東京は日本の首都です。" * 5, "shift_jis"),
     ],
 )
-def test_encodings_are_declared_or_detected_and_reported(data: bytes, text: str, assumed: str) -> None:
+def test_encodings_are_declared_or_detected_and_reported(data: bytes, text: str, assumed_encoding: str) -> None:
     result = decode_text(data)
     assert result.text == text
-    assert (assumed in result.note) if assumed else result.note == ""
+    assert (assumed_encoding in result.note) if assumed_encoding else result.note == ""
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"abc\x01\xff\xfe\x02", b"\xff\xfea"])
@@ -118,9 +118,11 @@ def test_text_in_angle_brackets_is_text_in_markdown(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("front", ["---\na: &a [x]\nb: *a\n---\n", "---\n- 1\n---\n", "---\n{\n---\n", "+++\n=\n+++\n"])
-def test_invalid_front_matter_is_read_as_text(front: str, tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text(f"{front}\nBody.")
+@pytest.mark.parametrize(
+    "front_matter", ["---\na: &a [x]\nb: *a\n---\n", "---\n- 1\n---\n", "---\n{\n---\n", "+++\n=\n+++\n"]
+)
+def test_invalid_front_matter_is_read_as_text(front_matter: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"{front_matter}\nBody.")
     document = read_document(tmp_path / "a.md")
     assert "Body." in document.text
     assert document.metadata == {}
@@ -158,7 +160,7 @@ def write_image_pdf(path: Path, pages: int) -> None:
     write_pdf(path, [[("p", ") Tj ET BI /W 1 /H 1 /CS /G /BPC 8 ID \x7f EI BT (")] for _ in range(pages)])
 
 
-def test_a_scanned_pdf_is_named(tmp_path: Path) -> None:
+def test_a_scanned_pdf_is_refused_with_advice(tmp_path: Path) -> None:
     write_image_pdf(tmp_path / "scan.pdf", 3)
     with pytest.raises(Unreadable, match="scanned: 3 of 3 pages are pictures without text; run OCR first"):
         read_document(tmp_path / "scan.pdf")
@@ -207,7 +209,7 @@ def test_an_unreadable_document_is_refused_with_its_reason(name: str, text: str,
         read_document(tmp_path / name)
 
 
-def test_millions_of_characters_in_one_line_are_passages(tmp_path: Path) -> None:
+def test_millions_of_characters_in_one_line_are_split_into_passages(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x" * 3_000_000)
     (tmp_path / "b.md").write_text("*a* [b](c) " * 100_000)
     assert len(list(read_file_passages(tmp_path / "a.txt"))) == 750
@@ -250,7 +252,7 @@ def test_a_reader_can_be_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert read_document(tmp_path / "a.quo").text == "A type of its own."
 
 
-def test_an_installed_package_may_bring_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_package_may_add_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "from quorum.documents.readers.plain_text import read\nnothing = 3\n"
     points = {".abc": "abc_reader:read", ".md": "abc_reader:read", ".odd": "abc_reader:nothing"}
     install_plugin(tmp_path, monkeypatch, "abc-reader", code, {"quorum.readers": points})
@@ -267,8 +269,8 @@ def test_an_installed_package_may_bring_a_reader(tmp_path: Path, monkeypatch: py
 def test_a_line_break_inside_quotes_stays_in_its_row(tmp_path: Path, delimiter: str) -> None:
     rows = [["name", "city", "note"], ["Ada Quist", "Bergen", '"works\nremotely"'], ["Bo Lind", "Uppsala", "fine"]]
     (tmp_path / "people.csv").write_text("".join(delimiter.join(row) + "\n" for row in rows))
-    collected = [block.text for block in read_document(tmp_path / "people.csv").blocks]
-    assert [" ".join(text.split()) for text in collected] == [
+    texts = [block.text for block in read_document(tmp_path / "people.csv").blocks]
+    assert [" ".join(text.split()) for text in texts] == [
         "name: Ada Quist; city: Bergen; note: works remotely",
         "name: Bo Lind; city: Uppsala; note: fine",
     ]

@@ -73,11 +73,11 @@ def test_passages_hold_no_markup_and_no_omitted_parts(passages: list[Passage]) -
     ],
 )
 def test_every_passage_names_its_place_in_the_document(text: str, place: str, passages: list[Passage]) -> None:
-    (result,) = [passage for passage in passages if text in passage["text"]]
-    assert describe_place(result) == place
-    page = f"#page={result['places'][0]['page']}" if ".pdf" in place else ""
-    assert make_file_link(result) == f"file://{result['places'][0]['file']}{page}"
-    assert result["places"][0]["modified"].startswith("20")
+    (found_passage,) = [passage for passage in passages if text in passage["text"]]
+    assert describe_place(found_passage) == place
+    page = f"#page={found_passage['places'][0]['page']}" if ".pdf" in place else ""
+    assert make_file_link(found_passage) == f"file://{found_passage['places'][0]['file']}{page}"
+    assert found_passage["places"][0]["modified"].startswith("20")  # a date
 
 
 def test_a_sentence_across_two_pages_is_kept_whole(passages: list[Passage]) -> None:

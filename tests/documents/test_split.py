@@ -1,4 +1,4 @@
-"""Sentences and passages: cases and properties."""
+"""How text is split into sentences and passages: single cases, and properties of any text."""
 
 import itertools
 import string
@@ -48,12 +48,12 @@ def test_sentences_are_found(text: str, expected: list[str]) -> None:
     assert list_texts(text) == expected
 
 
-prose = st.text(
+ANY_TEXT = st.text(
     alphabet=string.ascii_letters + string.digits + " \n\t.!?…\"'#-*|()。！猫東京がé\u00a0\u0e01\u200b", max_size=400
 )
 
 
-@given(prose)
+@given(ANY_TEXT)
 def test_sentences_hold_everything_in_order(text: str) -> None:
     spans = find_sentences(text)
     assert "".join(remove_spaces(text[start:end]) for start, end in spans) == remove_spaces(text)
@@ -62,7 +62,7 @@ def test_sentences_hold_everything_in_order(text: str) -> None:
     assert all(text[start:end] == text[start:end].strip() for start, end in spans)
 
 
-@given(prose, st.integers(5, 40))
+@given(ANY_TEXT, st.integers(5, 40))
 def test_split_loses_nothing_and_keeps_the_limit(text: str, words: int) -> None:
     passages = split_text(text, words)
     assert remove_spaces("".join(passages)) == remove_spaces(text)
@@ -71,13 +71,13 @@ def test_split_loses_nothing_and_keeps_the_limit(text: str, words: int) -> None:
 
 
 @st.composite
-def draw_documents(draw: st.DrawFn) -> str:
-    """Sentences of 1 to 30 words."""
+def draw_text(draw: st.DrawFn) -> str:
+    """A text whose sentences have 1 to 30 words."""
     lengths = draw(st.lists(st.integers(1, 30), min_size=1, max_size=60))
     return " ".join(" ".join(["Word"] + ["word"] * (length - 1)) + "." for length in lengths)
 
 
-@given(draw_documents())
+@given(draw_text())
 @settings(max_examples=50)
 def test_passages_end_with_sentences_and_are_even(text: str) -> None:
     passages = split_text(text, 90)

@@ -28,7 +28,7 @@ class NavigationError(AssertionError):
 
 
 class Page:
-    """One tab. `errors`: uncaught exceptions and errors in the console; `requested_urls`: every address requested."""
+    """One tab. errors: uncaught exceptions and errors in the console; requested_urls: all that the tab requested."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
@@ -69,7 +69,7 @@ class Page:
         self.wait_until("document.readyState === 'complete' && location.protocol === 'file:'")
 
     def visit(self, url: str, ready: str) -> None:
-        """Load an address and wait until an expression is true there."""
+        """Load an address and wait until the expression `ready` is true there."""
         self.errors.clear()
         self.requested_urls.clear()
         self.send("Page.navigate", url=url)

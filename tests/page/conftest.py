@@ -17,8 +17,8 @@ from page_server import ServedPage, serve_page
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     if find_chromium() is None:
         pytest.fail("No Chromium is installed; on Debian: apt-get install chromium")
-    with open_browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
+    with open_browser(tmp_path_factory.mktemp("profile")) as browser_page:
+        yield browser_page
 
 
 @pytest.fixture(scope="session", params=[100, 5000])
@@ -27,7 +27,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+def served_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
     """The page of `quorum serve`, with the sample collection."""
     with serve_page(tmp_path_factory.mktemp("served")) as running:
         yield running

@@ -9,28 +9,32 @@ from browser import Page
 from page_server import ServedPage
 
 QUESTION = "Who designed the Eiffel Tower?"
+# JavaScript: whether the page is loaded, the cards of the methods, whether all methods have ended.
 PAGE_READY = "document.readyState === 'complete' && !!document.querySelector('textarea')"
 CARDS = "[...document.querySelectorAll('.card')]"
-ALL_DONE = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
+ALL_METHODS_ENDED = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
 TAB, ENTER, SPACE, RIGHT = 9, 13, 32, 39
 
 
 @pytest.fixture(autouse=True)
-def desktop(page: Page, served: ServedPage) -> Iterator[None]:
+def desktop(page: Page, served_page: ServedPage) -> Iterator[None]:
+    """A wide, light window; after the test the page has caused no error and no request to another machine."""
     page.set_size(1200)
     page.set_color_scheme("light")
-    served.model.held_replies_released.clear()
-    served.model.reply("Stephen Sauvestre")
+    served_page.model.held_replies_released.clear()
+    served_page.model.reply("Stephen Sauvestre")
     yield
-    served.model.release_held_replies()
+    served_page.model.release_held_replies()
     assert page.errors == []
     assert {urlsplit(url).hostname for url in page.requested_urls if urlsplit(url).scheme not in ("data", "blob")} == {
         "127.0.0.1"
     }
 
 
-def make_link(served: ServedPage, question: str = QUESTION, methods: str = "concat", more_parameters: str = "") -> str:
-    return f"{served.url}?q={quote(question)}&methods={quote(methods)}{more_parameters}"
+def make_link(
+    served_page: ServedPage, question: str = QUESTION, methods: str = "concat", more_parameters: str = ""
+) -> str:
+    return f"{served_page.url}?q={quote(question)}&methods={quote(methods)}{more_parameters}"
 
 
 def read_texts(page: Page, selector: str) -> list[str]:
@@ -47,8 +51,8 @@ def send_question(page: Page) -> None:
 def open_tab(page: Page, card: int, name: str) -> None:
     """Open the tab whose label starts with `name`, if the card has one, and wait until its content is drawn."""
     tabs = f"[...{CARDS}[{card}].querySelectorAll('[role=tab]')]"
-    result = f"{tabs}.find((one) => one.innerText.startsWith('{name}'))"
-    if page.run(f"!!{result}"):
-        page.run(f"{result}.click()")
+    tab = f"{tabs}.find((one) => one.innerText.startsWith('{name}'))"
+    if page.run(f"!!{tab}"):
+        page.run(f"{tab}.click()")
         panel = f"{CARDS}[{card}].querySelector('.q-tab-panel')"
-        page.wait_until(f"{result}.getAttribute('aria-selected') === 'true' && !!{panel}?.innerText")
+        page.wait_until(f"{tab}.getAttribute('aria-selected') === 'true' && !!{panel}?.innerText")

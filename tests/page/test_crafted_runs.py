@@ -45,23 +45,23 @@ RUN: dict[str, Any] = {
 
 def list_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path to every part of a value."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(inner_path for key, item in inside for inner_path in list_paths(item, (*path, key)))]
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(inner_path for key, item in items for inner_path in list_paths(item, (*path, key)))]
 
 
 def change_run(path: tuple[Any, ...], content: Any) -> Any:
     """RUN as JSON, with another value at one path; `...` removes the path."""
     if not path:
         return content
-    changed = deepcopy(RUN)
-    parent: Any = changed
+    changed_run = deepcopy(RUN)
+    parent: Any = changed_run
     for key in path[:-1]:
         parent = parent[key]
     if content is ...:
         del parent[path[-1]]
     else:
         parent[path[-1]] = content
-    return changed
+    return changed_run
 
 
 def check_run(text: str, folder: Path) -> None:
@@ -88,6 +88,7 @@ def read_refusal(read: Callable[[], object]) -> str:
 
 
 def compute_view(answer: Answer) -> None:
+    """Compute what a card shows of an answer."""
     assert all(isinstance(word, str) for word in [*choose_headline(answer), *list_facts(answer)])
     list_node_states(answer)
     list_visited_nodes(answer)

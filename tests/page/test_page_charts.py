@@ -14,6 +14,7 @@ from quorum.evaluation.report.page import read_asset, render_cost_section
 from quorum.graphs import METHODS
 
 METHOD_NAMES = [*sorted(METHODS)[:23], "blendfilter[filter_turns=1]"]
+# JavaScript: the place, text and kind of every label and point of the charts.
 BOXES = """[...document.querySelectorAll('svg .name, svg .tick, svg .axis, svg .point')]
   .map((one) => [one.getBoundingClientRect(), one.textContent || 'a point', one.classList[0]])
   .filter(([box]) => box.width > 0)
@@ -65,22 +66,22 @@ def list_overlaps(boxes: list[LabelBox]) -> list[tuple[str, str]]:
 def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: int, width: int) -> None:
     page.set_size(width)
     page.open(open_charts(tmp_path, seed, count))
-    value: list[LabelBox] = page.run(BOXES)
-    assert list_overlaps(value) == []
-    labelled_names = {text for *_, text, kind in value if kind == "name"}
+    boxes: list[LabelBox] = page.run(BOXES)
+    assert list_overlaps(boxes) == []
+    labelled_names = {text for *_, text, kind in boxes if kind == "name"}
     best = max(make_crowded_figures(seed, count), key=lambda figure: figure.quality).name
     assert best in labelled_names or width == 390
     numbers = {str(number) for number in range(1, count + 1)}
     assert labelled_names <= numbers | set(METHOD_NAMES)
-    assert len([item for item in value if item[5] == "name"]) >= count - 2  # points at one place may lack room
-    assert all(item[0] >= 0 and item[2] <= width for item in value)
+    assert len([box for box in boxes if box[5] == "name"]) >= count - 2  # points at one place may lack room
+    assert all(box[0] >= 0 and box[2] <= width for box in boxes)
     assert page.run("document.documentElement.scrollWidth") <= width
-    scale = page.run("[...document.querySelectorAll('svg')].map((one) => one.getScreenCTM()?.a || 9)")
-    assert min(scale) > 0.85  # the smallest letters are 11 units high
+    scales = page.run("[...document.querySelectorAll('svg')].map((one) => one.getScreenCTM()?.a || 9)")
+    assert min(scales) > 0.85  # the smallest letters are 11 units high
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_point_tells_its_name_and_numbers(page: Page, tmp_path: Path, scheme: str) -> None:
+def test_a_chosen_point_shows_its_name_and_numbers(page: Page, tmp_path: Path, scheme: str) -> None:
     page.set_size(1200)
     page.set_color_scheme(scheme)
     page.open(open_charts(tmp_path, 1, 24))
@@ -98,15 +99,15 @@ def test_a_point_tells_its_name_and_numbers(page: Page, tmp_path: Path, scheme: 
     assert page.run("[...document.querySelectorAll('.broad .names li')][10].textContent") == METHOD_NAMES[10]
 
 
-def test_the_curve_of_a_name_stands_out(page: Page, report: Path) -> None:
+def test_pointing_at_a_name_highlights_its_curve(page: Page, report: Path) -> None:
     page.set_size(1200)
     page.open(report)
     page.run(
         "document.querySelector('.key.lines [data-method=\"2\"]')"
         ".dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))"
     )
-    lit = "[...document.querySelectorAll('.broad .lit title')].map((one) => one.textContent)"
-    assert page.run(lit) == ["sure"]
+    highlighted_names = "[...document.querySelectorAll('.broad .lit title')].map((one) => one.textContent)"
+    assert page.run(highlighted_names) == ["sure"]
 
 
 @pytest.mark.parametrize("width", [1200, 390])
@@ -116,10 +117,10 @@ def test_an_opened_question_keeps_its_tables_among_many_methods(page: Page, repo
     page.run("document.querySelector('.questions').classList.add('many')")
     page.run("document.querySelector('#rows button').click()")
     page.wait_until("document.querySelectorAll('.answer').length === 3")
-    heads = "[...document.querySelectorAll('.answer th')].map((one) => getComputedStyle(one).writingMode)"
-    assert set(page.run(heads)) == {"horizontal-tb"}
-    first = "[...document.querySelectorAll('.answer td:first-child')].map((one) => one.getBoundingClientRect().width)"
-    assert min(page.run(first)) > 60
+    writing_modes = "[...document.querySelectorAll('.answer th')].map((one) => getComputedStyle(one).writingMode)"
+    assert set(page.run(writing_modes)) == {"horizontal-tb"}
+    widths = "[...document.querySelectorAll('.answer td:first-child')].map((one) => one.getBoundingClientRect().width)"
+    assert min(page.run(widths)) > 60
     assert page.run("document.documentElement.scrollWidth") <= width
 
 

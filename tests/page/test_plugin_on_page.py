@@ -10,6 +10,6 @@ __all__ = ["example_plugin"]  # a fixture, used by name
 
 
 @pytest.mark.usefixtures("example_plugin")
-def test_the_page_offers_and_draws_its_method() -> None:
+def test_the_page_offers_and_draws_a_plugins_method() -> None:
     assert list_families()["Example"] == ["shout"]
     assert "write_in_capitals" in str(render_mermaid("shout"))

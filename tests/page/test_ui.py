@@ -6,7 +6,17 @@ from pathlib import Path
 from browser import Page
 from openai_bodies import Response, make_error
 from page_server import ServedPage
-from page_steps import ALL_DONE, CARDS, PAGE_READY, QUESTION, desktop, make_link, open_tab, read_texts, send_question
+from page_steps import (
+    ALL_METHODS_ENDED,
+    CARDS,
+    PAGE_READY,
+    QUESTION,
+    desktop,
+    make_link,
+    open_tab,
+    read_texts,
+    send_question,
+)
 from report_folder import HTML_ATTACK
 
 __all__ = ["desktop"]
@@ -20,15 +30,15 @@ new MutationObserver((changes) => changes.forEach(({target}) => {
 """
 
 
-def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: ServedPage) -> None:
-    page.visit(served.url, PAGE_READY)
+def test_two_methods_stand_side_by_side_and_their_nodes_are_lit_in_order(page: Page, served_page: ServedPage) -> None:
+    page.visit(served_page.url, PAGE_READY)
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text=QUESTION)
     page.run("document.querySelector('[data-method=post_fusion]').click()")
     page.wait_until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
     page.run(RECORD_ORDER)
     send_question(page)
-    page.wait_until(ALL_DONE)
+    page.wait_until(ALL_METHODS_ENDED)
     page.wait_until("window.order.includes('vote done')")
     assert read_texts(page, ".card h3") == ["post_fusion", "concat_pf"]
     assert read_texts(page, ".comparison tbody td:first-child") == ["post_fusion", "concat_pf"]
@@ -37,10 +47,9 @@ def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: S
     left, right = page.run(f"{CARDS}.map((card) => card.getBoundingClientRect().left)")
     assert right > left + 200
     page.wait_until("window.order.filter((one) => one === 'vote done').length === 2")
-    voting = [item.split()[0] for item in page.run("window.order") if item.endswith(" done")]
-    assert [voting.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")] == sorted(
-        voting.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")
-    )
+    ended_nodes = [item.split()[0] for item in page.run("window.order") if item.endswith(" done")]
+    positions = [ended_nodes.index(name) for name in ("begin", "retrieve", "passage_answer", "vote")]
+    assert positions == sorted(positions)
     answers = [item.removeprefix("not sure: perhaps ") for item in read_texts(page, ".card .answer")]
     assert answers[0] in read_texts(page, ".card:first-child .passage mark")
     assert page.run("document.querySelector('.times').textContent") == "×5"
@@ -53,15 +62,15 @@ def test_two_methods_side_by_side_their_nodes_lit_in_order(page: Page, served: S
     page.wait_until(f"{CARDS}[0].innerText.includes('tokens in')")
 
 
-def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Page, served: ServedPage) -> None:
-    page.visit(make_link(served, more_parameters="&run=1"), ALL_DONE)
+def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Page, served_page: ServedPage) -> None:
+    page.visit(make_link(served_page, more_parameters="&run=1"), ALL_METHODS_ENDED)
     click = "[...document.querySelectorAll('button')].find((one) => one.innerText === '{}').click()"
     page.run(click.format("Follow up"))
     page.wait_until(f"document.querySelector('.follows')?.innerText.startsWith({json.dumps('Follows: ' + QUESTION)})")
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text="How tall is it?")
     send_question(page)
-    page.wait_until(f"{CARDS}.length === 2 && {ALL_DONE}")
+    page.wait_until(f"{CARDS}.length === 2 && {ALL_METHODS_ENDED}")
     page.wait_until("document.querySelector('.card .answer').innerText === '330 metres'")
     assert read_texts(page, ".card .understood")[0] == "Understood as: How tall is it? (Eiffel Tower)"
     page.wait_until("document.querySelector('.card [data-state=done]')?.id.includes('flowchart-')")
@@ -70,26 +79,26 @@ def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Pa
     page.wait_until("!document.querySelector('.follows')?.offsetParent")
 
 
-def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served: ServedPage) -> None:
-    served.model.reply(Response("Stephen Sauvestre", hold=True))
-    page.visit(make_link(served, methods="post_fusion", more_parameters="&model=openai:test&k=2"), PAGE_READY)
+def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served_page: ServedPage) -> None:
+    served_page.model.reply(Response("Stephen Sauvestre", hold=True))
+    page.visit(make_link(served_page, methods="post_fusion", more_parameters="&model=openai:test&k=2"), PAGE_READY)
     send_question(page)
     page.wait_until("document.querySelector('[data-state=running]')?.id.includes('-passage_answer-')")
     page.wait_until("document.querySelector('.times')?.textContent === '0/2'")
     assert read_texts(page, ".answer") == ["passage_answer …"]
     page.run("document.querySelector('textarea').focus()")
     page.run("[...document.querySelectorAll('button')].find((one) => one.innerText === 'Stop').click()")
-    page.wait_until(ALL_DONE)
+    page.wait_until(ALL_METHODS_ENDED)
     page.wait_until("!!document.querySelector('[data-state=stopped]')")
     assert read_texts(page, ".answer") == ["stopped"]
 
 
-def test_a_second_question_is_asked_while_the_first_runs(page: Page, served: ServedPage) -> None:
-    served.model.reply(Response("slow", hold=True))
-    page.visit(make_link(served, methods="concat", more_parameters="&model=openai:test"), PAGE_READY)
+def test_a_second_question_is_asked_while_the_first_runs(page: Page, served_page: ServedPage) -> None:
+    served_page.model.reply(Response("slow", hold=True))
+    page.visit(make_link(served_page, methods="concat", more_parameters="&model=openai:test"), PAGE_READY)
     send_question(page)
     page.wait_until("document.querySelectorAll('.run').length === 1")
-    served.model.wait_for_requests(len(served.model.requests))
+    served_page.model.wait_for_requests(len(served_page.model.requests))
     page.wait_until("!!document.querySelector('[data-state=running]')")
     page.run("document.querySelector('[aria-label=Model]').focus()")
     page.run("document.querySelector('[aria-label=Model]').select()")
@@ -98,16 +107,18 @@ def test_a_second_question_is_asked_while_the_first_runs(page: Page, served: Ser
     page.wait_until("document.querySelectorAll('.run').length === 2")
     page.wait_until("document.querySelector('.run .card').dataset.phase === 'done'")
     assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["done", "running"]
-    served.model.release_held_replies()
-    page.wait_until(ALL_DONE)
+    served_page.model.release_held_replies()
+    page.wait_until(ALL_METHODS_ENDED)
     assert read_texts(page, ".answer")[1] == "slow"
 
 
-def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: ServedPage) -> None:
-    served.model.reply(make_error(401, "Incorrect API key provided"))
-    page.visit(make_link(served, methods="concat,concat[model=openai:test],concat[collection=nowhere]"), PAGE_READY)
+def test_an_error_is_a_sentence_on_its_own_card(page: Page, served_page: ServedPage) -> None:
+    served_page.model.reply(make_error(401, "Incorrect API key provided"))
+    page.visit(
+        make_link(served_page, methods="concat,concat[model=openai:test],concat[collection=nowhere]"), PAGE_READY
+    )
     send_question(page)
-    page.wait_until(ALL_DONE)
+    page.wait_until(ALL_METHODS_ENDED)
     assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["failed", "failed", "done"]
     answers = read_texts(page, ".answer")
     assert "Incorrect API key provided" in answers[0]
@@ -115,34 +126,34 @@ def test_an_error_is_a_sentence_on_its_own_card(page: Page, served: ServedPage) 
     page.wait_until("!!document.querySelector('[data-state=failed]')")
 
 
-def test_impossible_questions_are_refused_beside_the_button(page: Page, served: ServedPage) -> None:
-    page.visit(served.url, PAGE_READY)
+def test_impossible_questions_are_refused_beside_the_button(page: Page, served_page: ServedPage) -> None:
+    page.visit(served_page.url, PAGE_READY)
     send_question(page)
     page.wait_until("document.querySelector('.ask [role=alert]').innerText.startsWith('There is no question yet')")
-    page.visit(f"{served.url}?k=0", PAGE_READY)
+    page.visit(f"{served_page.url}?k=0", PAGE_READY)
     assert "Setting k=0 does not fit" in read_texts(page, ".runs > .error")[0]
 
 
-def test_a_link_reproduces_a_view_and_may_start_its_question(page: Page, served: ServedPage) -> None:
+def test_a_link_reproduces_a_view_and_may_start_its_question(page: Page, served_page: ServedPage) -> None:
     settings = "&collection=sample&k=3&set=temperature%3D0.5&set=seed%3D7"
-    page.visit(make_link(served, methods="concat,sure[ranking=lazy]", more_parameters=settings), PAGE_READY)
+    page.visit(make_link(served_page, methods="concat,sure[ranking=lazy]", more_parameters=settings), PAGE_READY)
     assert page.run("document.querySelector('textarea').value") == QUESTION
     assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
-    ticked = "[...document.querySelectorAll('.methods [aria-checked=true]')].map((one) => one.dataset.method)"
-    assert page.run(ticked) == ["sure[ranking=lazy]", "concat"]
+    ticked_methods = "[...document.querySelectorAll('.methods [aria-checked=true]')].map((one) => one.dataset.method)"
+    assert page.run(ticked_methods) == ["sure[ranking=lazy]", "concat"]
     assert "All settings · 2 changed" in page.run("document.querySelector('.settings').innerText")
     assert page.run(f"{CARDS}.length") == 0
-    page.visit(make_link(served, methods="concat", more_parameters=settings + "&run=1"), PAGE_READY)
-    page.wait_until(ALL_DONE)
+    page.visit(make_link(served_page, methods="concat", more_parameters=settings + "&run=1"), PAGE_READY)
+    page.wait_until(ALL_METHODS_ENDED)
     assert page.run("document.querySelectorAll('.card .passage').length") == 3
     assert "seed 7" in read_texts(page, ".about")[0]
-    again = page.run("document.querySelector('.again').href")
-    page.visit(again, PAGE_READY)
+    link = page.run("document.querySelector('.again').href")
+    page.visit(link, PAGE_READY)
     assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
 
 
-def test_another_site_does_not_make_the_page_ask(page: Page, served: ServedPage, tmp_path: Path) -> None:
-    (tmp_path / "evil.html").write_text(f"<a href='{make_link(served, more_parameters='&run=1')}'>come</a>")
+def test_another_site_does_not_make_the_page_ask(page: Page, served_page: ServedPage, tmp_path: Path) -> None:
+    (tmp_path / "evil.html").write_text(f"<a href='{make_link(served_page, more_parameters='&run=1')}'>come</a>")
     page.open(tmp_path / "evil.html")
     page.requested_urls.clear()
     page.run("document.querySelector('a').click()")
@@ -151,21 +162,21 @@ def test_another_site_does_not_make_the_page_ask(page: Page, served: ServedPage,
     assert page.run(f"{CARDS}.length") == 0
 
 
-def test_a_past_run_is_opened_again(page: Page, served: ServedPage) -> None:
-    page.visit(make_link(served, methods="post_fusion", more_parameters="&run=1"), PAGE_READY)
-    page.wait_until(ALL_DONE)
+def test_a_past_run_is_opened_again(page: Page, served_page: ServedPage) -> None:
+    page.visit(make_link(served_page, methods="post_fusion", more_parameters="&run=1"), PAGE_READY)
+    page.wait_until(ALL_METHODS_ENDED)
     page.wait_until("location.pathname.startsWith('/run/')")
     address, answers, passages = page.run("location.href"), read_texts(page, ".answer"), read_texts(page, ".passage p")
     page.wait_until("!document.querySelector('.stop')?.offsetParent")
-    file = served.folder / ".quorum" / "runs" / f"{address.rpartition('/')[2]}.json"
+    file = served_page.folder / ".quorum" / "runs" / f"{address.rpartition('/')[2]}.json"
     assert json.loads(file.read_text(encoding="utf-8"))["question"] == QUESTION
-    page.visit(address, f"{PAGE_READY} && {ALL_DONE}")
+    page.visit(address, f"{PAGE_READY} && {ALL_METHODS_ENDED}")
     assert (read_texts(page, ".answer"), read_texts(page, ".passage p")) == (answers, passages)
     assert page.run("document.querySelector('textarea').value") == QUESTION
     page.wait_until("!!document.querySelector('[data-state=done]')")
     page.run("document.querySelector('.past .q-item').click()")
     page.wait_until(f"document.querySelector('.past a')?.href.endsWith('{file.stem}')")
-    page.visit(f"{served.url}run/20200101-000000-abcdef", PAGE_READY)
+    page.visit(f"{served_page.url}run/20200101-000000-abcdef", PAGE_READY)
     assert read_texts(page, ".runs > .error")[0].startswith("There is no run '20200101-000000-abcdef'")
 
 
@@ -178,8 +189,8 @@ def choose_files(page: Page, *files: Path) -> None:
     page.send("DOM.setFileInputFiles", nodeId=field, files=[str(file) for file in files])
 
 
-def test_documents_are_dropped_and_asked_and_their_html_stays_text(
-    page: Page, served: ServedPage, tmp_path: Path
+def test_documents_are_uploaded_and_asked_about_and_their_html_stays_text(
+    page: Page, served_page: ServedPage, tmp_path: Path
 ) -> None:
     line = {
         "id": HTML_ATTACK,
@@ -189,7 +200,7 @@ def test_documents_are_dropped_and_asked_and_their_html_stays_text(
     (tmp_path / "bridge.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     (tmp_path / "<img src=x onerror=alert(1)>.md").write_text("# Rivers\nThe Ilmen is a river.\n", encoding="utf-8")
     (tmp_path / "scan.pdf").write_bytes(b"%PDF-1.4 nothing to read")
-    page.visit(served.url, PAGE_READY)
+    page.visit(served_page.url, PAGE_READY)
     choose_files(page, *sorted(tmp_path.iterdir()))
     page.wait_until("document.querySelectorAll('.results tbody tr').length === 3")
     rows = dict(line.split("\t") for line in read_texts(page, ".results tbody tr"))
@@ -200,11 +211,11 @@ def test_documents_are_dropped_and_asked_and_their_html_stays_text(
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text=f"Who built the bridge of Ilmen? {HTML_ATTACK}")
     send_question(page)
-    page.wait_until(ALL_DONE)
+    page.wait_until(ALL_METHODS_ENDED)
     address = page.run("location.href")
-    for opened in (False, True):
-        if opened:
-            page.visit(address, f"{PAGE_READY} && {ALL_DONE}")
+    for is_reopened in (False, True):
+        if is_reopened:
+            page.visit(address, f"{PAGE_READY} && {ALL_METHODS_ENDED}")
         for name in ("Votes", "Steps", "Costs", "Passages"):
             open_tab(page, 0, name)
         page.wait_until("!!document.querySelector('.passage')")

@@ -6,7 +6,7 @@ import pytest
 from browser import Page
 from page_server import ServedPage, serve_page
 from page_steps import (
-    ALL_DONE,
+    ALL_METHODS_ENDED,
     ENTER,
     PAGE_READY,
     QUESTION,
@@ -23,8 +23,8 @@ from page_steps import (
 __all__ = ["desktop"]
 
 
-def test_it_is_used_with_the_keyboard_alone(page: Page, served: ServedPage) -> None:
-    page.visit(served.url, PAGE_READY)
+def test_the_page_is_used_with_the_keyboard_alone(page: Page, served_page: ServedPage) -> None:
+    page.visit(served_page.url, PAGE_READY)
     page.wait_until("document.activeElement === document.querySelector('textarea')")
     page.send("Input.insertText", text=QUESTION)
     page.press("Tab", code=TAB)
@@ -38,28 +38,30 @@ def test_it_is_used_with_the_keyboard_alone(page: Page, served: ServedPage) -> N
     page.press(" ", code=SPACE, text=" ")
     page.wait_until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
     page.press("Enter", code=ENTER, modifiers=2)
-    page.wait_until(ALL_DONE)
+    page.wait_until(ALL_METHODS_ENDED)
     page.run("document.querySelector('[role=tab]').focus()")
     page.press("ArrowRight", code=RIGHT)
     page.press("Enter", code=ENTER, text="\r")
     page.wait_until("document.querySelectorAll('[role=tab]')[1].getAttribute('aria-selected') === 'true'")
 
 
-def test_every_field_has_a_name(page: Page, served: ServedPage) -> None:
-    page.visit(served.url, PAGE_READY)
+def test_every_field_has_a_name(page: Page, served_page: ServedPage) -> None:
+    page.visit(served_page.url, PAGE_READY)
     page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
     page.wait_until("document.querySelectorAll('.setting-fields input').length > 20")
     tree = page.send("Accessibility.getFullAXTree")["nodes"]
     fields = ("textbox", "checkbox", "combobox", "button", "spinbutton", "link", "tab")
-    nameless = [node for node in tree if node.get("role", {}).get("value") in fields and not node["name"].get("value")]
-    assert [node["role"]["value"] for node in nameless if not node.get("ignored")] == []
+    nameless_fields = [
+        node for node in tree if node.get("role", {}).get("value") in fields and not node["name"].get("value")
+    ]
+    assert [node["role"]["value"] for node in nameless_fields if not node.get("ignored")] == []
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
-def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: ServedPage, width: int) -> None:
-    page.visit(make_link(served, methods="post_fusion,sure", more_parameters="&run=1"), PAGE_READY)
+def test_narrow_screens_need_no_scrolling_sideways(page: Page, served_page: ServedPage, width: int) -> None:
+    page.visit(make_link(served_page, methods="post_fusion,sure", more_parameters="&run=1"), PAGE_READY)
     page.set_size(width)
-    page.wait_until(ALL_DONE)
+    page.wait_until(ALL_METHODS_ENDED)
     page.wait_until("document.querySelectorAll('.graph svg').length === 2")
     page.run("document.querySelectorAll('.q-expansion-item .q-item').forEach((one) => one.click())")
     page.wait_until("document.querySelectorAll('.setting-fields input').length > 20")
@@ -69,28 +71,28 @@ def test_narrow_screens_need_no_scrolling_sideways(page: Page, served: ServedPag
         assert page.run("document.documentElement.scrollWidth") <= width, name
 
 
-def test_dark_is_dark_and_readable(page: Page, served: ServedPage) -> None:
-    def brightness(of: str) -> float:
-        text = page.run(f"getComputedStyle(document.body).{of}")
+def test_the_dark_colours_are_dark_and_readable(page: Page, served_page: ServedPage) -> None:
+    def brightness(css_property: str) -> float:
+        text = page.run(f"getComputedStyle(document.body).{css_property}")
         return sum(map(float, text[text.index("(") + 1 : -1].split(",")[:3])) / 3
 
-    page.visit(served.url, PAGE_READY)
+    page.visit(served_page.url, PAGE_READY)
     assert (brightness("backgroundColor") > 240, brightness("color") < 50) == (True, True)
     page.set_color_scheme("dark")
     page.wait_until("document.body.classList.contains('body--dark')")
     assert (brightness("backgroundColor") < 40, brightness("color") > 200) == (True, True)
 
 
-def test_the_page_asks_for_its_token(page: Page, served: ServedPage, tmp_path: Path) -> None:
+def test_the_page_asks_for_its_token(page: Page, served_page: ServedPage, tmp_path: Path) -> None:
     token = "correct-horse-battery"
-    with serve_page(tmp_path, "--token", token, "--collection", "none-yet") as guarded:
-        page.visit(guarded.url, "!!document.querySelector('input[type=password]')")
+    with serve_page(tmp_path, "--token", token, "--collection", "none-yet") as page_with_token:
+        page.visit(page_with_token.url, "!!document.querySelector('input[type=password]')")
         assert page.run("!!document.querySelector('textarea')") is False
-        page.visit(f"{guarded.url}?token={token}&q=Why", PAGE_READY)
+        page.visit(f"{page_with_token.url}?token={token}&q=Why", PAGE_READY)
         page.wait_until("location.search === '?q=Why'")
         page.wait_until("document.querySelector('textarea').value === 'Why'")
         send_question(page)
-        page.wait_until(ALL_DONE)
+        page.wait_until(ALL_METHODS_ENDED)
         assert "no collection 'none-yet'" in read_texts(page, ".answer")[0]
         page.errors.clear()  # the page that asks for a token has status 401, which the console calls an error
-        assert token not in guarded.log.read_text()
+        assert token not in page_with_token.log.read_text()

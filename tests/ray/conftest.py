@@ -9,7 +9,7 @@ from quorum.core.ray_cluster import connect_cluster
 
 
 @pytest.fixture(scope="session")
-def ray_here() -> Iterator[str]:
+def ray_address() -> Iterator[str]:
     """The address of the cluster to which this process belongs."""
     os.environ.setdefault("RAY_worker_niceness", "0")
     with connect_cluster():

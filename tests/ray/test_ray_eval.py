@@ -1,4 +1,4 @@
-"""Questions asked by many processes: the same results as by one, even if a process is killed."""
+"""Many processes that ask questions give the same results as one process, even if one of them is killed."""
 
 import asyncio
 import json
@@ -21,7 +21,10 @@ from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
 
-pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray itself causes warnings
+pytestmark = [
+    pytest.mark.usefixtures("ray_address"),
+    pytest.mark.filterwarnings("ignore"),
+]  # Ray itself causes warnings
 ROOT = Path(__file__).parents[2]
 QUESTION_COUNT = 6
 
@@ -66,7 +69,9 @@ def read_rows_without_times(folder: Path) -> dict[Any, Any]:
     return {(row["id"], row["method"]): row | {"seconds": 0, "stored": 0} for row in read_rows(folder)}
 
 
-async def run(data: Path, out: str, methods: str = "concat,concat_pf", engine: str = "ray", **settings: Any) -> Scores:
+async def run_evaluation(
+    data: Path, out: str, methods: str = "concat,concat_pf", engine: str = "ray", **settings: Any
+) -> Scores:
     options = {name: settings.pop(name) for name in ("concurrency", "details", "limit") if name in settings}
     context = Context(**{"model": "openai:test", "attempts": 1, **settings})
     return await evaluate(
@@ -85,10 +90,10 @@ def kill_workers() -> None:
 async def test_the_results_are_those_of_one_process(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
     journal = str(data.parent / "journal.sqlite")
-    in_many_processes = await run(data, "many", journal=journal, details=True)
+    in_many_processes = await run_evaluation(data, "many", journal=journal, details=True)
     request_count = len(openai_server.requests)
     assert request_count == in_many_processes.spent.calls == 3 * QUESTION_COUNT
-    in_one_process = await run(data, "one", engine="local", journal=journal, details=True)
+    in_one_process = await run_evaluation(data, "one", engine="local", journal=journal, details=True)
     # The journal of the workers holds every reply.
     assert (in_one_process.spent.calls, len(openai_server.requests)) == (0, request_count)
     assert read_rows_without_times(in_many_processes.folder) == read_rows_without_times(in_one_process.folder)
@@ -101,14 +106,14 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     details = [json.loads(line) for line in (in_many_processes.folder / "details.jsonl").read_text().splitlines()]
     assert len(details) == 2 * QUESTION_COUNT
     assert all(detail["calls"] for detail in details)
-    assert (await run(data, "many", engine="local", journal=journal, details=True)).new_answers == 0
+    assert (await run_evaluation(data, "many", engine="local", journal=journal, details=True)).new_answers == 0
 
 
 async def test_a_slow_question_delays_no_other_and_finished_answers_are_kept(
     data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(lambda request: Response(reply_as_reader(request), hold=read_number(request) == 0))
-    task = asyncio.create_task(run(data, "out", "concat", concurrency=2))
+    task = asyncio.create_task(run_evaluation(data, "out", "concat", concurrency=2))
     while len(read_rows(data.parent / "out")) < QUESTION_COUNT - 1:
         assert not task.done()
         await asyncio.sleep(0.05)
@@ -119,22 +124,22 @@ async def test_a_slow_question_delays_no_other_and_finished_answers_are_kept(
         f"q{number}" for number in range(1, QUESTION_COUNT)
     }
     openai_server.release_held_replies()
-    again = await run(data, "out", "concat")
+    again = await run_evaluation(data, "out", "concat")
     assert (again.new_answers, again.summary["concat"]["n"]) == (1, QUESTION_COUNT)
 
 
 async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, openai_server: OpenAIServer) -> None:
-    killed: list[int] = []
+    kills: list[int] = []  # the number of the question during which the workers were killed
 
     def kill_once(request: Request) -> str:
-        if read_number(request) == 3 and not killed:
-            killed.append(3)
+        if read_number(request) == 3 and not kills:
+            kills.append(3)
             kill_workers()
         return reply_as_reader(request)
 
     openai_server.reply(kill_once)
-    report = await run(data, "out", "concat")
-    assert killed
+    report = await run_evaluation(data, "out", "concat")
+    assert kills
     assert (report.new_answers, report.summary["concat"]["errors"], len(read_rows(report.folder))) == (
         QUESTION_COUNT,
         0,
@@ -149,38 +154,42 @@ async def test_a_question_that_no_worker_survives_is_an_error_row(data: Path, op
         return reply_as_reader(request)
 
     openai_server.reply(kill_every_time)
-    report = await run(data, "out", "concat", limit=4)
+    report = await run_evaluation(data, "out", "concat", limit=4)
     assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (4, 1)
-    failed = next(row for row in read_rows(report.folder) if row["error"])
-    assert (failed["id"], failed["answer"]) == ("q3", None)
-    assert "worker process exited" in failed["error"]
+    failed_row = next(row for row in read_rows(report.folder) if row["error"])
+    assert (failed_row["id"], failed_row["answer"]) == ("q3", None)
+    assert "worker process exited" in failed_row["error"]
     openai_server.reply(reply_as_reader)
-    assert (await run(data, "out", "concat", limit=4)).summary["concat"]["errors"] == 0
+    assert (await run_evaluation(data, "out", "concat", limit=4)).summary["concat"]["errors"] == 0
 
 
-async def test_a_failed_call_is_a_row_and_a_refused_key_stops_all(data: Path, openai_server: OpenAIServer) -> None:
+async def test_a_failed_call_is_an_error_row_and_a_refused_key_stops_the_run(
+    data: Path, openai_server: OpenAIServer
+) -> None:
     openai_server.reply(
         lambda request: make_error(400, "not today") if read_number(request) == 4 else reply_as_reader(request)
     )
-    report = await run(data, "out", "concat")
+    report = await run_evaluation(data, "out", "concat")
     assert "not today" in next(row["error"] for row in read_rows(report.folder) if row["error"])
     openai_server.reply(make_error(401, "wrong key"))
     with pytest.raises(SetupError, match="wrong key"):
-        await run(data, "other", "concat")
+        await run_evaluation(data, "other", "concat")
     assert read_rows(data.parent / "other") == []
 
 
-async def test_a_journal_that_cannot_be_used_stops_all_in_one_sentence(data: Path, openai_server: OpenAIServer) -> None:
+async def test_a_journal_that_cannot_be_used_stops_the_run_with_one_sentence(
+    data: Path, openai_server: OpenAIServer
+) -> None:
     journal = data.parent / "notes.txt"
     journal.write_text("These are notes, and no journal at all." * 100, encoding="utf-8")
     with pytest.raises(SetupError, match=r"journal .*notes\.txt cannot be used") as end:
-        await run(data, "out", "concat", limit=2, journal=str(journal))
+        await run_evaluation(data, "out", "concat", limit=2, journal=str(journal))
     assert "\n" not in str(end.value)
 
 
-async def test_the_limits_hold_over_all_workers(data: Path, openai_server: OpenAIServer) -> None:
+async def test_rate_limits_hold_for_all_workers_together(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
-    task = asyncio.create_task(run(data, "out", "concat", requests_per_minute=3))
+    task = asyncio.create_task(run_evaluation(data, "out", "concat", requests_per_minute=3))
     await asyncio.to_thread(openai_server.wait_for_requests, 3, 120)
     with pytest.raises(TimeoutError, match="3 of 4"):
         await asyncio.to_thread(openai_server.wait_for_requests, 4, 5)
@@ -191,9 +200,10 @@ async def test_the_limits_hold_over_all_workers(data: Path, openai_server: OpenA
 
 async def test_passages_are_searched_by_the_workers(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
-    runs = parse_methods("concat", Context(model="openai:test", attempts=1, k=2, retriever="bm25"))
-    in_many_processes = await evaluate(Options(data=data, out=data.parent / "many", corpus="pool", engine="ray"), runs)
-    in_one_process = await evaluate(Options(data=data, out=data.parent / "one", corpus="pool"), runs)
+    columns = parse_methods("concat", Context(model="openai:test", attempts=1, k=2, retriever="bm25"))
+    options = Options(data=data, out=data.parent / "many", corpus="pool", engine="ray")
+    in_many_processes = await evaluate(options, columns)
+    in_one_process = await evaluate(Options(data=data, out=data.parent / "one", corpus="pool"), columns)
     assert read_rows_without_times(in_many_processes.folder) == read_rows_without_times(in_one_process.folder)
     assert len(read_rows(in_many_processes.folder)) == QUESTION_COUNT
 
@@ -215,10 +225,10 @@ def make_command(data: Path, out: Path) -> list[str]:
 
 
 def test_an_interrupted_command_is_continued(
-    data: Path, tmp_path: Path, openai_server: OpenAIServer, ray_here: str
+    data: Path, tmp_path: Path, openai_server: OpenAIServer, ray_address: str
 ) -> None:
     openai_server.reply(lambda request: Response(reply_as_reader(request), hold=read_number(request) == 5))
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "RAY_ADDRESS": ray_here}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "RAY_ADDRESS": ray_address}
     out = tmp_path / "out"
     process = subprocess.Popen(make_command(data, out), env=environment, stderr=subprocess.PIPE, text=True)
     openai_server.wait_for_requests(QUESTION_COUNT, 300)

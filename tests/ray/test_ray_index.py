@@ -1,4 +1,4 @@
-"""Documents read and embedded by many processes: the same collection as by one."""
+"""Many processes that read and embed documents make the same collection as one process."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,10 @@ from quorum.retrievers.index import index_documents
 from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.store import Store, open_store
 
-pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray itself causes warnings
+pytestmark = [
+    pytest.mark.usefixtures("ray_address"),
+    pytest.mark.filterwarnings("ignore"),
+]  # Ray itself causes warnings
 
 
 @pytest.fixture

@@ -13,7 +13,10 @@ from quorum.evaluation.compare.compare import compare, plan_comparison
 from quorum.evaluation.compare.decide import Decision
 from quorum.evaluation.run.options import Options
 
-pytestmark = [pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("ignore")]  # Ray itself causes warnings
+pytestmark = [
+    pytest.mark.usefixtures("ray_address"),
+    pytest.mark.filterwarnings("ignore"),
+]  # Ray itself causes warnings
 QUESTION_COUNT = 40
 METHODS = "concat[k=2],concat[k=1]"
 
@@ -69,17 +72,17 @@ async def test_a_limit_on_cost_ends_a_race_on_ray(data: Path, openai_server: Ope
     openai_server.reply(reply_as_reader)
     prices = data.parent / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1000\noutput = 0\n', encoding="utf-8")
-    stopped = await run_race(data, "out", prices=prices, max_cost=3.5)
-    assert stopped.scores.race is not None
-    assert not stopped.scores.race.finished
-    assert stopped.recommendation.best is None
-    assert stopped.spent["cost"] == pytest.approx(len(openai_server.requests), abs=2)  # two may be on their way
+    decision = await run_race(data, "out", prices=prices, max_cost=3.5)
+    assert decision.scores.race is not None
+    assert not decision.scores.race.finished
+    assert decision.recommendation.best is None
+    assert decision.spent["cost"] == pytest.approx(len(openai_server.requests), abs=2)  # two calls may be on their way
 
 
 async def test_without_a_race_the_comparison_counts_what_workers_spend(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
-    many = await run_race(data, "many", race=None, corpus="pool", methods="concat", limit=6)
-    assert many.scores.race is None
-    assert many.spent["models"]["openai:test"]["calls"] == 6
-    assert (many.spent["searches"], many.spent["searched"]) == (6, 6)
-    assert many.scores.spent.calls == 6
+    decision = await run_race(data, "many", race=None, corpus="pool", methods="concat", limit=6)
+    assert decision.scores.race is None
+    assert decision.spent["models"]["openai:test"]["calls"] == 6
+    assert (decision.spent["searches"], decision.spent["searched"]) == (6, 6)
+    assert decision.scores.spent.calls == 6

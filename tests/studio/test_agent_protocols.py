@@ -1,4 +1,6 @@
-"""What `langgraph dev` serves of its own: MCP at /mcp, A2A at /a2a/ASSISTANT, and assistants as systems to compare."""
+"""The agent protocols of `langgraph dev` itself: MCP at /mcp and A2A at /a2a/ASSISTANT. Its assistants can also be
+compared as systems.
+"""
 
 import ast
 import json
@@ -36,8 +38,8 @@ async def test_every_method_is_a_tool_of_its_own_mcp_server(mode: Any, server: S
             result: Any = await client.call_tool(name, inputs)
             assert not result.is_error
             assert ast.literal_eval(result.content[0].text)["answer"] == "Ada Korn"  # Python's notation, not JSON
-        wrong: Any = await client.call_tool("concat", {"question": ""})
-        assert (wrong.is_error, wrong.content[0].text) == (True, "SetupError")
+        error: Any = await client.call_tool("concat", {"question": ""})
+        assert (error.is_error, error.content[0].text) == (True, "SetupError")
 
 
 def fetch_card(server: Server, assistant: str) -> Any:
@@ -51,8 +53,8 @@ def send_message(server: Server, assistant: str, part: dict[str, Any], **message
     """The JSON-RPC response to an agent's message of one part."""
     message_part = {"role": "user", "kind": "message", "messageId": uuid4().hex, "parts": [part], **message}
     body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": message_part}}
-    accept = {"accept": "application/json"}
-    return httpx.post(f"{server.url}/a2a/{assistant}", json=body, headers=accept, timeout=120).json()
+    headers = {"accept": "application/json"}
+    return httpx.post(f"{server.url}/a2a/{assistant}", json=body, headers=headers, timeout=120).json()
 
 
 def write_text(text: str) -> dict[str, Any]:
@@ -73,11 +75,11 @@ async def find_assistant(client: LangGraphClient, graph: str) -> str:
 
 async def test_agents_converse_with_the_graph_chat_over_a2a(server: Server, client: LangGraphClient) -> None:
     chat = await find_assistant(client, "chat")
-    first = send_message(server, chat, write_text(QUESTION))
-    assert read_artifact(first) == "Gustave Eiffel"
-    context = first["result"]["contextId"]
-    assert read_artifact(send_message(server, chat, write_text(FOLLOW_UP), contextId=context)) == "330 metres"
-    state: Any = await client.threads.get_state(context)
+    response = send_message(server, chat, write_text(QUESTION))
+    assert read_artifact(response) == "Gustave Eiffel"
+    context_id = response["result"]["contextId"]
+    assert read_artifact(send_message(server, chat, write_text(FOLLOW_UP), contextId=context_id)) == "330 metres"
+    state: Any = await client.threads.get_state(context_id)
     assert "Eiffel Tower" in state["values"]["question"]
     card = fetch_card(server, chat)
     assert card["name"] == "chat"
@@ -87,9 +89,9 @@ async def test_agents_converse_with_the_graph_chat_over_a2a(server: Server, clie
 async def test_an_assistant_of_the_graph_chat_answers_by_its_method(server: Server, client: LangGraphClient) -> None:
     assistant = await client.assistants.create("chat", context={"method": "sure", "k": 3}, name="sure over the sample")
     try:
-        result = send_message(server, assistant["assistant_id"], write_text(QUESTION))
-        assert read_artifact(result)
-        state: Any = await client.threads.get_state(result["result"]["contextId"])
+        response = send_message(server, assistant["assistant_id"], write_text(QUESTION))
+        assert read_artifact(response)
+        state: Any = await client.threads.get_state(response["result"]["contextId"])
         assert state["values"]["candidates"]
     finally:
         await client.assistants.delete(assistant["assistant_id"])
@@ -97,8 +99,8 @@ async def test_an_assistant_of_the_graph_chat_answers_by_its_method(server: Serv
 
 async def test_a_method_takes_its_input_as_data_and_no_text_over_a2a(server: Server, client: LangGraphClient) -> None:
     concat = await find_assistant(client, "concat")
-    refused = send_message(server, concat, write_text(QUESTION))
-    assert "must include a 'messages' field" in refused["error"]["message"]
+    response = send_message(server, concat, write_text(QUESTION))
+    assert "must include a 'messages' field" in response["error"]["message"]
     data = {"kind": "data", "data": {"question": QUESTIONS_AND_ANSWERS["1"][0], "given": [PASSAGE]}}
     assert ast.literal_eval(read_artifact(send_message(server, concat, data)))["answer"] == "Ada Korn"
 

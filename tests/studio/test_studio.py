@@ -69,45 +69,45 @@ async def test_studios_forms_hold_a_question_and_the_settings(client: LangGraphC
 
 @each_method
 async def test_studios_drawing_equals_the_graph(client: LangGraphClient, method: str) -> None:
-    served: Any = await client.assistants.get_graph(await find_assistant(client, method))
-    drawn = METHODS[method].graph.get_graph()
-    assert {node["id"] for node in served["nodes"]} == set(drawn.nodes)
-    assert {(edge["source"], edge["target"], edge.get("conditional", False)) for edge in served["edges"]} == {
-        (edge.source, edge.target, edge.conditional) for edge in drawn.edges
+    studios_graph: Any = await client.assistants.get_graph(await find_assistant(client, method))
+    own_graph = METHODS[method].graph.get_graph()
+    assert {node["id"] for node in studios_graph["nodes"]} == set(own_graph.nodes)
+    assert {(edge["source"], edge["target"], edge.get("conditional", False)) for edge in studios_graph["edges"]} == {
+        (edge.source, edge.target, edge.conditional) for edge in own_graph.edges
     }
-    inner: Any = await client.assistants.get_graph(await find_assistant(client, method), xray=True)
-    assert len(inner["nodes"]) >= len(served["nodes"])
+    with_subgraphs: Any = await client.assistants.get_graph(await find_assistant(client, method), xray=True)
+    assert len(with_subgraphs["nodes"]) >= len(studios_graph["nodes"])
 
 
 @each_method
 async def test_two_questions_on_one_thread_do_not_mix(client: LangGraphClient, method: str) -> None:
     thread = (await client.threads.create())["thread_id"]
-    first, events = await stream_method(client, thread, method, input={"question": QUESTION}, context={"k": 2})
-    assert (first[0], bool(events)) == ("begin", True)
-    values_after = await get_values(client, thread)
-    assert values_after["question"] == QUESTION
-    assert values_after["usage"]
-    again: dict[str, Any] = {"input": {"question": NEXT_QUESTION}, "context": {"k": 3, "retriever": "bm25"}}
-    await stream_method(client, thread, method, **again)
+    nodes, messages = await stream_method(client, thread, method, input={"question": QUESTION}, context={"k": 2})
+    assert (nodes[0], bool(messages)) == ("begin", True)
+    values = await get_values(client, thread)
+    assert values["question"] == QUESTION
+    assert values["usage"]
+    next_run: dict[str, Any] = {"input": {"question": NEXT_QUESTION}, "context": {"k": 3, "retriever": "bm25"}}
+    await stream_method(client, thread, method, **next_run)
     new_thread = (await client.threads.create())["thread_id"]
-    await stream_method(client, new_thread, method, **again)
+    await stream_method(client, new_thread, method, **next_run)
     assert await get_values(client, thread) == await get_values(client, new_thread)
 
 
 @each_method
-async def test_it_runs_with_given_passages_and_a_chat_model(
+async def test_every_method_runs_with_given_passages_and_a_chat_model(
     client: LangGraphClient, server: Server, method: str
 ) -> None:
-    before = len(server.model.chats())
+    count_before = len(server.model.chats())
     thread = (await client.threads.create())["thread_id"]
-    nodes, events = await stream_method(
+    nodes, messages = await stream_method(
         client, thread, method, input={"question": QUESTION, "given": TOWER_PASSAGES}, context=CHAT_SETTINGS
     )
     assert nodes[0] == "begin"
-    assert events
+    assert messages
     result = await get_values(client, thread)
     assert set(result["usage"]) >= set(result["malformed"])
-    assert len(server.model.chats()) > before
+    assert len(server.model.chats()) > count_before
     assert result["provided"] == TOWER_PASSAGES
 
 
@@ -134,7 +134,7 @@ async def test_it_runs_with_given_passages_and_a_chat_model(
     ],
     ids=str,
 )
-async def test_settings_take_no_path_that_blocks(
+async def test_no_setting_makes_a_method_block_the_server(
     client: LangGraphClient, method: str, settings: dict[str, Any]
 ) -> None:
     inputs = {"question": QUESTION, "gold_answers": ["Gustave Eiffel"]}
@@ -143,29 +143,29 @@ async def test_settings_take_no_path_that_blocks(
 
 
 async def test_a_mistake_is_reported_in_one_sentence(client: LangGraphClient) -> None:
-    for wrong, named in (
+    for settings, message in (
         ({"k": 0}, "k=0"),
         ({"collection": "nowhere"}, "nowhere"),
         ({"model": "gpt"}, "openai:gpt"),
     ):
-        with pytest.raises(AssertionError, match=named):
-            await stream_method(client, None, "concat", input={"question": QUESTION}, context=wrong)
+        with pytest.raises(AssertionError, match=message):
+            await stream_method(client, None, "concat", input={"question": QUESTION}, context=settings)
 
 
-async def test_a_run_stops_before_the_vote_and_goes_on_with_another(client: LangGraphClient) -> None:
+async def test_a_run_stops_before_the_vote_and_goes_on_with_edited_votes(client: LangGraphClient) -> None:
     thread = (await client.threads.create())["thread_id"]
     inputs: dict[str, Any] = {"input": {"question": QUESTION}, "context": {"k": 3}}
     nodes, _ = await stream_method(client, thread, "post_fusion", **inputs, interrupt_before=["vote"])
     assert "vote" not in nodes
     state: Any = await client.threads.get_state(thread)
     assert state["next"] == ["vote"]
-    edited = [vote | {"answer": "Stephen Sauvestre", "unknown": False} for vote in state["values"]["votes"]]
-    await client.threads.update_state(thread, {"votes": {"__overwrite__": edited}}, as_node="passage_answer")
+    edited_votes = [vote | {"answer": "Stephen Sauvestre", "unknown": False} for vote in state["values"]["votes"]]
+    await client.threads.update_state(thread, {"votes": {"__overwrite__": edited_votes}}, as_node="passage_answer")
     nodes, _ = await stream_method(client, thread, "post_fusion", input=None, context={"k": 3})
     assert nodes == ["vote"]
     result = await get_values(client, thread)
     assert (result["answer"], result["unknown"], result["confidence"]) == ("Stephen Sauvestre", False, 1.0)
-    assert result["votes"] == edited
+    assert result["votes"] == edited_votes
 
 
 async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:

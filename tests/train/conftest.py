@@ -105,7 +105,7 @@ def make_context(person: str, verb: str) -> tuple[str, str]:
 
 @pytest.fixture(scope="session")
 def records() -> list[dict[str, Any]]:
-    """Reading data; every fifth question has a passage that does not answer it."""
+    """Records of reading comprehension; every fifth question has a passage that does not answer it."""
     records_so_far = []
     for number, (person, verb) in enumerate((person, verb) for person in PEOPLE for verb in VERBS):
         text, town = make_context(person, verb)
@@ -130,7 +130,7 @@ def examples(records: list[dict[str, Any]]) -> list[Example]:
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
-    """The records as a file of reading data."""
+    """The records of reading comprehension as a file."""
     path = tmp_path_factory.mktemp("data") / "reading.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path

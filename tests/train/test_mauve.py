@@ -1,4 +1,4 @@
-"""MAUVE by a tiny language model: the authors' own figure, and a table that reports it."""
+"""MAUVE with a tiny language model: it equals the figure of the authors' package, and a table reports it."""
 
 import json
 import os
@@ -25,9 +25,9 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_the_figure_is_that_of_the_authors_package(gpt2: str, capfd: pytest.CaptureFixture[str]) -> None:
     answers, golds = SHORT[:20] + LONG[:20], SHORT[:5] + LONG[:35]
     value = compute_mauve(answers, [[gold, "another"] for gold in golds], gpt2)
-    assert "Featurizing" not in capfd.readouterr().err  # their progress bars
-    theirs = mauve.compute_mauve(p_text=answers, q_text=golds, featurize_model_name=gpt2, max_text_length=128)
-    assert value == pytest.approx(100 * theirs.mauve, abs=1e-6)
+    assert "Featurizing" not in capfd.readouterr().err  # the progress bars of the authors' package
+    authors_result = mauve.compute_mauve(p_text=answers, q_text=golds, featurize_model_name=gpt2, max_text_length=128)
+    assert value == pytest.approx(100 * authors_result.mauve, abs=1e-6)
     assert 0 < value < 99
     assert embed_texts(answers[:3], gpt2).shape == (3, 48)
 
@@ -65,10 +65,10 @@ def run_table(folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_table_reports_mauve(tmp_path: Path) -> None:
-    cached = tmp_path / "home/hub/models--gpt2-large"
-    (cached / "refs").mkdir(parents=True)
-    (cached / "refs/main").write_text("0" * 40)
-    tiny.write_gpt2(cached / "snapshots" / ("0" * 40))
+    cached_model = tmp_path / "home/hub/models--gpt2-large"
+    (cached_model / "refs").mkdir(parents=True)
+    (cached_model / "refs/main").write_text("0" * 40)
+    tiny.write_gpt2(cached_model / "snapshots" / ("0" * 40))
     process = run_table(tmp_path, tmp_path / "home")
     assert process.returncode == 0, process.stderr
     assert "MAUVE is left out" not in process.stdout

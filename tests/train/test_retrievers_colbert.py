@@ -1,4 +1,6 @@
-"""Late interaction over a collection: MaxSim against its definition, the index on disk, what is computed again."""
+"""Late interaction over a collection: MaxSim follows its definition, the index is kept on disk, and only the vectors of
+new passages are computed.
+"""
 
 import threading
 from pathlib import Path
@@ -45,7 +47,7 @@ def index_rivers(store: Path, passages: list[Passage]) -> None:
 
 
 class RecordingEncoder(TokenEncoder):
-    """Remembers which texts it was given."""
+    """Records the passages that it encodes."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -69,16 +71,16 @@ async def test_search_ranks_by_maxsim(store: Store, model: Path) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(lengths=st.lists(st.integers(0, 5), min_size=1, max_size=12), at_once=st.integers(1, 9), data=st.data())
-def test_scores_are_the_definition_however_the_tokens_are_cut(
-    lengths: list[int], at_once: int, data: st.DataObject
+@given(lengths=st.lists(st.integers(0, 5), min_size=1, max_size=12), tokens_at_once=st.integers(1, 9), data=st.data())
+def test_scores_follow_the_definition_with_any_number_of_tokens_at_once(
+    lengths: list[int], tokens_at_once: int, data: st.DataObject
 ) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     parts = [rng.normal(size=(length, 4)).astype(np.float16) for length in lengths]
     question = rng.normal(size=(3, 4)).astype(np.float32)
     passages = [Passage(id=str(i), title="", text="") for i in range(len(lengths))]
     starts = np.cumsum([0, *lengths]).astype(np.int64)
-    index = TokenIndex(passages, np.concatenate(parts), starts, tokens_at_once=at_once)
+    index = TokenIndex(passages, np.concatenate(parts), starts, tokens_at_once=tokens_at_once)
     scores = index.compute_scores(question)
     for part, score in zip(parts, scores, strict=True):
         if len(part):
@@ -89,15 +91,15 @@ def test_scores_are_the_definition_however_the_tokens_are_cut(
 
 def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store, model: Path) -> None:
     encoder = RecordingEncoder(str(model))
-    first = load_token_index(store, "rivers", encoder)
+    first_index = load_token_index(store, "rivers", encoder)
     assert len(encoder.encoded_texts) == 3
     LOADED_INDEXES.clear()  # as another process would find it
-    assert np.array_equal(load_token_index(store, "rivers", encoder).vectors, first.vectors)
+    assert np.array_equal(load_token_index(store, "rivers", encoder).vectors, first_index.vectors)
     assert len(encoder.encoded_texts) == 3
     index_rivers(store.folder, [*PASSAGES[1:], Passage(id="volga", title="", text="the volga flows through kazan.")])
-    changed = load_token_index(store, "rivers", encoder)
+    new_index = load_token_index(store, "rivers", encoder)
     assert encoder.encoded_texts[3:] == ["the volga flows through kazan."]
-    assert {passage["id"] for passage in changed.passages} == {"danube", "tiger", "volga"}
+    assert {passage["id"] for passage in new_index.passages} == {"danube", "tiger", "volga"}
     (folder,) = (store.folder / "colbert").iterdir()
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         ["lock", f"{store.fetch_info('rivers').revision}.1"]

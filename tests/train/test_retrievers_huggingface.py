@@ -61,16 +61,18 @@ def test_pooling_prefixes_and_length_follow_the_options(encoders: dict[str, Path
     assert pair.embed_documents(["the rhine"])[0] == pytest.approx(
         passage_vector / np.linalg.norm(passage_vector), abs=1e-5
     )
-    short = embeddings(f"huggingface:{first}?length=4")
-    assert short.embed_query("the river rhine") == pytest.approx(short.embed_query("the river danube"), abs=1e-5)
+    shortening = embeddings(f"huggingface:{first}?length=4")  # cuts texts after four tokens
+    assert shortening.embed_query("the river rhine") == pytest.approx(
+        shortening.embed_query("the river danube"), abs=1e-5
+    )
     assert default_embeddings.embed_documents([]) == []
 
 
 def test_batches_give_the_same_vectors_as_single_texts(encoders: dict[str, Path]) -> None:
     model = embeddings(f"huggingface:{encoders['first']}")
     texts = ["the rhine", "a tiger hunts deer in the forest.", "vienna", "the danube flows through vienna ."]
-    alone = [model.embed_documents([text])[0] for text in texts]
-    assert np.array(model.embed_documents(texts)) == pytest.approx(np.array(alone), abs=1e-5)
+    single_vectors = [model.embed_documents([text])[0] for text in texts]
+    assert np.array(model.embed_documents(texts)) == pytest.approx(np.array(single_vectors), abs=1e-5)
 
 
 def test_a_models_own_pooling_and_prefixes_are_used(encoders: dict[str, Path], tmp_path: Path) -> None:
@@ -85,8 +87,9 @@ def test_a_models_own_pooling_and_prefixes_are_used(encoders: dict[str, Path], t
     vector = compute_states(encoders["first"], f"query: {QUESTION}")[0]
     expected = vector / np.linalg.norm(vector)
     assert embeddings(f"huggingface:{model_folder}").embed_query(QUESTION) == pytest.approx(expected, abs=1e-5)
-    changed = embeddings(f"huggingface:{model_folder}?query=&normalize=false&pooling=mean")
-    assert changed.embed_query(QUESTION) == pytest.approx(compute_states(encoders["first"], QUESTION).mean(0), abs=1e-5)
+    with_options = embeddings(f"huggingface:{model_folder}?query=&normalize=false&pooling=mean")
+    mean_state = compute_states(encoders["first"], QUESTION).mean(0)
+    assert with_options.embed_query(QUESTION) == pytest.approx(mean_state, abs=1e-5)
 
 
 def test_dpr_models_give_the_same_vectors_as_transformers(encoders: dict[str, Path]) -> None:
