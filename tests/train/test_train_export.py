@@ -25,7 +25,7 @@ from quorum.training.examples import EncodedExample, Example, encode
 from quorum.training.shared_encoder import hash_encoder
 
 LOW_LAYERS = 2
-ExportFolder = Callable[[int], Path]
+GetExport = Callable[[int], Path]
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +38,9 @@ def checkpoint(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture(scope="module")
-def exported(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> ExportFolder:
-    """A function: number of levels of the weights (0: float weights) -> the folder of an export, laid out as the
-    product's.
+def get_export(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> GetExport:
+    """A function that gives the folder of an export with weights of this many levels (0: float weights). The folder is
+    laid out as the one that the product runs.
     """
     folders: dict[int, Path] = {}
 
@@ -72,9 +72,12 @@ def model(base: Path, checkpoint: Path) -> TwoTowers:
 
 @pytest.fixture(scope="module")
 def rows(examples: list[Example], tokenizer: Tokenizer) -> list[EncodedExample]:
-    """Rows of several lengths."""
-    joined = [Example(a.question, f"{a.context} {b.context} {c.context}") for a, b, c in zip(*[iter(examples)] * 3)]  # noqa: B905
-    return [encode(tokenizer, example, 100) for example in [*examples[:20], *joined[:12]]]
+    """Encoded examples of several lengths."""
+    joined_examples = [
+        Example(a.question, f"{a.context} {b.context} {c.context}")
+        for a, b, c in zip(*[iter(examples)] * 3)  # noqa: B905
+    ]
+    return [encode(tokenizer, example, 100) for example in [*examples[:20], *joined_examples[:12]]]
 
 
 @torch.no_grad()
@@ -99,9 +102,9 @@ def flatten_logits(logits: list[Logits]) -> np.ndarray:
 
 
 def test_a_float_export_equals_torch(
-    exported: ExportFolder, model: TwoTowers, rows: list[EncodedExample], examples: list[Example], tokenizer: Tokenizer
+    get_export: GetExport, model: TwoTowers, rows: list[EncodedExample], examples: list[Example], tokenizer: Tokenizer
 ) -> None:
-    encoder = Encoder(exported(0))
+    encoder = Encoder(get_export(0))
     expected = [compute_by_torch(model, row) for row in rows]
     # Word vectors are int8 and positions half precision here too.
     assert np.corrcoef(flatten_logits(read_logits(encoder, rows)), flatten_logits(expected))[0, 1] > 0.9999
@@ -113,17 +116,17 @@ def test_a_float_export_equals_torch(
 @pytest.mark.parametrize("levels", [63, 127])
 def test_an_int8_export_is_close_to_torch(
     levels: int,
-    exported: ExportFolder,
+    get_export: GetExport,
     model: TwoTowers,
     rows: list[EncodedExample],
     examples: list[Example],
     tokenizer: Tokenizer,
 ) -> None:
-    encoder = Encoder(exported(levels))
+    encoder = Encoder(get_export(levels))
     outputs, expected = read_logits(encoder, rows), [compute_by_torch(model, row) for row in rows]
     assert np.corrcoef(flatten_logits(outputs), flatten_logits(expected))[0, 1] > 0.99
-    agree = [a.start.argmax() == b.start.argmax() for a, b in zip(outputs, expected, strict=True)]
-    assert np.mean(agree) > 0.9
+    agreements = [a.start.argmax() == b.start.argmax() for a, b in zip(outputs, expected, strict=True)]
+    assert np.mean(agreements) > 0.9
     texts = [example.context for example in examples]
     # Without VNNI, products of full 8-bit weights saturate in places.
     assert (encoder.embed(texts) * compute_vectors(model, texts, tokenizer)).sum(1).mean() > (
@@ -137,37 +140,36 @@ def are_same(logits: Logits, other_logits: Logits) -> bool:
 
 
 def test_no_output_depends_on_its_batch(
-    exported: ExportFolder, rows: list[EncodedExample], examples: list[Example]
+    get_export: GetExport, rows: list[EncodedExample], examples: list[Example]
 ) -> None:
-    encoder, rng = Encoder(exported(127)), random.Random(0)
+    encoder, rng = Encoder(get_export(127)), random.Random(0)
     texts = [example.question for example in examples[:20]]
-    alone = [encoder.read([row.ids], [row.types])[0] for row in rows]
-    single = np.concatenate([encoder.embed([text]) for text in texts])
+    single_logits = [encoder.read([row.ids], [row.types])[0] for row in rows]
+    single_vectors = np.concatenate([encoder.embed([text]) for text in texts])
     for count in (2, 5, 20):
-        chosen = rng.choices(range(20), k=count) + [3] * count
-        assert all(
-            are_same(a, alone[n]) for a, n in zip(read_logits(encoder, [rows[n] for n in chosen]), chosen, strict=True)
-        )
-        assert np.array_equal(encoder.embed([texts[n] for n in chosen]), single[chosen])
+        numbers = rng.choices(range(20), k=count) + [3] * count
+        batch_logits = read_logits(encoder, [rows[n] for n in numbers])
+        assert all(are_same(logits, single_logits[n]) for logits, n in zip(batch_logits, numbers, strict=True))
+        assert np.array_equal(encoder.embed([texts[n] for n in numbers]), single_vectors[numbers])
 
 
-def test_low_layers_are_stored_once_and_folded_when_loaded(exported: ExportFolder, tmp_path: Path) -> None:
-    file = exported(127) / "reader.onnx"
-    stored = {tensor.name: tensor for tensor in onnx.load(file).graph.initializer}
+def test_low_layers_are_stored_once_and_folded_when_loaded(get_export: GetExport, tmp_path: Path) -> None:
+    file = get_export(127) / "reader.onnx"
+    stored_tensors = {tensor.name: tensor for tensor in onnx.load(file).graph.initializer}
     for number in range(LOW_LAYERS):
         for name in ("qkv", "o", "inner", "outer"):
-            assert stored[f"base.{number}.{name}.weight"].data_type == onnx.TensorProto.INT8
-            assert stored[f"base.{number}.{name}.0.A"].data_type == onnx.TensorProto.FLOAT16
-            assert f"low.{number}.{name}.weight" not in stored
-    assert "tower.0.qkv.weight" in stored
+            assert stored_tensors[f"base.{number}.{name}.weight"].data_type == onnx.TensorProto.INT8
+            assert stored_tensors[f"base.{number}.{name}.0.A"].data_type == onnx.TensorProto.FLOAT16
+            assert f"low.{number}.{name}.weight" not in stored_tensors
+    assert "tower.0.qkv.weight" in stored_tensors
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.optimized_model_filepath = str(tmp_path / "loaded.onnx")
     onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-    loaded = [*find_graphs(onnx.load(tmp_path / "loaded.onnx").graph)]
-    names = [tensor.name for graph in loaded for tensor in graph.initializer]
+    loaded_graphs = [*find_graphs(onnx.load(tmp_path / "loaded.onnx").graph)]
+    names = [tensor.name for graph in loaded_graphs for tensor in graph.initializer]
     assert not [name for name in names if name.endswith((".A", ".B"))]
-    nodes = [node.op_type for graph in loaded for node in graph.node]
+    nodes = [node.op_type for graph in loaded_graphs for node in graph.node]
     products = sum(nodes.count(name) for name in ("MatMulIntegerToFloat", "DynamicQuantizeMatMul"))
     assert products == 4 * (3 + 3)  # four a layer: three layers of the encoder, three of the reader
 
@@ -182,29 +184,30 @@ def find_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 
 @pytest.mark.parametrize("embeds", [True, False])
-def test_a_run_computes_one_tower(embeds: bool, exported: ExportFolder, tmp_path: Path) -> None:
+def test_a_run_computes_one_tower(embeds: bool, get_export: GetExport, tmp_path: Path) -> None:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "profile")
-    session = onnxruntime.InferenceSession(exported(127) / "reader.onnx", options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(get_export(127) / "reader.onnx", options, providers=["CPUExecutionProvider"])
     ids = np.ones((2, 16), np.int64)
     outputs = ["embedding"] if embeds else ["span", "answerable", "hidden"]
     session.run(outputs, {"ids": ids, "types": 0 * ids, "mask": ids, "embeds": np.array(embeds)})
     events = json.loads(Path(session.end_profiling()).read_text(encoding="utf-8"))
-    computed = [event["args"]["op_name"] for event in events if event["name"].endswith("_kernel_time")]
-    assert computed.count("MultiHeadAttention") == 3  # of 3 + 3 layers
+    operators = [event["args"]["op_name"] for event in events if event["name"].endswith("_kernel_time")]
+    assert operators.count("MultiHeadAttention") == 3  # of 3 + 3 layers
 
 
 def measure_accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
-    known = [record for record in records if record["answers"]]
-    jobs = [Job(r["question"], [Passage(id="p", title="", text=r["context"])]) for r in known]
+    answerable_records = [record for record in records if record["answers"]]
+    jobs = [Job(r["question"], [Passage(id="p", title="", text=r["context"])]) for r in answerable_records]
     calibration = Calibration.from_manifest(read_manifest())
     spans = [result.reading.spans[0].text for result in read_jobs(jobs, encoder, calibration)]
-    return float(np.mean([text == r["answers"][0]["text"] for text, r in zip(spans, known, strict=True)]))
+    golds = [record["answers"][0]["text"] for record in answerable_records]
+    return float(np.mean([span == gold for span, gold in zip(spans, golds, strict=True)]))
 
 
-def test_the_product_reads_with_the_exported_model(exported: ExportFolder, records: list[dict[str, Any]]) -> None:
-    encoder = Encoder(exported(127))
+def test_the_product_reads_with_the_exported_model(get_export: GetExport, records: list[dict[str, Any]]) -> None:
+    encoder = Encoder(get_export(127))
     assert measure_accuracy(encoder, records) > 0.8
     passages = [Passage(id=r["id"], title="Towns", text=r["context"]) for r in records]
     (result,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.from_manifest(read_manifest()))
@@ -214,9 +217,9 @@ def test_the_product_reads_with_the_exported_model(exported: ExportFolder, recor
 
 
 def test_an_export_is_calibrated_and_evaluated(
-    exported: ExportFolder, data: Path, negatives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    get_export: GetExport, data: Path, negatives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = exported(127)
+    folder = get_export(127)
     calibrate.main(["--folder", str(folder), "--data", str(data), "--negatives", str(negatives)])
     manifest = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
     calibration = Calibration.from_manifest(manifest)
@@ -239,38 +242,41 @@ def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, 
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_more_levels_lose_less(exported: ExportFolder, model: TwoTowers, rows: list[EncodedExample]) -> None:
+def test_outputs_with_more_levels_are_closer_to_torchs(
+    get_export: GetExport, model: TwoTowers, rows: list[EncodedExample]
+) -> None:
     expected = flatten_logits([compute_by_torch(model, row) for row in rows])
-    losses = [
-        float(np.abs(flatten_logits(read_logits(Encoder(exported(levels)), rows)) - expected).mean())
+    differences = [
+        float(np.abs(flatten_logits(read_logits(Encoder(get_export(levels)), rows)) - expected).mean())
         for levels in (7, 63, 0)
     ]
-    assert all(more > less for more, less in pairwise(losses))
+    assert all(larger > smaller for larger, smaller in pairwise(differences))
 
 
 def test_training_goes_on_from_an_exported_file_alone(
-    base: Path, exported: ExportFolder, data: Path, tmp_path: Path, examples: list[Example], tokenizer: Tokenizer
+    base: Path, get_export: GetExport, data: Path, tmp_path: Path, examples: list[Example], tokenizer: Tokenizer
 ) -> None:
-    """The folder of the base is written from the file; exported again, the encoder has the same integers."""
-    source = exported(63)
+    """The folder of the base model is written from the file. Exported again, the encoder has the same integers."""
+    source = get_export(63)
     base_folder.write_base_folder(source, tmp_path / "base", heads=4)
-    original, rebuilt = load_base(base, LOW_LAYERS), load_base(tmp_path / "base", LOW_LAYERS)
-    assert rebuilt.config == {name: original.config[name] for name in rebuilt.config}
+    original_model, rebuilt_model = load_base(base, LOW_LAYERS), load_base(tmp_path / "base", LOW_LAYERS)
+    assert rebuilt_model.config == {name: original_model.config[name] for name in rebuilt_model.config}
     words = [Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab() for folder in (base, tmp_path / "base")]
     assert words[0] == words[1]
     ids, _, mask = reader.pad([encode(tokenizer, example, 60) for example in examples[:16]])
-    similarities = (original.eval().embed(ids, mask) * rebuilt.eval().embed(ids, mask)).sum(1)
+    similarities = (original_model.eval().embed(ids, mask) * rebuilt_model.eval().embed(ids, mask)).sum(1)
     assert similarities.min() > 0.99
     assert similarities.max() < 1  # what int8 rounded stays rounded
-    checkpoint, again = tmp_path / "reader.safetensors", tmp_path / "reader.onnx"
+    checkpoint, second_export = tmp_path / "reader.safetensors", tmp_path / "reader.onnx"
     common = ["--base", str(tmp_path / "base"), "--low", str(LOW_LAYERS)]
     reader.main(
         [*common, "--train", str(data), "--init", str(source / "reader.onnx"), "--steps", "2", "--out", str(checkpoint)]
     )
-    export.main([*common, "--checkpoint", str(checkpoint), "--data", str(data), "--levels", "63", "--out", str(again)])
-    before, after = (read_integers(file) for file in (source / "reader.onnx", again))
-    assert before
-    assert all(np.array_equal(values, after[name]) for name, values in before.items())
+    options = ["--checkpoint", str(checkpoint), "--data", str(data), "--levels", "63", "--out", str(second_export)]
+    export.main([*common, *options])
+    integers_before, integers_after = (read_integers(file) for file in (source / "reader.onnx", second_export))
+    assert integers_before
+    assert all(np.array_equal(values, integers_after[name]) for name, values in integers_before.items())
 
 
 def read_integers(file: Path) -> dict[str, np.ndarray[Any, np.dtype[np.int8]]]:
@@ -284,14 +290,14 @@ def read_integers(file: Path) -> dict[str, np.ndarray[Any, np.dtype[np.int8]]]:
 
 
 def test_an_export_may_keep_the_sentence_encoder_of_another_file(
-    base: Path, exported: ExportFolder, data: Path, checkpoint: Path, tmp_path: Path
+    base: Path, get_export: GetExport, data: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
-    """After more training, the reader has changed and every vector is the same."""
-    source, out = exported(63), tmp_path / "out"
+    """After more training the reader has changed, but the sentence encoder gives the same vectors."""
+    source, out = get_export(63), tmp_path / "out"
     base_folder.write_base_folder(source, tmp_path / "base", heads=4)
     out.mkdir()
     common = ["--base", str(tmp_path / "base"), "--low", str(LOW_LAYERS)]
-    trained = tmp_path / "reader.safetensors"
+    new_checkpoint = tmp_path / "reader.safetensors"
     reader.main(
         [
             *common,
@@ -304,23 +310,32 @@ def test_an_export_may_keep_the_sentence_encoder_of_another_file(
             "--rate",
             "1e-3",
             "--out",
-            str(trained),
+            str(new_checkpoint),
         ]
     )
-    options = ["--checkpoint", str(trained), "--data", str(data), "--levels", "63", "--out", str(out / "reader.onnx")]
+    options = [
+        "--checkpoint",
+        str(new_checkpoint),
+        "--data",
+        str(data),
+        "--levels",
+        "63",
+        "--out",
+        str(out / "reader.onnx"),
+    ]
     export.main([*common, *options, "--encoder-of", str(source / "reader.onnx")])
     assert hash_encoder(out / "reader.onnx") == hash_encoder(source / "reader.onnx")
     (out / "vocab.txt").write_bytes((source / "vocab.txt").read_bytes())
-    before, after = Encoder(source), Encoder(out)
+    source_encoder, new_encoder = Encoder(source), Encoder(out)
     texts = ["Ada lives in Rome.", "Where does Ada live?", "Rome"]
-    assert np.array_equal(before.embed(texts), after.embed(texts))
-    ids = [before.tokens("Where does Ada live? Ada lives in Rome.").ids]
+    assert np.array_equal(source_encoder.embed(texts), new_encoder.embed(texts))
+    ids = [source_encoder.tokens("Where does Ada live? Ada lives in Rome.").ids]
     types = [[0] * 5 + [1] * (len(ids[0]) - 5)]
-    assert not np.array_equal(before.read(ids, types)[0].start, after.read(ids, types)[0].start)
+    assert not np.array_equal(source_encoder.read(ids, types)[0].start, new_encoder.read(ids, types)[0].start)
 
 
 def test_another_encoder_cannot_be_kept(
-    base: Path, exported: ExportFolder, data: Path, checkpoint: Path, tmp_path: Path
+    base: Path, get_export: GetExport, data: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
     common = ["--base", str(base), "--low", str(LOW_LAYERS), "--checkpoint", str(checkpoint), "--data", str(data)]
     with pytest.raises(ValueError, match=r"base\.0\.qkv\.weight differs"):
@@ -332,7 +347,7 @@ def test_another_encoder_cannot_be_kept(
                 "--out",
                 str(tmp_path / "r.onnx"),
                 "--encoder-of",
-                str(exported(63) / "reader.onnx"),
+                str(get_export(63) / "reader.onnx"),
             ]
         )
     assert not list(tmp_path.iterdir())

@@ -51,7 +51,7 @@ def silver_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Folders of tiny bases: seq2seq, causal, and causal with a chat template."""
+    """Folders of tiny base models: seq2seq (t5), causal (llama, gpt2), and causal with a chat template (chat)."""
     folder = tmp_path_factory.mktemp("bases")
     folders = {"t5": tiny.write_t5(folder / "t5"), "llama": tiny.write_llama(folder / "llama")}
     return folders | {"chat": tiny.write_llama(folder / "chat", chat=True), "gpt2": tiny.write_gpt2(folder / "gpt2")}
@@ -143,32 +143,32 @@ def test_a_killed_training_continues_to_the_same_result(
 ) -> None:
     task = Task("filter", mode="filco")
     common = {"epochs": 3, "batch": 2, "save_every": 0.0} | settings
-    train_model(task, silver_file, models["t5"], tmp_path / "whole", **common)
+    train_model(task, silver_file, models["t5"], tmp_path / "uninterrupted", **common)
 
     def stop(stage: str, done: int, total: int | None) -> None:
         if done == 3:
             raise KilledError
 
     with pytest.raises(KilledError):
-        train_model(task, silver_file, models["t5"], tmp_path / "cut", stop, **common)
-    assert not (tmp_path / "cut").exists()
+        train_model(task, silver_file, models["t5"], tmp_path / "killed", stop, **common)
+    assert not (tmp_path / "killed").exists()
     steps: list[int] = []
     train_model(
-        task, silver_file, models["t5"], tmp_path / "cut", lambda stage, done, total: steps.append(done), **common
+        task, silver_file, models["t5"], tmp_path / "killed", lambda stage, done, total: steps.append(done), **common
     )
     assert steps == [4, 5, 6]
-    whole_weights, continued_weights = read_weights(tmp_path / "whole"), read_weights(tmp_path / "cut")
-    assert set(whole_weights) == set(continued_weights)
-    assert all(whole_weights[name].equal(continued_weights[name]) for name in whole_weights)
-    assert fingerprint_model(tmp_path / "whole") == fingerprint_model(tmp_path / "cut")
+    expected_weights, continued_weights = read_weights(tmp_path / "uninterrupted"), read_weights(tmp_path / "killed")
+    assert set(expected_weights) == set(continued_weights)
+    assert all(expected_weights[name].equal(continued_weights[name]) for name in expected_weights)
+    assert fingerprint_model(tmp_path / "uninterrupted") == fingerprint_model(tmp_path / "killed")
 
 
 def test_a_finished_training_is_not_repeated(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     task, out = Task("filter", mode="filco"), tmp_path / "filter"
-    first = train_model(task, silver_file, models["t5"], out, epochs=1)
-    before = (out / "model.safetensors").stat().st_mtime_ns
-    assert train_model(task, silver_file, models["t5"], out, epochs=1) == first
-    assert (out / "model.safetensors").stat().st_mtime_ns == before
+    report = train_model(task, silver_file, models["t5"], out, epochs=1)
+    written_at = (out / "model.safetensors").stat().st_mtime_ns
+    assert train_model(task, silver_file, models["t5"], out, epochs=1) == report
+    assert (out / "model.safetensors").stat().st_mtime_ns == written_at
     with pytest.raises(SetupError, match=r"is there already \(its epochs \(settings\) is 1, not 2\)"):
         train_model(task, silver_file, models["t5"], out, epochs=2)
     (tmp_path / "other").mkdir()
@@ -189,7 +189,7 @@ def test_an_interrupted_training_with_other_settings_is_kept(
         train_model(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, seed=5)
 
 
-def test_the_card_says_what_was_done(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+def test_the_model_card_describes_the_training(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "filter"
     train_model(Task("filter", mode="filco"), silver_file, models["t5"], out, epochs=1)
     card = (out / "README.md").read_text(encoding="utf-8")
@@ -198,7 +198,9 @@ def test_the_card_says_what_was_done(models: dict[str, Path], silver_file: Path,
     assert (out / "prompts" / "filter_sentences.md").read_text(encoding="utf-8").strip() == BUILT_IN["filter_sentences"]
 
 
-def test_passages_go_until_an_example_fits(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+def test_passages_are_left_out_until_an_example_fits(
+    models: dict[str, Path], silver_file: Path, tmp_path: Path
+) -> None:
     lines = list(read_silver(silver_file))
     codec = load_pretrained(str(models["t5"])).codec
     task = Task("filter", mode="filco")
@@ -229,18 +231,18 @@ async def test_a_generator_answers_the_graphs_prompt(
     context = Context(model=spec, prompts={"answer": "Shorter: $passages $question"})
     with pytest.raises(SetupError, match=r"has changed since the generator .* was trained .*set prompts="):
         await answer(line["question"], "concat", context, given=line["passages"])
-    old = Context(model=spec, prompts=str(out / "prompts"))
-    assert (await answer(line["question"], "concat", old, given=line["passages"]))["answer"] == "Oslo"
+    context = Context(model=spec, prompts=str(out / "prompts"))
+    assert (await answer(line["question"], "concat", context, given=line["passages"]))["answer"] == "Oslo"
 
 
 async def test_a_trained_filter_serves_the_graph(trained_filter: Path, silver_file: Path) -> None:
     lines = list(read_silver(silver_file))
     reader = ScriptedModel().enqueue("Rome", "unknown")
     context = Context(model=reader, context_filter=f"transformers:{trained_filter}")
-    first = await answer(lines[0]["question"], "filco", context, given=lines[0]["passages"])
-    assert [passage["text"] for passage in first["passages"]] == ["Ana lives in Rome."]
-    assert first["usage"]["filter_sentences"]["calls"] == 1
-    assert first["malformed"] == {}
+    known_result = await answer(lines[0]["question"], "filco", context, given=lines[0]["passages"])
+    assert [passage["text"] for passage in known_result["passages"]] == ["Ana lives in Rome."]
+    assert known_result["usage"]["filter_sentences"]["calls"] == 1
+    assert known_result["malformed"] == {}
     unknown_result = await answer(lines[3]["question"], "filco", context, given=lines[3]["passages"])
     assert unknown_result["passages"] == []
     with pytest.raises(
@@ -260,17 +262,17 @@ async def test_a_prompt_longer_than_in_training_loses_passages(
     length = len(load_pretrained(str(models["t5"])).codec.encode_prompt(render_full_prompt(lines[0]))) + 20
     train_model(Task("generator", context="full"), silver_file, models["t5"], out, epochs=1, length=length)
     context = Context(model=f"transformers:{out}")
-    long = Passage(id="c", title="", text="Words without an end. " * 40)
-    result = await answer(lines[0]["question"], "concat", context, given=[*lines[0]["passages"], long])
+    long_passage = Passage(id="c", title="", text="Words without an end. " * 40)
+    result = await answer(lines[0]["question"], "concat", context, given=[*lines[0]["passages"], long_passage])
     assert result["dropped"] == 1
     with pytest.raises(TooLong, match="does not fit the model's window even with passage 'c' alone"):
-        await answer(lines[0]["question"], "concat", context, given=[long])
+        await answer(lines[0]["question"], "concat", context, given=[long_passage])
 
 
-def test_sampling_goes_by_the_seed(models: dict[str, Path]) -> None:
+def test_a_sample_depends_on_the_seed_and_a_greedy_reply_does_not(models: dict[str, Path]) -> None:
     loaded = load_pretrained(str(models["llama"]))
-    first, again, other = (loaded.generate("Hello", 9, temperature=1.0, seed=seed).text for seed in (1, 1, 2))
-    assert first == again != other
+    samples = [loaded.generate("Hello", 9, temperature=1.0, seed=seed).text for seed in (1, 1, 2)]
+    assert samples[0] == samples[1] != samples[2]
     assert loaded.generate("Hello", 9).text == loaded.generate("Hello", 9, seed=5).text
 
 

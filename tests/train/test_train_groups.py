@@ -72,12 +72,12 @@ def test_the_loss_of_a_group_is_the_gold_spans_share_among_all_its_passages(base
         if row == 0:
             gold += scores[0, 1].exp().item() + scores[2, 2].exp().item()
     expected = -torch.log(torch.tensor(gold / total)) / 2
-    alone, together = compute_loss(model, [right, wrong]), compute_loss(model, [right, wrong], [2])
-    torch.testing.assert_close(together - alone, expected)
-    torch.testing.assert_close(compute_loss(model, [right, wrong], [1, 1]), alone)
+    separate_loss, group_loss = compute_loss(model, [right, wrong]), compute_loss(model, [right, wrong], [2])
+    torch.testing.assert_close(group_loss - separate_loss, expected)
+    torch.testing.assert_close(compute_loss(model, [right, wrong], [1, 1]), separate_loss)
 
 
-def test_a_group_without_an_answer_should_give_none(base: Path) -> None:
+def test_the_right_reply_to_a_group_without_an_answer_is_no_answer(base: Path) -> None:
     model = load_base(base, 1)
     wrong = EncodedExample([2, 50, 3, 70, 71, 3], [0, 0, 0, 1, 1, 1], [])
     span, _ = model.read(*pad([wrong]))
@@ -104,18 +104,18 @@ def test_training_on_groups_ranks_the_right_passage_first(
     torch.manual_seed(0)
     model = load_base(base, 1)
     batch = groups.draw_batches(16, 4)[0]
-    before = compute_loss(model, batch.rows, batch.sizes).item()
+    loss_before = compute_loss(model, batch.rows, batch.sizes).item()
     mixture = Mixture(examples_with_wrong_passages, {}, tokenizer, 60, seed=0)
     options = {"steps": 60, "rate": 3e-3, "batch": 16, "levels": 63, "levels_from": 0.5, "bf16": True}
     train(model, mixture, tmp_path / "r.safetensors", minutes=0, groups=groups, group_share=0.5, **options)
-    assert compute_loss(model, batch.rows, batch.sizes).item() < 0.7 * before
+    assert compute_loss(model, batch.rows, batch.sizes).item() < 0.7 * loss_before
 
 
 def test_bfloat16_changes_the_loss_only_by_rounding(base: Path, examples: list[Example], groups: Groups) -> None:
     model, batch = load_base(base, 1), groups.draw_batches(16, 1)[0]
-    exact, rounded = (compute_loss(model, batch.rows, batch.sizes, bf16=bf16) for bf16 in (False, True))
-    assert exact.item() != rounded.item()
-    torch.testing.assert_close(exact, rounded, rtol=0.02, atol=0.02)
+    exact_loss, rounded_loss = (compute_loss(model, batch.rows, batch.sizes, bf16=bf16) for bf16 in (False, True))
+    assert exact_loss.item() != rounded_loss.item()
+    torch.testing.assert_close(exact_loss, rounded_loss, rtol=0.02, atol=0.02)
 
 
 def test_the_command_trains_on_groups(base: Path, data: Path, negatives: Path, tmp_path: Path) -> None:

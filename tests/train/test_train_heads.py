@@ -59,9 +59,9 @@ def silver(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(100):
             person, other = rng.sample(people, 2)
             town, elsewhere = rng.sample(["rome", "oslo", "lima", "bonn", "cork"], 2)
-            written_lines = [f"{person} lives in {town}.", f"{other} sings in {elsewhere}."]
-            rng.shuffle(written_lines)
-            text = f"{written_lines[0].capitalize()} {written_lines[1].capitalize()}"
+            sentences = [f"{person} lives in {town}.", f"{other} sings in {elsewhere}."]
+            rng.shuffle(sentences)
+            text = f"{sentences[0].capitalize()} {sentences[1].capitalize()}"
             start = text.lower().index(person)
             sentence = f"{person} lives in {town}."
             line = {
@@ -111,8 +111,8 @@ def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: P
     own_cases = list(read_cases([silver]))[:20]
     own_scores = score_sentences(own_cases, model, head, [manifest["threshold"]])
     assert own_scores["share"] < 0.9
-    alone = score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
-    assert alone == score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
+    first_scores = score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
+    assert first_scores == score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
 
 
 def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_path: Path) -> None:
@@ -147,15 +147,15 @@ def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> Non
         assert (read_back[name] - value).abs().max() <= tolerance, name
 
 
-def test_questions_for_silver_data_from_reading_data(data: Path, tmp_path: Path) -> None:
+def test_questions_for_silver_data_are_made_from_reading_comprehension_data(data: Path, tmp_path: Path) -> None:
     examples = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()][:30]
-    mined = tmp_path / "negatives.jsonl"
+    negatives = tmp_path / "negatives.jsonl"
     wrong = [
         {"question": example["question"], "negatives": [{"title": "T", "text": "Nobody."}]} for example in examples
     ]
-    mined.write_text("".join(json.dumps(item) + "\n" for item in wrong), encoding="utf-8")
+    negatives.write_text("".join(json.dumps(item) + "\n" for item in wrong), encoding="utf-8")
     out = tmp_path / "questions.jsonl"
-    sentence_filter.main(["--reading", str(data), "--negatives", str(mined), "--out", str(out)])
+    sentence_filter.main(["--reading", str(data), "--negatives", str(negatives), "--out", str(out)])
     questions = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert questions
     assert all(len(record["passages"]) == 2 and record["answers"] for record in questions)
@@ -166,21 +166,23 @@ def test_the_verdict_head_learns_linear_labels() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 6))
     labels = np.where(x[:, 5] > 1, 2, (x[:, 0] > 0).astype(int))
-    weights, ridge, reached = verdict.choose_ridge_and_fit(x, labels, np.arange(300))
+    weights, ridge, accuracy = verdict.choose_ridge_and_fit(x, labels, np.arange(300))
     assert ridge in verdict.RIDGE_PENALTIES
-    assert reached > 0.85
+    assert accuracy > 0.85
     assert weights.shape == (3, 7)
-    noise, _, chance = verdict.choose_ridge_and_fit(x, rng.permutation(labels), np.arange(300))
-    assert chance < 0.65
-    assert np.abs(noise[:, :-1]).max() < np.abs(weights[:, :-1]).max()
+    noise_weights, _, noise_accuracy = verdict.choose_ridge_and_fit(x, rng.permutation(labels), np.arange(300))
+    assert noise_accuracy < 0.65
+    assert np.abs(noise_weights[:, :-1]).max() < np.abs(weights[:, :-1]).max()
 
 
-def test_questions_beside_passages_of_others_are_labelled_unknown() -> None:
-    def record(number: int, answer: str) -> Any:
+def test_questions_with_the_passages_of_other_questions_are_labelled_unknown() -> None:
+    def make_record(number: int, answer: str) -> Any:
         passages = [{"id": f"p{number}", "title": "", "text": "x"}]
         return {"id": str(number), "question": f"q{number}", "answers": [answer], "passages": passages, "gold": []}
 
-    examples = verdict.make_examples([record(1, "yes"), record(2, "No"), record(3, "Rome"), record(4, "no")])
+    examples = verdict.make_examples(
+        [make_record(1, "yes"), make_record(2, "No"), make_record(3, "Rome"), make_record(4, "no")]
+    )
     assert len(examples) > 3
     label_of_pair = {(question, passages[0]["id"]): label for question, passages, label in examples}
     assert (label_of_pair["q1", "p1"], label_of_pair["q2", "p2"], label_of_pair["q4", "p4"]) == (0, 1, 1)

@@ -16,13 +16,13 @@ Batch = tuple[Tensor, Tensor, Tensor]
 
 
 @pytest.fixture
-def encoded(examples: list[Example], tokenizer: Tokenizer) -> list[EncodedExample]:
+def encoded_examples(examples: list[Example], tokenizer: Tokenizer) -> list[EncodedExample]:
     return [encode(tokenizer, example, 60) for example in examples[:32]]
 
 
 @pytest.fixture
-def batch(encoded: list[EncodedExample]) -> Batch:
-    return pad(encoded)
+def batch(encoded_examples: list[EncodedExample]) -> Batch:
+    return pad(encoded_examples)
 
 
 def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
@@ -42,7 +42,9 @@ def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Ten
             "norm2": "output.LayerNorm",
         }
         layer_weights = {
-            f"{ours}.{k}": weights[f"{prefix}.{name}.{k}"] for ours, name in names.items() for k in ("weight", "bias")
+            f"{torch_name}.{kind}": weights[f"{prefix}.{name}.{kind}"]
+            for torch_name, name in names.items()
+            for kind in ("weight", "bias")
         }
         for kind in ("weight", "bias"):
             joined = [weights[f"{prefix}.attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
@@ -109,42 +111,44 @@ def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], t
     ids, types, mask = batch
     low_rank = write_adapters(weights)
     save_file(low_rank, tmp_path / "adapter.safetensors")
-    merged = dict(weights)
+    merged_weights = dict(weights)
     for number in range(3):
         for name in LINEAR_NAMES:
             a, b = (low_rank[f"enc.encoder.layer.{number}.{name}.{side}.weight"] for side in "AB")
-            merged[f"encoder.layer.{number}.{name}.weight"] = (
+            merged_weights[f"encoder.layer.{number}.{name}.weight"] = (
                 weights[f"encoder.layer.{number}.{name}.weight"] + ADAPTER_SCALE * b @ a
             )
     model = start_from(load_base(base, low), tmp_path / "adapter.safetensors")
-    span = compute_published_states(merged, ids, types, mask) @ low_rank["span.weight"].T + low_rank["span.bias"]
+    span = (
+        compute_published_states(merged_weights, ids, types, mask) @ low_rank["span.weight"].T + low_rank["span.bias"]
+    )
     torch.testing.assert_close(model.read(ids, types, mask)[0][mask], span[mask], rtol=1e-3, atol=1e-3)
-    assert torch.equal(model.embed(ids, mask), load_base(base, low).embed(ids, mask))  # untouched
+    assert torch.equal(model.embed(ids, mask), load_base(base, low).embed(ids, mask))  # the embedding is unchanged
 
 
-def test_losses_fall_and_training_goes_on(
-    base: Path, examples: list[Example], tokenizer: Tokenizer, encoded: list[EncodedExample], tmp_path: Path
+def test_the_loss_falls_and_training_continues_from_its_checkpoint(
+    base: Path, examples: list[Example], tokenizer: Tokenizer, encoded_examples: list[EncodedExample], tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
     model, out = load_base(base, 1), tmp_path / "reader.safetensors"
-    frozen = {
+    frozen_weights = {
         name: value.clone() for name, value in model.state_dict().items() if name not in model.get_trained_weights()
     }
     mixture = Mixture(examples, {}, tokenizer, 60, seed=0)
-    before = compute_loss(model, encoded).item()
-    done = train(model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
-    first = compute_loss(model, encoded).item()
-    assert first < 0.7 * before
-    assert (done["steps"], done["examples"]) == (60, 960)
-    for name, value in frozen.items():
+    loss_before = compute_loss(model, encoded_examples).item()
+    figures = train(model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
+    loss_after = compute_loss(model, encoded_examples).item()
+    assert loss_after < 0.7 * loss_before
+    assert (figures["steps"], figures["examples"]) == (60, 960)
+    for name, value in frozen_weights.items():
         assert torch.equal(model.state_dict()[name], value), name
-    ids, types, mask = pad(encoded)
-    again = start_from(load_base(base, 1), out)
-    check_same_logits(again.read(ids, types, mask), model.read(ids, types, mask), mask, exact=True)
-    assert compute_loss(again, encoded).item() == first
-    train(again, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
-    assert compute_loss(again, encoded).item() < first
-    assert set(load_file(out)) == set(again.get_trained_weights())
+    ids, types, mask = pad(encoded_examples)
+    loaded_model = start_from(load_base(base, 1), out)
+    check_same_logits(loaded_model.read(ids, types, mask), model.read(ids, types, mask), mask, exact=True)
+    assert compute_loss(loaded_model, encoded_examples).item() == loss_after
+    train(loaded_model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
+    assert compute_loss(loaded_model, encoded_examples).item() < loss_after
+    assert set(load_file(out)) == set(loaded_model.get_trained_weights())
     assert not list(tmp_path.glob("*.part"))
 
 
@@ -154,17 +158,17 @@ def test_a_checkpoint_of_another_encoder_is_refused(base: Path, tmp_path: Path) 
         start_from(load_base(base, 1), tmp_path / "two.safetensors")
 
 
-def test_answers_stand_in_the_context_only(encoded: list[EncodedExample]) -> None:
-    ids, types, mask = pad(encoded[:4])
+def test_answers_stand_in_the_context_only(encoded_examples: list[EncodedExample]) -> None:
+    ids, types, mask = pad(encoded_examples[:4])
     allowed = mark_allowed_positions(types, mask)
-    for row, item in enumerate(encoded[:4]):
+    for row, item in enumerate(encoded_examples[:4]):
         length = len(item.ids)
         assert mask[row].tolist() == [True] * length + [False] * (ids.shape[1] - length)
         assert allowed[row].tolist() == [n == 0 or (n < length and item.types[n] == 1) for n in range(ids.shape[1])]
 
 
 def test_the_loss_takes_every_gold_span(base: Path) -> None:
-    """Without a gold span the likelihood is that of [CLS]; with two it is the sum of theirs."""
+    """Without a gold span the likelihood is that of [CLS]; with two it is the sum of the spans' likelihoods."""
     model = load_base(base, 1)
     item = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [])
     ids, types, mask = pad([item])
@@ -172,11 +176,10 @@ def test_the_loss_takes_every_gold_span(base: Path) -> None:
     span = span.masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
     starts, ends = span[0, :, 0].softmax(0), span[0, :, 1].softmax(0)
     for spans in ([], [(3, 4)], [(3, 4), (5, 5)]):
-        chance = sum(starts[a] * ends[b] for a, b in spans or [(0, 0)])
-        known = torch.full((1,), float(bool(spans)))
-        expected = -torch.log(torch.as_tensor(chance)) / 2 + nn.functional.binary_cross_entropy_with_logits(
-            verdict, known
-        )
+        likelihood = sum(starts[a] * ends[b] for a, b in spans or [(0, 0)])
+        is_answerable = torch.full((1,), float(bool(spans)))
+        verdict_loss = nn.functional.binary_cross_entropy_with_logits(verdict, is_answerable)
+        expected = -torch.log(torch.as_tensor(likelihood)) / 2 + verdict_loss
         loss = compute_loss(model, [EncodedExample(item.ids, item.types, spans)], answerable_weight=1.0)
         torch.testing.assert_close(loss, expected)
 
@@ -187,10 +190,10 @@ def test_the_command_leaves_low_layers_as_they_are(base: Path, data: Path, negat
     main([*common, "--negatives", str(negatives), "--weights", "negatives=0.5,*/none=2", "--out", str(first)])
     main([*common, "--init", str(first), "--keep-low", "--out", str(second)])
     first_tensors, second_tensors = load_file(first), load_file(second)
-    changed = {
+    changed_parts = {
         name.split(".")[0] for name in first_tensors if not torch.equal(first_tensors[name], second_tensors[name])
     }
-    assert changed == {"tower", "span", "answerable"}
+    assert changed_parts == {"tower", "span", "answerable"}
 
 
 def test_the_trained_part_is_small_and_begins_at_zero(base: Path) -> None:

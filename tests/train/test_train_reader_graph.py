@@ -58,7 +58,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(file: Path, outputs: list[str], **inputs: np.ndarray) -> list[np.ndarray]:  # type: ignore[type-arg]
+def run_model(file: Path, outputs: list[str], **inputs: np.ndarray) -> list[np.ndarray]:  # type: ignore[type-arg]
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
@@ -66,17 +66,18 @@ def run(file: Path, outputs: list[str], **inputs: np.ndarray) -> list[np.ndarray
 
 
 def test_both_branches_compute_what_the_older_graph_did(folder: Path) -> None:
-    before = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
-    expected = dict(zip(OUTPUT_SHAPES, run(folder / "reader.onnx", list(OUTPUT_SHAPES)), strict=True))
+    manifest_before = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
+    expected = dict(zip(OUTPUT_SHAPES, run_model(folder / "reader.onnx", list(OUTPUT_SHAPES)), strict=True))
     reader_graph.main(["--folder", str(folder)])
     for embeds, names in ((True, reader_graph.EMBEDDING), (False, reader_graph.READING)):
-        outputs = run(folder / "reader.onnx", list(names), embeds=np.array(embeds))
+        outputs = run_model(folder / "reader.onnx", list(names), embeds=np.array(embeds))
         for name, values in zip(names, outputs, strict=True):
             assert np.allclose(values, expected[name], atol=1e-5), name
-    after = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
-    assert after["sha256"] == hashlib.sha256((folder / "reader.onnx").read_bytes()).hexdigest() != before["sha256"]
-    assert after["weights"] == before["sha256"][:12]
-    assert after["calibration"] == before["calibration"]
+    manifest = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
+    digest = hashlib.sha256((folder / "reader.onnx").read_bytes()).hexdigest()
+    assert manifest["sha256"] == digest != manifest_before["sha256"]
+    assert manifest["weights"] == manifest_before["sha256"][:12]
+    assert manifest["calibration"] == manifest_before["calibration"]
     assert not list(folder.glob("*.part"))
 
 

@@ -71,14 +71,16 @@ def run_command(*arguments: str) -> int:
     return int(ended.value.code or 0)
 
 
-def test_from_questions_to_a_filter_by_commands(models: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_lead_from_questions_to_a_filter_that_answers_use(
+    models: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     passages = [{"id": "p", "title": "", "text": "Iron rusts. Eiffel designed it. It is tall."}]
     record = {"question": "Who designed it?", "answers": ["Eiffel"], "passages": passages}
     Path("data.jsonl").write_text(
         "".join(json.dumps(record | {"id": f"q{number}"}) + "\n" for number in range(4)), encoding="utf-8"
     )
-    scored = ["--measure", "cxmi", "--scorer", f"transformers:{models['t5']}"]
-    assert run_command("filter", "silver", "data.jsonl", *scored, "--out", "silver.jsonl") == 0
+    scorer_options = ["--measure", "cxmi", "--scorer", f"transformers:{models['t5']}"]
+    assert run_command("filter", "silver", "data.jsonl", *scorer_options, "--out", "silver.jsonl") == 0
     capsys.readouterr()
     common = ["silver.jsonl", "--base", str(models["t5"]), "--epochs", "1", "--batch", "2", "--length", "600"]
     assert run_command("filter", "train", *common, "--out", "filter") == 0
@@ -90,8 +92,16 @@ def test_from_questions_to_a_filter_by_commands(models: dict[str, Path], capsys:
     assert "is there already (its seed (settings) is 0, not 1)" in capsys.readouterr().err
     assert run_command("generator", "train", *common, "--context", "full", "--out", "reader") == 0
     Path("passages.jsonl").write_text(json.dumps(passages[0]) + "\n", encoding="utf-8")
-    ask = ["ask", record["question"], "--passages", "passages.jsonl", "--model", "transformers:reader", "--json"]
+    ask_command = [
+        "ask",
+        record["question"],
+        "--passages",
+        "passages.jsonl",
+        "--model",
+        "transformers:reader",
+        "--json",
+    ]
     capsys.readouterr()
-    assert run_command(*map(str, ask), "--method", "filco", "--set", "context_filter=transformers:filter") == 0
+    assert run_command(*map(str, ask_command), "--method", "filco", "--set", "context_filter=transformers:filter") == 0
     usage = json.loads(capsys.readouterr().out)["usage"]
     assert {name: used["calls"] for name, used in usage.items()} == {"filter_sentences": 1, "answer": 1}

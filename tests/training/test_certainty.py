@@ -18,7 +18,7 @@ TOWNS = ("Rohrau", "Eisenach", "Salzburg", "Bonn", "Parma", "Zwickau", "Leipzig"
 
 
 def draw_cases(count: int) -> list[MeasuredCase]:
-    """Cases: the higher the score of the span, the more often the statement is right. A third have no answer."""
+    """Draw cases. The higher the span's score, the more often the statement is right; a third have no answer."""
     rng = random.Random(4)
     cases = []
     for number in range(count):
@@ -33,8 +33,8 @@ def draw_cases(count: int) -> list[MeasuredCase]:
 
 
 def test_the_span_decides_if_it_alone_separates_right_from_wrong() -> None:
-    fitted, figures = fit_certainty(draw_cases(600))
-    weights = fitted["weights"]
+    fields, figures = fit_certainty(draw_cases(600))
+    weights = fields["weights"]
     assert list(weights) == [*SIGNALS, "bias"]
     assert weights["span"] > 3 * max(abs(weights[name]) for name in ("closeness", "words", "lead")) / 2
     assert 0.65 < figures["auroc"] < 0.9
@@ -45,7 +45,7 @@ def make_case(*, right: bool = False, agrees: bool = True) -> MeasuredCase:
     return MeasuredCase("q", [0.0] * 5, right=right, answerable=right, agrees=agrees)
 
 
-def test_the_threshold_is_the_lowest_step_that_warns_of_three_quarters() -> None:
+def test_the_threshold_is_the_lowest_step_that_warns_at_three_quarters_of_the_questions_without_an_answer() -> None:
     assert choose_lowest_sure(np.array([0.3, 0.3]), [make_case(right=True), make_case()]) == 0.5
     chances = np.array([0.52, 0.57, 0.62, 0.82, 0.9, 0.9, 0.9])
     known = [make_case(right=True)] * 3
@@ -53,29 +53,33 @@ def test_the_threshold_is_the_lowest_step_that_warns_of_three_quarters() -> None
     assert choose_lowest_sure(chances, [make_case()] * 3 + [make_case(agrees=False)] + known) == 0.6
 
 
-def test_the_threshold_rises_until_three_quarters_of_what_it_lets_pass_are_right() -> None:
+def test_the_threshold_rises_until_three_quarters_of_the_statements_without_a_warning_are_right() -> None:
     chances = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.62, 0.9])
     assert choose_lowest_sure(chances, [make_case()] * 6 + [make_case(right=True)]) == 0.65
 
 
 def test_no_case_is_scored_by_weights_fitted_on_its_own_question() -> None:
-    """One question's cases are all right where others of their kind are wrong: they must not teach each other."""
+    """Ten cases are wrong although their signals are high. If they belong to one question, they are scored by weights
+    that were fitted without any of them; if they belong to ten questions, by weights that were fitted on some of them.
+    """
     signals = np.array([[float(number % 2)] for number in range(40)] + [[5.0]] * 10)
     right = np.array([0.0, 1.0] * 20 + [0.0] * 10)
-    alone = cross_validate(signals, right, [f"q{number}" for number in range(40)] + ["same"] * 10)
-    spread = cross_validate(signals, right, [f"q{number}" for number in range(50)])
-    assert alone[40:].min() > 0.9  # unseen, they look like the surest of the others
-    assert spread[40:].max() < 0.5
+    chances_of_one_question = cross_validate(signals, right, [f"q{number}" for number in range(40)] + ["same"] * 10)
+    chances_of_ten_questions = cross_validate(signals, right, [f"q{number}" for number in range(50)])
+    assert chances_of_one_question[40:].min() > 0.9  # by their signals alone they look surest of all
+    assert chances_of_ten_questions[40:].max() < 0.5
 
 
 @pytest.fixture
 def held_out_files(tmp_path: Path) -> tuple[Path, Path]:
-    """Reading data of questions that the calibration part holds out, and the wrong passages of each."""
+    """Records of reading comprehension whose questions are held out for calibration, and wrong passages for each."""
     questions = [f"Where was composer number {number} born?" for number in range(2000)]
-    held_out = [question for question in questions if is_held_out(Example(question, ""), CALIBRATION_PERCENT)][:12]
+    held_out_questions = [
+        question for question in questions if is_held_out(Example(question, ""), CALIBRATION_PERCENT)
+    ][:12]
     data, negatives = tmp_path / "reading.jsonl.gz", tmp_path / "negatives.jsonl.gz"
     with gzip.open(data, "wt") as reading, gzip.open(negatives, "wt") as wrong:
-        for number, question in enumerate(held_out):
+        for number, question in enumerate(held_out_questions):
             town = TOWNS[number % len(TOWNS)]
             context = f"{question.split(' was ')[1].split(' born')[0]} was born in {town}. He wrote a great deal."
             place = {"text": town, "start": context.index(town)}
@@ -95,11 +99,11 @@ def test_the_command_writes_the_certainty_and_leaves_the_rest(
     manifest.write_text((FOLDER / "reader.json").read_text(encoding="utf-8"), encoding="utf-8")
     data, negatives = held_out_files
     certainty.main(["--data", str(data), "--negatives", str(negatives), "--limit", "40", "--manifest", str(manifest)])
-    written = json.loads(manifest.read_text(encoding="utf-8"))
-    assert {name: value for name, value in written.items() if name != "certainty"} == {
+    new_manifest = json.loads(manifest.read_text(encoding="utf-8"))
+    assert {name: value for name, value in new_manifest.items() if name != "certainty"} == {
         name: value for name, value in read_manifest().items() if name != "certainty"
     }
-    assert set(written["certainty"]["weights"]) == {*SIGNALS, "bias"}
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["cases"] == 40
-    assert 0.4 <= printed["right"] <= 0.6  # half of the cases have their gold passage, which plainly answers
+    assert set(new_manifest["certainty"]["weights"]) == {*SIGNALS, "bias"}
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["cases"] == 40
+    assert 0.4 <= figures["right"] <= 0.6  # half of the cases have their gold passage, which plainly answers

@@ -28,8 +28,8 @@ SENTENCE, SPLIT_SENTENCE = "It was finished in 1931.", "The tower,\nfinished in 
 
 def make_line(number: int = 0, spans: list[tuple[str, str]] | None = None, **changes: Any) -> dict[str, Any]:
     """A silver line; `spans` are (passage id, text)."""
-    chosen = [("p1", SENTENCE)] if spans is None else spans
-    starts = [TEXTS[int(passage[1]) - 1].index(text) for passage, text in chosen]
+    spans = [("p1", SENTENCE)] if spans is None else spans
+    starts = [TEXTS[int(passage[1]) - 1].index(text) for passage, text in spans]
     return {
         "id": f"q{number}",
         "question": f"When was tower {number} finished?",
@@ -37,7 +37,7 @@ def make_line(number: int = 0, spans: list[tuple[str, str]] | None = None, **cha
         "passages": [{"id": f"p{i}", "title": f"Title {i}", "text": text} for i, text in enumerate(TEXTS, start=1)],
         "silver": [
             {"passage": passage, "start": start, "end": start + len(text), "text": text}
-            for (passage, text), start in zip(chosen, starts, strict=True)
+            for (passage, text), start in zip(spans, starts, strict=True)
         ],
         "measure": "strinc",
     } | changes
@@ -88,14 +88,15 @@ def test_each_task_has_its_targets(tmp_path: Path) -> None:
     two_sentences, no_spans = write_and_read_silver(
         tmp_path / "silver.jsonl", make_line(spans=[("p3", SPLIT_SENTENCE), ("p1", SENTENCE)]), make_line(1, spans=[])
     )
-    sentences, passages, reader = Task("filter", mode="filco"), Task("filter", mode="psg"), Task("generator")
-    assert sentences.make_pair(two_sentences, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
-    assert sentences.make_pair(two_sentences, 2).target == SENTENCE  # what is not shown cannot be copied
-    assert passages.make_pair(two_sentences, 3).target == "1, 3"
-    assert {task.make_pair(no_spans, 3).target for task in (sentences, passages)} == {"None"}
-    assert reader.make_pair(two_sentences, 2).target == "1931"
-    assert [passage["text"] for passage in reader.select_passages(two_sentences)] == [SENTENCE, SPLIT_SENTENCE]
-    assert [passage["text"] for passage in reader.select_passages(no_spans)] == TEXTS[:1]
+    sentence_filter, passage_filter = Task("filter", mode="filco"), Task("filter", mode="psg")
+    assert sentence_filter.make_pair(two_sentences, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
+    assert sentence_filter.make_pair(two_sentences, 2).target == SENTENCE  # what is not shown cannot be copied
+    assert passage_filter.make_pair(two_sentences, 3).target == "1, 3"
+    assert {task.make_pair(no_spans, 3).target for task in (sentence_filter, passage_filter)} == {"None"}
+    generator = Task("generator")
+    assert generator.make_pair(two_sentences, 2).target == "1931"
+    assert [passage["text"] for passage in generator.select_passages(two_sentences)] == [SENTENCE, SPLIT_SENTENCE]
+    assert [passage["text"] for passage in generator.select_passages(no_spans)] == TEXTS[:1]
 
 
 def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_a_valid_file_has_no_problems(tmp_path: Path) -> None:
 
 
 def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
-    bad = [
+    examples = [
         make_example(0),
         make_example(0),
         make_example(0, "Another."),
@@ -154,7 +155,7 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "x"}]},
         {"messages": [{"role": "user", "content": "x" * 400}, {"role": "assistant", "content": "x"}]},
     ]
-    report = check(write_lines(tmp_path / "chat.jsonl", *bad), window=100)
+    report = check(write_lines(tmp_path / "chat.jsonl", *examples), window=100)
     assert report.problems == [
         "line 2: repeats line 1; keep one of them.",
         "line 3: contradicts line 1; keep one of them.",
@@ -195,7 +196,7 @@ def test_the_commands_write_and_check_training_data(tmp_path: Path, capsys: pyte
     assert "expected a line that `quorum filter silver` wrote" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is here")
+@pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is installed")
 @pytest.mark.parametrize("command", ["filter", "generator"])
 def test_training_without_its_packages_says_what_to_install(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     write_lines(Path("silver.jsonl"), make_line())
@@ -205,8 +206,8 @@ def test_training_without_its_packages_says_what_to_install(command: str, capsys
     assert "pip install -e '.[train]'" in output
     assert not Path("made").exists()
     write_lines(Path("passages.jsonl"), {"id": "p", "text": TEXTS[0]})
-    ask = ["ask", "Who?", "--method", "filco", "--passages", "passages.jsonl"]
-    assert run_command(*ask, "--set", "context_filter=transformers:made") == 2
+    ask_command = ["ask", "Who?", "--method", "filco", "--passages", "passages.jsonl"]
+    assert run_command(*ask_command, "--set", "context_filter=transformers:made") == 2
     assert "needs the package torch" in capsys.readouterr().err
 
 

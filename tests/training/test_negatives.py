@@ -1,4 +1,4 @@
-"""Mining wrong passages from the results of the same search."""
+"""Wrong passages (negatives) for a question: results of the search for it that do not answer it."""
 
 import gzip
 import json
@@ -17,11 +17,8 @@ LONG_TEXT = (
 )
 CORPUS = [
     {"id": "gold", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931." + LONG_TEXT},
-    {
-        "id": "also",
-        "title": "1931",
-        "text": "In that year the Lumen Tower opened." + LONG_TEXT,
-    },  # the answer is its title
+    # The answer is in the title.
+    {"id": "also", "title": "1931", "text": "In that year the Lumen Tower opened." + LONG_TEXT},
     {"id": "wrong", "title": "Lumen Tower", "text": "The Lumen Tower has a lift and was painted in 1950." + LONG_TEXT},
     {"id": "mast", "title": "Iron Mast", "text": "The Iron Mast is a tower that was finished in 1950." + LONG_TEXT},
     {"id": "copy", "title": "Copy", "text": "The Iron Mast is a tower that was finished in 1950." + LONG_TEXT},
@@ -75,17 +72,17 @@ def mine_by_command(arguments: list[str]) -> dict[str, list[dict[str, str]]]:
         return {line["id"]: line["negatives"] for line in map(json.loads, lines)}
 
 
-def test_wrong_passages_of_the_same_search_are_found(files: list[str]) -> None:
-    mined = mine_by_command(files)
-    assert {passage["text"].split(".")[0] for passage in mined["q1"]} == {
+def test_results_without_the_answer_become_negatives(files: list[str]) -> None:
+    negatives_of_id = mine_by_command(files)
+    assert {passage["text"].split(".")[0] for passage in negatives_of_id["q1"]} == {
         "The Lumen Tower has a lift and was painted in 1950",
         "The Iron Mast is a tower that was finished in 1950",
         "Reeds grow at the Lumen Tower, and herons nest there, as Ada Brook wrote",
     }
-    assert len(mined["r1"]) == 1
-    assert mined["r1"][0]["text"] != CONTEXT
-    assert "r2" not in mined  # without an answer, no passage is known to be wrong
-    for passage in mined["q1"]:
+    assert len(negatives_of_id["r1"]) == 1
+    assert negatives_of_id["r1"][0]["text"] != CONTEXT
+    assert "r2" not in negatives_of_id  # without an answer, no passage is known to be wrong
+    for passage in negatives_of_id["q1"]:
         assert set(passage) == {"title", "text"}
         assert not contains_answer(passage["title"] + " " + passage["text"], ["1931"])
     examples = read_negatives(Path("out.jsonl.gz"))
@@ -95,19 +92,19 @@ def test_wrong_passages_of_the_same_search_are_found(files: list[str]) -> None:
 
 def test_mining_negatives_is_reproducible(files: list[str]) -> None:
     mine_by_command(files)
-    first = Path("out.jsonl.gz").read_bytes()
+    first_output = Path("out.jsonl.gz").read_bytes()
     mine_by_command(files)
-    assert Path("out.jsonl.gz").read_bytes() == first
+    assert Path("out.jsonl.gz").read_bytes() == first_output
 
 
 def test_options_limit_the_negatives_and_their_sources(files: list[str]) -> None:
     assert [len(negatives) for negatives in mine_by_command([*files, "--per-question", "2"]).values()] == [2, 2, 2]
-    mined = mine_by_command([*files, "--sources", "set2", "--out", "out.jsonl"])
-    assert set(mined) == {"q1", "r3"}
-    assert "Reeds" not in json.dumps(mined)  # its source is not among them
+    negatives_of_id = mine_by_command([*files, "--sources", "set2", "--out", "out.jsonl"])
+    assert set(negatives_of_id) == {"q1", "r3"}
+    assert "Reeds" not in json.dumps(negatives_of_id)  # a passage of another source
 
 
-def test_a_draw_is_by_seed_and_in_order() -> None:
+def test_a_draw_depends_on_the_seed_and_keeps_the_order() -> None:
     records = [{"id": f"q{n}", "question": f"What is {n}?", "answers": ["x"]} for n in range(200)]
     path = Path(write_records("many.jsonl", records))
     ids = {
@@ -116,7 +113,7 @@ def test_a_draw_is_by_seed_and_in_order() -> None:
     }
     assert ids[1] != ids[2]
     assert all(item == sorted(item) and len(set(item)) == 20 for item in ids.values())
-    assert [drawn.id for drawn in draw_questions(read_questions(path, 3), 20, 1)] == [f"q{n}" for n in ids[1]]
+    assert [question.id for question in draw_questions(read_questions(path, 3), 20, 1)] == [f"q{n}" for n in ids[1]]
     assert len(draw_questions(read_questions(path, 3), 500, 1)) == 200
 
 

@@ -24,8 +24,8 @@ async def find_run(id_: str) -> Run:
 
 
 def make_run(id_: str, question: str, follows: str = "", **answers: str) -> Run:
-    collected = [Answer(name, name, "done", {"answer": text, "unknown": False}) for name, text in answers.items()]
-    return Run(id_, Query(question, ",".join(answers), {}, follows), 1.0, collected)
+    run_answers = [Answer(name, name, "done", {"answer": text, "unknown": False}) for name, text in answers.items()]
+    return Run(id_, Query(question, ",".join(answers), {}, follows), 1.0, run_answers)
 
 
 async def test_each_method_reads_its_own_answers() -> None:
@@ -42,7 +42,7 @@ async def test_each_method_reads_its_own_answers() -> None:
     assert await read_conversation("", "sure", find_run) == []
 
 
-async def test_runs_that_follow_each_other_in_a_circle_end() -> None:
+async def test_reading_runs_that_follow_each_other_in_a_circle_ends() -> None:
     save_run(make_run(FIRST_RUN_ID, "Why?", FIRST_RUN_ID, concat="So."), FOLDER)
     assert len(await read_conversation(FIRST_RUN_ID, "concat", find_run)) == 2 * MAX_RUNS
 
@@ -66,10 +66,10 @@ async def test_a_missing_run_is_reported_on_the_card(id_: str) -> None:
 
 
 async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, tmp_path: Path) -> None:
-    def reader(request: Request) -> str:
+    def reply_as_reader(request: Request) -> str:
         return "When was the Lumen Tower finished?" if "Last question:" in request.text else "1931"
 
-    openai_server.reply(reader)
+    openai_server.reply(reply_as_reader)
     index_passages(PASSAGES, collection="towers", store=str(tmp_path / "store"))
     base = Context(model="openai:test", collection="towers", retriever="bm25", store=str(tmp_path / "store"))
     save_run(make_run(FIRST_RUN_ID, "Where is the Lumen Tower?", concat="Vell"), FOLDER)
@@ -83,8 +83,8 @@ async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, t
     )
     assert run.task is not None
     await run.task
-    again = await find_run(run.id)
-    result = again.answers[0].result or {}
-    assert (again.query.follows, result["answer"]) == (FIRST_RUN_ID, "1931")
+    saved_run = await find_run(run.id)
+    result = saved_run.answers[0].result or {}
+    assert (saved_run.query.follows, result["answer"]) == (FIRST_RUN_ID, "1931")
     assert result["question"] == "When was the Lumen Tower finished?"  # type: ignore[typeddict-item]
     assert parse_link(query.make_link().partition("?")[2], base)[0] == query

@@ -37,24 +37,24 @@ async def ask(
     body: tuple[bytes, ...] = (b"",),
 ) -> tuple[int, dict[str, str], str]:
     """(status, headers, text). The status of a WebSocket is 101 if it was accepted, else 403."""
-    sent: list[Any] = []
+    sent_messages: list[Any] = []
     parts = [{"type": "http.request", "body": part, "more_body": part is not body[-1]} for part in body]
-    waiting = iter(parts if kind == "http" else [{"type": "websocket.connect"}])
+    received_messages = iter(parts if kind == "http" else [{"type": "websocket.connect"}])
 
     async def receive() -> Any:
-        return next(waiting)
+        return next(received_messages)
 
     async def send(message: Any) -> None:
-        sent.append(message)
+        sent_messages.append(message)
 
     all_headers = {"host": "localhost:8765"} | (headers or {})
     pairs = [(name.encode(), value.encode()) for name, value in all_headers.items()]
     scope = {"type": kind, "path": path, "query_string": query.encode(), "headers": pairs}
     await Guard(serve_page, token, port=8765, largest=10)(scope, receive, send)
     if kind == "websocket":
-        return (101 if sent[0]["type"] == "websocket.accept" else 403), {}, ""
-    reply_headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], reply_headers, sent[1]["body"].decode()
+        return (101 if sent_messages[0]["type"] == "websocket.accept" else 403), {}, ""
+    reply_headers = {name.decode(): value.decode() for name, value in sent_messages[0]["headers"]}
+    return sent_messages[0]["status"], reply_headers, sent_messages[1]["body"].decode()
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8765", "127.0.0.1:8765", "[::1]:8765", "127.1.2.3"])
@@ -68,7 +68,7 @@ async def test_names_of_this_machine_pass(host: str) -> None:
     "host", ["evil.example", "localhost.evil.example:8765", "10.0.0.1", "", "127.0.0.1.evil.example", "[", "[::1"]
 )
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-async def test_another_name_is_a_foreign_site(host: str, kind: str) -> None:
+async def test_requests_to_another_host_name_are_refused(host: str, kind: str) -> None:
     assert (await ask({"host": host}, kind=kind))[0] == 403
 
 
@@ -116,17 +116,17 @@ async def test_a_request_that_is_too_large_is_stopped() -> None:
 
 
 async def test_a_client_that_disconnects_early_is_no_error() -> None:
-    async def late(scope: Any, receive: Any, send: Any) -> None:
+    async def late_app(scope: Any, receive: Any, send: Any) -> None:
         while (await receive())["type"] == "http.request":
             pass
         await send({"type": "http.response.start", "status": 500, "headers": []})
         raise RuntimeError("No response returned.")
 
-    async def silent(scope: Any, receive: Any, send: Any) -> None:
+    async def silent_app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         raise RuntimeError("No response returned.")
 
-    async def broken(scope: Any, receive: Any, send: Any) -> None:
+    async def broken_app(scope: Any, receive: Any, send: Any) -> None:
         while (await receive())["type"] == "http.request":
             pass
         raise RuntimeError("broken")
@@ -143,8 +143,8 @@ async def test_a_client_that_disconnects_early_is_no_error() -> None:
         scope = {"type": "http", "path": "/", "query_string": b"", "headers": [(b"host", b"localhost:8765")]}
         await Guard(app, None, port=8765, largest=10)(scope, receive, send)
 
-    await visit(late)
-    for app, error in ((silent, "No response"), (broken, "broken")):
+    await visit(late_app)
+    for app, error in ((silent_app, "No response"), (broken_app, "broken")):
         with pytest.raises(RuntimeError, match=error):
             await visit(app)
 

@@ -22,11 +22,11 @@ def read_link(link: str, base: Context | None = None) -> tuple[Query, bool]:
 def test_a_link_holds_the_values_of_the_form(question: str, collection: str, k: int) -> None:
     settings = {"collection": collection, "k": str(k), "temperature": "0.5", "vote": "staged"}
     query = Query(question, "concat,sure[ranking=lazy]", settings)
-    result, at_once = read_link(query.make_link())
+    result, asks_at_once = read_link(query.make_link())
     stored_settings = {
         name: value for name, value in settings.items() if (name, value) not in (("k", "5"), ("collection", "sample"))
     }
-    assert (result, at_once) == (Query(question, query.methods, stored_settings), False)
+    assert (result, asks_at_once) == (Query(question, query.methods, stored_settings), False)
 
 
 def test_a_link_may_start_its_question() -> None:
@@ -67,9 +67,9 @@ def test_impossible_queries_are_refused(query: Query, message: str) -> None:
         query.make_columns(Context())
 
 
-def test_the_methods_have_the_settings_and_their_own() -> None:
-    runs = Query("Why?", "concat,sure[k=3]", {"k": "7", "model": "openai:test"}).make_columns(Context(seed=4))
-    assert [(run.name, run.context.k, run.context.model, run.context.seed) for run in runs] == [
+def test_every_method_has_the_settings_of_the_form_and_its_own() -> None:
+    columns = Query("Why?", "concat,sure[k=3]", {"k": "7", "model": "openai:test"}).make_columns(Context(seed=4))
+    assert [(column.name, column.context.k, column.context.model, column.context.seed) for column in columns] == [
         ("concat", 7, "openai:test", 4),
         ("sure[k=3]", 3, "openai:test", 4),
     ]

@@ -19,7 +19,7 @@ from quorum.ui.past_runs import list_past_runs, load_run, save_run
 from quorum.ui.query import Query
 from quorum.ui.run import Answer, Run, count_totals, describe_error, list_node_states, list_visited_nodes, start_run
 
-BASE = {"model": "openai:test", "collection": "towers", "retriever": "bm25", "k": 2}
+SETTINGS = {"model": "openai:test", "collection": "towers", "retriever": "bm25", "k": 2}
 FOLDER = Path("runs")
 HTML_ATTACK = "<img src=x onerror=alert(1)>"
 
@@ -40,7 +40,7 @@ async def save_in_folder(run: Run) -> None:
 async def ask_and_wait(methods: str, store: str, **settings: str) -> Run:
     """Ask, and return the run when it has ended."""
     query = Query(QUESTION, methods, settings)
-    run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
+    run = start_run(query, query.make_columns(Context(**SETTINGS, store=store)), save_in_folder)
     assert run.task is not None
     await run.task
     return run
@@ -53,29 +53,30 @@ async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, op
         ("concat", "done", "1931"),
         ("post_fusion", "done", "1931"),
     ]
-    voting = run.answers[1]
-    assert list_visited_nodes(voting) == [("retrieve", 1), ("passage_answer", 2), ("vote", 1)]
+    post_fusion_answer = run.answers[1]
+    assert list_visited_nodes(post_fusion_answer) == [("retrieve", 1), ("passage_answer", 2), ("vote", 1)]
     assert {
-        name: (state.phase, state.begin_count, state.end_count) for name, state in list_node_states(voting).items()
+        name: (state.phase, state.begin_count, state.end_count)
+        for name, state in list_node_states(post_fusion_answer).items()
     } == {
         "begin": ("done", 1, 1),
         "retrieve": ("done", 1, 1),
         "passage_answer": ("done", 2, 2),
         "vote": ("done", 1, 1),
     }
-    assert count_totals(voting)[0] == 2
-    again = load_run(run.id, FOLDER)
-    assert (again.query, again.answers[1].result) == (run.query, voting.result)
-    assert [list_visited_nodes(answer) for answer in again.answers] == [
+    assert count_totals(post_fusion_answer)[0] == 2
+    saved_run = load_run(run.id, FOLDER)
+    assert (saved_run.query, saved_run.answers[1].result) == (run.query, post_fusion_answer.result)
+    assert [list_visited_nodes(answer) for answer in saved_run.answers] == [
         list_visited_nodes(answer) for answer in run.answers
     ]
-    assert not again.is_running
+    assert not saved_run.is_running
 
 
 async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(Response("1931", hold=True))
     query = Query(QUESTION, "concat")
-    run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
+    run = start_run(query, query.make_columns(Context(**SETTINGS, store=store)), save_in_folder)
     await asyncio.to_thread(openai_server.wait_for_requests, 1)
     (run_answer,) = run.answers
     assert (
@@ -101,7 +102,7 @@ async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAISer
 async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: Response("1931", hold="[2]" not in request.text))
     query = Query(QUESTION, "concat,post_fusion")
-    run = start_run(query, query.make_columns(Context(**BASE, store=store)), save_in_folder)
+    run = start_run(query, query.make_columns(Context(**SETTINGS, store=store)), save_in_folder)
     await asyncio.to_thread(openai_server.wait_for_requests, 3)
     while run.answers[0].phase == "running":  # noqa: ASYNC110  the page polls as well
         await asyncio.sleep(0)
@@ -117,11 +118,11 @@ async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server
 async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: make_error(401, "no such key") if request.body["model"] == "other" else "1931")
     run = await ask_and_wait("concat,base[model=openai:other],concat[collection=nowhere]", store)
-    first, denied, missing = run.answers
-    assert (first.phase, denied.phase, missing.phase) == ("done", "failed", "failed")
-    assert "no such key" in (denied.error or "")
-    assert "no collection 'nowhere'" in (missing.error or "")
-    assert list_node_states(missing)["retrieve"].phase == "failed"
+    known_answer, denied_answer, missing_answer = run.answers
+    assert (known_answer.phase, denied_answer.phase, missing_answer.phase) == ("done", "failed", "failed")
+    assert "no such key" in (denied_answer.error or "")
+    assert "no collection 'nowhere'" in (missing_answer.error or "")
+    assert list_node_states(missing_answer)["retrieve"].phase == "failed"
     assert all("\n" not in (answer.error or "") for answer in run.answers)
 
 
@@ -129,7 +130,7 @@ async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal
     store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     query = Query(QUESTION, "concat")
-    (method,) = query.make_columns(Context(**BASE, store=store))
+    (method,) = query.make_columns(Context(**SETTINGS, store=store))
     object.__setattr__(method, "method", "no_such_graph")
     object.__setattr__(method, "own_graph", object())
     run = start_run(query, [method], save_in_folder)
@@ -187,11 +188,11 @@ def test_an_unknown_run_is_reported(id_: str) -> None:
 
 
 def test_a_past_run_is_readable_only_by_its_owner() -> None:
-    before = os.umask(0)
+    earlier_umask = os.umask(0)
     try:
         save_run(Run("20260101-000000-abcdef", Query("Which?"), 1.0, [Answer("concat", "concat", "failed")]), FOLDER)
     finally:
-        os.umask(before)
+        os.umask(earlier_umask)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (FOLDER, *FOLDER.iterdir())]
     assert modes == [0o700, 0o600]
 

@@ -1,4 +1,4 @@
-"""`quorum serve` before it serves: addresses, tokens, the extra."""
+"""What `quorum serve` checks before it serves: the address, the token, and whether the extra [ui] is installed."""
 
 import socket
 import sys
@@ -51,10 +51,12 @@ def test_the_extra_is_named_where_it_is_missing(
 
 
 def test_a_taken_port_is_reported() -> None:
-    with listen("127.0.0.1", 0) as first:
+    with listen("127.0.0.1", 0) as server_socket:
         with pytest.raises(SetupError, match=r"cannot be served at 127\.0\.0\.1:.*another --port"):
-            listen("127.0.0.1", first.getsockname()[1])
-        socket.create_connection(first.getsockname(), 5).close()  # a client may connect before the server accepts
+            listen("127.0.0.1", server_socket.getsockname()[1])
+        socket.create_connection(
+            server_socket.getsockname(), 5
+        ).close()  # a client may connect before the server accepts
 
 
 def test_an_ipv6_address_of_this_machine_is_recognised() -> None:

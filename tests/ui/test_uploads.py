@@ -1,4 +1,4 @@
-"""Uploaded documents: unsafe file names, unreadable files, and leftover files."""
+"""Uploaded documents: unsafe names are cleaned, unreadable files are reported, and no file is left over."""
 
 from pathlib import Path
 
