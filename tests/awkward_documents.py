@@ -210,13 +210,13 @@ def write_slides(path: Path) -> None:
     from pptx.util import Inches
 
     deck = Presentation()
-    first = deck.slides.add_slide(deck.slide_layouts[1])
-    first.shapes.title.text = "The fish ladder"
-    first.placeholders[1].text = "Warm water slows the salmon.\nTrout pass at night."
-    first.notes_slide.notes_text_frame.text = "Remember to mention the volunteers of Tarn."
-    second = deck.slides.add_slide(deck.slide_layouts[5])
-    second.shapes.title.text = "Counts"
-    table = second.shapes.add_table(3, 2, Inches(1), Inches(2), Inches(6), Inches(2)).table
+    first_slide = deck.slides.add_slide(deck.slide_layouts[1])
+    first_slide.shapes.title.text = "The fish ladder"
+    first_slide.placeholders[1].text = "Warm water slows the salmon.\nTrout pass at night."
+    first_slide.notes_slide.notes_text_frame.text = "Remember to mention the volunteers of Tarn."
+    second_slide = deck.slides.add_slide(deck.slide_layouts[5])
+    second_slide.shapes.title.text = "Counts"
+    table = second_slide.shapes.add_table(3, 2, Inches(1), Inches(2), Inches(6), Inches(2)).table
     for row, values in enumerate([("Year", "Fish"), ("2020", "1,455"), ("2021", "1,870")]):
         for column, value in enumerate(values):
             table.cell(row, column).text = value

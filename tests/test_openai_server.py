@@ -13,11 +13,11 @@ CHAT_BODY = {"model": "test", "messages": [{"role": "user", "content": "Who wrot
 def test_the_server_gives_its_replies_in_order_and_records_the_requests(openai_server: OpenAIServer) -> None:
     openai_server.reply(["one", make_error(429, "slow down", Retry_After="2"), Response("cut", truncate=True)])
     with httpx.Client(base_url=openai_server.url, headers={"X-Test": "yes"}) as client:
-        first = client.post("/chat/completions", json=CHAT_BODY)
-        assert first.json()["choices"][0]["message"]["content"] == "one"
-        assert first.json()["usage"]["prompt_tokens"] == 3
-        second = client.post("/chat/completions", json=CHAT_BODY)
-        assert (second.status_code, second.headers["Retry-After"]) == (429, "2")
+        response = client.post("/chat/completions", json=CHAT_BODY)
+        assert response.json()["choices"][0]["message"]["content"] == "one"
+        assert response.json()["usage"]["prompt_tokens"] == 3
+        error_response = client.post("/chat/completions", json=CHAT_BODY)
+        assert (error_response.status_code, error_response.headers["Retry-After"]) == (429, "2")
         with pytest.raises(httpx.RemoteProtocolError):
             client.post("/chat/completions", json=CHAT_BODY)
         assert client.post("/chat/completions", json=CHAT_BODY).status_code == 418

@@ -45,8 +45,8 @@ def test_prune_removes_deleted_documents(folder: Path) -> None:
 async def test_indexing_works_inside_a_running_loop(folder: Path) -> None:
     events: list[tuple[int, int]] = []
     report = index(folder, collection="handbook", progress=lambda done, total, path: events.append((done, total)))
-    again = await asyncio.to_thread(index, folder, collection="handbook")
-    assert (report.added, again.unchanged, events) == (1, 1, [(1, 1)])
+    second_report = await asyncio.to_thread(index, folder, collection="handbook")
+    assert (report.added, second_report.unchanged, events) == (1, 1, [(1, 1)])
     assert (await answer("Who books train tickets?", context=Context(collection="handbook")))["answer"] == "Mira Oduya"
 
 

@@ -57,10 +57,10 @@ def test_an_evaluation_is_plain_data(tmp_path: Path) -> None:
 
 
 def test_the_same_call_repeated_continues_in_the_same_folder(tmp_path: Path) -> None:
-    first = evaluate(RECORDS, "concat")
-    again = evaluate(iter(RECORDS), ["concat"])
-    assert first.folder == again.folder
-    assert (again.spent["calls"], again.table) == (0, first.table)
+    first_evaluation = evaluate(RECORDS, "concat")
+    second_evaluation = evaluate(iter(RECORDS), ["concat"])
+    assert first_evaluation.folder == second_evaluation.folder
+    assert (second_evaluation.spent["calls"], second_evaluation.table) == (0, first_evaluation.table)
     assert [path.parent for path in tmp_path.rglob("questions.jsonl")] == []
 
 
@@ -121,8 +121,8 @@ async def test_compare_async_runs_every_method_with_every_k(tmp_path: Path) -> N
     """The corpus "pool" is all passages that the questions bring along."""
     comparison = await compare_async("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
     assert [row["name"] for row in comparison.figures] == ["concat[k=1]", "concat[k=2]"]
-    again = compare("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
-    assert again.evaluation.spent["calls"] == 0
+    second_comparison = compare("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
+    assert second_comparison.evaluation.spent["calls"] == 0
 
 
 @pytest.mark.parametrize(

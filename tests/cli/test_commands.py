@@ -162,9 +162,9 @@ def test_the_commonest_cause_of_failures_is_named(quorum: Quorum, tmp_path: Path
     assert "3 answers failed (2 of them: " in run.err
     assert "often); the same" in run.err
     openai_server.reply("Paris")
-    again = quorum(*command)
-    assert again.code == 0
-    assert "failed" not in again.err
+    second_run = quorum(*command)
+    assert second_run.code == 0
+    assert "failed" not in second_run.err
 
 
 def test_methods_are_listed(quorum: Quorum) -> None:

@@ -37,8 +37,8 @@ def test_the_last_line_summarizes_the_indexing(docs: Path, quorum: Quorum) -> No
         "quorum: 1 file or folder left out by .gitignore; --no-gitignore reads them",
     ]
     assert run.code == 0
-    strict = quorum("index", docs, "--collection", "notes", "--strict", "--exclude", "latin.*")
-    assert (strict.code, strict.out.startswith("notes: 3 unchanged, 1 skipped;")) == (1, True)
+    strict_run = quorum("index", docs, "--collection", "notes", "--strict", "--exclude", "latin.*")
+    assert (strict_run.code, strict_run.out.startswith("notes: 3 unchanged, 1 skipped;")) == (1, True)
     assert quorum("index", docs, "--collection", "notes", "--strict", "--include", "*.md").code == 0
 
 
@@ -74,8 +74,8 @@ def test_ctrl_c_reports_the_stored_part_and_the_same_command_continues(
     monkeypatch.setitem(READERS, ".later", "plain_text")
     assert quorum(*command).out == "notes: 1 added, 1 replaced; 141 passages in all.\n"
     monkeypatch.setitem(READERS, ".later", raise_interrupt)
-    stopped = quorum("index", docs / "b.later", "--collection", "other")
-    assert (stopped.code, "Stopped before anything was stored" in stopped.err) == (130, True)
+    run = quorum("index", docs / "b.later", "--collection", "other")
+    assert (run.code, "Stopped before anything was stored" in run.err) == (130, True)
 
 
 def test_without_a_terminal_a_line_comes_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,9 +121,9 @@ def test_an_answer_names_its_place_in_the_document(docs: Path, quorum: Quorum) -
     assert (passage["where"], passage["link"]) == ("handbook.md, Leave", f"file://{docs}/handbook.md")
     assert passage["places"][0]["headings"] == ["Leave"]
     assert passage["id"] not in run.out
-    traced = quorum(*ask_command, "--trace").out
-    assert f"{passage['id']}" in traced
-    assert "score" in traced
+    trace = quorum(*ask_command, "--trace").out
+    assert f"{passage['id']}" in trace
+    assert "score" in trace
 
 
 def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Quorum) -> None:
@@ -138,31 +138,31 @@ def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Qu
     assert f"  {docs}/handbook.md: 1 passage" in quorum("collections", "show", "notes").out.splitlines()
     assert quorum("collections", "rename", "notes", "minutes").out == "notes is now minutes.\n"
     assert "fourteen" in quorum("ask", "How many weeks?", "--collection", "minutes", "--method", "concat").out
-    refused = quorum("collections", "rename", "minutes", "minutes")
-    assert (refused.code, "already" in refused.err) == (2, True)
+    run = quorum("collections", "rename", "minutes", "minutes")
+    assert (run.code, "already" in run.err) == (2, True)
     assert quorum("collections", "rename", "minutes", "sample").code == 2
     assert quorum("collections", "show", "notes").code == 2
     assert quorum("collections", "rm", "minutes").out == "minutes is removed.\n"
     for command in (("rm", "minutes"), ("show", "minutes"), ("export", "minutes"), ("rename", "minutes", "notes")):
-        unknown = quorum("collections", *command)
-        assert unknown.code == 2
-        assert "There is no collection 'minutes'" in unknown.err
-        assert "it has none yet." in unknown.err
-        assert "quorum index" not in unknown.err
+        run = quorum("collections", *command)
+        assert run.code == 2
+        assert "There is no collection 'minutes'" in run.err
+        assert "it has none yet." in run.err
+        assert "quorum index" not in run.err
 
 
 def test_an_exported_collection_is_imported_unchanged(docs: Path, quorum: Quorum, tmp_path: Path) -> None:
     (docs / "facts.jsonl").write_text('{"id": "f1", "title": "Lumen", "text": "The lake is fed by the Sarn."}\n')
     quorum("index", docs, "--collection", "notes")
-    printed = quorum("collections", "export", "notes").out
+    exported_text = quorum("collections", "export", "notes").out
     assert quorum("collections", "export", "notes", "--out", tmp_path / "out.jsonl").code == 0
-    assert (tmp_path / "out.jsonl").read_text("utf-8") == printed
+    assert (tmp_path / "out.jsonl").read_text("utf-8") == exported_text
     run = quorum("collections", "import", tmp_path / "out.jsonl", "--collection", "again")
     assert run.out == "again: 2 added; 2 passages in all.\n"
-    assert quorum("collections", "export", "again").out == printed
+    assert quorum("collections", "export", "again").out == exported_text
     os.mkfifo(tmp_path / "pipe")
-    refused = quorum("collections", "import", tmp_path / "pipe", "--collection", "again")
-    assert (refused.code, "a pipe, not a regular file" in refused.err) == (2, True)
+    run = quorum("collections", "import", tmp_path / "pipe", "--collection", "again")
+    assert (run.code, "a pipe, not a regular file" in run.err) == (2, True)
     assert quorum("collections", "export", "notes", "--out", tmp_path / "no" / "out.jsonl").code == 2
 
 

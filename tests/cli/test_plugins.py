@@ -75,8 +75,8 @@ def test_a_plugins_retriever_is_chosen_by_an_option(quorum: Quorum, data: Path, 
     command = ("eval", str(data), "--methods", "concat", "--corpus", "pool", "--retriever", "titles", "--k", "1")
     assert quorum(*command, "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")).code == 0
     assert {row["id"]: row["passages"] for row in read_rows(tmp_path / "out")} == {"1": ["p1"], "2": ["p2"]}
-    refused = quorum("ask", "Who?", "--retriever", "tittles")
-    assert (refused.code, "choose one of: hybrid, chroma, bm25, colbert:MODEL, titles." in refused.err) == (2, True)
+    run = quorum("ask", "Who?", "--retriever", "tittles")
+    assert (run.code, "choose one of: hybrid, chroma, bm25, colbert:MODEL, titles." in run.err) == (2, True)
 
 
 @pytest.mark.usefixtures("example_plugin")

@@ -33,11 +33,11 @@ def quorum(*args: str) -> int:
 
 def test_a_saved_run_is_printed_like_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
     assert quorum(*ASK_COMMAND, "--method", "concat_pf", "--trace", "--save-trace", "run.json") == 0
-    printed = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert quorum("trace", "run.json") == 0
     printed_trace = capsys.readouterr().out
     assert printed_trace.count("answer: passage") == 2
-    assert printed.startswith(printed_trace)
+    assert output.startswith(printed_trace)
     saved_run = json.loads(Path("run.json").read_text(encoding="utf-8"))
     assert (saved_run["question"], saved_run["method"]) == (QUESTION, "concat_pf")
     assert [step["name"] for step in saved_run["steps"][0]["steps"]][:3] == ["begin", "retrieve", "concat_answer"]

@@ -186,9 +186,9 @@ def test_squad_records_have_their_paragraph_and_may_be_unanswerable(tmp_path: Pa
 
 
 def test_nq_open_and_flashrag_lists_of_answers_are_read(tmp_path: Path) -> None:
-    first, second = read_records(tmp_path, join_lines(NQ, NQ | {"answer": "1412"}))
-    assert (first["id"], second["id"]) == ("1", "2")
-    assert (first["answers"], second["answers"]) == (["1412", "in 1412"], ["1412"])
+    first_record, second_record = read_records(tmp_path, join_lines(NQ, NQ | {"answer": "1412"}))
+    assert (first_record["id"], second_record["id"]) == ("1", "2")
+    assert (first_record["answers"], second_record["answers"]) == (["1412", "in 1412"], ["1412"])
     (flash,) = read_records(tmp_path, join_lines(FLASHRAG))
     assert (flash["id"], flash["answers"], flash["meta"]) == ("dev_0", ["Ann"], {"level": "easy"})
 
@@ -261,9 +261,9 @@ def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) ->
     """Several turns or a long answer show the task; for a first turn or a short paragraph, the file's name does."""
     conversation = {"id": "w1", "input": "I like hockey.\nSo do I.\nWho won?", "output": [{"answer": "Orm did."}]}
     long_question = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}
-    first, second = read_records(tmp_path, join_lines(conversation, long_question))
-    assert first["question"] == "User: I like hockey.\nAssistant: So do I.\nUser: Who won?"
-    assert [item["meta"]["answer_type"] for item in (first, second)] == ["dialogue", "long"]
+    dialogue, long_answer = read_records(tmp_path, join_lines(conversation, long_question))
+    assert dialogue["question"] == "User: I like hockey.\nAssistant: So do I.\nUser: Who won?"
+    assert [item["meta"]["answer_type"] for item in (dialogue, long_answer)] == ["dialogue", "long"]
     for name, kind in (("wow-dev-kilt.jsonl", "dialogue"), ("eli5-dev-kilt.jsonl", "long"), ("nq.jsonl", None)):
         path = tmp_path / name
         path.write_text(json.dumps({"id": "1", "input": "I like it.", "output": [{"answer": "Me too."}]}))
@@ -288,10 +288,14 @@ def test_dpr_results_have_passages(tmp_path: Path, content: str) -> None:
     ],
 )
 def test_a_table_is_read_by_its_header(tmp_path: Path, content: str) -> None:
-    first, second = read_records(tmp_path, content, "data.csv")
-    assert (first["id"], first["question"], first["answers"]) == ("a1", "Who, then?", ["Ann", "Anna"])
-    assert (second["question"], second["answers"]) == ("Two\nlines?", ["Bo|b"])
-    assert first["meta"]["kind"] == "who"
+    first_record, second_record = read_records(tmp_path, content, "data.csv")
+    assert (first_record["id"], first_record["question"], first_record["answers"]) == (
+        "a1",
+        "Who, then?",
+        ["Ann", "Anna"],
+    )
+    assert (second_record["question"], second_record["answers"]) == ("Two\nlines?", ["Bo|b"])
+    assert first_record["meta"]["kind"] == "who"
 
 
 def test_quorums_own_records_are_read_one_at_a_time(tmp_path: Path) -> None:

@@ -195,10 +195,10 @@ def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         make_statistics(data, out, Recipe(measure="cxmi"), scorer=InterruptedScorer(1), progress=lambda _: None)
     make_statistics(data, out)
-    before = out.read_bytes()
+    first_content = out.read_bytes()
     write_records(data, RECORDS[::-1])
     make_statistics(data, out)
-    assert out.read_bytes().splitlines() == before.splitlines()[::-1]
+    assert out.read_bytes().splitlines() == first_content.splitlines()[::-1]
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,8 @@ async def test_a_slow_question_delays_no_other_and_finished_answers_are_kept(
         f"q{number}" for number in range(1, QUESTION_COUNT)
     }
     openai_server.release_held_replies()
-    again = await run_evaluation(data, "out", "concat")
-    assert (again.new_answers, again.summary["concat"]["n"]) == (1, QUESTION_COUNT)
+    continued_scores = await run_evaluation(data, "out", "concat")
+    assert (continued_scores.new_answers, continued_scores.summary["concat"]["n"]) == (1, QUESTION_COUNT)
 
 
 async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, openai_server: OpenAIServer) -> None:

@@ -57,9 +57,9 @@ def test_the_collection_is_that_of_one_process(docs: Path, tmp_path: Path) -> No
     assert any("no JSON" not in reason and "line 71" in place for place, reason in in_many_processes.skipped)
     (docs / "2.md").write_text("# Text 2\n\nNow it is short.")
     (docs / "3.md").unlink()
-    again = [
+    new_reports = [
         index_documents([docs], collection="docs", store=tmp_path / e, engine=e, prune=True) for e in ("ray", "local")
     ]
-    assert sort_report(again[0]) == sort_report(again[1])
-    assert (again[0].replaced, again[0].removed) == (1, 1)
+    assert sort_report(new_reports[0]) == sort_report(new_reports[1])
+    assert (new_reports[0].replaced, new_reports[0].removed) == (1, 1)
     assert read_contents(tmp_path / "ray") == read_contents(tmp_path / "local")

@@ -64,8 +64,8 @@ async def test_a_race_on_ray_ends_like_one_in_this_process(data: Path, openai_se
     assert rows.count("concat[k=2]") == QUESTION_COUNT
     assert rows.count("concat[k=1]") < QUESTION_COUNT
     assert in_many_processes.spent["models"]["openai:test"]["calls"] == len(rows)
-    again = await run_race(data, "many", engine="local")
-    assert again.scores.new_answers == 0
+    second_decision = await run_race(data, "many", engine="local")
+    assert second_decision.scores.new_answers == 0
 
 
 async def test_a_limit_on_cost_ends_a_race_on_ray(data: Path, openai_server: OpenAIServer) -> None:

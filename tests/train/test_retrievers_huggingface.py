@@ -48,20 +48,22 @@ def compute_states(folder: Path, text: str) -> NDArray[np.float32]:
 
 
 def test_pooling_prefixes_and_length_follow_the_options(encoders: dict[str, Path]) -> None:
-    first, second = encoders["first"], encoders["second"]
-    default_embeddings = embeddings(f"huggingface:{first}")
-    assert default_embeddings.embed_query(QUESTION) == pytest.approx(compute_states(first, QUESTION).mean(0), abs=1e-5)
+    first_encoder, second_encoder = encoders["first"], encoders["second"]
+    default_embeddings = embeddings(f"huggingface:{first_encoder}")
+    assert default_embeddings.embed_query(QUESTION) == pytest.approx(
+        compute_states(first_encoder, QUESTION).mean(0), abs=1e-5
+    )
     options = "query=query:&passage=passage%3A&pooling=cls&normalize=true"
-    pair = embeddings(f"huggingface:{first}|{second}?{options}")
+    pair = embeddings(f"huggingface:{first_encoder}|{second_encoder}?{options}")
     question_vector, passage_vector = (
-        compute_states(first, f"query: {QUESTION}")[0],
-        compute_states(second, "passage: the rhine")[0],
+        compute_states(first_encoder, f"query: {QUESTION}")[0],
+        compute_states(second_encoder, "passage: the rhine")[0],
     )
     assert pair.embed_query(QUESTION) == pytest.approx(question_vector / np.linalg.norm(question_vector), abs=1e-5)
     assert pair.embed_documents(["the rhine"])[0] == pytest.approx(
         passage_vector / np.linalg.norm(passage_vector), abs=1e-5
     )
-    shortening = embeddings(f"huggingface:{first}?length=4")  # cuts texts after four tokens
+    shortening = embeddings(f"huggingface:{first_encoder}?length=4")  # cuts texts after four tokens
     assert shortening.embed_query("the river rhine") == pytest.approx(
         shortening.embed_query("the river danube"), abs=1e-5
     )

@@ -185,11 +185,13 @@ def test_the_loss_takes_every_gold_span(base: Path) -> None:
 
 
 def test_the_command_leaves_low_layers_as_they_are(base: Path, data: Path, negatives: Path, tmp_path: Path) -> None:
-    first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
+    first_checkpoint, second_checkpoint = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
     common = ["--base", str(base), "--train", str(data), "--steps", "3", "--rate", "1e-3"]
-    main([*common, "--negatives", str(negatives), "--weights", "negatives=0.5,*/none=2", "--out", str(first)])
-    main([*common, "--init", str(first), "--keep-low", "--out", str(second)])
-    first_tensors, second_tensors = load_file(first), load_file(second)
+    main(
+        [*common, "--negatives", str(negatives), "--weights", "negatives=0.5,*/none=2", "--out", str(first_checkpoint)]
+    )
+    main([*common, "--init", str(first_checkpoint), "--keep-low", "--out", str(second_checkpoint)])
+    first_tensors, second_tensors = load_file(first_checkpoint), load_file(second_checkpoint)
     changed_parts = {
         name.split(".")[0] for name in first_tensors if not torch.equal(first_tensors[name], second_tensors[name])
     }

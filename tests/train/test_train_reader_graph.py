@@ -83,9 +83,9 @@ def test_both_branches_compute_what_the_older_graph_did(folder: Path) -> None:
 
 def test_a_rewritten_graph_stays_as_it_is(folder: Path) -> None:
     reader_graph.main(["--folder", str(folder)])
-    first = (folder / "reader.onnx").read_bytes()
+    rewritten_bytes = (folder / "reader.onnx").read_bytes()
     reader_graph.main(["--folder", str(folder)])
-    assert (folder / "reader.onnx").read_bytes() == first
+    assert (folder / "reader.onnx").read_bytes() == rewritten_bytes
 
 
 def test_a_manifest_of_another_file_is_refused(folder: Path) -> None:
