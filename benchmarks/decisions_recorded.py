@@ -48,15 +48,15 @@ class Matrix:
         right, failed = self.arrays["right"].astype(np.float64), self.arrays["failed"].astype(np.bool_)
         return RecordedAnswers(
             methods=self.methods,
-            worst=right,
-            best=np.where(failed, 1.0, right),
+            lowest_worth=right,
+            highest_worth=np.where(failed, 1.0, right),
             known=~failed & ~self.arrays["unknown"].astype(np.bool_),
             failed=failed,
             key=self.arrays["key"].astype(np.int64),
             confidence=self.arrays["confidence"].astype(np.float64),
             certified=self.arrays["certified"].astype(np.bool_),
             cost=self.arrays[cost].astype(np.float64),
-            shared=self.arrays[f"shared_{cost}"].astype(np.float64),
+            shared_cost=self.arrays[f"shared_{cost}"].astype(np.float64),
             group=np.arange(right.shape[1]),
         )
 
@@ -94,7 +94,7 @@ def write_matrix(folder: Path, path: Path) -> Path:
     np.savez_compressed(
         path,
         about=np.array(json.dumps(about)),
-        right=calls.worst.astype("u1"),
+        right=calls.lowest_worth.astype("u1"),
         unknown=np.array(unknown, dtype="u1"),
         failed=calls.failed.astype("u1"),
         key=key.reshape(calls.key.shape).astype("u2"),
@@ -102,8 +102,8 @@ def write_matrix(folder: Path, path: Path) -> Path:
         certified=calls.certified.astype("u1"),
         calls=calls.cost.astype("u2"),
         tokens=tokens.cost.astype("u4"),
-        shared_calls=calls.shared.astype("u1"),
-        shared_tokens=tokens.shared.astype("u2"),
+        shared_calls=calls.shared_cost.astype("u1"),
+        shared_tokens=tokens.shared_cost.astype("u2"),
     )
     return path
 

@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 Rule = Callable[[Floats], DropTimes]
 
 RACE_RULES: dict[str, Rule] = {
-    "race exact": lambda table: run_race(table, "exact").dropped,
-    "race questions": lambda table: run_race(table, "questions").dropped,
-    "race future": lambda table: run_race(table, "future").dropped,
+    "race exact": lambda table: run_race(table, "exact").asked_when_dropped,
+    "race questions": lambda table: run_race(table, "questions").asked_when_dropped,
+    "race future": lambda table: run_race(table, "future").asked_when_dropped,
 }
 CLAIMED_ERRORS = {"race exact": 0.0}  # every other race claims quorum.algorithms.race.RACE_ERROR
 CASCADE_ERROR = 0.1
@@ -102,7 +102,7 @@ def replay_cascades(
     another set).
     """
     recorded, real = matrix.make_recorded_answers("calls"), (truth or matrix).make_recorded_answers("calls")
-    score, cost = real.worst.mean(axis=1), real.cost.mean(axis=1)
+    score, cost = real.lowest_worth.mean(axis=1), real.cost.mean(axis=1)
     rng = np.random.default_rng(seed)
     replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
     for number in range(draws):
@@ -115,7 +115,7 @@ def replay_cascades(
             design_cascades(drawn.select_questions(designs)),
             drawn.select_questions(certifies),
         )
-        singles = drawn.worst.mean(axis=1)
+        singles = drawn.lowest_worth.mean(axis=1)
         best = max(range(len(recorded.methods)), key=lambda item: (singles[item], -cost[item]))
         for margin in margins:
             passed = [
@@ -144,7 +144,7 @@ def compute_mean_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
 def check_promise(real: Any, cascades: Sequence[Cascade], min_score: float) -> tuple[bool, list[float]]:
     """Whether all cascades score at least `min_score` on the real answers, and what each costs."""
     replayed = [replay_cascade(real, cascade) for cascade in cascades]
-    is_kept = all(item.worst.mean() >= min_score - TIE for item in replayed)
+    is_kept = all(item.lowest_worth.mean() >= min_score - TIE for item in replayed)
     return is_kept, [float(item.cost.mean()) for item in replayed]
 
 

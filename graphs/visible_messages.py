@@ -40,7 +40,7 @@ class VisibleMessages:
         visible = reply.add(message.content, is_last=is_last)
         if reply.opens_silently:
             remember_silent_opening(model)
-        if reply.shows_thought:
+        if reply.showed_thought:
             metadata = {**metadata, BEGINS_ANEW: True}
         if is_last:
             del self.replies[str(message.id)]

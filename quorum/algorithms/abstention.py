@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorum.algorithms.binomial import binomial_cdf as chance_of_at_most
+from quorum.algorithms.binomial import binomial_cdf
 
 THRESHOLD_STEPS = 100  # thresholds 1.00, 0.99, ... 0.00
 ROUNDING_ERROR = 1e-9
@@ -24,26 +24,30 @@ ROUNDING_ERROR = 1e-9
 
 @dataclass(frozen=True)
 class Threshold:
-    """Answer if the confidence is `value` or more: `answered` of `questions` are answered, `wrong` of them wrongly."""
+    """Answer if the confidence is `value` or more.
+
+    Of `questions` recorded questions, `answered` are then answered, `wrong` of these wrongly. p_value: of the binomial
+    test that more than the promised share of the answers are wrong.
+    """
 
     value: float
     answered: int
     wrong: int
     questions: int
-    p: float
+    p_value: float
 
 
 @dataclass(frozen=True)
 class NoThreshold:
     """No threshold keeps the promise.
 
-    answered, wrong: at the threshold that needs the fewest questions. needed: about how many questions would be enough
-    for a threshold; None if more questions do not help.
+    answered, wrong: how many questions are answered, and wrongly, at the threshold that needs the fewest questions.
+    questions_needed: about how many questions would be enough for a threshold; None if more questions do not help.
     """
 
     answered: int
     wrong: int
-    needed: int | None
+    questions_needed: int | None
 
 
 def count_fewest_answers(at_most: float, error: float) -> int:
@@ -58,28 +62,28 @@ def count_fewest_answers(at_most: float, error: float) -> int:
 def find_threshold(
     confidence: ArrayLike, wrong: ArrayLike, questions: int, at_most: float, error: float
 ) -> Threshold | NoThreshold:
-    """The lowest threshold that is accepted.
+    """The lowest threshold that keeps the promise.
 
     confidence: in [0, 1], of every answer that has one; wrong: whether each of these answers is wrong; questions: how
-    many were asked. at_most: the promised share of wrong answers, 0 < at_most < 1; error: the probability that the
-    promise is not kept.
+    many were asked. at_most: the largest share of wrong answers that is promised, 0 < at_most < 1; error: the
+    probability that the promise is not kept.
 
     >>> find_threshold([0.9] * 100 + [0.2] * 50, [False] * 100 + [True] * 50, 150, 0.05, 0.05).value
     0.21
     """
     confidences, is_wrong = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.bool_)
-    fewest, accepted = count_fewest_answers(at_most, error), None
+    fewest, lowest_threshold = count_fewest_answers(at_most, error), None
     for step in range(THRESHOLD_STEPS, -1, -1):
         is_answered = confidences >= step / THRESHOLD_STEPS - ROUNDING_ERROR
         answered = int(is_answered.sum())
         if answered < fewest:
             continue
         mistakes = int(is_wrong[is_answered].sum())
-        p = chance_of_at_most(mistakes, answered, at_most)
-        if p > error:
+        p_value = binomial_cdf(mistakes, answered, at_most)
+        if p_value > error:
             break
-        accepted = Threshold(step / THRESHOLD_STEPS, answered, mistakes, questions, p)
-    return accepted or explain_no_threshold(confidences, is_wrong, questions, at_most, error)
+        lowest_threshold = Threshold(step / THRESHOLD_STEPS, answered, mistakes, questions, p_value)
+    return lowest_threshold or explain_no_threshold(confidences, is_wrong, questions, at_most, error)
 
 
 def explain_no_threshold(
@@ -91,11 +95,11 @@ def explain_no_threshold(
         is_answered = confidences >= value
         answered, mistakes = int(is_answered.sum()), int(is_wrong[is_answered].sum())
         share = mistakes / answered
-        needed = count_answers_needed(share, at_most, error)
-        if needed is not None:
-            enough = math.ceil(needed * questions / answered)
-            if best is None or enough < best[0]:
-                best = (enough, answered, mistakes)
+        answers_needed = count_answers_needed(share, at_most, error)
+        if answers_needed is not None:
+            questions_needed = math.ceil(answers_needed * questions / answered)
+            if best is None or questions_needed < best[0]:
+                best = (questions_needed, answered, mistakes)
     if best is None:
         return NoThreshold(len(confidences), int(is_wrong.sum()), None)
     return NoThreshold(best[1], best[2], int(max(best[0], questions + 1)))
@@ -110,11 +114,11 @@ def count_answers_needed(share: float, at_most: float, error: float, most: int =
     if share >= at_most:
         return None
     low, high = 1, count_fewest_answers(at_most, error)
-    while high <= most and chance_of_at_most(math.ceil(share * high), high, at_most) > error:
+    while high <= most and binomial_cdf(math.ceil(share * high), high, at_most) > error:
         low, high = high, 2 * high
     while low < high:
         middle = (low + high) // 2
-        if chance_of_at_most(math.ceil(share * middle), middle, at_most) > error:
+        if binomial_cdf(math.ceil(share * middle), middle, at_most) > error:
             low = middle + 1
         else:
             high = middle

@@ -24,8 +24,8 @@ DATE_PATTERNS = [re.compile(form, re.IGNORECASE) for form in DATE_FORMS]
 def rewrite_dates(text: str) -> str:
     """Rewrite every date that names a month as year, month and day; parts that the text does not give are left out.
 
-    Dates in numbers alone stay, because their order depends on the country (4/7/1776). So does a month alone: "May" is
-    also a word and a name.
+    Dates in numbers alone stay as they are, because the order of day and month depends on the country (4/7/1776). A
+    month alone stays, too: "May" is also a word and a name.
 
     >>> [rewrite_dates(text) for text in ("on Monday, 4th of July, 1776", "July 1776", "Jul. 4", "May")]
     ['on 1776m07d04', '1776m07', 'm07d04', 'May']

@@ -35,8 +35,8 @@ def compute_null_means(x: Floats, mean: float, population: int | None) -> Floats
 def compute_log_factors(x: Floats, m: Floats) -> Floats:
     """ln(1 + f / (1 + m) (x - m)) for every stake f, on a new last axis; 0 if m is -1, where no bet is possible."""
     room = 1 + m
-    possible = room > ROUNDING_ERROR
-    gain = np.where(possible, (x - m) / np.where(possible, room, 1.0), 0.0)
+    is_possible = room > ROUNDING_ERROR
+    gain = np.where(is_possible, (x - m) / np.where(is_possible, room, 1.0), 0.0)
     log_factors: Floats = np.log1p(np.maximum(gain, -1.0)[..., None] * STAKES)
     return log_factors
 
@@ -46,9 +46,9 @@ def compute_capital(values: ArrayLike, *, mean: float = 0.0, population: int | N
 
     The capital before the first value is 1.
 
-    values: along the last axis, each in [-1, 1]; their order must not depend on them. population: the number of values
-    from which these are drawn without replacement; None: independent draws. The capital becomes infinite once the
-    values not yet drawn cannot bring the population's mean down to `mean` any more.
+    values: along the last axis, each in [-1, 1]; their order must not depend on what they are. population: the number
+    of values from which these are drawn without replacement; None: independent draws. The capital becomes infinite once
+    the values not yet drawn cannot bring the population's mean down to `mean` any more.
 
     >>> [round(float(capital), 3) for capital in compute_capital([1, 1, -1])]
     [1.4, 2.046, 0.975]
@@ -59,8 +59,8 @@ def compute_capital(values: ArrayLike, *, mean: float = 0.0, population: int | N
     capital: Floats = np.exp(np.minimum(logs, 700.0)).mean(axis=-1)
     if population is not None:
         remaining = population - np.arange(1, x.shape[-1] + 1)
-        certain = np.cumsum(x, axis=-1) - remaining > population * mean + ROUNDING_ERROR
-        capital = np.where(np.logical_or.accumulate(certain, axis=-1), np.inf, capital)
+        is_disproved = np.cumsum(x, axis=-1) - remaining > population * mean + ROUNDING_ERROR
+        capital = np.where(np.logical_or.accumulate(is_disproved, axis=-1), np.inf, capital)
     return capital
 
 

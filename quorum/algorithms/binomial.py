@@ -21,7 +21,7 @@ def compute_log_factorials_below(bits: int) -> NDArray[np.float64]:
 
 
 def binomial_cdf(k: int, n: int, chance: float) -> float:
-    """P(X <= k) for X the number of successes in n draws, each with that chance.
+    """P(X <= k) for X the number of successes in n draws, each of which succeeds with probability `chance`.
 
     >>> round(binomial_cdf(0, 59, 0.05), 4)
     0.0485
@@ -44,9 +44,9 @@ def binomial_cdf(k: int, n: int, chance: float) -> float:
 
 
 def clopper_pearson_upper(k: int, n: int, error: float) -> float:
-    """The upper confidence bound of a chance after k successes in n draws (Clopper and Pearson 1934).
+    """The upper confidence bound of the chance of success after k successes in n draws (Clopper and Pearson 1934).
 
-    The true chance is above the bound with probability `error` at most.
+    The true chance exceeds the bound with probability `error` at most.
 
     >>> round(clopper_pearson_upper(0, 59, 0.05), 4)
     0.0495

@@ -1,4 +1,4 @@
-"""Certifies how much a cascade can lose to a single method, on recorded questions that the design did not use."""
+"""Certifies how much worse than a single method a cascade can be, on recorded questions that the design did not use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,34 +6,34 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.algorithms.cascade_design import Candidate
+from quorum.algorithms.cascade_design import CascadeCandidate
 from quorum.algorithms.cascades import Cascade, Floats, RecordedAnswers, replay_cascade
 from quorum.algorithms.paired import compute_margin_p_value
 
 
 @dataclass(frozen=True)
-class Certificate:
+class CascadeCertificate:
     """The test of a cascade on the certifying questions.
 
-    p: the p-value of "some single method is better by `lose_at_most` or more". against: the single method with the
-    largest p-value. loss: the mean lead of that method over the cascade.
+    p_value: of the hypothesis "some single method is better by `lose_at_most` or more". rival: the single method with
+    the largest p-value. loss: the mean lead of that method over the cascade.
     """
 
-    candidate: Candidate
-    p: float
-    against: str | None
+    candidate: CascadeCandidate
+    p_value: float
+    rival: str | None
     loss: float
     passed: bool
 
 
 def compute_losses(recorded: RecordedAnswers, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
     """For each single method, its worth minus the cascade's, averaged by group and scaled to [-1, 1]."""
-    worth = replay_cascade(recorded, cascade).worst
+    worth = replay_cascade(recorded, cascade).lowest_worth
     only_method = cascade[0].method if len(cascade) == 1 else None
     losses = {}
     for place, name in enumerate(recorded.methods):
         if name != only_method:
-            losses[name] = average_by_group((recorded.best[place] - worth) / (1 + wrong_cost), recorded.group)
+            losses[name] = average_by_group((recorded.highest_worth[place] - worth) / (1 + wrong_cost), recorded.group)
     return losses
 
 
@@ -46,26 +46,26 @@ def average_by_group(values: Floats, group: NDArray[np.int64]) -> Floats:
 
 def certify_cascades(
     recorded: RecordedAnswers,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[CascadeCandidate],
     lose_at_most: float,
     error: float,
     wrong_cost: float = 0.0,
-) -> list[Certificate]:
+) -> list[CascadeCertificate]:
     """Test the candidates in their order, up to and including the first that fails.
 
     A candidate's p-value is the largest over all single methods: an intersection-union test, which needs no correction
     (Berger 1982). Because the order of the tests is fixed, the number of candidates needs no correction either (Maurer
     et al. 1995).
     """
-    certificates: list[Certificate] = []
+    certificates: list[CascadeCertificate] = []
     margin = lose_at_most / (1 + wrong_cost)
     for candidate in candidates:
         losses_of_method = compute_losses(recorded, candidate.cascade, wrong_cost)
         p_values = {name: compute_margin_p_value(values, margin) for name, values in losses_of_method.items()}
-        against = max(p_values, key=lambda name: p_values[name]) if p_values else None
-        p = p_values[against] if against else 1.0
-        loss = float(losses_of_method[against].mean()) * (1 + wrong_cost) if against else 0.0
-        certificates.append(Certificate(candidate, p, against, loss, p <= error))
-        if p > error:
+        rival = max(p_values, key=lambda name: p_values[name]) if p_values else None
+        p_value = p_values[rival] if rival else 1.0
+        loss = float(losses_of_method[rival].mean()) * (1 + wrong_cost) if rival else 0.0
+        certificates.append(CascadeCertificate(candidate, p_value, rival, loss, p_value <= error))
+        if p_value > error:
             break
     return certificates

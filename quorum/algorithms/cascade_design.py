@@ -33,7 +33,7 @@ def split_questions(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int
 
 
 def list_acceptance_tests(recorded: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
-    """The tests that fit the recorded answers of this method."""
+    """The acceptance tests to try for this method, by its recorded answers. first: whether it is the first stage."""
     tests = [AcceptanceTest("known")]
     known = recorded.known[method]
     confidence = recorded.confidence[method]
@@ -49,7 +49,7 @@ def list_acceptance_tests(recorded: RecordedAnswers, method: int, *, first: bool
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CascadeCandidate:
     """A cascade with its score and its cost on the design questions."""
 
     cascade: Cascade
@@ -57,60 +57,63 @@ class Candidate:
     cost: float
 
 
-def design_cascades(recorded: RecordedAnswers) -> list[Candidate]:
+def design_cascades(recorded: RecordedAnswers) -> list[CascadeCandidate]:
     """The Pareto front of all cascades cheaper than the best single method, from the highest score to the cheapest.
 
-    Of cascades with equal score and cost, the front has the one with fewest stages.
+    Of cascades with equal score and cost, the front has the one with the fewest stages.
     """
-    score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
+    score, cost = recorded.lowest_worth.mean(axis=1), recorded.cost.mean(axis=1)
     best = max(range(len(recorded.methods)), key=lambda index: (score[index], -cost[index]))
-    cheaper = [cascade for cascade in list_cascades(recorded) if cascade.cost < cost[best] - SMALLEST_GAIN]
-    front: list[Candidate] = []
-    for cascade in sorted(cheaper, key=lambda cascade: (cascade.cost, -cascade.score, len(cascade.cascade))):
-        if not front or cascade.score > front[-1].score + SMALLEST_GAIN:
-            front.append(cascade)
+    candidates = [candidate for candidate in list_cascades(recorded) if candidate.cost < cost[best] - SMALLEST_GAIN]
+    candidates.sort(key=lambda candidate: (candidate.cost, -candidate.score, len(candidate.cascade)))
+    front: list[CascadeCandidate] = []
+    for candidate in candidates:
+        if not front or candidate.score > front[-1].score + SMALLEST_GAIN:
+            front.append(candidate)
     return front[::-1]
 
 
-def list_cascades(recorded: RecordedAnswers) -> Iterator[Candidate]:
-    """All cascades that can be on the Pareto front: for the same first two stages, only the cheapest of each score."""
+def list_cascades(recorded: RecordedAnswers) -> Iterator[CascadeCandidate]:
+    """All cascades that can be on the Pareto front. Of those with the same first two stages, only the cheapest of each
+    score.
+    """
     names, count, n = recorded.methods, len(recorded.methods), max(recorded.questions, 1)
     for method in range(count):
-        score, cost = recorded.worst[method].mean(), recorded.cost[method].mean()
-        yield Candidate((Stage(names[method], None),), float(score), float(cost))
-    lowest = float(recorded.worst.min()) if recorded.worst.size else 0.0
-    worst = np.where(recorded.failed, lowest, recorded.worst)
+        score, cost = recorded.lowest_worth[method].mean(), recorded.cost[method].mean()
+        yield CascadeCandidate((Stage(names[method], None),), float(score), float(cost))
+    lowest = float(recorded.lowest_worth.min()) if recorded.lowest_worth.size else 0.0
+    worth = np.where(recorded.failed, lowest, recorded.lowest_worth)
     for first_method in range(count):
         for accept in list_acceptance_tests(recorded, first_method, first=True):
             is_accepted = find_accepted_questions(recorded, first_method, accept, ()) | recorded.failed[first_method]
-            score_so_far, is_open = np.where(is_accepted, worst[first_method], 0.0), ~is_accepted
-            first = Stage(names[first_method], accept)
+            score_so_far, is_open = np.where(is_accepted, worth[first_method], 0.0), ~is_accepted
+            first_stage = Stage(names[first_method], accept)
             if not is_open.any():
                 continue
             for second_method in (method for method in range(count) if method != first_method):
-                added = recorded.cost[second_method] - recorded.shared[first_method, second_method]
-                cost_so_far = recorded.cost[first_method] + np.where(is_open, added, 0.0)
-                last = Stage(names[second_method], None)
-                total = (score_so_far + np.where(is_open, worst[second_method], 0.0)).sum()
-                yield Candidate((first, last), float(total) / n, float(cost_so_far.sum()) / n)
+                added_cost = recorded.cost[second_method] - recorded.shared_cost[first_method, second_method]
+                cost_so_far = recorded.cost[first_method] + np.where(is_open, added_cost, 0.0)
+                last_stage = Stage(names[second_method], None)
+                total = (score_so_far + np.where(is_open, worth[second_method], 0.0)).sum()
+                yield CascadeCandidate((first_stage, last_stage), float(total) / n, float(cost_so_far.sum()) / n)
                 yield from list_three_stage_cascades(
-                    recorded, worst, (first_method, second_method), first, score_so_far, is_open, cost_so_far
+                    recorded, worth, (first_method, second_method), first_stage, score_so_far, is_open, cost_so_far
                 )
 
 
 def list_three_stage_cascades(
     recorded: RecordedAnswers,
-    worst: Floats,
+    worth: Floats,
     first_two_methods: tuple[int, int],
-    first: Stage,
+    first_stage: Stage,
     score_so_far: Floats,
     is_open: Flags,
     cost_so_far: Floats,
-) -> Iterator[Candidate]:
+) -> Iterator[CascadeCandidate]:
     """The three-stage cascades that begin with the two methods `first_two_methods`.
 
-    worst: the worth of each answer; first: the first stage; score_so_far, cost_so_far: by question, of the first stage
-    and of the first two; is_open: the questions that reach the second stage.
+    worth: of each answer; score_so_far: the score of the first stage, by question; cost_so_far: the cost of the first
+    two stages, by question; is_open: whether a question reaches the second stage.
     """
     names, n = recorded.methods, recorded.questions
     first_method, second_method = first_two_methods
@@ -126,21 +129,21 @@ def list_three_stage_cascades(
         & is_open
     )
     is_passed_on = is_open & ~is_accepted
-    added = recorded.cost[third_methods] - np.maximum(
-        recorded.shared[first_method, third_methods], recorded.shared[second_method, third_methods]
+    added_cost = recorded.cost[third_methods] - np.maximum(
+        recorded.shared_cost[first_method, third_methods], recorded.shared_cost[second_method, third_methods]
     )
     scores = (
-        (score_so_far + is_accepted * worst[second_method]).sum(axis=1)[:, None] + is_passed_on @ worst[third_methods].T
+        (score_so_far + is_accepted * worth[second_method]).sum(axis=1)[:, None] + is_passed_on @ worth[third_methods].T
     ) / n
-    costs = (cost_so_far.sum() + is_passed_on @ added.T) / n
+    costs = (cost_so_far.sum() + is_passed_on @ added_cost.T) / n
     for row, accept in enumerate(accepts):
         if not is_passed_on[row].any() or not is_accepted[row].any():
             continue
-        best: float | None = None
+        best_score: float | None = None
         cheapest_first = np.lexsort((-scores[row], costs[row]))
         for column in cheapest_first:  # a higher cost must bring a higher score
-            if best is not None and scores[row, column] <= best + SMALLEST_GAIN:
+            if best_score is not None and scores[row, column] <= best_score + SMALLEST_GAIN:
                 continue
-            best = float(scores[row, column])
-            stages = (first, Stage(names[second_method], accept), Stage(names[third_methods[column]], None))
-            yield Candidate(stages, best, float(costs[row, column]))
+            best_score = float(scores[row, column])
+            stages = (first_stage, Stage(names[second_method], accept), Stage(names[third_methods[column]], None))
+            yield CascadeCandidate(stages, best_score, float(costs[row, column]))

@@ -51,40 +51,41 @@ Cascade = tuple[Stage, ...]
 class RecordedAnswers:
     """The answers of several methods to the same questions, as arrays of methods by questions.
 
-    worst, best: the lowest and the highest possible worth of an answer. They differ only if the method failed. known:
-    there is an answer, and it is not unknown; failed: there is none; key: equal answers have equal numbers; confidence:
-    NaN if there is none; certified: see `AcceptanceTest`. cost: of all calls for an answer; shared [A, B]: the cost of
-    those of B's calls that A makes, too. group: questions of the same document or conversation have the same number.
+    lowest_worth, highest_worth: the bounds of an answer's worth, which differ only if the method failed. known: whether
+    there is an answer that is not unknown; failed: whether there is no answer; key: a number, the same for equal
+    answers; confidence: NaN if there is none; certified: see `AcceptanceTest`. cost: of all calls for an answer;
+    shared_cost [A, B]: the cost of those calls of B that A makes as well. group: a number, the same for questions of
+    the same document or conversation.
     """
 
     methods: tuple[str, ...]
-    worst: Floats
-    best: Floats
+    lowest_worth: Floats
+    highest_worth: Floats
     known: Flags
     failed: Flags
     key: NDArray[np.int64]
     confidence: Floats
     certified: Flags
     cost: Floats
-    shared: Floats
+    shared_cost: Floats
     group: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def questions(self) -> int:
-        return int(self.worst.shape[1])
+        return int(self.lowest_worth.shape[1])
 
     def select_questions(self, questions: NDArray[np.int64]) -> "RecordedAnswers":
         """The answers to these questions only."""
-        names = ("worst", "best", "known", "failed", "key", "confidence", "certified", "cost")
+        names = ("lowest_worth", "highest_worth", "known", "failed", "key", "confidence", "certified", "cost")
         parts = {name: getattr(self, name)[:, questions] for name in names}
-        return replace(self, **parts, shared=self.shared[:, :, questions], group=self.group[questions])
+        return replace(self, **parts, shared_cost=self.shared_cost[:, :, questions], group=self.group[questions])
 
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """The outcome of a cascade on recorded questions. worst, cost: by question; is_asked: stages by questions."""
+    """A cascade's outcome on recorded questions. lowest_worth, cost: by question; is_asked: stages by questions."""
 
-    worst: Floats
+    lowest_worth: Floats
     cost: Floats
     is_asked: Flags
 
@@ -92,7 +93,7 @@ class ReplayResult:
 def find_accepted_questions(
     recorded: RecordedAnswers, method: int, accept: AcceptanceTest, earlier: Sequence[int]
 ) -> Flags:
-    """The questions on which the method's answer passes the test. earlier: the methods of the stages before it."""
+    """The questions on which the method's answer passes the test. earlier: the methods of the earlier stages."""
     is_accepted: Flags = recorded.known[method]
     if accept.test == "confidence":
         confidence = recorded.confidence[method]
@@ -108,10 +109,13 @@ def find_accepted_questions(
 
 
 def compute_added_cost(recorded: RecordedAnswers, method: int, earlier: Sequence[int]) -> Floats:
-    """The cost of a stage's calls, without those that the earlier stage with the most shared calls has made already."""
+    """The cost of a stage's calls, by question, less the cost of the calls that an earlier stage has made already.
+
+    If several earlier stages share calls with it, only the largest shared cost is deducted.
+    """
     cost: Floats = recorded.cost[method]
     if earlier:
-        cost = cost - np.max([recorded.shared[stage, method] for stage in earlier], axis=0)
+        cost = cost - np.max([recorded.shared_cost[stage, method] for stage in earlier], axis=0)
     return cost
 
 
@@ -120,7 +124,7 @@ def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
     places = [recorded.methods.index(stage.method) for stage in cascade]
     n = recorded.questions
     is_open, failed = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    worst, cost, is_asked = np.zeros(n), np.zeros(n), np.zeros((len(cascade), n), dtype=np.bool_)
+    worth, cost, is_asked = np.zeros(n), np.zeros(n), np.zeros((len(cascade), n), dtype=np.bool_)
     for number, (stage, place) in enumerate(zip(cascade, places, strict=True)):
         is_asked[number] = is_open
         cost += np.where(is_open, compute_added_cost(recorded, place, places[:number]), 0.0)
@@ -130,10 +134,10 @@ def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
             if stage.accept is None
             else is_open & find_accepted_questions(recorded, place, stage.accept, places[:number])
         )
-        worst = np.where(is_accepted, recorded.worst[place], worst)
+        worth = np.where(is_accepted, recorded.lowest_worth[place], worth)
         is_open = is_open & ~is_accepted
-    lowest = float(recorded.worst.min()) if n else 0.0
-    return ReplayResult(np.where(failed, lowest, worst), cost, is_asked)
+    lowest = float(recorded.lowest_worth.min()) if n else 0.0
+    return ReplayResult(np.where(failed, lowest, worth), cost, is_asked)
 
 
 def compute_stage_shares(recorded: RecordedAnswers, cascade: Cascade) -> Mapping[str, float]:

@@ -1,8 +1,8 @@
 """Certifies a vote: how many passages an attacker could replace without changing the winner.
 
 Each passage is asked alone, so a replaced passage changes its own votes and no others. An attacker who replaces m of k
-passages takes their votes from the winner and gives them all to one rival, an answer that has votes already or a new
-one. Replacing a passage brings the rival closer by the gain of that passage:
+passages takes their votes from the winner and gives them all to one rival: an answer that has votes already, or a new
+answer. Replacing a passage brings the rival closer by the gain of that passage:
 
     (its votes for the winner) - (its votes for the rival) + (its number of votes)
 

@@ -135,7 +135,7 @@ def find_kind_and_extreme(question_part: str) -> tuple[Kind, Extreme]:
 
 
 def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """The option that wins, or yes or no; None if a value is missing or both are equal.
+    """The option that wins, or yes or no; None if a value is missing, both are equal, or nothing is compared.
 
     passages: (title, text) of each.
 
@@ -161,9 +161,9 @@ def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str
 
 def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str, str]]) -> tuple[float, ...] | None:
     """The date or number that the passages give for an option."""
-    text = find_text(option, passages)
-    if text is not None and (link := ROLE.search(comparison.criterion)):
-        text = follow_link(link.group().lower(), text, passages)
+    text = find_text_about(option, passages)
+    if text is not None and (role := ROLE.search(comparison.criterion)):
+        text = find_text_about_person(role.group().lower(), text, passages)
     if text is None:
         return None
     if LIVED_WORD.search(comparison.criterion):
@@ -173,10 +173,10 @@ def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str
     return read_asked_number(comparison.criterion, text)
 
 
-def find_text(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """The text whose title is most similar to the option; None if no title is similar enough.
+def find_text_about(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
+    """The text of the passage whose title is most similar to the option; None if no title is similar enough.
 
-    A title counts as similar, too, if its text begins by naming the option.
+    A title also counts as similar if the text below it begins by naming the option.
     """
     option_words = list_words(option)
     best, text = 0.0, None
@@ -190,10 +190,10 @@ def find_text(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
     return text if best >= 0.5 else None
 
 
-def follow_link(role: str, text: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """The text about the person whom a text names as its director (performer, composer ...)."""
+def find_text_about_person(role: str, text: str, passages: Sequence[tuple[str, str]]) -> str | None:
+    """The text about the person whom `text` names in this role, such as director, performer or composer."""
     match = re.search(rf"\b{VERB_OF_ROLE[role]} by (?P<name>{NAME})", text)
-    return find_text(match["name"], passages) if match else None
+    return find_text_about(match["name"], passages) if match else None
 
 
 def list_words(text: str) -> frozenset[str]:
@@ -201,7 +201,7 @@ def list_words(text: str) -> frozenset[str]:
 
 
 def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
-    """(year, month, day) of the event that is asked for: death, birth, or whatever the text dates first."""
+    """(year, month, day) of the event that is asked for: death, birth, or else the first date in the text."""
     rewritten = rewrite_dates(text)
     dates = [(match.start(), read_matched_date(match)) for match in YEAR.finditer(rewritten)]
     if not dates:

@@ -33,9 +33,9 @@ class CopyMatch:
 def match_copies(reply: str, passages: Sequence[Passage]) -> CopyMatch:
     """Find the sentences of the passages that a reply copies.
 
-    Case, white space, punctuation, quotes, list markers and ellipses may differ. Four words of a sentence count as the
-    sentence. Titles and lead-ins such as "From passage 2:" are ignored. A sentence that several passages contain is
-    taken from the first of them.
+    Case, white space, punctuation, quotes, list markers and ellipses may differ. Four consecutive words of a sentence
+    count as a copy of it. Titles and lead-ins such as "From passage 2:" are ignored. A sentence that several passages
+    contain is taken from the first of them.
     """
     normalized_pieces = [(normalize_words(piece.text), piece) for piece in split_pieces(passages)]
     titles = {normalize_words(passage["title"]) for passage in passages}
@@ -59,7 +59,7 @@ def normalize_words(text: str) -> str:
     return f" {' '.join(words)} " if words else ""
 
 
-def is_refusal(reply: str) -> bool:
+def says_no_sentence_helps(reply: str) -> bool:
     """Whether a reply says that no sentence helps: "None", "No sentence is relevant", or that the answer is unknown."""
     return bool(NO_SENTENCES.fullmatch(remove_fences(reply))) or is_unknown(reply)
 
@@ -108,7 +108,10 @@ def match_line(
 
 
 def match_ellipsis(parts: Sequence[str], normalized_pieces: Sequence[tuple[str, Piece]]) -> list[Piece]:
-    """The sentence that contains all parts in their order, if it was copied with an ellipsis; at least four words."""
+    """The sentence that contains all parts in their order, if it was copied with an ellipsis.
+
+    The parts must have at least four words.
+    """
     if len(parts) < 2 or sum(part.count(" ") - 1 for part in parts) < SHORTEST_COPY:
         return []
     ordered = re.compile(".*".join(map(re.escape, parts)).replace(r"\ .*\ ", r"\ (?:.*\ )?"))
@@ -116,14 +119,14 @@ def match_ellipsis(parts: Sequence[str], normalized_pieces: Sequence[tuple[str, 
 
 
 def match_part(part: str, normalized_pieces: Sequence[tuple[str, Piece]]) -> list[Piece]:
-    """The sentence that equals or contains the part; else the sentences inside it ("Passage 2 says: ...")."""
+    """The sentence that equals or contains the part; else the sentences in the part ("Passage 2 says: SENTENCE")."""
     match = next((piece for text, piece in normalized_pieces if text == part), None)
     if match is None and part.count(" ") > SHORTEST_COPY:
         match = next((piece for text, piece in normalized_pieces if part in text), None)
     if match is not None:
         return [match]
-    inside: dict[str, Piece] = {}
+    contained_pieces: dict[str, Piece] = {}
     for text, piece in normalized_pieces:
         if text.count(" ") > SHORTEST_COPY and text in part:
-            inside.setdefault(text, piece)
-    return list(inside.values())
+            contained_pieces.setdefault(text, piece)
+    return list(contained_pieces.values())

@@ -60,7 +60,7 @@ def score_strinc(candidates: Sequence[Piece], answers: Sequence[str]) -> list[fl
 
 
 def score_lexical(candidates: Sequence[Piece], references: Sequence[str], tokens: Tokens = "words") -> list[float]:
-    """LEXICAL: token F1 of the piece in 0..1, the best over the references.
+    """LEXICAL: token F1 of each piece in 0..1, the highest over the references.
 
     tokens="words" is the published measure. tokens="characters" counts the characters of the normalised texts, as the
     authors' code does; almost any two English texts are similar by this count.
@@ -107,7 +107,7 @@ def format_scoring_prompt(question: str, piece: Piece | None) -> str:
     return f"{context}Question: {question}\nAnswer:"
 
 
-def choose_best(
+def choose_best_pieces(
     candidates: Sequence[Piece], scores: Sequence[float], threshold: float, top: Top = "one"
 ) -> list[Piece]:
     """The piece with the highest score if that is above the threshold; of equal scores the first.
@@ -152,13 +152,13 @@ async def choose_silver_pieces(
     else:
         scoring = score_cxmi(candidates, question, answers[0], scorer, make_prompt) if candidates else None
         scores = [] if scoring is None else await scoring
-    return choose_best(candidates, scores, THRESHOLDS[measure] if threshold is None else threshold, top)
+    return choose_best_pieces(candidates, scores, THRESHOLDS[measure] if threshold is None else threshold, top)
 
 
 def choose_measure(answers: Sequence[str], answer_type: str) -> Measure:
     """The measure that is best for this kind of answer (section 5.1, table 4): STRINC for short answers, LEXICAL for
     dialogue, CXMI for labels, yes or no, and long answers. (CXMI is also best for questions that need several
-    passages, but an answer does not show that.)
+    passages, but an answer does not show whether its question does.)
 
     >>> choose_measure(["SUPPORTS"], "label")
     'cxmi'
@@ -174,15 +174,14 @@ def shorten_passages(passages: Sequence[Passage], chosen: Sequence[Piece]) -> li
     for piece in sorted(set(chosen), key=lambda piece: (piece.rank, piece.start)):
         pieces_of_rank.setdefault(piece.rank, []).append(piece)
     return [
-        {**passages[rank], "text": " ".join(piece.text for piece in of_passage)}
-        for rank, of_passage in pieces_of_rank.items()
+        {**passages[rank], "text": " ".join(piece.text for piece in pieces)} for rank, pieces in pieces_of_rank.items()
     ]
 
 
 def compute_unigram_precision(context: str, answers: Sequence[str]) -> float:
     """The share of the context's normalised tokens that also occur in the answer, in 0..1 (section 3.2, table 2).
 
-    The best over the answers; 0 for an empty context.
+    With several answers, the largest share counts. An empty context gives 0.
     """
     tokens = Counter(normalize(context).split())
     size = sum(tokens.values())

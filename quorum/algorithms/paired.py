@@ -1,4 +1,4 @@
-"""Compares two methods on the same questions: whether one is better, or worse by a margin, and by how much.
+"""Compares two methods on the same questions: whether one is better, or worse by less than a margin, and by how much.
 
 All p-values are exact for any number of questions: a true hypothesis is rejected with probability alpha at most.
 `losses`: for each question, the score of one method minus the score of the other, in [-1, 1].
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from quorum.algorithms import betting
 from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, compute_log_factorials
 
-NUISANCE_ERROR = 0.001  # added to the p-value, for bounding the share of questions on which the two differ
+NUISANCE_ERROR = 0.001  # added to the p-value: the error of the bound on the share of questions where the two differ
 GRID_STEPS = 40
 COMPARED_DIGITS = 9
 MOST_QUESTIONS = 20_000  # we estimate no larger number of questions
@@ -29,9 +29,10 @@ def are_signs(losses: ArrayLike) -> bool:
 
 
 def compute_margin_p_value(losses: ArrayLike, margin: float) -> float:
-    """The p-value of "the mean loss is at least `margin`", 0 < margin. If it is small, the mean is below `margin`.
+    """The p-value of "the mean loss is at least `margin`", 0 < margin. If it is small, the mean loss is below `margin`.
 
-    Right or wrong answers: the exact unconditional test of `compute_margin_p_value_of_counts`. Graded answers: betting.
+    A test of non-inferiority. For right or wrong answers it is the exact unconditional test of
+    `compute_margin_p_value_of_counts`, for graded answers the test by betting.
 
     >>> round(compute_margin_p_value([0] * 90 + [1] * 5 + [-1] * 5, 0.1), 3)
     0.004
@@ -46,7 +47,7 @@ def compute_margin_p_value(losses: ArrayLike, margin: float) -> float:
 
 @lru_cache(maxsize=65536)
 def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: float) -> float:
-    """`compute_margin_p_value` of n questions with `plus` losses of 1 and `minus` of -1.
+    """`compute_margin_p_value` of n questions, of which `plus` have a loss of 1 and `minus` a loss of -1.
 
     The p-value is the probability of a score statistic (Tango 1998) that is at most the observed one. It depends on the
     share of questions on which the answers are unequal, which is not known. So we take the maximum over a confidence
@@ -67,13 +68,13 @@ def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: floa
         log_chances += np.where(minus_counts > 0, minus_counts * compute_safe_log((share - margin) / 2), 0.0)
         return float(np.exp(log_ways + log_chances).sum())
 
-    low, high, worst = margin, largest_share, 0.0
+    low, high, largest_tail = margin, largest_share, 0.0
     for _ in range(2):  # a grid, then a finer grid around its maximum
         shares = np.linspace(low, high, GRID_STEPS)
         tails = [compute_tail(float(share)) for share in shares]
-        place, worst = int(np.argmax(tails)), max(worst, *tails)
+        place, largest_tail = int(np.argmax(tails)), max(largest_tail, *tails)
         low, high = shares[max(place - 1, 0)], shares[min(place + 1, GRID_STEPS - 1)]
-    return min(1.0, NUISANCE_ERROR + worst)
+    return min(1.0, NUISANCE_ERROR + largest_tail)
 
 
 def compute_safe_log(chance: float) -> float:
@@ -81,7 +82,7 @@ def compute_safe_log(chance: float) -> float:
 
 
 def list_extreme_tables(n: int, largest_share: float, observed: float, margin: float) -> tuple[Counts, Counts]:
-    """All pairs (losses, gains) whose score statistic is at most the observed one.
+    """All tables (number of losses, number of gains) whose score statistic is at most the observed one, as two arrays.
 
     Leaves out tables with so many unequal answers that they have almost no probability if `largest_share` is right.
     """
@@ -96,8 +97,8 @@ def list_extreme_tables(n: int, largest_share: float, observed: float, margin: f
 def compute_tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, difference: float) -> Floats:
     """Tango's score statistic of a hypothetical difference; about standard normal if that is the true difference.
 
-    The observed minus the hypothetical difference, divided by the standard deviation under the most likely share of
-    unequal answers.
+    It is the observed minus the hypothetical difference, divided by the standard deviation. The standard deviation
+    supposes the share of unequal answers that is most likely under the hypothesis.
     """
     plus_counts, minus_counts = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
     b = -plus_counts - minus_counts + (2 * n - plus_counts + minus_counts) * difference
@@ -109,10 +110,11 @@ def compute_tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, differenc
 
 
 def compute_superiority_p_value(differences: ArrayLike) -> float:
-    """The p-value of "the mean difference is at most 0". If it is small, the mean is positive.
+    """The p-value of "the mean difference is at most 0". If it is small, the mean difference is positive.
 
-    Right or wrong answers: the exact sign test on the questions on which the two methods differ. If the means are
-    equal, each method wins such a question with probability 1/2. Graded answers: betting.
+    A test of superiority. For right or wrong answers it is the exact sign test on the questions on which the two
+    methods differ: if the means are equal, each method wins such a question with probability 1/2. For graded answers it
+    is the test by betting.
 
     >>> round(compute_superiority_p_value([1] * 8 + [-1] * 2 + [0] * 40), 4)
     0.0547
@@ -127,8 +129,9 @@ def compute_superiority_p_value(differences: ArrayLike) -> float:
 
 
 def compute_paired_interval(differences: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
-    """An interval for the mean difference that is valid on few questions, too: Tango's for right or wrong answers,
-    betting for graded ones.
+    """An interval for the mean difference that is valid on few questions as well.
+
+    It is Tango's interval for right or wrong answers, and the betting interval for graded answers.
     """
     values = np.asarray(differences, dtype=np.float64)
     if not are_signs(values):
@@ -177,12 +180,15 @@ def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float
     if len(values) < 2 or distance <= 0:
         return None
     spread = float(values.std(ddof=1))
-    needed = math.ceil(((compute_normal_quantile(1 - error) + compute_normal_quantile(power)) * spread / distance) ** 2)
-    return max(needed, count_fewest_questions(margin, error)) if needed <= MOST_QUESTIONS else None
+    quantiles = compute_normal_quantile(1 - error) + compute_normal_quantile(power)
+    questions_needed = math.ceil((quantiles * spread / distance) ** 2)
+    if questions_needed > MOST_QUESTIONS:
+        return None
+    return max(questions_needed, count_fewest_questions(margin, error))
 
 
 def count_fewest_questions(margin: float, error: float) -> int:
-    """The fewest questions that can show a mean loss below `margin`: enough only if the two methods never differ.
+    """The fewest questions that can show a mean loss below `margin`. They are enough only if the methods never differ.
 
     >>> count_fewest_questions(0.03, 0.1)
     76

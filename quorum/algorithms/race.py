@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from quorum.algorithms.betting import ROUNDING_ERROR, STAKES, compute_log_factors
 
-Mode = Literal["exact", "questions", "future"]
-RACE_MODES: tuple[Mode, ...] = ("exact", "questions", "future")
+RaceMode = Literal["exact", "questions", "future"]
+RACE_MODES: tuple[RaceMode, ...] = ("exact", "questions", "future")
 RACE_ERROR = 0.05
 LARGEST_LOG = 600.0
 
@@ -37,86 +37,87 @@ class Race:
     methods, population: the number of methods and of questions. mode: when a method is dropped. "exact": it can no
     longer win on these questions, whatever the remaining answers are; "questions": it is unlikely to win on these
     questions; "future": it is unlikely to be the best on new questions like these. challengers: whether each method may
-    drop others; None: all may. asked: questions so far; live: whether each method is still asked; dropped: for each
-    dropped method, the number of questions it was asked.
+    make others drop out; None: all may. questions_asked: so far; is_live: whether each method is still asked;
+    asked_when_dropped: for each dropped method, how many questions it was asked.
 
     >>> race = Race(2, population=100, mode="exact")
     >>> for _ in range(51):
     ...     losers = race.add_question([1.0, 0.0])
-    >>> losers, race.live.tolist()
+    >>> losers, race.is_live.tolist()
     ([1], [True, False])
     """
 
     methods: int
     population: int
-    mode: Mode = "questions"
+    mode: RaceMode = "questions"
     error: float = RACE_ERROR
     challengers: Flags | None = None
-    asked: int = 0
-    dropped: dict[int, int] = field(default_factory=dict)
-    live: Flags = field(init=False)
+    questions_asked: int = 0
+    asked_when_dropped: dict[int, int] = field(default_factory=dict)
+    is_live: Flags = field(init=False)
     leads: Floats = field(init=False)  # [A, B]: the sum of x_A - x_B
-    pairs: Floats = field(init=False)  # [A, B, stake]: the log of the capital bet on "A is better than B"
-    leader: Floats = field(init=False)  # [B, stake]: the log of the capital bet on whoever leads B
+    log_capital_on_pairs: Floats = field(init=False)  # [A, B, stake]: bet on "A is better than B"
+    log_capital_on_leader: Floats = field(init=False)  # [B, stake]: bet on the method that leads B by most
 
     def __post_init__(self) -> None:
         n, stakes = self.methods, len(STAKES)
-        self.live = np.ones(n, dtype=np.bool_)
+        self.is_live = np.ones(n, dtype=np.bool_)
         self.leads = np.zeros((n, n))
-        self.pairs, self.leader = np.zeros((n, n, stakes)), np.zeros((n, stakes))
+        self.log_capital_on_pairs, self.log_capital_on_leader = np.zeros((n, n, stakes)), np.zeros((n, stakes))
 
-    def add_question(self, worst: ArrayLike, best: ArrayLike | None = None) -> list[int]:
+    def add_question(self, lowest_worth: ArrayLike, highest_worth: ArrayLike | None = None) -> list[int]:
         """Bet on one more question and drop the methods that have lost. Returns the methods dropped now.
 
-        worst, best: the worth of each method's answer, in an interval of length 1. For a missing answer, give the
-        lowest and the highest worth that it can have; without `best`, no answer is missing. The values of methods that
+        lowest_worth, highest_worth: bounds of the worth of each method's answer, in an interval of length 1. They
+        differ only for a missing answer; without `highest_worth`, no answer is missing. The values of methods that
         were dropped earlier are ignored.
         """
-        low = np.asarray(worst, dtype=np.float64)
-        high = low if best is None else np.asarray(best, dtype=np.float64)
+        low = np.asarray(lowest_worth, dtype=np.float64)
+        high = low if highest_worth is None else np.asarray(highest_worth, dtype=np.float64)
         rivals = self.find_rivals()
         x = np.where(rivals, low[:, None] - high[None, :], 0.0)
         if self.mode != "exact":
             self.place_bets(x, rivals)
         self.leads += x
-        self.asked += 1
+        self.questions_asked += 1
         losers = self.find_losers()
         for loser in losers:
-            self.live[loser] = False
-            self.dropped[loser] = self.asked
+            self.is_live[loser] = False
+            self.asked_when_dropped[loser] = self.questions_asked
         return losers
 
     def find_rivals(self) -> Flags:
-        """[A, B]: whether A may drop B."""
-        rivals: Flags = self.live[:, None] & self.live[None, :] & ~np.eye(self.methods, dtype=np.bool_)
+        """[A, B]: whether A may make B drop out."""
+        rivals: Flags = self.is_live[:, None] & self.is_live[None, :] & ~np.eye(self.methods, dtype=np.bool_)
         return rivals if self.challengers is None else rivals & self.challengers[:, None]
 
     def place_bets(self, x: Floats, rivals: Flags) -> None:
         """Multiply the capital by the gains of the bets on this question."""
-        remaining_questions = self.population - self.asked
+        remaining_questions = self.population - self.questions_asked
         m = (
             -self.leads / remaining_questions
             if self.mode == "questions" and remaining_questions > 0
             else np.zeros_like(x)
         )
         gains = np.where(rivals[..., None], compute_log_factors(x, m), 0.0)
-        self.pairs += gains
+        self.log_capital_on_pairs += gains
         leaders = np.where(rivals, self.leads, -np.inf).argmax(axis=0)  # A for every B, chosen before the question
-        self.leader += gains[leaders, np.arange(self.methods)]
+        self.log_capital_on_leader += gains[leaders, np.arange(self.methods)]
 
     def compute_evidence(self) -> Floats:
         """The capital won against each live method; infinite if the method cannot win on these questions any more."""
         rivals = self.find_rivals()
         evidence = np.zeros(self.methods)
         if self.mode != "exact" and self.methods > 1:
-            pairs = np.where(rivals, np.exp(np.minimum(self.pairs, LARGEST_LOG)).mean(axis=-1), 0.0)
-            leader = np.exp(np.minimum(self.leader, LARGEST_LOG)).mean(axis=-1)
-            evidence = (pairs.sum(axis=0) / (self.methods - 1) + leader) / 2
+            pair_capital = np.exp(np.minimum(self.log_capital_on_pairs, LARGEST_LOG)).mean(axis=-1)
+            leader_capital = np.exp(np.minimum(self.log_capital_on_leader, LARGEST_LOG)).mean(axis=-1)
+            mean_pair_capital = np.where(rivals, pair_capital, 0.0).sum(axis=0) / (self.methods - 1)
+            evidence = (mean_pair_capital + leader_capital) / 2
         if self.mode != "future":
-            remaining_questions = self.population - self.asked
-            certain = (rivals & (self.leads > remaining_questions + ROUNDING_ERROR)).any(axis=0)
-            evidence = np.where(certain, np.inf, evidence)
-        return np.where(self.live, evidence, 0.0)
+            remaining_questions = self.population - self.questions_asked
+            cannot_win = (rivals & (self.leads > remaining_questions + ROUNDING_ERROR)).any(axis=0)
+            evidence = np.where(cannot_win, np.inf, evidence)
+        return np.where(self.is_live, evidence, 0.0)
 
     def find_losers(self) -> list[int]:
         """The live methods that have lost.
@@ -124,11 +125,12 @@ class Race:
         If all challengers have lost, the one with the least evidence against it stays.
         """
         evidence = self.compute_evidence()
-        lost = self.live & (evidence >= 1 / self.error)
-        remaining = self.live if self.challengers is None else self.live & self.challengers
-        if remaining.any() and lost[remaining].all():
-            lost[min(np.flatnonzero(remaining), key=lambda index: (float(evidence[index]), int(index)))] = False
-        return [int(index) for index in np.flatnonzero(lost)]
+        has_lost = self.is_live & (evidence >= 1 / self.error)
+        is_challenger = self.is_live if self.challengers is None else self.is_live & self.challengers
+        if is_challenger.any() and has_lost[is_challenger].all():
+            winner = min(np.flatnonzero(is_challenger), key=lambda index: (float(evidence[index]), int(index)))
+            has_lost[winner] = False
+        return [int(index) for index in np.flatnonzero(has_lost)]
 
 
 def compute_worth(score: float, unknown: bool, wrong_cost: float = 0.0) -> float:
@@ -141,10 +143,11 @@ def compute_worth(score: float, unknown: bool, wrong_cost: float = 0.0) -> float
     return score if unknown else score - wrong_cost * (1 - score)
 
 
-def run_race(values: Sequence[Sequence[float]] | Floats, mode: Mode, *, error: float = RACE_ERROR) -> Race:
-    """Replay a race over a full table of questions (in order) by methods; each value lies in [0, 1].
+def run_race(values: Sequence[Sequence[float]] | Floats, mode: RaceMode, *, error: float = RACE_ERROR) -> Race:
+    """Replay a race over a full table, whose rows are the questions in order and whose columns are the methods.
 
-    Method b would have been asked `race.dropped.get(b, race.asked)` questions.
+    Each value lies in [0, 1]. Method b would have been asked `race.asked_when_dropped.get(b, race.questions_asked)`
+    questions.
     """
     table = np.asarray(values, dtype=np.float64)
     race = Race(table.shape[1], population=table.shape[0], mode=mode, error=error)

@@ -1,11 +1,12 @@
-"""Answers whether two things share a trait, from the passages about them: "Are A and B both X?", "Are A and B from the
-same country?". Rules decide, without a model.
+"""Answers whether two things share a trait, from the passages about them. Rules decide, without a model.
+
+Such questions are "Are A and B both X?" and "Are A and B from the same country?".
 """
 
 import re
 from collections.abc import Sequence
 
-from quorum.algorithms.comparison_questions import BRACKETED_TEXT, ROLE, WORD, follow_link
+from quorum.algorithms.comparison_questions import BRACKETED_TEXT, ROLE, WORD, find_text_about_person
 from quorum.core.sentences import make_word_set
 
 YES_NO_OPENING = re.compile(r"^(?:are|were|is|was|do|did|does|can|could|have|has|both)\b", re.IGNORECASE)
@@ -90,7 +91,7 @@ COMMON_WORDS = make_word_set(
 
 
 def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """ "yes" or "no"; None for other questions, and if the passages do not say.
+    """Answer whether two things share a trait: "yes" or "no"; None for other questions, or if the passages do not say.
 
     passages: (title, text) of each.
 
@@ -134,16 +135,16 @@ def find_named_passages(question: str, passages: Sequence[tuple[str, str]]) -> l
 
 
 def compare_countries(question: str, texts: Sequence[str], passages: Sequence[tuple[str, str]]) -> str | None:
-    """Whether two texts name the same country.
+    """ "yes" if two texts name the same country, else "no"; None if one of them names no country.
 
-    If the question is about the directors (composers, authors ...), the texts about these are compared instead.
+    If the question is about the directors (composers, authors ...), the texts about these people are compared instead.
     """
-    link = ROLE.search(question.replace("directors", "director"))
-    if link is not None:
-        followed = [follow_link(link.group().lower(), text, passages) for text in texts]
-        if any(text is None for text in followed):
+    role = ROLE.search(question.replace("directors", "director"))
+    if role is not None:
+        texts_about_people = [find_text_about_person(role.group().lower(), text, passages) for text in texts]
+        if any(text is None for text in texts_about_people):
             return None
-        texts = [text or "" for text in followed]
+        texts = [text or "" for text in texts_about_people]
     first, second = (list_countries(text) for text in texts)
     if not first or not second:
         return None
@@ -151,7 +152,7 @@ def compare_countries(question: str, texts: Sequence[str], passages: Sequence[tu
 
 
 def list_countries(text: str) -> set[str]:
-    """The countries in the opening of a text."""
+    """The countries that the opening of a text names."""
     opening = (
         text[:OPENING_LENGTH].replace("United States", "USA").replace("United Kingdom", "UK").replace("U.S.", "USA")
     )

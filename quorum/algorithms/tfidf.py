@@ -11,16 +11,17 @@ WORD = re.compile(r"\w+")
 def compute_cosines(query: str, texts: Sequence[str]) -> list[float]:
     """The cosine of the query with each text, in 0..1; 0 if they share no word.
 
-    The weight of a word is its count times ln((1 + n) / (1 + df)) + 1, with n and df over the texts and the query. In
-    this smoothed form a word that occurs in all of them still counts.
+    The weight of a word is its count times (ln((1 + n) / (1 + df)) + 1), where n is the number of texts, the query
+    included, and df the number of these that contain the word. In this smoothed form a word that occurs in all of them
+    still counts.
     """
     counts = [Counter(WORD.findall(text.casefold())) for text in (query, *texts)]
     document_frequency = Counter(word for count in counts for word in count)
     idf = {word: math.log((1 + len(counts)) / (1 + df)) + 1 for word, df in document_frequency.items()}
-    query_vector, *others = [
+    query_vector, *text_vectors = [
         scale_to_unit_length({word: n * idf[word] for word, n in count.items()}) for count in counts
     ]
-    return [compute_dot_product(query_vector, other) for other in others]
+    return [compute_dot_product(query_vector, text_vector) for text_vector in text_vectors]
 
 
 def scale_to_unit_length(vector: Mapping[str, float]) -> dict[str, float]:

@@ -49,37 +49,36 @@ def count_votes(votes: Iterable[Vote]) -> Tally:
 
 
 def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
-    """Whether the remaining votes cannot change the winner any more. They all come from lower-ranked passages."""
+    """Whether the remaining votes cannot change the winner any more. All remaining votes come from lower ranks."""
     counts = [sum_weights(group) for group in group_votes(votes).values()]
     if not counts:
         return remaining_votes <= 0
     most = max(counts)
     winner_place = counts.index(most)
-    overtaken = any(
-        count + remaining_votes >= most for count in counts[:winner_place]
-    )  # an answer whose first vote came earlier wins a tie
+    # An answer whose first vote came earlier than the winner's wins a tie.
+    can_be_overtaken = any(count + remaining_votes >= most for count in counts[:winner_place])
     return (
-        not overtaken
+        not can_be_overtaken
         and remaining_votes <= most
         and all(count + remaining_votes <= most for count in counts[winner_place + 1 :])
     )
 
 
-def size_next_stage(votes: Sequence[Vote], passages: int, samples: int) -> int:
+def size_next_stage(votes: Sequence[Vote], remaining_passages: int, samples: int) -> int:
     """How many of the remaining passages to ask next: the smallest number that could decide the vote; 0 if decided."""
-    if is_decided(votes, passages * samples):
+    if is_decided(votes, remaining_passages * samples):
         return 0
     rank = max((vote["rank"] for vote in votes), default=-1) + 1
     answers = [group[0]["answer"] for group in group_votes(votes).values()] or ["any"]
 
     def could_decide(count: int) -> bool:
-        remaining_votes = (passages - count) * samples
+        remaining_votes = (remaining_passages - count) * samples
         return any(
             is_decided([*votes, *make_equal_votes(answer, count * samples, rank)], remaining_votes)
             for answer in answers
         )
 
-    return next(count for count in range(1, passages + 1) if could_decide(count))
+    return next(count for count in range(1, remaining_passages + 1) if could_decide(count))
 
 
 def make_equal_votes(answer: str, count: int, rank: int) -> list[Vote]:

@@ -1,4 +1,4 @@
-"""Reads composed.json, a cascade of methods that `quorum compose` wrote; its path may stand for a method's name."""
+"""Reads composed.json, a cascade of methods that `quorum compose` wrote. Its path may be given as a method's name."""
 
 import json
 from dataclasses import dataclass, field
@@ -32,7 +32,8 @@ class Acceptance:
 class ComposedStage:
     """One stage of a cascade.
 
-    name: the stage's column in the results. method: the graph. accept: None for the last stage, whose answer is final.
+    name: the stage's column in the results. method: the name of the method or system. accept: the test that the answer
+    must pass; None for the last stage, whose answer is final.
     settings: the settings with which the stage was measured, as config.json describes them. prompts: the versions of
     the prompts that the stage sent. system: the hash of the spec, if the stage is a user's own system.
     """
@@ -47,7 +48,7 @@ class ComposedStage:
 
 @dataclass(frozen=True)
 class ComposedCascade:
-    """The content of a file.
+    """The content of a composed.json file.
 
     hash: the SHA-256 hash of the file. collection: the name and revision of the searched collection, or None if the
     questions had their own passages.
@@ -71,7 +72,7 @@ def is_composed_file_name(name: str) -> bool:
 
 
 def read_composed_cascade(file: str) -> ComposedCascade:
-    """The cascade in a file. Raises `SetupError` if the file holds none."""
+    """The cascade in a composed.json file. Raises `SetupError` if the file holds no cascade."""
     path = Path(file.strip())
     try:
         content = read_regular(path)

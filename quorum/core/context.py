@@ -79,7 +79,9 @@ class Context:
     ] = define("retrieve", True)
     reranker: Annotated[
         Literal["rationale", "question", "listwise", "summary"] | None,
-        describe("Sort the passages again: by SuRe's rationale, the question's embedding, the model's list, a summary"),
+        describe(
+            "Sort again by similarity to SuRe's rationale, the question or a summary, or as the model orders (listwise)"
+        ),
     ] = define("reranker", None)
     context_filter: Annotated[
         str | None,
@@ -87,7 +89,9 @@ class Context:
     ] = define("context_filter", None)
     filter_mode: Annotated[
         Literal["full", "psg", "filco", "silver"],
-        describe("filco: all text, whole passages, sentences, or the sentences that gold answers choose", "filco"),
+        describe(
+            "Keep all text (full), passages (psg), sentences (filco), or what gold answers need (silver)", "filco"
+        ),
     ] = define("filter_mode", "filco")
     silver_measure: Annotated[
         Literal["strinc", "lexical", "cxmi"] | None,
@@ -95,7 +99,7 @@ class Context:
     ] = define("silver_measure", None)
     scorer: Annotated[
         str | None,
-        describe("filter_mode=silver by cxmi: transformers:PATH or completions:MODEL; empty: lexical takes its place"),
+        describe("silver_measure=cxmi: its model, transformers:PATH or completions:MODEL; empty: use lexical instead"),
     ] = define("scorer", None)
     verifier: Annotated[
         str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None,
@@ -106,7 +110,7 @@ class Context:
     )
     ranking: Annotated[
         Literal["eager", "lazy"],
-        describe("sure: rank at once, or only when ranking can change the answer", "eager"),
+        describe("sure: rank at once (eager), or only when ranking can change the answer (lazy)", "eager"),
     ] = define("ranking", "eager")
     sure_parts: Annotated[
         Literal["summaries", "ranking", "validity+ranking"],
@@ -116,7 +120,7 @@ class Context:
     ] = define("sure_parts", "validity+ranking")
     queries: Annotated[
         Literal["q+ex+in", "q+ex", "q+in", "ex+in", "q", "ex", "in"],
-        describe("blendfilter: queries by question, external and internal knowledge", "q+ex+in"),
+        describe("blendfilter: queries from question (q), external (ex) and internal (in) knowledge", "q+ex+in"),
     ] = define("queries", "q+ex+in")
     filter_turns: Annotated[int, describe("blendfilter: judge and choose in two calls, or in one", 2, ge=1, le=2)] = (
         define("filter_turns", 2)
@@ -142,7 +146,7 @@ class Context:
     )
     vote: Annotated[
         Literal["all", "staged"],
-        describe("post_fusion: ask all passages, or stop once the vote is decided", "all"),
+        describe("post_fusion: ask all passages, or stop once the vote is decided (staged)", "all"),
     ] = define("vote", "all")
     shorten: Annotated[
         Literal["auto", "off"],
@@ -253,11 +257,12 @@ def parse_bool(text: str) -> bool:
 
 
 def make_context(settings: Mapping[str, str], **values: Any) -> Context:
-    """A context from key=value texts, as in --set, and typed values. The texts win; a value of None counts as not
-    given.
+    """A context from key=value texts, as in --set, and from typed values.
+
+    The texts win. A value of None counts as not given.
     """
-    typed = {name: parse_setting(name, text) for name, text in settings.items()}
-    return Context(**{name: value for name, value in values.items() if value is not None} | typed)
+    parsed_settings = {name: parse_setting(name, text) for name, text in settings.items()}
+    return Context(**{name: value for name, value in values.items() if value is not None} | parsed_settings)
 
 
 def get_context(runtime: Runtime[Context]) -> Context:
@@ -266,9 +271,9 @@ def get_context(runtime: Runtime[Context]) -> Context:
 
 
 def get_filter_spec(context: Context) -> str:
-    """The name of the context filter.
+    """The spec of the context filter.
 
-    Without a choice it is the embedded filter for the embedded model, and the chat model itself for any other.
+    If the user chose none, it is the embedded filter for the embedded model, and the chat model itself for any other.
     """
     return context.context_filter or ("embedded" if context.model == "embedded" else "llm")
 

@@ -14,7 +14,7 @@ TYPE_OF_ROLE = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai"
 
 
 class Turn(TypedDict):
-    """One message of a conversation: "user" or "assistant", and its text."""
+    """One message of a conversation. role: "user" or "assistant"; content: its text."""
 
     role: str
     content: str

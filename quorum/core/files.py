@@ -35,34 +35,34 @@ def open_regular(path: str | Path) -> BufferedReader:
     OSError: [Errno 22] a device, not a regular file: '/dev/zero'
     """
     check_regular(os.stat(path).st_mode, path)  # opening a device may already have an effect
-    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        check_regular(os.fstat(number).st_mode, path)  # another file may have taken its place
-        return os.fdopen(number, "rb")
+        check_regular(os.fstat(descriptor).st_mode, path)  # another file may have taken its place
+        return os.fdopen(descriptor, "rb")
     except BaseException:
-        os.close(number)
+        os.close(descriptor)
         raise
 
 
 class UnpackedFile(gzip.GzipFile):
-    """A gzipped file that also closes the packed file below it."""
+    """The unpacked content of a gzipped file. Closing it closes the gzipped file, too."""
 
-    def __init__(self, packed: BinaryIO) -> None:
-        super().__init__(fileobj=packed, mode="rb")
-        self.packed = packed
+    def __init__(self, gzipped_file: BinaryIO) -> None:
+        super().__init__(fileobj=gzipped_file, mode="rb")
+        self.gzipped_file = gzipped_file
 
     def close(self) -> None:
         super().close()
-        self.packed.close()
+        self.gzipped_file.close()
 
 
 def open_unpacked(path: str | Path) -> BinaryIO:
     """A regular file, opened to read bytes; it is unpacked if its name or its first bytes say that it is gzipped."""
     file = open_regular(path)
     try:
-        packed = str(path).lower().endswith(".gz") or file.read(2) == b"\x1f\x8b"
+        is_gzipped = str(path).lower().endswith(".gz") or file.read(2) == b"\x1f\x8b"
         file.seek(0)
-        return cast(BinaryIO, UnpackedFile(file)) if packed else file
+        return cast(BinaryIO, UnpackedFile(file)) if is_gzipped else file
     except BaseException:
         file.close()
         raise
@@ -78,7 +78,7 @@ def check_regular(mode: int, path: str | Path) -> None:
 
 
 def read_regular(path: str | Path, limit: int = LARGEST_FILE) -> bytes:
-    """The bytes of a regular file; OSError for anything else and for more than `limit` bytes."""
+    """The bytes of a regular file. Raises OSError for anything else, and for more than `limit` bytes."""
     with open_regular(path) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
@@ -87,7 +87,7 @@ def read_regular(path: str | Path, limit: int = LARGEST_FILE) -> bytes:
 
 
 def read_bounded_lines(file: IO[Line], limit: int = LONGEST_LINE) -> Iterator[Line]:
-    """The lines of an open file; a line longer than `limit` is an OSError, so that no file fills the memory."""
+    """The lines of an open file. Raises OSError for a line longer than `limit`, so that no file fills the memory."""
     while line := file.readline(limit + 1):
         if len(line) > limit:
             raise OSError(errno.EFBIG, f"a line is longer than {format_megabytes(limit)}")

@@ -17,7 +17,7 @@ def parse_json(text: str | bytes) -> Any:
     decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
     try:
         value = json.loads(decoded)
-        return replace_in_strings(value) if ESCAPED_SURROGATE.search(decoded) else value
+        return replace_surrogates_in_strings(value) if ESCAPED_SURROGATE.search(decoded) else value
     except json.JSONDecodeError:
         raise
     except RecursionError:
@@ -34,10 +34,12 @@ def replace_lone_surrogates(text: str) -> str:
     return LONE_SURROGATE.sub("\ufffd", text)
 
 
-def replace_in_strings(value: Any) -> Any:
+def replace_surrogates_in_strings(value: Any) -> Any:
     """The value with lone surrogates replaced in all its strings and keys."""
     if isinstance(value, str):
         return replace_lone_surrogates(value)
     if isinstance(value, dict):
-        return {replace_lone_surrogates(name): replace_in_strings(content) for name, content in value.items()}
-    return [replace_in_strings(item) for item in value] if isinstance(value, list) else value
+        return {
+            replace_lone_surrogates(name): replace_surrogates_in_strings(content) for name, content in value.items()
+        }
+    return [replace_surrogates_in_strings(item) for item in value] if isinstance(value, list) else value

@@ -17,8 +17,8 @@ def describe_place(passage: Passage) -> str:
     places = passage.get("places") or []
     if not places:
         return ""
-    others = list(dict.fromkeys(get_file_name(place) for place in places[1:]))
-    also = f" (also in {', '.join(others[:3])}{', ...' if others[3:] else ''})" if others else ""
+    other_files = list(dict.fromkeys(get_file_name(place) for place in places[1:]))
+    also = f" (also in {', '.join(other_files[:3])}{', ...' if other_files[3:] else ''})" if other_files else ""
     return format_place(places[0]) + also
 
 
@@ -42,7 +42,7 @@ def get_file_name(place: Place) -> str:
 def make_file_link(passage: Passage) -> str:
     """A file:// link that opens the passage's file; empty if none of its files exists any more.
 
-    A link to a PDF opens the page. If the passage has several places, the first one whose file exists counts.
+    A link to a PDF opens the page. If the passage has several places, the link is to the first whose file exists.
     """
     for place in passage.get("places") or []:
         path = Path(place["file"])

@@ -32,8 +32,8 @@ LOOKUP_LOCK = RLock()
 def load_plugins(group: str) -> dict[str, object]:
     """{name: object} of the entry points in `group`, by name; empty if no installed package has one.
 
-    Imports the packages the first time, and answers from memory afterwards. A package that fails to load, or whose name
-    another package took before it, is left out with a warning.
+    Imports the packages the first time, and answers from memory afterwards. An entry point that fails to load, or whose
+    name another package has taken already, is left out with a warning.
 
     >>> load_plugins("quorum.nothing")
     {}

@@ -41,11 +41,11 @@ def check_engine(engine: str) -> None:
 
 
 @contextmanager
-def connect_cluster(*needed: str) -> Iterator[None]:
+def connect_cluster(*needed_paths: str) -> Iterator[None]:
     """Join the cluster that RAY_ADDRESS names, or start Ray on this machine; stop Ray at the end of the block.
 
-    needed: files and folders that every machine of the cluster must see. A machine that lacks one of them, or has
-    another version of Quorum, is a `SetupError`.
+    needed_paths: files and folders that every machine of the cluster must see. Raises `SetupError` if a machine lacks
+    one of them or has another version of Quorum.
     """
     check_engine("ray")
     for name, value in RAY_ENVIRONMENT.items():
@@ -62,7 +62,7 @@ def connect_cluster(*needed: str) -> Iterator[None]:
     if started_here:
         connect(address)
     try:
-        check_machines([os.path.abspath(path) for path in needed])
+        check_machines([os.path.abspath(path) for path in needed_paths])
         yield
     finally:
         if started_here:
@@ -70,7 +70,7 @@ def connect_cluster(*needed: str) -> Iterator[None]:
 
 
 def connect(address: str) -> None:
-    """Join the cluster at the address. Without an address, start Ray on this machine, with a few attempts."""
+    """Join the cluster at the address. Without an address, start Ray on this machine; try a few times."""
     import ray
 
     start_options = {"include_dashboard": False} if address in ("", "local") else {}
@@ -115,7 +115,7 @@ def check_address(address: str) -> None:
         ) from None
 
 
-def check_machines(needed: list[str]) -> None:
+def check_machines(needed_paths: list[str]) -> None:
     """Raise a `SetupError` that names the first machine without this version of Quorum or without a needed file."""
     import ray
     from ray.exceptions import GetTimeoutError, RayError
@@ -138,7 +138,7 @@ def check_machines(needed: list[str]) -> None:
     replies = [
         ray.remote(inspect_machine)
         .options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
-        .remote(SHIPPED_PACKAGES, needed)
+        .remote(SHIPPED_PACKAGES, needed_paths)
         for node in ray.nodes()
         if node["Alive"]
     ]

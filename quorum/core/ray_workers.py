@@ -1,8 +1,8 @@
 """Maps a stream of items over worker processes with Ray Data (extra `ray`).
 
 The driver's machine reads the items one by one, each worker takes the next item as soon as it is free, and results come
-back in the order in which they are ready. No process ever holds all items. Call this inside
-`quorum.core.ray_cluster.connect_cluster`.
+back in the order in which they are ready (or in that of the items: `WorkerPool.keeps_order`). No process ever holds all
+items. Call `map_items` inside `quorum.core.ray_cluster.connect_cluster`.
 """
 
 import os
@@ -38,7 +38,8 @@ class WorkerPool:
 def map_items(
     items: Callable[[], Iterator[Any]], make_work: Callable[..., Any], arguments: tuple[Any, ...], pool: WorkerPool
 ) -> Any:
-    """Yield the result of each item. Every worker calls `make_work(*arguments)` once and applies what that returns.
+    """Yield the result of each item. Every worker calls `make_work(*arguments)` once, which returns the function that
+    the worker applies to its items.
 
     `items()` runs in a process of its own on this machine. An exception in a worker or in `items` is raised here; a
     failure of Ray is a `SetupError`.
@@ -49,8 +50,8 @@ def map_items(
     data = make_result_stream(items, make_work, arguments, pool)
     try:
         for batch in data.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
-            for packed in batch["item"].to_pylist():
-                kind, value = pickle.loads(packed)
+            for packed_item in batch["item"].to_pylist():
+                kind, value = pickle.loads(packed_item)
                 if kind == "error":
                     raise value
                 yield value
@@ -159,7 +160,7 @@ def pack_item(item: Item) -> Any:
 def make_portable(error: Exception) -> Exception:
     """The exception in a form that another process can unpickle, with its traceback as a note.
 
-    Ray wraps an actor's exception in a type that cannot be pickled. In that case, return the exception inside.
+    Ray wraps an actor's exception in a type that cannot be pickled. In that case, return the wrapped exception.
     """
     text = "".join(traceback.format_exception(error))
     cause = getattr(error, "cause", None)
@@ -174,7 +175,7 @@ def make_portable(error: Exception) -> Exception:
 
 @contextmanager
 def limit_to_one_core() -> Iterator[None]:
-    """A model that is loaded in this block computes on one core, because there is one worker for each core."""
+    """Let a model that is loaded in this block compute on one core only, because there is one worker for each core."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return

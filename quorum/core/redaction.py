@@ -23,7 +23,7 @@ CREDENTIAL_PATTERNS = (
 
 
 def find_environment_secrets() -> tuple[str, ...]:
-    """The values of the environment's keys, tokens and passwords, and the logins in its addresses."""
+    """The keys, tokens and passwords in environment variables, and the logins in addresses there."""
     secrets = {
         value for name, value in os.environ.items() if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET
     }

@@ -9,9 +9,7 @@ IS_REHEARSAL: ContextVar[bool] = ContextVar("REHEARSING", default=False)
 
 @contextmanager
 def mark_rehearsal() -> Iterator[None]:
-    """Mark the runs in this block as rehearsals: composed methods then use the context's model instead of the
-    models in their file.
-    """
+    """Mark the runs in this block as rehearsals: cascades then use the context's model, not those in their file."""
     token = IS_REHEARSAL.set(True)
     try:
         yield

@@ -14,15 +14,15 @@ UNSPACED_END = frozenset("。！？｡")
 LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")  # "1. First item"
 LAST_WORD = re.compile(r"[^\s(\[\"'“‘]+$")
 OPENING_MARKS = "\"'“‘«([*_"
-NEVER_LAST = make_word_set(
+NEVER_LAST_WORDS = make_word_set(
     """mr mrs ms messrs dr prof st mt gen col lt capt sgt cpl maj adm rev hon gov sen rep pres supt fr e.g i.e cf viz vs
     ca fig figs eq ch vol vols pp ed eds trans nos approx est feat"""
 )
-SELDOM_LAST = make_word_set(
+SELDOM_LAST_WORDS = make_word_set(
     """al inc ltd co corp bros etc jr sr esq dept univ assn ave blvd
     jan feb mar apr jun jul aug sep sept oct nov dec"""
 )
-BEFORE_NUMBERS = make_word_set("no c p v n op art sec")
+WORDS_BEFORE_NUMBERS = make_word_set("no c p v n op art sec")
 SENTENCE_STARTERS = make_word_set(
     """the a an it he she they we you i this that these those its his her their our in on at as by for from with after
     before when while where since although though if but and however there what who which how why one both all some
@@ -75,9 +75,9 @@ def ends_sentence(text: str, begin: int, mark: re.Match[str]) -> bool:
     last_word = LAST_WORD.search(text, max(begin, mark.start() - 40), mark.start())
     before = last_word.group() if last_word else ""
     after = re.sub(r"\W+$", "", following[0]).lower()
-    if before.lower() in NEVER_LAST or (before.lower() in BEFORE_NUMBERS and after.isdigit()):
+    if before.lower() in NEVER_LAST_WORDS or (before.lower() in WORDS_BEFORE_NUMBERS and after.isdigit()):
         return False
     initial = len(before) == 1 and before.isupper() and before != "I"
-    if initial or "." in before.strip(".") or before.lower() in SELDOM_LAST:
+    if initial or "." in before.strip(".") or before.lower() in SELDOM_LAST_WORDS:
         return after in SENTENCE_STARTERS
     return not LIST_NUMBER.search(text, max(begin, mark.start() - 8), mark.start())

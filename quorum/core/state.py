@@ -26,7 +26,7 @@ class Place(TypedDict):
 
 
 class Passage(TypedDict):
-    """A piece of a document. `score` is the retriever's score; higher is better; `places`: the files."""
+    """A piece of a document. score: the retriever's score, higher is better; places: where it stands in files."""
 
     id: str
     title: str
@@ -57,7 +57,7 @@ class Draft(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Whether a summary supports its candidate. `rank` is the candidate's number, from 0."""
+    """valid: whether a summary supports its candidate; rank: the candidate's number, from 0."""
 
     rank: int
     valid: bool
@@ -120,7 +120,7 @@ class MaskedStatement(TypedDict):
 
 
 class VerifiedCandidate(TypedDict):
-    """How many attempts recovered the hidden words from candidate number `rank`, from 0."""
+    """recovered: how many attempts recovered the hidden words; rank: the candidate's number, from 0."""
 
     rank: int
     recovered: int
@@ -153,7 +153,7 @@ def add_counts(left: int | None, right: int | None) -> int:
 
 
 def is_either(left: bool | None, right: bool | None) -> bool:
-    """Reducer: whether one of them is true."""
+    """Reducer: whether one of the two values is true."""
     return bool(left) or bool(right)
 
 
@@ -254,7 +254,7 @@ class State(Question, Result, total=False):
     reasoning: a chain of thought as the model wrote it. notes: what selection_inference has learned so far.
     external, internal: what blendfilter adds to the question in two of its queries: an answer from passages, and a
     passage that the model wrote from memory. knowledge: the passages that each of blendfilter's queries found.
-    topic, judgement: inputs of blendfilter's filter.
+    topic: the question's topic; judgement: the model's view of which passages help; blendfilter's filter needs both.
     rationales: the reasoning behind each candidate. masked: the statement whose hidden words are to be recovered.
     """
 

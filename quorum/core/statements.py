@@ -23,25 +23,25 @@ def find_statements(text: str, *, may_wrap: bool = True) -> list[tuple[int, int]
 def find_blocks(text: str, may_wrap: bool) -> list[tuple[int, int]]:
     """(start, end) of each line; lines of wrapped prose are joined."""
     blocks: list[tuple[int, int]] = []
-    begin = at = 0
+    begin = line_end = 0
     for line in text.splitlines(keepends=True):
-        at += len(line)
-        if not (may_wrap and is_wrapped(line, text[at : at + 40])):
-            blocks.append((begin, at))
-            begin = at
+        line_end += len(line)
+        if not (may_wrap and is_wrapped(line, text[line_end : line_end + 40])):
+            blocks.append((begin, line_end))
+            begin = line_end
     return [*blocks, (begin, len(text))] if begin < len(text) else blocks
 
 
 def is_wrapped(line: str, following: str) -> bool:
-    """Whether a sentence continues after a line: a long line that ends no sentence, before a lower-case letter."""
+    """Whether a sentence continues after a line: the line is long and ends no sentence; a lower-case letter follows."""
     words = line.rstrip()
     return len(words) >= WRAPPED_LINE_LENGTH and words[-1] not in ".!?:;" and following[:1].islower()
 
 
 def find_statement(text: str, start: int, end: int, *, may_wrap: bool = True) -> tuple[int, int] | None:
     """The statement that holds the characters [start, end), or most of them."""
-    shared = [
+    overlaps = [  # (shared characters, -begin, stop): of equal overlaps the first statement is the largest
         (min(end, stop) - max(start, begin), -begin, stop) for begin, stop in find_statements(text, may_wrap=may_wrap)
     ]
-    best = max(shared, default=None)
-    return None if best is None or best[0] <= 0 else (-best[1], best[2])
+    largest = max(overlaps, default=None)
+    return None if largest is None or largest[0] <= 0 else (-largest[1], largest[2])

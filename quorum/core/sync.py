@@ -124,7 +124,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def find_loop() -> tuple[LoopThread, Context]:
-    """The loop for a synchronous call from here, and a copy of the caller's context variables."""
+    """(the loop for a synchronous call from here, a copy of the caller's context variables)."""
     depth, context = SYNC_CALL_DEPTH.get(), copy_context()
     context.run(SYNC_CALL_DEPTH.set, depth + 1)
     return LOOP_THREADS.get_loop(depth), context
@@ -143,7 +143,7 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
 
 
 def iterate_sync(items: AsyncIterator[T]) -> Generator[T, None, None]:
-    """The items of an asynchronous generator, each computed on request.
+    """The items of an asynchronous generator, each computed when the caller asks for it.
 
     Closing the returned generator closes `items`.
     """

@@ -11,8 +11,8 @@ def remove_thinking(text: str) -> str:
     """The reply without `<think>...</think>` and without white space around it.
 
     Without a closing tag everything after the opening tag is removed. Without an opening tag everything before the
-    closing tag is removed: some chat templates open the tag, so that the server sends only its end. A tag inside a
-    thought is ignored.
+    closing tag is removed: some chat templates end with the opening tag, so that the server sends only the closing tag.
+    A tag inside a thought is ignored.
 
     >>> remove_thinking("<think>Paris? Yes.</think> Paris")
     'Paris'

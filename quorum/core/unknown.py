@@ -29,9 +29,9 @@ LONGEST_READ_ANSWER = 1000  # characters that are read
 def is_unknown(answer: str) -> bool:
     """Whether an answer is empty, says "unknown" (alone or with a reason), or refuses in a usual wording.
 
-    Pass the raw text, not a normalised one. Titles are answers: "Unknown Pleasures", "I Don't Know How She Does It".
-    A text after "however" or "but" that follows a refusal is an answer, too, unless it refuses again, advises, or
-    describes the passages.
+    Pass the raw text, not a normalised one. Titles count as answers: "Unknown Pleasures", "I Don't Know How She Does
+    It". What follows a "however" or "but" after a refusal counts as an answer, too, unless it refuses again, advises,
+    or describes the passages.
 
     >>> import quorum
     >>> quorum.is_unknown("I cannot tell from the passages."), quorum.is_unknown("Unknown Pleasures")

@@ -22,7 +22,7 @@ SILENT_MODELS: set[str] = set()  # models that have sent a closing tag without a
 def find_visible(text: str, *, is_whole: bool) -> str:
     """The text outside thoughts, without white space before it.
 
-    is_whole: nothing follows. Otherwise an end that may be the beginning of a tag is held back.
+    is_whole: the text is complete. Otherwise, an end of it that may be the beginning of a tag is held back.
 
     >>> find_visible("<think>Paris?</think> Pa", is_whole=False), find_visible("Paris <thi", is_whole=False)
     ('Pa', 'Paris ')
@@ -73,8 +73,9 @@ class VisibleText:
     """Takes the pieces of a reply as they arrive, and returns the visible text of each.
 
     may_think: the reply may begin inside a thought whose opening tag the server does not send, so nothing is shown
-    before the first tag. Other replies are held back only while they begin like a thought. shows_thought: the last
-    piece ended a thought that was shown as if it were an answer; the visible text starts again after it.
+    before the first tag. Other replies are held back only while they begin like a thought. showed_thought: the last
+    piece ended a thought that had been shown as if it were the answer; the visible text begins again after the thought.
+    opens_silently: the reply had a closing tag without an opening tag.
 
     >>> reply = VisibleText()
     >>> [reply.add(piece) for piece in ("<th", "ink>Hm", "</think>", "Par", "is")]
@@ -82,7 +83,7 @@ class VisibleText:
     """
 
     may_think: bool = False
-    shows_thought: bool = False
+    showed_thought: bool = False
     opens_silently: bool = False
     is_thinking: bool = False
     has_tag: bool = False
@@ -98,7 +99,7 @@ class VisibleText:
     def add(self, piece: str, *, is_last: bool = False) -> str:
         """The visible text that this piece adds."""
         text, self.possible_tag, begin, new = self.possible_tag + piece, "", 0, list[str]()
-        self.shows_thought = False
+        self.showed_thought = False
         for tag in THINKING_TAG.finditer(text):
             is_closing = tag.lastgroup is not None
             if not self.is_thinking:
@@ -111,7 +112,7 @@ class VisibleText:
 
     def forget_thought(self) -> None:
         """Discard the text so far, which was a thought without an opening tag."""
-        self.shows_thought = self.shows_thought or bool(self.pieces)
+        self.showed_thought = self.showed_thought or bool(self.pieces)
         self.opens_silently = True
         self.pieces = []
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from quorum.algorithms.copied_sentences import is_refusal, match_copies
+from quorum.algorithms.copied_sentences import match_copies, says_no_sentence_helps
 from quorum.algorithms.filco_measures import Piece, split_pieces
 from quorum.core.state import Passage
 from quorum.core.thinking import extract_first_turn
@@ -20,7 +20,7 @@ def parse_copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[li
     """
     turn = extract_first_turn(shorten(reply, LONGEST_READ_TEXT))
     copies = match_copies(turn, passages)
-    if not copies.pieces and 0 < len(turn.strip()) < LONGEST_REFUSAL and is_refusal(turn):
+    if not copies.pieces and 0 < len(turn.strip()) < LONGEST_REFUSAL and says_no_sentence_helps(turn):
         return Parsed([])
     return Parsed(copies.pieces, malformed=bool(copies.unmatched) or not copies.pieces)
 

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from quorum.core.json_text import replace_in_strings
+from quorum.core.json_text import replace_surrogates_in_strings
 from quorum.core.text import is_unknown, normalize
 from quorum.parsing.answers import LINE_START, Parsed, clean_answer, format_value, get_first_line, list_lines
 from quorum.parsing.wrapping import remove_wrapping
@@ -95,7 +95,7 @@ def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
     several objects the first counts.
     """
     try:
-        decoded = replace_in_strings(json.JSONDecoder().raw_decode(text)[0])
+        decoded = replace_surrogates_in_strings(json.JSONDecoder().raw_decode(text)[0])
     except (ValueError, RecursionError):
         return Parsed(None, malformed=True)
     value: dict[str, Any] = {name.lower(): content for name, content in decoded.items()}

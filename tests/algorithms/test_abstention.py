@@ -46,8 +46,8 @@ def test_the_threshold_lets_as_many_answers_through_as_the_promise_allows() -> N
 def test_a_missing_threshold_comes_with_the_needed_number_of_answers() -> None:
     outcome = find_threshold([0.8] * 30, [False] * 29 + [True], 40, 0.05, 0.05)
     assert isinstance(outcome, NoThreshold)
-    assert outcome.needed is not None
-    assert outcome.needed > 100
+    assert outcome.questions_needed is not None
+    assert outcome.questions_needed > 100
     assert find_threshold([0.8] * 100, [True] * 50 + [False] * 50, 100, 0.05, 0.05) == NoThreshold(100, 50, None)
     assert find_threshold([], [], 10, 0.05, 0.05) == NoThreshold(0, 0, None)
 

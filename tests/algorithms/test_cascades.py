@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from quorum.algorithms.cascade_certificates import certify_cascades, compute_losses
-from quorum.algorithms.cascade_design import Candidate, design_cascades, list_cascades, split_questions
+from quorum.algorithms.cascade_design import CascadeCandidate, design_cascades, list_cascades, split_questions
 from quorum.algorithms.cascades import AcceptanceTest, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 
 
@@ -18,15 +18,15 @@ def make_recorded_answers(right: np.ndarray, cost: list[float], known: np.ndarra
     wrong = 2 + np.arange(count * n).reshape(count, n)
     return RecordedAnswers(
         methods=tuple("abcdefgh"[:count]),
-        worst=right.astype(float),
-        best=right.astype(float),
+        lowest_worth=right.astype(float),
+        highest_worth=right.astype(float),
         known=np.ones((count, n), dtype=bool) if known is None else known,
         failed=np.zeros((count, n), dtype=bool),
         key=np.where(right > 0, 1, wrong),
         confidence=np.full((count, n), np.nan),
         certified=np.zeros((count, n), dtype=bool),
         cost=np.array(cost)[:, None] * np.ones((1, n)),
-        shared=np.zeros((count, count, n)),
+        shared_cost=np.zeros((count, count, n)),
         group=np.arange(n),
     )
 
@@ -40,7 +40,7 @@ def test_a_cascade_continues_until_a_stage_passes_its_test() -> None:
     replay = replay_cascade(
         table, (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
     )
-    assert replay.worst.tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert replay.lowest_worth.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert replay.cost.tolist() == [1.0, 3.0, 1.0, 8.0]
     assert replay.is_asked.tolist() == [[True] * 4, [False, True, False, True], [False, False, False, True]]
     shares = compute_stage_shares(table, (Stage("a", AcceptanceTest("known")), Stage("b", None)))
@@ -63,13 +63,13 @@ def test_every_acceptance_test_of_a_stage(accept: AcceptanceTest, expected: list
     )
     never_passed = AcceptanceTest("confidence", 0.9)  # method a has no confidence
     cascade = (Stage("a", never_passed), Stage("b", accept), Stage("c", None))
-    assert replay_cascade(table, cascade).worst.tolist() == expected
+    assert replay_cascade(table, cascade).lowest_worth.tolist() == expected
 
 
 def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
     shared = np.zeros((3, 3, 4))
     shared[0, 1], shared[1, 2], shared[0, 2] = 1.0, 2.0, 1.0
-    table = replace(THREE_METHODS, shared=shared, known=np.zeros((3, 4), dtype=bool))
+    table = replace(THREE_METHODS, shared_cost=shared, known=np.zeros((3, 4), dtype=bool))
     cascade = (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
     assert replay_cascade(table, cascade).cost.tolist() == [1 + 1 + 3] * 4
 
@@ -77,10 +77,10 @@ def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
 def test_a_stage_that_failed_fails_the_question() -> None:
     failed = np.zeros((3, 4), dtype=bool)
     failed[0, 1] = True
-    worst = THREE_METHODS.worst.copy()
+    worst = THREE_METHODS.lowest_worth.copy()
     worst[2, 1] = 1.0
-    table = replace(THREE_METHODS, failed=failed, worst=worst, known=np.zeros((3, 4), dtype=bool))
-    assert replay_cascade(table, (Stage("a", AcceptanceTest("known")), Stage("c", None))).worst[1] == 0.0
+    table = replace(THREE_METHODS, failed=failed, lowest_worth=worst, known=np.zeros((3, 4), dtype=bool))
+    assert replay_cascade(table, (Stage("a", AcceptanceTest("known")), Stage("c", None))).lowest_worth[1] == 0.0
 
 
 def draw_answers(seed: int, n: int = 90) -> RecordedAnswers:
@@ -89,7 +89,7 @@ def draw_answers(seed: int, n: int = 90) -> RecordedAnswers:
     table = make_recorded_answers(right, [1, 2, 3, 5, 7], known=rng.random((5, n)) < 0.8)
     confidence = np.where(rng.random((5, n)) < 0.9, np.round(rng.random((5, n)), 1), np.nan)
     shared = rng.random((5, 5, n)) * 0.5
-    return replace(table, confidence=confidence, shared=shared, certified=rng.random((5, n)) < 0.5)
+    return replace(table, confidence=confidence, shared_cost=shared, certified=rng.random((5, n)) < 0.5)
 
 
 def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
@@ -99,7 +99,7 @@ def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
         cascade_forms.add((len(candidate.cascade), *(stage.accept.test for stage in candidate.cascade if stage.accept)))
         if len(cascade_forms) % 7 == 0 or candidate.cascade[0].method == "a":  # a replay of each would take too long
             replay = replay_cascade(table, candidate.cascade)
-            assert candidate.score == pytest.approx(replay.worst.mean())
+            assert candidate.score == pytest.approx(replay.lowest_worth.mean())
             assert candidate.cost == pytest.approx(replay.cost.mean())
     assert {(2, "known"), (2, "confidence"), (3, "confidence", "same"), (3, "certified", "confidence")} <= cascade_forms
 
@@ -107,7 +107,7 @@ def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
 def test_the_design_is_a_pareto_front_below_the_cost_of_the_best_method() -> None:
     table = draw_answers(5)
     front = design_cascades(table)
-    best = int(table.worst.mean(axis=1).argmax())
+    best = int(table.lowest_worth.mean(axis=1).argmax())
     assert front
     assert all(item.cost < table.cost[best].mean() for item in front)
     pairs = [(item.score, item.cost) for item in front]
@@ -120,7 +120,7 @@ def test_the_cascade_is_tested_against_every_single_method() -> None:
     cascade = (Stage("a", AcceptanceTest("known")), Stage("e", None))
     losses = compute_losses(table, cascade, 0.0)
     assert sorted(losses) == ["a", "b", "c", "d", "e"]
-    assert losses["e"].tolist() == (table.worst[4] - replay_cascade(table, cascade).worst).tolist()
+    assert losses["e"].tolist() == (table.lowest_worth[4] - replay_cascade(table, cascade).lowest_worth).tolist()
     assert sorted(compute_losses(table, (Stage("a", None),), 0.0)) == ["b", "c", "d", "e"]
 
 
@@ -136,7 +136,7 @@ def test_questions_of_one_document_count_as_one() -> None:
 def test_the_certificate_stops_at_the_first_failure() -> None:
     right = np.array([[1.0] * 300, [1.0] * 300, [0.0] * 300])
     table = make_recorded_answers(right, [5.0, 3.0, 1.0])
-    front = [Candidate((Stage(name, None),), 0.0, 0.0) for name in "bc"]
+    front = [CascadeCandidate((Stage(name, None),), 0.0, 0.0) for name in "bc"]
     assert [item.passed for item in certify_cascades(table, front, 0.03, 0.1)] == [True, False]
     assert [item.passed for item in certify_cascades(table, front[::-1], 0.03, 0.1)] == [False]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from quorum.algorithms.filco_measures import (
     THRESHOLDS,
     Piece,
-    choose_best,
+    choose_best_pieces,
     choose_silver_pieces,
     compute_unigram_precision,
     count_character_f1,
@@ -146,12 +146,12 @@ def test_the_best_above_the_threshold_is_the_first_of_equals(scored: list[tuple[
     scored = sorted(scored, key=lambda item: item[0])
     pieces = [Piece(rank, index, index + 1, "", str(index)) for index, (rank, _) in enumerate(scored)]
     scores = [score for _, score in scored]
-    best_pieces = choose_best(pieces, scores, limit)
+    best_pieces = choose_best_pieces(pieces, scores, limit)
     scores_above_limit = [score for score in scores if score > limit]
     assert len(best_pieces) == bool(scores_above_limit)
     if best_pieces:
         assert scores.index(max(scores_above_limit)) == best_pieces[0].start
-    best_of_each_passage = choose_best(pieces, scores, limit, "per_passage")
+    best_of_each_passage = choose_best_pieces(pieces, scores, limit, "per_passage")
     assert [piece.rank for piece in best_of_each_passage] == sorted({rank for rank, score in scored if score > limit})
     assert set(best_pieces) <= set(best_of_each_passage)
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from quorum.algorithms.race import RACE_MODES, Mode, Race, compute_worth, run_race
+from quorum.algorithms.race import RACE_MODES, Race, RaceMode, compute_worth, run_race
 
 REPETITIONS = 120
 THREE_STANDARD_ERRORS = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
@@ -21,23 +21,23 @@ def test_exact_mode_drops_methods_that_can_no_longer_win() -> None:
     for _ in range(5):
         assert race.add_question([1.0, 0.0]) == []  # five questions are left: a tie is possible
     assert race.add_question([1.0, 0.0]) == [1]
-    assert race.dropped == {1: 6}
-    assert race.live.tolist() == [True, False]
+    assert race.asked_when_dropped == {1: 6}
+    assert race.is_live.tolist() == [True, False]
 
 
 @pytest.mark.parametrize("mode", ["exact", "questions"])
-def test_the_best_method_on_these_questions_is_hardly_ever_dropped(mode: Mode) -> None:
+def test_the_best_method_on_these_questions_is_hardly_ever_dropped(mode: RaceMode) -> None:
     times_dropped = 0
     for table in draw_tables(REPETITIONS, 80, [0.5, 0.5, 0.45, 0.3, 0.3], seed=1):
         means = table.mean(axis=0)
         race = run_race(table, mode)
-        times_dropped += not race.live[np.flatnonzero(means == means.max())].any()
+        times_dropped += not race.is_live[np.flatnonzero(means == means.max())].any()
     assert times_dropped <= (0 if mode == "exact" else REPETITIONS * (0.05 + THREE_STANDARD_ERRORS))
 
 
 def test_the_best_method_on_questions_like_these_is_hardly_ever_dropped() -> None:
     races = [run_race(table, "future") for table in draw_tables(REPETITIONS, 150, [0.4, 0.4, 0.4, 0.4], seed=2)]
-    assert np.mean([not race.live[0] for race in races]) <= 0.05 + THREE_STANDARD_ERRORS
+    assert np.mean([not race.is_live[0] for race in races]) <= 0.05 + THREE_STANDARD_ERRORS
 
 
 def test_a_race_asks_fewer_questions_where_methods_differ() -> None:
@@ -45,7 +45,7 @@ def test_a_race_asks_fewer_questions_where_methods_differ() -> None:
     for table in draw_tables(10, 200, [0.6, 0.55, 0.3, 0.2, 0.1], seed=3):
         for mode in RACE_MODES:
             race = run_race(table, mode)
-            answer_count = sum(race.dropped.get(index, race.asked) for index in range(5))
+            answer_count = sum(race.asked_when_dropped.get(index, race.questions_asked) for index in range(5))
             saved_shares[mode].append(1 - answer_count / table.size)
     assert np.mean(saved_shares["exact"]) > 0.05
     assert np.mean(saved_shares["questions"]) > 0.35
@@ -54,8 +54,8 @@ def test_a_race_asks_fewer_questions_where_methods_differ() -> None:
 
 def test_the_last_method_is_never_dropped() -> None:
     race = run_race([[1.0, 0.0, 0.0]] * 60, "questions")
-    assert race.live.tolist() == [True, False, False]
-    assert run_race([[1.0]] * 5, "future").live.tolist() == [True]
+    assert race.is_live.tolist() == [True, False, False]
+    assert run_race([[1.0]] * 5, "future").is_live.tolist() == [True]
 
 
 def test_a_missing_answer_counts_against_every_lead() -> None:
@@ -70,9 +70,9 @@ def test_answers_of_a_dropped_method_are_not_read() -> None:
     table = np.array([[1.0, 0.0, 1.0]] * 30 + [[0.0, 1.0, 1.0]] * 30)
     changed_table = table.copy()
     race = run_race(table, "questions")
-    changed_table[race.dropped[1] :, 1] = np.nan
+    changed_table[race.asked_when_dropped[1] :, 1] = np.nan
     second_race = run_race(changed_table, "questions")
-    assert second_race.dropped == race.dropped
+    assert second_race.asked_when_dropped == race.asked_when_dropped
     assert np.isfinite(second_race.leads).all()
 
 

@@ -37,7 +37,7 @@ def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
     assert matrix.right.shape == (60, 3)
     recorded = matrix.make_recorded_answers("calls")
     assert recorded.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
-    assert (recorded.shared[0, 1] == 1).all()
+    assert (recorded.shared_cost[0, 1] == 1).all()
     assert (recorded.known | recorded.failed | (matrix.arrays["unknown"] == 1)).all()
 
 

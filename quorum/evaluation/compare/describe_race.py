@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from quorum.algorithms.race import Mode
+from quorum.algorithms.race import RaceMode
 from quorum.evaluation.compare.format_figures import format_percent, join_first_names
 from quorum.evaluation.run.race_result import RaceResult
 
 NO_CLAIM_ABOUT_NEW_QUESTIONS = "about new questions this says nothing"
-QUESTIONS_OF_MODE: Mapping[Mode, str] = {"questions": "on these questions", "future": "on new questions like these"}
+QUESTIONS_OF_MODE: Mapping[RaceMode, str] = {"questions": "on these questions", "future": "on new questions like these"}
 
 
 def describe_race(race: RaceResult, best: str | None) -> list[str]:

@@ -42,15 +42,15 @@ def make_answer_table(
     cost, shared = compute_costs(results, methods, calls, unit, tables)
     return RecordedAnswers(
         methods=tuple(methods),
-        worst=worst,
-        best=best,
+        lowest_worth=worst,
+        highest_worth=best,
         known=~failed & ~unknown,
         failed=failed,
         key=number_answers(results, methods),
         confidence=np.array([results.get_numbers(name, "confidence") for name in methods]),
         certified=np.array([[certified.get((name, id_), False) for id_ in ids] for name in methods]),
         cost=cost,
-        shared=shared,
+        shared_cost=shared,
         group=results.group_numbers,
     )
 

@@ -78,7 +78,7 @@ def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float
     threshold = find_threshold(confidence[is_answered], score[is_answered] < 1, question_count, wrong_at_most, error)
     if isinstance(threshold, Threshold):
         return CalibratedMethod(method, threshold, None, int(is_answered.sum()))
-    return CalibratedMethod(method, None, threshold.needed, int(is_answered.sum()))
+    return CalibratedMethod(method, None, threshold.questions_needed, int(is_answered.sum()))
 
 
 def make_calibration_file(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quorum.algorithms.cascade_certificates import Certificate, certify_cascades, compute_losses
+from quorum.algorithms.cascade_certificates import CascadeCertificate, certify_cascades, compute_losses
 from quorum.algorithms.cascade_design import DESIGN_DIVISOR, design_cascades, split_questions
 from quorum.algorithms.cascades import Cascade, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 from quorum.algorithms.paired import count_fewest_questions, estimate_questions_to_certify
@@ -38,8 +38,8 @@ class ComposeResult:
     """
 
     cascade: Cascade
-    certificate: Certificate | None
-    certificates: tuple[Certificate, ...]
+    certificate: CascadeCertificate | None
+    certificates: tuple[CascadeCertificate, ...]
     best: str
     best_score: float
     best_cost: float
@@ -108,7 +108,7 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
         terms.error,
         terms.wrong_cost,
     )
-    score, cost = recorded.worst.mean(axis=1), recorded.cost.mean(axis=1)
+    score, cost = recorded.lowest_worth.mean(axis=1), recorded.cost.mean(axis=1)
     best = max(range(len(recorded.methods)), key=lambda place: (score[place], -cost[place]))
     passed = [certificate for certificate in certificates if certificate.passed]
     cheaper = [
@@ -127,7 +127,7 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
         best=recorded.methods[best],
         best_score=float(score[best]),
         best_cost=float(cost[best]),
-        score=float(replayed.worst.mean()),
+        score=float(replayed.lowest_worth.mean()),
         cost=float(replayed.cost.mean()),
         shares=compute_stage_shares(recorded, cascade),
         questions=recorded.questions,
@@ -141,7 +141,7 @@ def average_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
 
 
 def estimate_questions_needed(
-    certifying_answers: RecordedAnswers, certificates: Sequence[Certificate], terms: Guarantee
+    certifying_answers: RecordedAnswers, certificates: Sequence[CascadeCertificate], terms: Guarantee
 ) -> int | None:
     """About how many questions in all would certify the failed cascade, if the losses stayed as they are here."""
     if not certificates:
@@ -168,8 +168,8 @@ def make_composed_file(results: RecordedResults, composed: ComposeResult, terms:
         certificate = {
             "lose_at_most": terms.lose_at_most,
             "confidence": round(1 - terms.error, 12),
-            "p": round(certified.p, ROUNDED_DIGITS),
-            "against": certified.against,
+            "p": round(certified.p_value, ROUNDED_DIGITS),
+            "against": certified.rival,
             "loss": round(certified.loss, ROUNDED_DIGITS),
             "questions": composed.certifying,
             "seed": terms.seed,
@@ -257,8 +257,8 @@ def describe_composed(composed: ComposeResult, terms: Guarantee) -> list[str]:
         f"than {composed.best} ({format_cost(composed.best_cost, terms.unit)}), and scored {change:+.1f} points "
         "against it.",
         f"On questions like these it loses at most {100 * terms.lose_at_most:g} points to the best single method, with "
-        f"confidence {1 - terms.error:g} (p = {composed.certificate.p:.3f} over {composed.certifying:,} questions "
-        "that were not used to design it).",
+        f"confidence {1 - terms.error:g} (p = {composed.certificate.p_value:.3f} over {composed.certifying:,} "
+        "questions that were not used to design it).",
     ]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from quorum.algorithms.race import RACE_ERROR, Mode, Race, compute_worth
+from quorum.algorithms.race import RACE_ERROR, Race, RaceMode, compute_worth
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.statistics import Floats
 from quorum.evaluation.run.column_scores import Row
@@ -49,7 +49,7 @@ class RunningRace:
         names: Sequence[str],
         units: Units,
         *,
-        mode: Mode,
+        mode: RaceMode,
         measure: str,
         wrong_cost: float = 0.0,
         challengers: frozenset[str] | None = None,
@@ -122,8 +122,8 @@ class RunningRace:
     def settle(self) -> bool:
         """Settle, in order, the questions that all live methods have answered. Returns whether there was one."""
         settled_before = self.settled
-        while self.race.asked < len(self.units) and self.is_answered(self.units[self.race.asked]):
-            unit = self.units[self.race.asked]
+        while self.race.questions_asked < len(self.units) and self.is_answered(self.units[self.race.questions_asked]):
+            unit = self.units[self.race.questions_asked]
             self.settled += len(unit)
             losers = self.race.add_question(*self.compute_bounds(unit))
             for number in losers if not self.finished else ():  # after the last question, no method needs to be dropped
@@ -151,7 +151,7 @@ class RunningRace:
     async def wait_for_turn(self, id_: str, concurrency: int) -> None:
         """Wait while too many earlier questions are open: they may make this one unnecessary."""
         while not self.finished:
-            next_place = self.settled + len(self.units[self.race.asked])
+            next_place = self.settled + len(self.units[self.race.questions_asked])
             if self.places[id_] < next_place + AHEAD_FACTOR * concurrency:
                 return
             await self.progressed.wait()
@@ -193,7 +193,7 @@ def start_race(
     dataset: DataSet,
     results: Results,
     *,
-    mode: Mode,
+    mode: RaceMode,
     task: str | None = None,
     wrong_cost: float = 0.0,
     challengers: frozenset[str] | None = None,

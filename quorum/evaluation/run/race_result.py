@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from quorum.algorithms.betting import compute_interval, compute_lower_bound
-from quorum.algorithms.race import Mode
+from quorum.algorithms.race import RaceMode
 
 SEED = 0
 Units = tuple[tuple[str, ...], ...]  # the ids of all questions; one bet is on the questions of one unit together
@@ -34,7 +34,7 @@ class RaceResult:
     bet on together; settled: how many questions are settled; standings: by method.
     """
 
-    mode: Mode
+    mode: RaceMode
     error: float
     seed: int
     measure: str
@@ -116,7 +116,7 @@ def take_units(units: Units, asked_count: int) -> list[tuple[str, ...]]:
     return taken_units
 
 
-def count_population(mode: Mode, units: int) -> int | None:
+def count_population(mode: RaceMode, units: int) -> int | None:
     """The number of units that an interval is about; None for future ones."""
     return None if mode == "future" else units
 

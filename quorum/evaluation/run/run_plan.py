@@ -10,7 +10,7 @@ from typing import cast
 
 from filelock import FileLock, Timeout
 
-from quorum.algorithms.race import Mode
+from quorum.algorithms.race import RaceMode
 from quorum.core.errors import SetupError
 from quorum.core.private_files import make_private_folder
 from quorum.evaluation.run.ask_question import Questioner
@@ -77,7 +77,7 @@ async def start_planned_race(plan: Plan, results: Results, watch: RaceWatcher | 
     """The race that the plan's options ask for, with the answers of earlier runs; None without a race."""
     if plan.options.race is None:
         return None
-    mode, task = cast(Mode, plan.options.race), plan.options.task
+    mode, task = cast(RaceMode, plan.options.race), plan.options.task
     start = partial(
         start_race,
         mode=mode,

@@ -53,7 +53,7 @@ def test_several_methods_share_the_error(results: Path) -> None:
     shared_threshold = thresholds["sure"]
     assert single_threshold is not None
     assert shared_threshold is not None
-    assert shared_threshold.p <= 0.025
+    assert shared_threshold.p_value <= 0.025
     assert shared_threshold.answered <= single_threshold.answered
 
 

@@ -24,7 +24,7 @@ def results(tmp_path: Path) -> Path:
 def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:
     composed = compose(read_results(results), Guarantee(lose_at_most=0.08))
     assert composed.certificate is not None
-    assert composed.certificate.p <= 0.1
+    assert composed.certificate.p_value <= 0.1
     assert composed.best == "sure"
     assert composed.saved_share > 0.2
     assert composed.cascade[-1].accept is None
@@ -35,8 +35,8 @@ def test_calls_that_methods_share_are_paid_once(results: Path) -> None:
     table = make_answer_table(read_results(results), "calls")
     concat, fallback, sure = (table.methods.index(name) for name in ("concat", "concat_pf", "sure"))
     assert table.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
-    assert (table.shared[concat, fallback] == 1).all()
-    assert not table.shared[concat, sure].any()
+    assert (table.shared_cost[concat, fallback] == 1).all()
+    assert not table.shared_cost[concat, sure].any()
     tokens = make_answer_table(read_results(results), "tokens")
     assert np.allclose(tokens.cost, 102 * table.cost)
 
