@@ -11,7 +11,7 @@ from quorum.nodes.answer import distill_answer, passage_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.keep_answered import keep_answered
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import ask_all_then_keep, refine_or
+from quorum.nodes.routes import ask_passages_then_keep_answered, refine_or
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -23,8 +23,10 @@ graph = (
     .add_node(distill_answer)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or(ask_all_then_keep), ["refine", "passage_answer", "keep_answered"])
-    .add_conditional_edges("refine", ask_all_then_keep, ["passage_answer", "keep_answered"])
+    .add_conditional_edges(
+        "retrieve", refine_or(ask_passages_then_keep_answered), ["refine", "passage_answer", "keep_answered"]
+    )
+    .add_conditional_edges("refine", ask_passages_then_keep_answered, ["passage_answer", "keep_answered"])
     .add_edge("passage_answer", "keep_answered")
     .add_edge("keep_answered", "distill_answer")
     .add_edge("distill_answer", "__end__")

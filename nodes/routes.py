@@ -54,7 +54,7 @@ def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter
     return "filter_context" if get_context(runtime).context_filter else "__end__"
 
 
-def ask_all_then_keep(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["keep_answered"]:
+def ask_passages_then_keep_answered(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["keep_answered"]:
     """Fan out: one `passage_answer` per passage."""
     return send_passages("passage_answer", state, range(len(state["passages"]))) or "keep_answered"
 

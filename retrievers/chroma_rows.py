@@ -19,12 +19,12 @@ class Changes:
     """Changes to a collection.
 
     passages: to store, with their entries and vectors. entries: new entries of passages that are stored already.
-    removed: ids of passages to remove.
+    removed_ids: of passages to remove.
     """
 
     passages: list[tuple[Passage, PassageEntry, Sequence[float]]] = field(default_factory=list)
     entries: list[tuple[str, PassageEntry]] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
+    removed_ids: list[str] = field(default_factory=list)
 
     def apply(self, collection: "Collection") -> None:
         for batch in split_batches(self.passages):
@@ -38,7 +38,7 @@ class Changes:
             collection.update(
                 ids=[id_ for id_, _ in updates], metadatas=[entry.make_metadata() for _, entry in updates]
             )
-        for ids in split_batches(self.removed):
+        for ids in split_batches(self.removed_ids):
             collection.delete(ids=ids)
 
 

@@ -219,7 +219,7 @@ def take_passages(future: "Future[FilePassages]", report: IndexReport, counter: 
     """The passages of a document. Waits, when the first is asked for, until the document has been read."""
     passages, notes = future.result()
     report.notes += notes
-    counter.units = len(passages)
+    counter.expected_passages = len(passages)
     yield from passages
 
 

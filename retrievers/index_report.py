@@ -57,7 +57,7 @@ class ProgressCounter:
         self.progress, self.total, self.done = progress, total, 0
         self.watch, self.all_bytes, self.files, self.all_files = watch, sum(sizes) or 1, 0, len(sizes)
         self.passages, self.bytes_done = 0, 0
-        self.units: int | None = None  # passages of the file that is being read, if their number is known
+        self.expected_passages: int | None = None  # passages of the file that is being read, if their number is known
 
     def add(self, path: str | Path) -> None:
         """Count one file, or one line of a file of JSON lines."""
@@ -70,12 +70,14 @@ class ProgressCounter:
             yield passage
             self.add(path)
 
-    def count_file(self, passages: Iterable[Passage], path: Path, size: int, units: int | None) -> Iterator[Passage]:
-        """Yield the passages of a file of `size` bytes and count them. units: their number, if it is known."""
-        self.units = units
+    def count_file(
+        self, passages: Iterable[Passage], path: Path, size: int, expected_passages: int | None
+    ) -> Iterator[Passage]:
+        """Yield the passages of a file of `size` bytes and count them. expected_passages: about how many, if known."""
+        self.expected_passages = expected_passages
         for number, passage in enumerate(passages, start=1):
             self.passages += 1
-            self.report(path, size * min(1.0, number / self.units) if self.units else 0)
+            self.report(path, size * min(1.0, number / self.expected_passages) if self.expected_passages else 0)
             yield passage
 
     def finish_file(self, path: Path, size: int) -> None:

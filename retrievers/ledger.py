@@ -48,7 +48,7 @@ class Ledger:
         self.store, self.name, self.embedding, self.sample = store, name, embedding, sample
         self.get_model = get_model
         self.made_for, self.made_from = made_for, made_from
-        self.copies: CopyFinder | None = None
+        self.copy_finder: CopyFinder | None = None
         self.writer = WriteBehind()
         self.info: CollectionInfo | None = store.find_info(name)
         if self.info and self.info.embedding != embedding:
@@ -160,9 +160,9 @@ class Ledger:
             return passage["id"]
         if id_of_copy := earlier_copies.get(hash_passage(passage)):
             return id_of_copy
-        if self.copies is None:
-            self.copies = CopyFinder(self.entries, self.read_stored_passages)
-        return self.copies.find_containing_passage(passage, source, self.new_passages) or passage["id"]
+        if self.copy_finder is None:
+            self.copy_finder = CopyFinder(self.entries, self.read_stored_passages)
+        return self.copy_finder.find_containing_passage(passage, source, self.new_passages) or passage["id"]
 
     def record_passage(self, source: str, place: int, passage: Passage, id_: str) -> bool:
         """Record a passage of a document under `id_`. Returns whether it is new in the document or has moved."""
@@ -183,8 +183,8 @@ class Ledger:
             empty = PassageEntry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
             self.entries[id_] = empty.add_place(source, place, spot)
             self.new_passages[id_] = passage
-            if self.copies is not None:
-                self.copies.add(id_, self.entries[id_])
+            if self.copy_finder is not None:
+                self.copy_finder.add(id_, self.entries[id_])
         if len(self.new_passages) >= EMBEDDED_AT_ONCE or len(self.changed_entries) >= WRITTEN_AT_ONCE:
             self.flush()
         return changed
@@ -213,10 +213,10 @@ class Ledger:
             if id_ in self.entries and id_ not in self.new_passages
         ]
         changes = Changes(self.embed_new_passages(), updated_entries, list(removed_ids))
-        if changes.passages or changes.entries or changes.removed:
+        if changes.passages or changes.entries or changes.removed_ids:
             self.write_info(writing=True, changes=changes)
-        if self.copies is not None:
-            self.copies.remember(self.new_passages)
+        if self.copy_finder is not None:
+            self.copy_finder.remember(self.new_passages)
         self.new_passages.clear()
         self.changed_entries.clear()
 

@@ -78,17 +78,17 @@ def find_foreign_language(question: str) -> str | None:
     """
     letters = [letter for letter in question if letter.isalpha()]
     scripts = Counter(unicodedata.name(letter, "").split()[0] for letter in letters if ord(letter) > 0x36F)
-    foreign = {name: count for name, count in scripts.items() if name in LANGUAGE_OF_SCRIPT}
-    if letters and sum(foreign.values()) > 0.4 * len(letters):
+    foreign_scripts = {name: count for name, count in scripts.items() if name in LANGUAGE_OF_SCRIPT}
+    if letters and sum(foreign_scripts.values()) > 0.4 * len(letters):
         if scripts["HIRAGANA"] or scripts["KATAKANA"]:
             return "Japanese"
-        return LANGUAGE_OF_SCRIPT[max(foreign, key=lambda name: foreign[name])]
+        return LANGUAGE_OF_SCRIPT[max(foreign_scripts, key=lambda name: foreign_scripts[name])]
     words = [part for word in WORD.findall(question.lower()) for part in re.split("['’]", word)]
-    english = sum(word in ENGLISH_WORDS for word in words)
+    english_count = sum(word in ENGLISH_WORDS for word in words)
     counts = {
         name: sum(word in language_words and word not in AMBIGUOUS_WORDS for word in words)
         for name, language_words in WORDS_OF_LANGUAGE.items()
     }
     best = max(counts, key=lambda name: counts[name])
     begins_foreign = bool(words) and words[0] in WORDS_OF_LANGUAGE[best] and words[0] not in ENGLISH_WORDS
-    return best if counts[best] >= (1 if begins_foreign else 2) and counts[best] > 2 * english else None
+    return best if counts[best] >= (1 if begins_foreign else 2) and counts[best] > 2 * english_count else None

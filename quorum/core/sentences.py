@@ -73,11 +73,12 @@ def ends_sentence(text: str, begin: int, mark: re.Match[str]) -> bool:
     if mark.group() != ".":
         return True
     last_word = LAST_WORD.search(text, max(begin, mark.start() - 40), mark.start())
-    before = last_word.group() if last_word else ""
-    after = re.sub(r"\W+$", "", following[0]).lower()
-    if before.lower() in NEVER_LAST_WORDS or (before.lower() in WORDS_BEFORE_NUMBERS and after.isdigit()):
+    word_before = last_word.group() if last_word else ""
+    word_after = re.sub(r"\W+$", "", following[0]).lower()
+    lower_before = word_before.lower()
+    if lower_before in NEVER_LAST_WORDS or (lower_before in WORDS_BEFORE_NUMBERS and word_after.isdigit()):
         return False
-    initial = len(before) == 1 and before.isupper() and before != "I"
-    if initial or "." in before.strip(".") or before.lower() in SELDOM_LAST_WORDS:
-        return after in SENTENCE_STARTERS
+    is_initial = len(word_before) == 1 and word_before.isupper() and word_before != "I"
+    if is_initial or "." in word_before.strip(".") or lower_before in SELDOM_LAST_WORDS:
+        return word_after in SENTENCE_STARTERS
     return not LIST_NUMBER.search(text, max(begin, mark.start() - 8), mark.start())

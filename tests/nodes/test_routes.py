@@ -7,8 +7,8 @@ from method_fixtures import PASSAGES, QUESTION, STATE, make_runtime, make_votes
 
 from quorum.core.state import State
 from quorum.nodes.routes import (
-    ask_all_then_keep,
     ask_passages,
+    ask_passages_then_keep_answered,
     continue_vote,
     fall_back_if_unknown,
     start_one_or_both_rounds,
@@ -20,7 +20,7 @@ def list_ranks(sends: Any) -> list[int]:
 
 
 def test_routes_send_each_branch_only_its_part_of_the_state() -> None:
-    assert ask_all_then_keep(STATE, make_runtime())[1] == Send(
+    assert ask_passages_then_keep_answered(STATE, make_runtime())[1] == Send(
         "passage_answer", {"question": QUESTION, "rank": 1, "passages": [PASSAGES[1]]}
     )
     assert list_ranks(ask_passages(STATE, make_runtime())) == [0, 1, 2]
@@ -29,7 +29,7 @@ def test_routes_send_each_branch_only_its_part_of_the_state() -> None:
 
 def test_routes_without_passages_go_on_to_the_join() -> None:
     empty = State(question=QUESTION, passages=[], unknown=True)
-    assert ask_all_then_keep(empty, make_runtime()) == "keep_answered"
+    assert ask_passages_then_keep_answered(empty, make_runtime()) == "keep_answered"
     assert ask_passages(empty, make_runtime()) == "vote"
     assert fall_back_if_unknown(empty, make_runtime()) == "vote"
     assert start_one_or_both_rounds(empty, make_runtime(speculative=True)) == ["concat_answer"]
