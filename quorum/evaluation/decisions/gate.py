@@ -80,10 +80,8 @@ def decide_gate(
             f"{format_count(len(largest_losses), 'question')} are too few for a margin of {margin:g}: {fewest} are "
             "the least that can show it; ask more questions, or allow a larger margin."
         )
-    p_pass, p_fail = (
-        compute_margin_p_value(largest_losses, margin / scale),
-        compute_superiority_p_value(smallest_losses),
-    )
+    p_pass = compute_margin_p_value(largest_losses, margin / scale)
+    p_fail = compute_superiority_p_value(smallest_losses)
     verdict: Verdict = "pass" if p_pass <= error else "fail" if p_fail <= error else "cannot tell"
     losses = (largest_losses + smallest_losses) / 2
     low, high = compute_paired_interval(losses)
