@@ -95,7 +95,9 @@ class Context:
     ] = define("filter_mode", "filco")
     silver_measure: Annotated[
         Literal["strinc", "lexical", "cxmi"] | None,
-        describe("filter_mode=silver: FILCO's measure; empty: the best for the answer type"),
+        describe(
+            "filter_mode=silver: strinc, lexical or cxmi chooses the sentences; empty: the best for the answer type"
+        ),
     ] = define("silver_measure", None)
     scorer: Annotated[
         str | None,
@@ -125,9 +127,9 @@ class Context:
     filter_turns: Annotated[int, describe("blendfilter: judge and choose in two calls, or in one", 2, ge=1, le=2)] = (
         define("filter_turns", 2)
     )
-    filter_union: Annotated[bool, describe("blendfilter: unite the passages first, filter once", False)] = define(
-        "filter_union", False
-    )
+    filter_union: Annotated[
+        bool, describe("blendfilter: unite the passages of all queries first, and filter once", False)
+    ] = define("filter_union", False)
     iterations: Annotated[int, describe("iter_retgen: rounds of retrieval and answer", 2, ge=1, le=MAX_ROUNDS)] = (
         define("iterations", 2)
     )
@@ -139,7 +141,8 @@ class Context:
         describe("File of demonstrations (question, answer, rationale, passages, steps); empty: built in"),
     ] = define("examples", None)
     answer_type: Annotated[
-        Literal["short", "yes_no", "label", "dialogue", "long"], describe("Kind of answer that is wanted", "short")
+        Literal["short", "yes_no", "label", "dialogue", "long"],
+        describe("Kind of answer that is wanted: short, yes_no, label, dialogue or long", "short"),
     ] = define("answer_type", "short")
     speculative: Annotated[bool, describe("concat_pf: both rounds at once (faster, more tokens)", False)] = define(
         "speculative", False
