@@ -74,8 +74,7 @@ def decide_gate(
     scale = 1 + wrong_cost
     largest_losses = average_by_group((old_high - new_low) / scale, baseline.group_numbers)
     smallest_losses = average_by_group((old_low - new_high) / scale, baseline.group_numbers)
-    fewest = count_fewest_questions(margin / scale, error)
-    if len(largest_losses) < fewest:
+    if len(largest_losses) < (fewest := count_fewest_questions(margin / scale, error)):
         raise SetupError(
             f"{format_count(len(largest_losses), 'question')} are too few for a margin of {margin:g}: {fewest} are "
             "the least that can show it; ask more questions, or allow a larger margin."
