@@ -77,8 +77,8 @@ def make_server_options(
         questions_per_minute=questions_per_minute,
         dollars_per_day=dollars_per_day,
         prices=prices,
-        composed=tuple(composed or ()),
-        systems=read_systems(systems) if systems else {},
+        cascade_files=tuple(composed or ()),
+        own_systems=read_systems(systems) if systems else {},
     )
 
 

@@ -22,12 +22,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-OPEN_PATH = "/health"  # public: monitoring needs no key
-API_PATHS = ("/v1", OPEN_PATH, "/metrics", "/openapi.json")
+PUBLIC_PATH = "/health"  # monitoring needs no key
+API_PATHS = ("/v1", PUBLIC_PATH, "/metrics", "/openapi.json")
 
 LARGEST_BODY = 2_000_000  # bytes
 REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
-KEY_HEADER = {"www-authenticate": "Bearer"}
+UNAUTHORIZED_HEADERS = {"www-authenticate": "Bearer"}
 
 
 class AccessControl:
@@ -44,43 +44,43 @@ class AccessControl:
             return
         headers = Headers(scope=scope)
         given_id = headers.get("x-request-id", "")
-        id_ = given_id if REQUEST_ID.fullmatch(given_id) else f"req_{token_hex(12)}"
+        request_id = given_id if REQUEST_ID.fullmatch(given_id) else f"req_{token_hex(12)}"
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                added_headers = [(b"x-request-id", id_.encode()), (b"x-content-type-options", b"nosniff")]
+                added_headers = [(b"x-request-id", request_id.encode()), (b"x-content-type-options", b"nosniff")]
                 message["headers"] = [*message.get("headers", ()), *added_headers, (b"cache-control", b"no-store")]
             await send(message)
 
         try:
-            key = self.find_client(headers, scope["path"])
+            client = self.find_client(headers, scope["path"])
             check_length(headers)
         except Refusal as refusal:
             await refusal.respond()(scope, receive, send_with_id)
             return
-        scope["state"] = {**scope.get("state", {}), "request_id": id_, "key": key}
+        scope["state"] = {**scope.get("state", {}), "request_id": request_id, "client": client}
         await self.app(scope, limit_body(receive), send_with_id)
 
     def find_client(self, headers: Headers, path: str) -> str:
-        """The name under which the request's limits are counted. Raises `Refusal` if it has no access."""
+        """The name under which the client's requests are counted. Raises `Refusal` if the client has no access."""
         if not self.tokens:
-            self.check_local(headers)
+            self.check_is_local(headers)
             return "local"
-        if path == OPEN_PATH:
+        if path == PUBLIC_PATH:
             return "health"
-        scheme, _, given_key = headers.get("authorization", "").partition(" ")
-        given_key = given_key.strip() if scheme.lower() == "bearer" else ""
-        matching_tokens = [token for token in self.tokens if hmac.compare_digest(given_key.encode(), token.encode())]
+        scheme, _, given_token = headers.get("authorization", "").partition(" ")
+        given_token = given_token.strip() if scheme.lower() == "bearer" else ""
+        matching_tokens = [token for token in self.tokens if hmac.compare_digest(given_token.encode(), token.encode())]
         if not matching_tokens:
             message = (
                 "That is not a key of this server."
-                if given_key
+                if given_token
                 else "This server asks for a key: Authorization: Bearer."
             )
-            raise Refusal(401, message, "invalid_api_key", headers=KEY_HEADER)
+            raise Refusal(401, message, "invalid_api_key", headers=UNAUTHORIZED_HEADERS)
         return sha256(b"quorum key " + matching_tokens[0].encode()).hexdigest()[:16]
 
-    def check_local(self, headers: Headers) -> None:
+    def check_is_local(self, headers: Headers) -> None:
         """Refuse requests from another site's page, even if that site's name points to this machine (DNS rebinding)."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
@@ -106,7 +106,7 @@ def make_too_large_refusal() -> Refusal:
 
 
 def limit_body(receive: Receive) -> Receive:
-    """Limit a body whose length is not stated. Beyond the limit, the body ends as if the client had disconnected."""
+    """Limit a body without a stated length: beyond the limit, it ends as if the client had disconnected."""
     received_bytes = 0
 
     async def receive_limited() -> Message:

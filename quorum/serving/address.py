@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from quorum.core.errors import SetupError
 
 LARGEST_PORT = 65_535
-SHORTEST_TOKEN = 16  # characters; too many possibilities to guess
+SHORTEST_TOKEN = 16  # characters; long enough that nobody can guess it
 
 
 def is_loopback(host: str) -> bool:
@@ -22,7 +22,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_address(host: str, token: str | None) -> str | None:
-    """The token. Raises `SetupError` if others can reach the address and the token is missing or too short."""
+    """Return the token. Raises `SetupError` if others can reach the address and the token is missing or too short."""
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise SetupError(
             f"The token has {len(token)} characters; give one of {SHORTEST_TOKEN} or more, for example the output of: "
@@ -37,7 +37,7 @@ def check_address(host: str, token: str | None) -> str | None:
 
 
 def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
-    """The distinct non-empty tokens; `check_address` checks them."""
+    """The distinct non-empty tokens. Raises `SetupError` as `check_address` does."""
     distinct_tokens = tuple(dict.fromkeys(token for token in tokens if token))
     for token in distinct_tokens or (None,):
         check_address(host, token)
@@ -51,19 +51,19 @@ def check_port(port: int) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket at the address. Raises `SetupError` if it is taken, is not this machine's, or there is no such port."""
+    """Open a socket that listens at the address. Raises `SetupError` if it is taken, invalid or not this machine's."""
     check_port(port)
-    listening = None
+    server_socket = None
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(1024)  # listen now: clients can connect at once, and no other server can take the address
+        server_socket = socket.socket(family)
+        server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server_socket.bind(address)
+        server_socket.listen(1024)  # listen now: clients can connect at once, and no other server can take the address
     except OSError as error:
-        if listening is not None:
-            listening.close()
+        if server_socket is not None:
+            server_socket.close()
         raise SetupError(
             f"The page cannot be served at {host}:{port} ({error.strerror or error}); give another --port or --host."
         ) from None
-    return listening
+    return server_socket

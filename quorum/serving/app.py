@@ -50,7 +50,7 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
 
     async def complete(request: Request) -> Response:
         chat = read_chat(await read_body(request))
-        job = await service.accept(chat, request.state.key)
+        job = await service.accept(chat, request.state.client)
         if chat.is_streamed:
             event_queue = EventQueue()
             events = stream(service.start(job, event_queue.add), event_queue, job, request.state.request_id)
@@ -153,14 +153,14 @@ class EventQueue:
 async def stream(task: "asyncio.Task[Reply]", event_queue: EventQueue, job: Job, request_id: str) -> AsyncIterator[str]:
     """The completion as events, then [DONE]. An error is an event, too. If the client leaves, the run is cancelled."""
     head = make_head(job.served_model.id, "chat.completion.chunk")
-    has_usage = job.chat.has_usage
+    wants_usage = job.chat.wants_usage
     try:
-        yield format_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if has_usage else {}))
-        usage_field: dict[str, Any] = {"usage": None} if has_usage else {}
+        yield format_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if wants_usage else {}))
+        usage_field: dict[str, Any] = {"usage": None} if wants_usage else {}
         task.add_done_callback(lambda _: event_queue.end())
         async for delta, quorum_fields in event_queue.read():
             yield ": still at work\n\n" if delta is None else format_chunk(head, delta, **quorum_fields, **usage_field)
-        for event in format_remaining_events(head, task.result(), event_queue.answer, has_usage=has_usage):
+        for event in format_remaining_events(head, task.result(), event_queue.answer, wants_usage=wants_usage):
             yield event
     except Refusal as refusal:
         yield format_event(refusal.body)

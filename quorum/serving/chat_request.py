@@ -12,20 +12,22 @@ from quorum.serving.conversation import Message
 from quorum.serving.errors import Refusal
 
 MAX_MESSAGES = 1000
-QUORUM_FLAGS = ("sources", "history")  # keys of the field `quorum` that are not settings
+QUORUM_FLAGS = ("sources", "history")  # keys of the field `quorum` that are no settings of a method
 
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A client's request. settings: the field `quorum` without `sources` and `history`, which become flags."""
+    """A client's request. settings: the field `quorum` without `sources` and `history`, which are `wants_sources` and
+    `reads_history` here.
+    """
 
     model: str
     messages: tuple[Message, ...]
     settings: Mapping[str, Any]
     is_streamed: bool = False
-    has_usage: bool = False
-    has_sources: bool = True
-    has_history: bool = True
+    wants_usage: bool = False
+    wants_sources: bool = True
+    reads_history: bool = True
 
 
 async def read_body(request: Request) -> Any:
@@ -62,9 +64,9 @@ def read_chat(body: Any) -> ChatRequest:
         messages=tuple(map(read_message, messages)),
         settings={str(name): value for name, value in quorum_fields.items() if name not in QUORUM_FLAGS},
         is_streamed=fields.get("stream") is True,
-        has_usage=options.get("include_usage") is True,
-        has_sources=quorum_fields.get("sources") is not False,
-        has_history=quorum_fields.get("history") is not False,
+        wants_usage=options.get("include_usage") is True,
+        wants_sources=quorum_fields.get("sources") is not False,
+        reads_history=quorum_fields.get("history") is not False,
     )
 
 

@@ -18,7 +18,8 @@ URL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
 MISSING_COLLECTION = re.compile(
     r"(There is no collection '[^']*').*"
 )  # the rest of the message lists the other collections
-NO_RETRY = {"x-should-retry": "false"}  # tells OpenAI's clients not to retry, because Quorum has already retried
+# OpenAI's clients must not retry, because Quorum has already retried.
+NO_RETRY_HEADERS = {"x-should-retry": "false"}
 
 
 @dataclass
@@ -49,16 +50,16 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
     if isinstance(error, TooLong):
         return Refusal(400, hide_paths(str(error), context), "context_length_exceeded")
     if isinstance(error, CallError):
-        return Refusal(502, hide_paths(str(error), context), "model_call_failed", "api_error", headers=NO_RETRY)
+        return Refusal(502, hide_paths(str(error), context), "model_call_failed", "api_error", headers=NO_RETRY_HEADERS)
     if isinstance(error, QuorumError):
         return Refusal(400, hide_paths(str(error), context), "setup")
     traceback.print_exception(error, file=sys.stderr)
     message = f"Something in Quorum failed ({type(error).__name__}); the server's terminal says where: {request_id}."
-    return Refusal(500, message, "internal_error", "server_error", headers=NO_RETRY)
+    return Refusal(500, message, "internal_error", "server_error", headers=NO_RETRY_HEADERS)
 
 
 def hide_paths(text: str, context: Context) -> str:
-    """The text on one line, without secrets and without the server's paths and addresses from its settings."""
+    """The text on one line, without secrets; [hidden] replaces the server's paths and addresses."""
     message = MISSING_COLLECTION.sub(r"\1.", " ".join(str(clean_value(text, False)).split()))
     setting_values = (context.store, context.journal, context.examples, context.prompts)
     for path in sorted(

@@ -1,11 +1,11 @@
-"""Limits the questions per minute and the dollars per day of each token."""
+"""Limits the questions per minute and the dollars per day of each client."""
 
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from quorum.serving.errors import NO_RETRY, Refusal
+from quorum.serving.errors import NO_RETRY_HEADERS, Refusal
 
 MINUTE, DAY = 60.0, 86_400.0  # seconds
 SIDE_TASKS_PER_QUESTION = 4  # title, tags, follow-ups and a search
@@ -13,47 +13,56 @@ SIDE_TASKS_PER_QUESTION = 4  # title, tags, follow-ups and a search
 
 @dataclass
 class Account:
-    """The usage of one token.
+    """The usage of one client, which is a key of the server or "local".
 
-    day: the day on which `dollars` were spent, counted from 1970; highest_cost: the cost of the most expensive answer.
+    question_times, side_task_times: when those of the last minute began; day: on which `dollars` were spent, counted
+    from 1970; highest_cost: of one answer so far.
     """
 
-    questions: deque[float] = field(default_factory=deque)
-    tasks: deque[float] = field(default_factory=deque)
+    question_times: deque[float] = field(default_factory=deque)
+    side_task_times: deque[float] = field(default_factory=deque)
     day: int = 0
     dollars: float = 0.0
     highest_cost: float = 0.0
-    under_way: int = 0
+    requests_in_progress: int = 0
 
 
 class Limits:
-    """Refuses requests beyond the limits; None: no limit. Days are in UTC; the counts restart with the server."""
+    """Refuses requests beyond the limits of a client. Days are in UTC; the counts restart with the server.
+
+    questions_per_minute, dollars_per_day: None if there is no limit.
+    """
 
     def __init__(
-        self, per_minute: int | None = None, dollars: float | None = None, clock: Callable[[], float] = time.time
+        self,
+        questions_per_minute: int | None = None,
+        dollars_per_day: float | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self.per_minute, self.dollars, self.clock = per_minute, dollars, clock
+        self.questions_per_minute, self.dollars_per_day, self.clock = questions_per_minute, dollars_per_day, clock
         self.accounts: dict[str, Account] = {}
 
-    def begin(self, key: str, *, is_question: bool = True) -> None:
-        """Count the start of a question or a side task. Raises `Refusal` (429) beyond the limits. Then call `end`."""
-        now, account = self.clock(), self.accounts.setdefault(key, Account())
+    def begin(self, client: str, *, is_question: bool = True) -> None:
+        """Count the start of a question or side task; call `end` after it. Raises `Refusal` (429) beyond the limits."""
+        now, account = self.clock(), self.accounts.setdefault(client, Account())
         if account.day != int(now // DAY):
             account.day, account.dollars = int(now // DAY), 0.0
-        if self.dollars is not None and account.dollars + account.under_way * account.highest_cost >= self.dollars:
-            message = (
-                f"The {self.dollars:g} dollars that this key may spend in a day are spent; ask again tomorrow (UTC)."
-            )
-            raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY)
-        if self.per_minute is not None:
-            most_per_minute = self.per_minute * (1 if is_question else SIDE_TASKS_PER_QUESTION)
-            admit_request(account.questions if is_question else account.tasks, most_per_minute, now)
-        account.under_way += 1
+        if (
+            self.dollars_per_day is not None
+            and account.dollars + account.requests_in_progress * account.highest_cost >= self.dollars_per_day
+        ):
+            limit = f"The {self.dollars_per_day:g} dollars that this key may spend in a day"
+            message = f"{limit} are spent; ask again tomorrow (UTC)."
+            raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
+        if self.questions_per_minute is not None:
+            most_per_minute = self.questions_per_minute * (1 if is_question else SIDE_TASKS_PER_QUESTION)
+            admit_request(account.question_times if is_question else account.side_task_times, most_per_minute, now)
+        account.requests_in_progress += 1
 
-    def end(self, key: str, dollars: float | None) -> None:
-        """Count the end of a request and its cost; None: unknown."""
-        account = self.accounts[key]
-        account.under_way -= 1
+    def end(self, client: str, dollars: float | None) -> None:
+        """Count the end of a request and its cost. dollars: None if the cost is unknown."""
+        account = self.accounts[client]
+        account.requests_in_progress -= 1
         account.dollars += dollars or 0.0
         account.highest_cost = max(account.highest_cost, dollars or 0.0)
 

@@ -36,7 +36,7 @@ Count = Annotated[int, Field(description="Passages at most", ge=1, le=50)]
 
 
 def make_mcp(service: Service) -> Any:
-    """The server. Its descriptions say what the collections contain when the server starts. Blocks."""
+    """The MCP server. The descriptions of its tools say what the collections contain now, when it starts. Blocks."""
     from quorum import __version__
 
     tools = Tools(service)
@@ -55,8 +55,9 @@ def make_mcp(service: Service) -> Any:
 
 
 def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
-    """The server over streamable HTTP at /mcp, behind the same access control as the API."""
-    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # AccessControl already protects
+    """The MCP server over streamable HTTP at /mcp, behind the same access control as the API."""
+    # AccessControl already protects against DNS rebinding.
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app: App = make_mcp(service).streamable_http_app(transport_security=security)
     return AccessControl(app, tokens)
 
@@ -80,30 +81,31 @@ class Tools:
         settings: Settings = None,
     ) -> CallToolResult:
         """The answer with its sources as text, and the whole result as structured content."""
-        name = f"{method}@{collection or self.permissions.base.collection}"
+        name = f"{method}@{collection or self.permissions.server_context.collection}"
         chat = ChatRequest(name, (Message("user", question),), settings or {})
-        context, finished_nodes = self.permissions.base, 0
-        reports: list[asyncio.Future[None]] = []
+        context, finished_nodes = self.permissions.server_context, 0
+        progress_reports: list[asyncio.Future[None]] = []
 
-        def report(event: Event) -> None:
+        def report_progress_to_agent(event: Event) -> None:
             nonlocal finished_nodes
             if isinstance(event, NodeFinished) and not event.inside:
                 finished_nodes += 1
-                reports.append(asyncio.ensure_future(call.report_progress(finished_nodes, None, event.node)))
+                progress_reports.append(asyncio.ensure_future(call.report_progress(finished_nodes, None, event.node)))
 
         try:
-            job = await self.service.accept(chat, find_key(call))
-            context, task = job.context, self.service.start(job, report)
+            job = await self.service.accept(chat, find_client(call))
+            context, task = job.context, self.service.start(job, report_progress_to_agent)
             try:
                 reply = await task
             finally:
                 await end_task(task)
-                await asyncio.gather(*reports, return_exceptions=True)
+                await asyncio.gather(*progress_reports, return_exceptions=True)
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         result = dict(reply.result or {})
         sources = [
-            format_address(job.served_model.collection, item["passage"]) for item in result.get("evidence") or []
+            format_passage_address(job.served_model.collection, item["passage"])
+            for item in result.get("evidence") or []
         ]
         text = "\n".join([reply.answer + reply.sources, *(f"[{item}]" for item in dict.fromkeys(sources))])
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
@@ -111,23 +113,23 @@ class Tools:
     async def search(
         self, query: Query, call: ToolCall, collection: CollectionName = None, k: Count = 5
     ) -> CallToolResult:
-        """The passages, best first."""
-        key, context = find_key(call), self.permissions.base
+        """The passages that fit the query, best first."""
+        client, context = find_client(call), self.permissions.server_context
         try:
             query = read_question([Message("user", query)])
             served_model = await asyncio.to_thread(
                 self.permissions.find_model, f"{DEFAULT_METHOD}@{collection or context.collection}"
             )
             context = self.permissions.make_context(served_model, {"k": k})
-            self.service.limits.begin(key)
+            self.service.limits.begin(client)
             try:
                 passages = await search(query, context)
             finally:
-                self.service.limits.end(key, None)
+                self.service.limits.end(client, None)
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         texts = [
-            f"[{format_address(served_model.collection, passage['id'])}] {passage['title']}\n{passage['text']}"
+            f"[{format_passage_address(served_model.collection, passage['id'])}] {passage['title']}\n{passage['text']}"
             for passage in passages
         ]
         return CallToolResult(
@@ -152,7 +154,7 @@ class Tools:
 
         passages: list[Passage] = []
         if collection in await asyncio.to_thread(self.permissions.list_collections):
-            store = open_store(self.permissions.base.store)
+            store = open_store(self.permissions.server_context.store)
             passages = await asyncio.to_thread(store.fetch_passages_by_id, collection, [passage])
         if not passages:
             raise ResourceNotFoundError(f"There is no passage {passage[:100]!r} in {collection[:100]!r}.")
@@ -161,7 +163,8 @@ class Tools:
     def describe_collections(self) -> dict[str, str]:
         """What each collection holds, by name. Blocks."""
         return {
-            name: describe_collection(self.permissions.base.store, name) for name in self.permissions.list_collections()
+            name: describe_collection(self.permissions.server_context.store, name)
+            for name in self.permissions.list_collections()
         }
 
 
@@ -171,12 +174,12 @@ def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:
     return ToolError(refusal.message)
 
 
-def find_key(call: Any) -> str:
-    """The name under which the caller's limits are counted: over HTTP, the name of its key; else "local"."""
+def find_client(call: Any) -> str:
+    """The name under which the client's requests are counted: over HTTP, that of `AccessControl`; else "local"."""
     request = call.request_context.request
-    return str(getattr(getattr(request, "state", None), "key", "local"))
+    return str(getattr(getattr(request, "state", None), "client", "local"))
 
 
-def format_address(collection: str, passage: str) -> str:
+def format_passage_address(collection: str, passage: str) -> str:
     """The address of a passage as a resource."""
     return PASSAGE_ADDRESS.format(collection=collection, passage=passage)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from quorum.core.state import Usage
 
 SECONDS_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)  # seconds
-DESCRIPTION_OF_FIGURE = {
+DESCRIPTION_OF_COUNTER = {
     "quorum_questions_total": "Questions, by method and by how they ended",
     "quorum_calls_total": "Model calls",
     "quorum_tokens_total": "Tokens of model calls",
@@ -18,9 +18,10 @@ class Metrics:
     """The server's counters. The labels are names of methods, so their number is bounded."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, dict[str, float]] = {name: defaultdict(float) for name in DESCRIPTION_OF_FIGURE}
-        self.seconds: dict[str, list[float]] = {}  # method -> counts by bucket, then the count of all, then the sum
-        self.under_way = 0
+        self.counts: dict[str, dict[str, float]] = {name: defaultdict(float) for name in DESCRIPTION_OF_COUNTER}
+        # Method -> histogram of the seconds: a count for each bucket, then the count of all, then their sum.
+        self.seconds: dict[str, list[float]] = {}
+        self.questions_in_progress = 0
 
     def record(
         self, method: str, outcome: str, seconds: float, usage: Mapping[str, Usage], dollars: float | None
@@ -34,29 +35,29 @@ class Metrics:
             self.counts["quorum_tokens_total"][f'{label},direction="output"'] += item["output_tokens"]
         if dollars is not None:
             self.counts["quorum_dollars_total"][label] += dollars
-        row = self.seconds.setdefault(method, [0.0] * (len(SECONDS_BUCKETS) + 2))
+        histogram = self.seconds.setdefault(method, [0.0] * (len(SECONDS_BUCKETS) + 2))
         for index, bound in enumerate(SECONDS_BUCKETS):
-            row[index] += seconds <= bound
-        row[-2] += 1
-        row[-1] += seconds
+            histogram[index] += seconds <= bound
+        histogram[-2] += 1
+        histogram[-1] += seconds
 
     def write(self) -> str:
         """The text that Prometheus reads."""
         lines = ["# HELP quorum_under_way Questions under way", "# TYPE quorum_under_way gauge"]
-        lines.append(f"quorum_under_way {self.under_way}")
-        for name, description in DESCRIPTION_OF_FIGURE.items():
+        lines.append(f"quorum_under_way {self.questions_in_progress}")
+        for name, description in DESCRIPTION_OF_COUNTER.items():
             lines += [f"# HELP {name} {description}", f"# TYPE {name} counter"]
             lines += [f"{name}{{{label}}} {value:.10g}" for label, value in sorted(self.counts[name].items())]
         name = "quorum_seconds"
         lines += [f"# HELP {name} Seconds until a question was answered", f"# TYPE {name} histogram"]
-        for method, row in sorted(self.seconds.items()):
+        for method, histogram in sorted(self.seconds.items()):
             upper_bounds = [*(f"{item:g}" for item in SECONDS_BUCKETS), "+Inf"]
-            pairs = zip(upper_bounds, row, strict=False)
+            pairs = zip(upper_bounds, histogram, strict=False)
             lines += [
                 f'{name}_bucket{{method="{method}",le="{upper_bound}"}} {count:.10g}' for upper_bound, count in pairs
             ]
             lines += [
-                f'{name}_sum{{method="{method}"}} {row[-1]:.10g}',
-                f'{name}_count{{method="{method}"}} {row[-2]:.10g}',
+                f'{name}_sum{{method="{method}"}} {histogram[-1]:.10g}',
+                f'{name}_count{{method="{method}"}} {histogram[-2]:.10g}',
             ]
         return "\n".join(lines) + "\n"

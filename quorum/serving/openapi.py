@@ -48,7 +48,7 @@ def describe_api() -> dict[str, Any]:
 
 
 def describe_operation(summary: str, description: str, more_types: tuple[str, ...] = ()) -> dict[str, Any]:
-    """One operation with its refusals."""
+    """One operation of a path: its 200 response, which may have `more_types` besides JSON, and its refusals."""
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     content: dict[str, Any] = {kind: {"schema": OBJECT_TYPE} for kind in ("application/json", *more_types)}
     refusals = {status: {"description": "Refused", "content": error} for status in REFUSAL_STATUSES}
@@ -65,7 +65,7 @@ def describe_error() -> dict[str, Any]:
 def describe_request() -> dict[str, Any]:
     """The schema of a chat completion request."""
     message = {**OBJECT_TYPE, "required": ["role"], "properties": {"role": TEXT_TYPE, "content": {}}}
-    usage = {**OBJECT_TYPE, "properties": {"include_usage": {"type": "boolean"}}}
+    stream_options = {**OBJECT_TYPE, "properties": {"include_usage": {"type": "boolean"}}}
     return {
         **OBJECT_TYPE,
         "required": ["model", "messages"],
@@ -73,21 +73,21 @@ def describe_request() -> dict[str, Any]:
             "model": {**TEXT_TYPE, "description": "METHOD or METHOD@COLLECTION"},
             "messages": {"type": "array", "items": message, "minItems": 1},
             "stream": {"type": "boolean", "default": False},
-            "stream_options": usage,
+            "stream_options": stream_options,
             "quorum": {**OBJECT_TYPE, "properties": describe_settings(), "additionalProperties": False},
         },
     }
 
 
 def describe_settings() -> dict[str, Any]:
-    """The settings that a client may choose, and the flags `sources` and `history`."""
+    """The schema of the field `quorum`: the settings that a client may choose, and `sources` and `history`."""
     from pydantic import TypeAdapter
 
     from quorum.core.context import Context
 
     schemas: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
-    choices_schemas = {name: {"enum": list(choices)} for name, choices in ALLOWED_CHOICES.items()}
-    models = {
+    choice_schemas = {name: {"enum": list(choices)} for name, choices in ALLOWED_CHOICES.items()}
+    model_schemas = {
         name: {**TEXT_TYPE, "description": schemas[name].get("description", "")} for name in ("model", "verifier")
     }
     sources = {"sources": {"type": "boolean", "default": True, "description": "Whether sources follow the answer"}}
@@ -96,8 +96,8 @@ def describe_settings() -> dict[str, Any]:
     return (
         {name: schemas[name] for name in ALLOWED_SETTINGS}
         | limited_schemas
-        | choices_schemas
-        | models
+        | choice_schemas
+        | model_schemas
         | sources
         | history
     )

@@ -49,17 +49,17 @@ class ServedModel:
 class Permissions:
     """What clients may choose besides the server's own collection and model.
 
-    base: the server's settings; collections: names, or None for every collection of the store; models: specs of chat
-    models; cascades: by the name that clients use.
+    server_context: the server's settings; collections: names, or None for every collection of the store;
+    models: specs of chat models; cascades: by the name that clients use.
     """
 
-    base: Context
+    server_context: Context
     collections: tuple[str, ...] | None = ()
     models: tuple[str, ...] = ()
     cascades: Mapping[str, ServedCascade] = field(default_factory=dict)
 
     def list_methods(self) -> dict[str, Method]:
-        """The methods that are offered, by name: ours, those of installed packages, cascades."""
+        """The methods that clients may choose, by name: Quorum's own, those of installed packages, cascades."""
         return list_methods() | {name: cascade.method for name, cascade in self.cascades.items()}
 
     def find_graph(self, method: str) -> Any:
@@ -70,22 +70,26 @@ class Permissions:
         """The collections that a client may query, the server's own first. Blocks."""
         from quorum.retrievers.collections import list_collections
 
-        others = list_collections(self.base.store) if self.collections is None else self.collections
-        return list(dict.fromkeys([self.base.collection, *others]))
+        others = list_collections(self.server_context.store) if self.collections is None else self.collections
+        return list(dict.fromkeys([self.server_context.collection, *others]))
 
     def list_models(self) -> list[ServedModel]:
-        """Every method, alone (over the server's own collection) and over each collection. Blocks."""
+        """Every method, as METHOD (over the server's own collection) and as METHOD@COLLECTION. Blocks."""
         collections = self.list_collections()
-        base_models = [ServedModel(method, method, self.base.collection) for method in self.list_methods()]
-        return base_models + [
-            ServedModel(f"{item.id}@{name}", item.method, name) for item in base_models for name in collections
+        models_on_own_collection = [
+            ServedModel(method, method, self.server_context.collection) for method in self.list_methods()
+        ]
+        return models_on_own_collection + [
+            ServedModel(f"{item.id}@{name}", item.method, name)
+            for item in models_on_own_collection
+            for name in collections
         ]
 
     def find_model(self, id_: Any) -> ServedModel:
         """The method with that name; else a `Refusal` (404) that does not reveal other collections. Blocks."""
         method, _, collection = str(id_).partition("@")
         if method in self.list_methods() and (not collection or collection in self.list_collections()):
-            return ServedModel(str(id_), method, collection or self.base.collection)
+            return ServedModel(str(id_), method, collection or self.server_context.collection)
         raise Refusal(
             404, f"There is no model {str(id_)[:100]!r}; GET /v1/models lists them.", "model_not_found", param="model"
         )
@@ -94,7 +98,7 @@ class Permissions:
         """The server's settings, overridden by a client's. Raises `Refusal` for a forbidden or invalid setting."""
         try:
             values = {name: self.read_setting(name, value) for name, value in client_settings.items()}
-            return replace(self.base, collection=served_model.collection, **values)
+            return replace(self.server_context, collection=served_model.collection, **values)
         except SetupError as error:
             raise Refusal(400, str(error), "invalid_setting", param="quorum") from None
 
@@ -105,14 +109,14 @@ class Permissions:
         if name in MODEL_SETTINGS:
             return self.read_model(name, value)
         if name in ALLOWED_CHOICES:
-            if value not in (*ALLOWED_CHOICES[name], getattr(self.base, name)):
+            if value not in (*ALLOWED_CHOICES[name], getattr(self.server_context, name)):
                 raise SetupError(f"Setting {name} may be one of: {', '.join(ALLOWED_CHOICES[name])}.")
             return value
         if name not in ALLOWED_SETTINGS:
             known = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))
             raise SetupError(f"A client may not choose the setting {name[:40]!r}; it may choose: {known}.")
         setting = parse_setting(name, format_setting(value))
-        if name in LARGEST_VALUES and setting > max(LARGEST_VALUES[name], getattr(self.base, name)):
+        if name in LARGEST_VALUES and setting > max(LARGEST_VALUES[name], getattr(self.server_context, name)):
             raise SetupError(
                 f"Setting {name}={setting} is too large; over HTTP it may be {LARGEST_VALUES[name]} at most."
             )
@@ -120,8 +124,8 @@ class Permissions:
 
     def read_model(self, name: str, value: Any) -> str | None:
         """The spec of a chat model. Raises `SetupError` unless it is the server's own or one of `models`."""
-        server_model = self.base.model if isinstance(self.base.model, str) else None
-        if value not in (*self.models, server_model, getattr(self.base, name)):
+        server_model = self.server_context.model if isinstance(self.server_context.model, str) else None
+        if value not in (*self.models, server_model, getattr(self.server_context, name)):
             raise SetupError(f"Setting {name}={str(value)[:100]!r} is not allowed on this server (see --allow-models).")
         return None if value is None else str(value)
 

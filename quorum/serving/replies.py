@@ -12,7 +12,7 @@ from quorum.core.places import describe_place
 from quorum.core.state import Passage, Result, Usage
 from quorum.evaluation.support import ShownResult, is_unsure
 
-SNIPPET_LENGTH = 90  # characters of a passage on each side of what supports the answer
+SNIPPET_LENGTH = 90  # characters of a passage on each side of the span that supports the answer
 PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
 
 
@@ -28,20 +28,20 @@ class Reply:
     usage: Mapping[str, Usage] = field(default_factory=dict)
 
 
-def make_reply(result: ShownResult, *, has_sources: bool) -> Reply:
+def make_reply(result: ShownResult, *, wants_sources: bool) -> Reply:
     """The reply for a result. With sources, it also quotes the supporting sentence and marks an unsure answer."""
     answer = "unknown" if result["unknown"] else result["answer"]
-    if not has_sources:
-        return Reply(answer, "", publish(result), result.get("usage") or {})
+    if not wants_sources:
+        return Reply(answer, "", publish_result(result), result.get("usage") or {})
     if is_unsure(result):
         answer = f"Not sure. Perhaps: {answer}"
     note = f"\n\n{result['note']}" if result.get("note") else ""
     sources = note + format_quote(result) + format_sources(result)
-    return Reply(answer, sources, publish(result), result.get("usage") or {})
+    return Reply(answer, sources, publish_result(result), result.get("usage") or {})
 
 
 def format_quote(result: ShownResult) -> str:
-    """The sentence on which the embedded reader bases its answer, the span in bold; empty with other models."""
+    """The sentence on which the embedded reader bases its answer, with the span in bold; empty with other models."""
     support = result.get("support")
     if support is None or support["certainty"] is None:
         return ""
@@ -57,7 +57,7 @@ def escape(text: str) -> str:
     return text.replace("[", "\\[").replace("<", "\\<")
 
 
-def publish(result: ShownResult) -> dict[str, Any]:
+def publish_result(result: ShownResult) -> dict[str, Any]:
     """The whole result as a client gets it."""
     return {**result, "passages": [publish_passage(passage) for passage in result.get("passages") or []]}
 
@@ -81,25 +81,27 @@ def format_sources(result: Result) -> str:
 
 
 def format_source(passage: Passage, start: int | None, end: int | None) -> str:
-    """'Title (handbook.pdf, p. 12): "…the words…"'.
+    """A passage as a source, such as 'Title (handbook.pdf, p. 12): "…the words…"'.
 
     Brackets are escaped: a document must not put links or pictures into a chat.
     """
     text = passage["text"]
-    first, last = find_word_edges(text, max(0, (start or 0) - SNIPPET_LENGTH), (end or 0) + SNIPPET_LENGTH)
-    words = " ".join(text[first:last].split())
-    snippet = f"{'…' if first else ''}{words}{'…' if last < len(text) else ''}"
+    snippet_start, snippet_end = find_word_edges(
+        text, max(0, (start or 0) - SNIPPET_LENGTH), (end or 0) + SNIPPET_LENGTH
+    )
+    words = " ".join(text[snippet_start:snippet_end].split())
+    snippet = f"{'…' if snippet_start else ''}{words}{'…' if snippet_end < len(text) else ''}"
     place = describe_place(passage)
     name = (" ".join(passage["title"].split()) or passage["id"]) + (f" ({place})" if place else "")
     source = f'{name}: "{snippet}"'
     return escape(source)
 
 
-def find_word_edges(text: str, first: int, last: int) -> tuple[int, int]:
-    """The range, shortened at both ends so that it cuts no word."""
-    cut_word, last_space = re.compile(r"\S*\s").match(text, first), text.rfind(" ", first, last)
-    return (cut_word.end() if first and cut_word else first), (
-        last_space if last < len(text) and last_space > first else last
+def find_word_edges(text: str, start: int, end: int) -> tuple[int, int]:
+    """The range [start, end) of the text, shortened at both ends so that it cuts no word."""
+    cut_word, last_space = re.compile(r"\S*\s").match(text, start), text.rfind(" ", start, end)
+    return (cut_word.end() if start and cut_word else start), (
+        last_space if end < len(text) and last_space > start else end
     )
 
 
@@ -116,7 +118,7 @@ def count_usage(usage: Mapping[str, Usage]) -> dict[str, Any]:
 
 
 def make_head(model: str, kind: str) -> dict[str, Any]:
-    """The common fields of every completion and every chunk."""
+    """The fields with which every completion and every chunk begins."""
     return {"id": f"chatcmpl-{token_hex(12)}", "object": kind, "created": int(time.time()), "model": model}
 
 
@@ -134,23 +136,25 @@ def format_event(event: Mapping[str, Any] | str) -> str:
     return f"data: {event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)}\n\n"
 
 
-def format_chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> str:
+def format_chunk(
+    head: Mapping[str, Any], delta: Mapping[str, Any], finish_reason: str | None = None, **more_fields: Any
+) -> str:
     """One chunk of a completion as an event."""
-    choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
-    return format_event({**head, "choices": [choice], **more})
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+    return format_event({**head, "choices": [choice], **more_fields})
 
 
 def format_remaining_events(
-    head: Mapping[str, Any], reply: Reply, sent_answer: str, *, has_usage: bool
+    head: Mapping[str, Any], reply: Reply, sent_answer: str, *, wants_usage: bool
 ) -> Iterator[str]:
     """The events at the end: the answer if none of it was sent, its sources, the whole result, the usage if wanted."""
-    usage_field = {"usage": None} if has_usage else {}
+    usage_field = {"usage": None} if wants_usage else {}
     if not sent_answer:
         yield format_chunk(head, {"content": reply.answer}, **usage_field)
     if reply.sources:
         yield format_chunk(head, {"content": reply.sources}, **usage_field)
     quorum_part = {} if reply.result is None else {"quorum": reply.result}
     yield format_chunk(head, {}, "stop", **quorum_part, **usage_field)
-    if has_usage:
+    if wants_usage:
         yield format_event({**head, "choices": [], "usage": count_usage(reply.usage)})
     yield format_event("[DONE]")

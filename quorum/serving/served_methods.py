@@ -42,7 +42,9 @@ class ServedCascade:
         return self.make_column(context, prices).compute_cost(usage)
 
 
-def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Context) -> dict[str, ServedCascade]:
+def read_cascades(
+    files: Sequence[str], own_systems: Mapping[str, str], server_context: Context
+) -> dict[str, ServedCascade]:
     """{name: cascade} for texts FILE or NAME=FILE. The default name is that of the file.
 
     Raises `SetupError` for an invalid name or one in use, a file without a cascade, and a cascade that was measured
@@ -60,24 +62,24 @@ def read_cascades(files: Sequence[str], systems: Mapping[str, str], base: Contex
             raise SetupError(
                 f"--composed {text!r} needs a valid name that is not in use; write --composed NAME={file}."
             )
-        cascades[name] = make_cascade(name, file, systems)
-        check_settings(cascades[name], base)
+        cascades[name] = make_cascade(name, file, own_systems)
+        check_measured_settings(cascades[name], server_context)
     return cascades
 
 
-def make_cascade(name: str, file: str, systems: Mapping[str, str]) -> ServedCascade:
+def make_cascade(name: str, file: str, own_systems: Mapping[str, str]) -> ServedCascade:
     """The cascade in a file. Error messages call it by its name, so that clients do not learn where the file lies."""
     from quorum.graphs.composed import build_graph, make_composed_method
 
     cascade = replace(read_composed_cascade(file), file=name)
-    return ServedCascade(replace(make_composed_method(file, systems), name=name), build_graph(cascade, systems))
+    return ServedCascade(replace(make_composed_method(file, own_systems), name=name), build_graph(cascade, own_systems))
 
 
-def check_settings(served_cascade: ServedCascade, base: Context) -> None:
+def check_measured_settings(served_cascade: ServedCascade, server_context: Context) -> None:
     """Raise `SetupError` if a stage was measured with other settings, or on other passages of the collection."""
     from quorum.nodes.ask_stage import check_collection, make_stage_context
 
     cascade = served_cascade.cascade
     for stage in cascade.stages:
-        make_stage_context(base, cascade, stage)
-    check_collection(cascade, base)
+        make_stage_context(server_context, cascade, stage)
+    check_collection(cascade, server_context)

@@ -1,4 +1,4 @@
-"""Does the work of requests: answers questions and side tasks, and records their cost and time."""
+"""Answers the questions and side tasks of requests, and records their cost and time."""
 
 import asyncio
 import time
@@ -34,21 +34,21 @@ OnEvent = Callable[[Event], None]
 class Job:
     """An accepted request: the question, the settings, the client.
 
-    history: the turns before the question; task: the kind of a side task, None for a question.
+    client: whose limits count it; side_task_kind: None for a question; history: the turns before the question.
     """
 
     chat: ChatRequest
     served_model: ServedModel
     context: Context
     question: str
-    key: str
-    task: str | None = None
+    client: str
+    side_task_kind: str | None = None
     history: Sequence[Mapping[str, str]] = ()
 
     @property
     def label(self) -> str:
-        """The label under which the job is counted."""
-        return self.served_model.method if self.task is None else SIDE_TASK
+        """The name under which the metrics count the job."""
+        return self.served_model.method if self.side_task_kind is None else SIDE_TASK
 
 
 class Service:
@@ -59,23 +59,23 @@ class Service:
         self.metrics = Metrics()
         self.slots = asyncio.Semaphore(MAX_RUNNING)
 
-    async def accept(self, chat: ChatRequest, key: str) -> Job:
-        """Check a request. Raises `Refusal` if it is not allowed."""
+    async def accept(self, chat: ChatRequest, client: str) -> Job:
+        """Check a request and return the job that it asks for. Raises `Refusal` if it is not allowed."""
         served_model = await asyncio.to_thread(self.permissions.find_model, chat.model)
         context = self.permissions.make_context(served_model, chat.settings)
-        task = find_task_kind(chat.messages)
-        question = read_question(chat.messages) if task is None else find_last_user_message(chat.messages)
+        side_task_kind = find_task_kind(chat.messages)
+        question = read_question(chat.messages) if side_task_kind is None else find_last_user_message(chat.messages)
         if len(question) > LONGEST_TASK:
             raise Refusal(400, f"The message has more than {LONGEST_TASK:,} characters.", "string_above_max_length")
-        history = read_turns(chat.messages) if task is None and chat.has_history else ()
-        return Job(chat, served_model, context, question, key, task, history)
+        history = read_turns(chat.messages) if side_task_kind is None and chat.reads_history else ()
+        return Job(chat, served_model, context, question, client, side_task_kind, history)
 
     def start(self, job: Job, on_event: OnEvent | None = None) -> "asyncio.Task[Reply]":
-        """Begin the work. Raises `Refusal` beyond the limits. The cost is counted even if the job fails or is stopped.
+        """Begin a job. Raises `Refusal` beyond the limits. The cost is counted even if the job fails or is stopped.
 
         on_event: called with every event of the run: nodes that finish, pieces of the answer.
         """
-        self.limits.begin(job.key, is_question=job.task is None)
+        self.limits.begin(job.client, is_question=job.side_task_kind is None)
         spending, started_at = Spending(), time.perf_counter()
         task = asyncio.create_task(self.run_job(job, spending, on_event))
         task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - started_at))
@@ -84,14 +84,14 @@ class Service:
     async def run_job(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
         """Wait for a free slot, then make the reply."""
         async with self.hold_slot():
-            if job.task is not None:
-                return await self.answer_side_task(job, job.task, spending)
+            if job.side_task_kind is not None:
+                return await self.answer_side_task(job, job.side_task_kind, spending)
             return await self.answer(job, spending, on_event)
 
     def record_end(self, job: Job, finished_task: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
         """Record the end of a job.
 
-        An answer is charged for all its calls, even stored replies; a failure only for the calls that were made.
+        An answer is charged for all its calls, even if their replies were stored; a failure only for the calls made.
         """
         usage: Mapping[str, Usage] = spending.usage
         if finished_task.cancelled():
@@ -101,29 +101,29 @@ class Service:
         else:
             usage, result = finished_task.result().usage, finished_task.result().result
             outcome = "unknown" if result is not None and result.get("unknown") else "answered"
-        cascade = None if job.task is not None else self.permissions.cascades.get(job.served_model.method)
+        cascade = None if job.side_task_kind is not None else self.permissions.cascades.get(job.served_model.method)
         if cascade is None:
             dollars = self.prices.compute_cost(job.context, usage)
         else:
             dollars = cascade.compute_cost(job.context, usage, self.prices)
-        self.limits.end(job.key, dollars)
+        self.limits.end(job.client, dollars)
         self.metrics.record(job.label, outcome, seconds, usage, dollars)
 
     @asynccontextmanager
     async def hold_slot(self) -> AsyncIterator[None]:
         """Hold a slot among the concurrent questions. Raises `Refusal` (503) if too many wait."""
-        if self.metrics.under_way >= MAX_RUNNING + MAX_WAITING:
+        if self.metrics.questions_in_progress >= MAX_RUNNING + MAX_WAITING:
             message = "Too many questions are waiting; ask again in a moment."
             raise Refusal(503, message, "overloaded", "server_error", headers={"retry-after": "2"})
-        self.metrics.under_way += 1
+        self.metrics.questions_in_progress += 1
         try:
             async with self.slots:
                 yield
         finally:
-            self.metrics.under_way -= 1
+            self.metrics.questions_in_progress -= 1
 
     async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
-        """Answer the question by the method of the job."""
+        """Answer the question with the method of the job."""
         config: Any = {"callbacks": [spending]}
         question, method = job.question, self.permissions.find_graph(job.served_model.method)
         if on_event is None:
@@ -136,11 +136,11 @@ class Service:
 
     async def make_reply(self, job: Job, result: Result) -> Reply:
         """The reply for a result, with the sentence that supports it."""
-        shown = await add_support(job.question, result, job.context)
-        return make_reply(shown, has_sources=job.chat.has_sources)
+        shown_result = await add_support(job.question, result, job.context)
+        return make_reply(shown_result, wants_sources=job.chat.wants_sources)
 
     async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> Reply:
-        """Answer a side task by the chat model. The embedded model only reads passages; with it, return a fallback."""
+        """Let the chat model do a side task. The embedded model only reads passages: for it, return a fallback."""
         if job.context.model == "embedded":
             return Reply(make_fallback_reply(kind, job.question))
         [reply] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})

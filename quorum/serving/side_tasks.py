@@ -1,4 +1,4 @@
-"""Side tasks that chat clients send besides questions: titles, tags, follow-ups, searches.
+"""Side tasks that chat clients send besides questions: to write a title, tags, follow-up questions or search queries.
 
 Open WebUI begins such a prompt with "### Task:" and puts the chat in <chat_history>; LibreChat asks for a title in a
 sentence. The chat model answers side tasks without retrieval. The embedded model cannot; its answer is a
@@ -20,7 +20,7 @@ TASK_PATTERNS = {
     "prompt": r"\bimage\b",
     "emoji": r"\bemoji\b",
 }  # key of the expected JSON -> pattern of the task
-# Tasks of clients that write no headings.
+# Requests for a title by clients whose prompt does not begin with "### Task:".
 TITLE_PATTERNS = (
     r"\bconcise,? (?:5-word-or-less )?title\b.{0,40}\bconversation\b",
     r"\banalyze this conversation and provide\b",
@@ -31,7 +31,7 @@ LONGEST_TITLE = 6  # words
 
 
 def find_task_kind(messages: Sequence[Message]) -> str | None:
-    """The kind of side task that the last user message is; None for a question. An unknown task is a question."""
+    """The kind of side task that the last user message asks for; None for a question. An unknown task is a question."""
     text = find_last_user_message(messages)
     head = text[:400].lower()
     if text.startswith("### Task:") and CHAT_HISTORY.search(text):
@@ -50,7 +50,7 @@ def find_last_user_message(messages: Sequence[Message]) -> str:
 
 
 def make_fallback_reply(kind: str, text: str) -> str:
-    """The fallback reply to a side task: a title from the first question, else an almost empty reply."""
+    """The reply to a side task without a chat model: a title from the first question, else an almost empty reply."""
     if kind == "title":
         title = shorten(get_first_question(text))
         return json.dumps({"title": title}, ensure_ascii=False) if "json" in text.lower() else title

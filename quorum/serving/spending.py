@@ -1,4 +1,4 @@
-"""Counts a run's actual model calls so far, also if it fails or is stopped."""
+"""Counts the model calls that a run has made so far, also if the run fails or is stopped."""
 
 from typing import Any
 from uuid import UUID
@@ -12,11 +12,11 @@ from quorum.evaluation.callbacks import read_usage
 
 
 class Spending(AsyncCallbackHandler):
-    """Adds up the calls that have ended, by prompt name. Stored replies cost nothing and are left out."""
+    """Adds up the usage of the calls that have ended, by prompt name. Stored replies cost nothing and are left out."""
 
     def __init__(self) -> None:
         self.usage: dict[str, Usage] = {}
-        self.prompts: dict[UUID, str] = {}
+        self.prompt_of_call: dict[UUID, str] = {}
 
     async def on_chat_model_start(
         self,
@@ -29,10 +29,10 @@ class Spending(AsyncCallbackHandler):
     ) -> None:
         call_metadata = metadata or {}
         if not call_metadata.get("stored"):
-            self.prompts[run_id] = str(call_metadata.get("prompt") or "call")
+            self.prompt_of_call[run_id] = str(call_metadata.get("prompt") or "call")
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        prompt = self.prompts.pop(run_id, None)
+        prompt = self.prompt_of_call.pop(run_id, None)
         if prompt is None:
             return
         usage = read_usage(response)

@@ -26,7 +26,7 @@ from quorum.ui.upload_panel import UploadPanel
 
 ASSETS_FOLDER = Path(__file__).parent / "assets"
 PAGE_HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
-MAX_UNDER_WAY = 16  # runs at once, of all visitors
+MAX_RUNS_IN_PROGRESS = 16  # of all visitors
 STORE_TIMEOUT_SECONDS = 60  # long, because the store may be on a server or the machine busy
 SECONDS_OF_UNIT = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
@@ -34,21 +34,21 @@ SECONDS_OF_UNIT = ((86400, "day"), (3600, "hour"), (60, "minute"))
 class SharedState:
     """What all visitors share: the server's settings and the runs in progress."""
 
-    def __init__(self, base: Context) -> None:
-        self.base = base
-        self.page_folder = find_page_folder(base)
-        self.under_way: dict[str, Run] = {}
+    def __init__(self, server_context: Context) -> None:
+        self.server_context = server_context
+        self.page_folder = find_page_folder(server_context)
+        self.runs_in_progress: dict[str, Run] = {}
 
     def ask(self, query: Query) -> Run:
         """Start a run. Raises `SetupError` for a bad question or setting, and if too many runs are under way."""
-        if len(self.under_way) >= MAX_UNDER_WAY:
-            raise SetupError(f"{MAX_UNDER_WAY} questions are under way already; ask again when one is answered.")
+        if len(self.runs_in_progress) >= MAX_RUNS_IN_PROGRESS:
+            raise SetupError(f"{MAX_RUNS_IN_PROGRESS} questions are under way already; ask again when one is answered.")
 
         def read_history(method: str) -> Awaitable[list[dict[str, str]]]:
-            return read_conversation(query.follows, method, self.find)
+            return read_conversation(query.follows_run_id, method, self.find_run)
 
-        run = start_run(query, query.make_columns(self.base), self.save, read_history)
-        self.under_way[run.id] = run
+        run = start_run(query, query.make_columns(self.server_context), self.save, read_history)
+        self.runs_in_progress[run.id] = run
         return run
 
     async def save(self, run: Run) -> None:
@@ -56,18 +56,18 @@ class SharedState:
         try:
             await asyncio.to_thread(save_run, run, self.page_folder / "runs")
         finally:
-            self.under_way.pop(run.id, None)
+            self.runs_in_progress.pop(run.id, None)
 
-    async def find(self, id_: str) -> Run:
+    async def find_run(self, id_: str) -> Run:
         """A run in progress or an earlier one. Raises `SetupError` for an unknown id."""
-        if id_ in self.under_way:
-            return self.under_way[id_]
+        if id_ in self.runs_in_progress:
+            return self.runs_in_progress[id_]
         return await asyncio.to_thread(load_run, id_, self.page_folder / "runs")
 
     async def list_collections(self) -> list[str]:
         """The store's collections; only the sample if the store does not answer (a question then reports the error)."""
         try:
-            collections = await asyncio.to_thread(list_collections, self.base.store)
+            collections = await asyncio.to_thread(list_collections, self.server_context.store)
         except QuorumError:
             collections = []
         return sorted({SAMPLE, *collections})
@@ -87,8 +87,8 @@ class Page:
                 with html.header().classes("brand"):
                     ui.link("Quorum", "/")
                     html.small("answers over your documents, by the methods you choose")
-                self.form = Form(self.shared.base, query, collections, self.ask)
-                UploadPanel(self.shared.base, self.form.get_setting("collection"), self.choose_collection)
+                self.form = Form(self.shared.server_context, query, collections, self.ask)
+                UploadPanel(self.shared.server_context, self.form.get_setting("collection"), self.choose_collection)
                 with ui.expansion("Past runs", on_value_change=self.refresh_past_runs) as past_panel:
                     self.past_runs = html.div()
                 past_panel.props("dense switch-toggle-side").classes("past")
@@ -98,7 +98,7 @@ class Page:
                 if run is None:
                     draw_welcome(self.welcome)
                 else:
-                    RunView(run, self.form.follow)
+                    RunView(run, self.form.begin_follow_up)
 
     def ask(self, query: Query) -> None:
         """Start a run and show it above earlier ones. The page's address becomes the run's."""
@@ -106,7 +106,7 @@ class Page:
         self.message.text = ""
         self.welcome.clear()
         with self.runs:
-            view = RunView(run, self.form.follow)
+            view = RunView(run, self.form.begin_follow_up)
         view.root.move(target_index=2)
         self.form.continue_conversation(run)
         ui.navigate.history.push(f"/run/{run.id}")
@@ -144,7 +144,7 @@ def draw_past_runs(past_runs: list[PastRun]) -> None:
 
 
 def format_age(asked_at: float) -> str:
-    """'3 hours ago'."""
+    """How long ago that was, such as '3 hours ago'. asked_at: seconds since 1970."""
     seconds = datetime.now().timestamp() - asked_at
     for size, name in SECONDS_OF_UNIT:
         count = int(seconds // size)
@@ -153,18 +153,18 @@ def format_age(asked_at: float) -> str:
     return "just now"
 
 
-async def find_followed(shared: SharedState, query: Query) -> Run | None:
-    """The run that a link's question follows; None if it follows none, or if that run is missing."""
+async def find_followed_run(shared: SharedState, query: Query) -> Run | None:
+    """The run that the question of a link follows up; None if there is none, or if that run is missing."""
     try:
-        return await shared.find(query.follows) if query.follows else None
+        return await shared.find_run(query.follows_run_id) if query.follows_run_id else None
     except SetupError:
         return None
 
 
-def restore_query(query: Query, base: Context) -> Query:
-    """The query of a run for the form; only its question if its methods or settings no longer exist."""
+def restore_query(query: Query, server_context: Context) -> Query:
+    """The query that the form shows beside a run; only the question if a method or setting no longer exists."""
     try:
-        return parse_link(urlsplit(query.make_link()).query, base)[0]
+        return parse_link(urlsplit(query.make_link()).query, server_context)[0]
     except SetupError:
         return Query(query.question)
 
@@ -174,9 +174,9 @@ def is_from_another_site(request: Request) -> bool:
     return request.headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
 
 
-def make_page_app(base: Context) -> FastAPI:
-    """The application, without access control."""
-    shared, fastapi_app = SharedState(base), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+def make_page_app(server_context: Context) -> FastAPI:
+    """The application of the page, without access control (`guard` adds it)."""
+    shared, fastapi_app = SharedState(server_context), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     nicegui_app.add_static_files("/assets", ASSETS_FOLDER)
     ui.add_head_html(PAGE_HEAD, shared=True)
 
@@ -184,11 +184,11 @@ def make_page_app(base: Context) -> FastAPI:
     async def index(request: Request) -> None:
         page = Page(shared)
         try:
-            query, asks_at_once = parse_link(request.url.query, base)
+            query, asks_at_once = parse_link(request.url.query, server_context)
         except SetupError as error:
             await page.draw(Query(), message=describe_error(error))
             return
-        await page.draw(query, run=await find_followed(shared, query))
+        await page.draw(query, run=await find_followed_run(shared, query))
         if asks_at_once and not is_from_another_site(request):
             await ui.context.client.connected()  # returns without a connection if the client is not a browser
             if ui.context.client.has_socket_connection:
@@ -197,11 +197,11 @@ def make_page_app(base: Context) -> FastAPI:
     @ui.page("/run/{id_}", response_timeout=STORE_TIMEOUT_SECONDS)
     async def past_run(id_: str) -> None:
         try:
-            run = await shared.find(id_)
+            run = await shared.find_run(id_)
         except SetupError as error:
             await Page(shared).draw(Query(), message=describe_error(error))
             return
-        await Page(shared).draw(restore_query(run.query, base), run=run)
+        await Page(shared).draw(restore_query(run.query, server_context), run=run)
 
     ui.run_with(
         fastapi_app,

@@ -12,8 +12,8 @@ from quorum.core.places import describe_place
 from quorum.core.text import format_count
 from quorum.evaluation.support import ShownResult, is_unsure
 from quorum.graphs import list_methods
-from quorum.ui.details import list_parts
-from quorum.ui.run import Answer, Run, count_totals, list_node_states, list_visited_nodes
+from quorum.ui.details import list_detail_tabs
+from quorum.ui.run import Answer, Run, count_calls_and_tokens, list_node_states, list_visited_nodes
 from quorum.ui.texts import draw_table, draw_text
 
 REDRAW_SECONDS = 0.1  # seconds, while something runs
@@ -25,8 +25,8 @@ MERMAID_SETTINGS = {
     "fontFamily": "ui-sans-serif, system-ui, sans-serif",
     "flowchart": {"nodeSpacing": 26, "rankSpacing": 30, "padding": 9, "useMaxWidth": True},
 }
-COLOUR_LINES = re.compile(r":::\w+|^\s*classDef .*\n?", re.MULTILINE)
-PHASE_CLASSES = {"running": "running", "done": "", "failed": "failed", "stopped": "stopped"}
+MERMAID_COLOURS = re.compile(r":::\w+|^\s*classDef .*\n?", re.MULTILINE)
+PHASE_LABELS = {"running": "running", "done": "", "failed": "failed", "stopped": "stopped"}
 
 
 @lru_cache(maxsize=64)
@@ -36,11 +36,11 @@ def render_mermaid(method: str) -> str | None:
     if found_method is None:
         return None
     diagram = found_method.graph.get_graph().draw_mermaid()
-    return COLOUR_LINES.sub("", diagram)
+    return MERMAID_COLOURS.sub("", diagram)
 
 
 class Card:
-    """One answer. `refresh` updates it; the details below the answer are drawn when the run has ended."""
+    """The card of one answer. `refresh` updates it; the details below the answer are drawn when the run has ended."""
 
     def __init__(self, answer: Answer, question: str) -> None:
         self.answer, self.question, self.drawn_version = answer, question, -1
@@ -50,13 +50,13 @@ class Card:
                 self.phase = draw_text("span").classes("phase")
             self.message = draw_text("p").classes("answer").props("aria-live=polite")
             self.support = html.div().classes("support")
-            self.understood = draw_text("p").classes("understood")
+            self.understood_question = draw_text("p").classes("understood")
             self.facts = draw_text("p").classes("facts")
             self.draw_graph()
-            self.path = draw_text("p").classes("path").props('aria-label="Nodes that ran"')
+            self.visited_nodes = draw_text("p").classes("path").props('aria-label="Nodes that ran"')
             with html.div().classes("below"):
                 self.rationale = draw_text("p").classes("rationale")
-                self.below = html.div()
+                self.details = html.div()
         self.refresh()
 
     def draw_graph(self) -> None:
@@ -74,18 +74,18 @@ class Card:
         self.drawn_version, answer = self.answer.version, self.answer
         self.root.props["data-phase"] = answer.phase
         self.root.props["data-method"] = answer.name
-        self.phase.text = PHASE_CLASSES[answer.phase]
+        self.phase.text = PHASE_LABELS[answer.phase]
         node_states = {
             name: [node_state.phase, node_state.begin_count, node_state.end_count]
             for name, node_state in list_node_states(answer).items()
         }
         self.graph.props["data-lights"] = json.dumps(node_states)
-        self.path.text = " → ".join(
+        self.visited_nodes.text = " → ".join(
             name + (f" ×{count}" if count > 1 else "") for name, count in list_visited_nodes(answer)
         )
         self.draw_answer()
         if answer.phase != "running":
-            self.draw_below()
+            self.draw_details()
 
     def draw_answer(self) -> None:
         answer = self.answer
@@ -93,7 +93,7 @@ class Card:
         self.message.text = text
         self.message.classes(replace=f"answer {kind}" + (" long" if len(text) > LONG_ANSWER else ""))
         self.draw_support()
-        self.understood.text = describe_follow_up(answer, self.question)
+        self.understood_question.text = describe_follow_up(answer, self.question)
         self.facts.text = " · ".join(list_facts(answer))
         self.rationale.text = (answer.result or {}).get("rationale") or ""
 
@@ -112,31 +112,31 @@ class Card:
                     (html.mark if is_marked else html.span)(part)
             html.small(place)
 
-    def draw_below(self) -> None:
+    def draw_details(self) -> None:
         """Draw the tabs with the details. The content of a tab is drawn when the tab is first opened."""
-        self.below.clear()
-        parts = list_parts(self.answer)
-        if not parts:
+        self.details.clear()
+        detail_tabs = list_detail_tabs(self.answer)
+        if not detail_tabs:
             return
-        with self.below:
+        with self.details:
             with ui.tabs().props("dense no-caps align=left") as tabs:
-                for name, (title, _) in parts.items():
+                for name, (title, _) in detail_tabs.items():
                     ui.tab(name, label=title)
-            first = next(iter(parts))
-            with ui.tab_panels(tabs, value=first, animated=False) as panels:
-                panels_by_name = {name: ui.tab_panel(name) for name in parts}
+            first_name = next(iter(detail_tabs))
+            with ui.tab_panels(tabs, value=first_name, animated=False) as panels:
+                panels_by_name = {name: ui.tab_panel(name) for name in detail_tabs}
 
         def draw(name: str) -> None:
             if name in panels_by_name and not panels_by_name[name].default_slot.children:
                 with panels_by_name[name]:
-                    parts[name][1]()
+                    detail_tabs[name][1]()
 
         panels.on_value_change(lambda event: draw(str(event.value)))
-        draw(first)
+        draw(first_name)
 
 
 def choose_headline(answer: Answer) -> tuple[str, str]:
-    """(the answer or the text shown instead of it, the kind of the text)."""
+    """(the answer or the text shown instead of it, the kind of this text, which is also its CSS class)."""
     if answer.phase == "failed":
         return answer.error or "It failed.", "error"
     if answer.phase == "stopped":
@@ -154,7 +154,10 @@ def choose_headline(answer: Answer) -> tuple[str, str]:
 
 
 def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, bool]], str] | None:
-    """(a heading or nothing, the sentence in parts with whether each is marked, its place); None without a sentence."""
+    """The sentence that supports the answer: (heading or "", [(part, whether it is marked), ...], place).
+
+    None if no sentence does.
+    """
     support = (result or {}).get("support")
     passages = {passage["id"]: passage for passage in (result or {}).get("passages") or []}
     if support is None or support["passage"] not in passages:
@@ -168,14 +171,14 @@ def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, b
 
 
 def describe_follow_up(answer: Answer, question: str) -> str:
-    """How a follow-up question was understood; empty if it did not change."""
+    """How a follow-up question was understood; empty if the question was asked as typed."""
     understood = (answer.result or {}).get("question")
     return f"Understood as: {understood}" if isinstance(understood, str) and understood != question else ""
 
 
 def list_facts(answer: Answer) -> list[str]:
     """Confidence, calls, tokens, seconds and problems of the run."""
-    result, (calls, tokens_in, tokens_out) = answer.result or {}, count_totals(answer)
+    result, (calls, tokens_in, tokens_out) = answer.result or {}, count_calls_and_tokens(answer)
     if answer.seconds is None:
         return []
     confidence, certified = result.get("confidence"), result.get("certified")
@@ -198,21 +201,21 @@ def list_facts(answer: Answer) -> list[str]:
 class RunView:
     """A run: its question, the methods' cards and, for several methods, a table that compares them.
 
-    follow: called with the run when the visitor wants to ask a follow-up question.
+    begin_follow_up: called with the run when the visitor presses "Follow up".
     """
 
-    def __init__(self, run: Run, follow: Callable[[Run], None]) -> None:
-        self.run, self.follow = run, follow
+    def __init__(self, run: Run, begin_follow_up: Callable[[Run], None]) -> None:
+        self.run, self.begin_follow_up = run, begin_follow_up
         with html.section().classes("run").props(f"data-run={run.id}") as self.root:
-            self.draw_head()
-            self.compared = html.div().classes("compared")
+            self.draw_header()
+            self.comparison = html.div().classes("compared")
             with html.div().classes("cards").props(f"data-count={len(run.answers)}"):
                 self.cards = [Card(answer, run.query.question) for answer in run.answers]
             self.timer: Any = ui.timer(REDRAW_SECONDS, self.refresh, active=run.is_running)
         self.drawn_version = -1
         self.refresh()
 
-    def draw_head(self) -> None:
+    def draw_header(self) -> None:
         settings = [f"{name} {value}" for name, value in self.run.query.settings.items()]
         with html.header().classes("asked"):
             html.h2(self.run.query.question)
@@ -221,10 +224,10 @@ class RunView:
                     html.span(" · ".join(settings))
                 ui.link("Link to this run", f"/run/{self.run.id}").classes("permanent")
                 ui.link("Ask again", self.run.query.make_link()).classes("again")
-                follow = ui.button("Follow up", on_click=lambda: self.follow(self.run))
-                follow.props("flat dense no-caps").classes("follow-up")
+                follow_button = ui.button("Follow up", on_click=lambda: self.begin_follow_up(self.run))
+                follow_button.props("flat dense no-caps").classes("follow-up")
                 self.stop_button = ui.button("Stop", on_click=self.run.stop).props("flat dense no-caps").classes("stop")
-            self.note = draw_text("p").classes("error")
+            self.save_error = draw_text("p").classes("error")
 
     def refresh(self) -> None:
         """Update all cards. The last refresh comes when the run has ended and is saved."""
@@ -235,21 +238,21 @@ class RunView:
             self.draw_comparison()
         self.drawn_version = version
         self.stop_button.set_visibility(self.run.is_running)
-        self.note.text = self.run.note or ""
+        self.save_error.text = self.run.save_error or ""
         task = self.run.task
         if not self.run.is_running and (task is None or task.done()):
             self.timer.deactivate()
 
     def draw_comparison(self) -> None:
         """Draw all answers in one table."""
-        self.compared.clear()
-        heads = ["method", "answer", "confidence", "calls", "tokens", "seconds"]
-        with self.compared:
-            draw_table(heads, [make_comparison_row(answer) for answer in self.run.answers], "comparison")
+        self.comparison.clear()
+        headers = ["method", "answer", "confidence", "calls", "tokens", "seconds"]
+        with self.comparison:
+            draw_table(headers, [make_comparison_row(answer) for answer in self.run.answers], "comparison")
 
 
 def make_comparison_row(answer: Answer) -> list[Any]:
-    result, (calls, tokens_in, tokens_out) = answer.result or {}, count_totals(answer)
+    result, (calls, tokens_in, tokens_out) = answer.result or {}, count_calls_and_tokens(answer)
     text, kind = choose_headline(answer)
     shown_text = text if kind in ("known", "unknown", "unsure") else answer.phase
     has_result = bool(result)

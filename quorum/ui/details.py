@@ -15,39 +15,40 @@ from quorum.ui.texts import draw_folded_section, draw_table, format_cell
 
 MAX_SHOWN = 100  # passages or steps of one kind; thousands would slow a browser down
 
-DetailPart = tuple[str, Callable[[], None]]
+DetailTab = tuple[str, Callable[[], None]]
 
 
-def list_parts(answer: Answer) -> dict[str, DetailPart]:
-    """name -> (title, function that draws it) of the parts that this answer has."""
+def list_detail_tabs(answer: Answer) -> dict[str, DetailTab]:
+    """The tabs that this answer has: name -> (title, function that draws the content)."""
     result: Result = answer.result or {}
-    parts: dict[str, DetailPart] = {}
+    tabs: dict[str, DetailTab] = {}
     passages, votes = result.get("passages") or [], result.get("votes") or []
     candidates = result.get("candidates") or []
     if passages:
-        parts["passages"] = (f"Passages {len(passages)}", lambda: draw_passages(result))
+        tabs["passages"] = (f"Passages {len(passages)}", lambda: draw_passages(result))
     if votes:
-        parts["votes"] = (f"Votes {len(votes)}", lambda: draw_votes(result))
+        tabs["votes"] = (f"Votes {len(votes)}", lambda: draw_votes(result))
     if candidates or result.get("summaries"):
-        parts["candidates"] = (f"Candidates {len(candidates)}", lambda: draw_candidates(result))
+        tabs["candidates"] = (f"Candidates {len(candidates)}", lambda: draw_candidates(result))
     if answer.root.steps:
-        parts["steps"] = ("Steps", lambda: draw_steps(answer))
-        parts["costs"] = ("Costs", lambda: draw_costs(answer))
-    return parts
+        tabs["steps"] = ("Steps", lambda: draw_steps(answer))
+        tabs["costs"] = ("Costs", lambda: draw_costs(answer))
+    return tabs
 
 
-VOTE_BADGES = {True: "voted for it, does not contain it"}
+BADGE_OF_UNSUPPORTED_VOTE = "voted for it, does not contain it"
 
 
 def draw_passages(result: Result) -> None:
     passages = result.get("passages") or []
-    marked = {item["passage"]: item for item in result.get("evidence") or []}
+    evidence_by_passage = {item["passage"]: item for item in result.get("evidence") or []}
     unsupported = set(result.get("unsupported") or [])
-    badge = "voted for it" if has_only_votes_as_evidence(result) else "evidence"
+    evidence_badge = "voted for it" if has_only_votes_as_evidence(result) else "evidence"
     with html.ol().classes("passages"):
         for rank, passage in enumerate(passages[:MAX_SHOWN], start=1):
-            evidence = marked.get(passage["id"])
-            draw_passage(rank, passage, evidence, badge if evidence else VOTE_BADGES.get(passage["id"] in unsupported))
+            evidence = evidence_by_passage.get(passage["id"])
+            vote_badge = BADGE_OF_UNSUPPORTED_VOTE if passage["id"] in unsupported else None
+            draw_passage(rank, passage, evidence, evidence_badge if evidence else vote_badge)
     draw_truncation_note(len(passages), "passages")
 
 
@@ -65,7 +66,7 @@ def draw_passage(rank: int, passage: Passage, evidence: Evidence | None, badge: 
 
 
 def split_at_evidence(text: str, evidence: Evidence | None) -> list[tuple[str, bool]]:
-    """The text in parts, each with whether it is marked."""
+    """The text in parts: [(part, whether it is evidence and is marked), ...]."""
     start, end = (None, None) if evidence is None else (evidence["start"], evidence["end"])
     if start is None or end is None:
         return [(text, False)]
@@ -75,16 +76,17 @@ def split_at_evidence(text: str, evidence: Evidence | None) -> list[tuple[str, b
 def draw_votes(result: Result) -> None:
     """Draw the answers by number of votes, with bars, and then the vote of each passage."""
     votes = result.get("votes") or []
-    ballots: dict[str, list[int]] = {}
+    passage_numbers_of_answer: dict[str, list[int]] = {}
     for vote in votes:
-        ballots.setdefault("unknown" if vote["unknown"] else vote["answer"], []).append(vote["rank"] + 1)
+        name = "unknown" if vote["unknown"] else vote["answer"]
+        passage_numbers_of_answer.setdefault(name, []).append(vote["rank"] + 1)
     with html.div().classes("ballots"):
-        for name, ranks in sorted(ballots.items(), key=lambda item: -len(item[1])):
+        for name, numbers in sorted(passage_numbers_of_answer.items(), key=lambda item: -len(item[1])):
             with html.div().classes("ballot" + (" unknown" if name == "unknown" else "")):
                 html.span(name)
-                html.i().style(f"width: {100 * len(ranks) / len(votes):.1f}%")
-                passage_numbers = ", ".join(map(str, sorted(set(ranks))))
-                html.small(f"{format_count(len(ranks), 'vote')} · by passage {passage_numbers}")
+                html.i().style(f"width: {100 * len(numbers) / len(votes):.1f}%")
+                voting_passages = ", ".join(map(str, sorted(set(numbers))))
+                html.small(f"{format_count(len(numbers), 'vote')} · by passage {voting_passages}")
     has_weights = any("weight" in vote for vote in votes)
     headers = ["passage", "answer", *(["weight"] if has_weights else [])]
     lines = [
@@ -150,7 +152,7 @@ def draw_step(step: Step) -> None:
 
 
 def draw_costs(answer: Answer) -> None:
-    """Calls and tokens by prompt, replies that broke the contract, and the seconds of every node."""
+    """Draw calls and tokens by prompt, replies that broke the prompt's contract, and the seconds of every node."""
     result: Result = answer.result or {}
     usage: Mapping[str, Mapping[str, Any]] = result.get("usage") or {}
     malformed = result.get("malformed") or {}

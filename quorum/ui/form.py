@@ -15,21 +15,23 @@ from quorum.ui.run import Run, describe_error
 from quorum.ui.texts import draw_text
 
 SUGGESTED_MODELS = ("embedded", "openai:")
-LONGEST_FOLLOWED_TEXT = 80  # characters of the question that is followed
+LONGEST_FOLLOWED_QUESTION = 80  # characters shown of the earlier question, above a follow-up question
 
 
 class Form:
     """The form. `settings` holds the settings that differ from the server's, as texts."""
 
-    def __init__(self, base: Context, query: Query, collections: Sequence[str], ask: Callable[[Query], None]) -> None:
-        self.base, self.ask = base, ask
+    def __init__(
+        self, server_context: Context, query: Query, collections: Sequence[str], ask: Callable[[Query], None]
+    ) -> None:
+        self.server_context, self.ask = server_context, ask
         self.settings = dict(query.settings)
-        self.methods: dict[str, Any] = {}
-        self.follows = query.follows
+        self.method_boxes: dict[str, Any] = {}
+        self.follows_run_id = query.follows_run_id
         with html.form().classes("ask").props('aria-label="Question"') as self.root:
             self.draw_question(query.question)
             self.draw_main_settings(collections)
-            self.draw_methods([column.name for column in parse_methods(query.methods, base)])
+            self.draw_methods([column.name for column in parse_methods(query.methods, server_context)])
             self.draw_settings()
         for modifier in ("ctrl", "meta"):  # runs before the focused field's own handler of Enter
             self.root.on(f"keydown.capture.{modifier}.enter.stop.prevent", self.submit, args=[])
@@ -37,10 +39,10 @@ class Form:
         self.root.on("submit.prevent", self.submit, args=[])
 
     def draw_question(self, question: str) -> None:
-        with html.p().classes("follows") as self.followed:
-            self.followed_words = draw_text("span", "A follow-up question")
-            ui.button("Begin anew", on_click=lambda: self.set_followed(None)).props("flat dense no-caps")
-        self.followed.set_visibility(bool(self.follows))
+        with html.p().classes("follows") as self.followed_line:
+            self.followed_question = draw_text("span", "A follow-up question")
+            ui.button("Begin anew", on_click=lambda: self.set_followed_run(None)).props("flat dense no-caps")
+        self.followed_line.set_visibility(bool(self.follows_run_id))
         self.question = ui.textarea("Question", value=question).props(
             "outlined autogrow autofocus input-class=question"
         )
@@ -68,10 +70,10 @@ class Form:
         with html.fieldset().classes("methods") as box:
             self.legend = draw_text("legend")
             methods = list_methods()
-            own_names = [name for name in chosen if name not in methods]
-            for name in own_names:
+            names_with_settings = [name for name in chosen if name not in methods]
+            for name in names_with_settings:
                 self.draw_method(name, "with settings of its own", True)
-            for paper, names in list_families().items():
+            for paper, names in list_methods_by_paper().items():
                 html.h4(paper)
                 for name in names:
                     self.draw_method(name, methods[name].summary, name in chosen)
@@ -80,12 +82,12 @@ class Form:
 
     def draw_method(self, name: str, summary: str, chosen: bool) -> None:
         with html.div().classes("method"):
-            self.methods[name] = ui.checkbox(name, value=chosen, on_change=self.show_method_count).props("dense")
-            self.methods[name].props["data-method"] = name
+            self.method_boxes[name] = ui.checkbox(name, value=chosen, on_change=self.show_method_count).props("dense")
+            self.method_boxes[name].props["data-method"] = name
             html.small(summary)
 
     def show_method_count(self) -> None:
-        self.legend.text = f"Methods · {format_count(len(self.list_chosen()), 'chosen', 'chosen')}"
+        self.legend.text = f"Methods · {format_count(len(self.list_chosen_methods()), 'chosen', 'chosen')}"
 
     def draw_settings(self) -> None:
         """All other settings, drawn when they are first opened."""
@@ -98,9 +100,11 @@ class Form:
         if self.settings_panel.default_slot.children:
             return
         with self.settings_panel:
-            for setting in list_form_fields(self.base):
+            for setting in list_form_fields(self.server_context):
                 self.draw_setting(setting)
-            fixed_settings = f"store {self.base.store}, journal {self.base.journal or 'in the store'}"
+            fixed_settings = (
+                f"store {self.server_context.store}, journal {self.server_context.journal or 'in the store'}"
+            )
             html.p(f"{fixed_settings}: chosen when the server starts.").classes("note")
 
     def draw_setting(self, setting: FormField) -> None:
@@ -123,13 +127,13 @@ class Form:
 
     def get_setting(self, name: str) -> str:
         """A setting as text; the server's value if the user has not chosen one."""
-        return self.settings.get(name, format_setting(getattr(self.base, name)))
+        return self.settings.get(name, format_setting(getattr(self.server_context, name)))
 
     def change_setting(self, name: str, value: Any) -> None:
         """Keep a setting if it differs from the server's."""
         text = format_setting(int(value) if isinstance(value, float) and value.is_integer() else value)
         self.settings.pop(name, None)
-        if text != format_setting(getattr(self.base, name)):
+        if text != format_setting(getattr(self.server_context, name)):
             self.settings[name] = text
         self.show_settings_count()
 
@@ -137,37 +141,37 @@ class Form:
         count = len([name for name in self.settings if name not in ("collection", "model", "k")])
         self.expansion.text = "All settings" + (f" · {count} changed" if count else "")
 
-    def list_chosen(self) -> list[str]:
-        return [name for name, box in self.methods.items() if box.value]
+    def list_chosen_methods(self) -> list[str]:
+        return [name for name, box in self.method_boxes.items() if box.value]
 
     def read_query(self) -> Query:
         """The form's values as a `Query`. Raises `SetupError` for an invalid value."""
-        if not self.list_chosen():
+        if not self.list_chosen_methods():
             raise SetupError("No method is chosen; tick one or more.")
         return Query(
             str(self.question.value or "").strip(),
-            ",".join(self.list_chosen()),
-            select_changed(self.settings, self.base),
-            self.follows,
+            ",".join(self.list_chosen_methods()),
+            select_changed(self.settings, self.server_context),
+            self.follows_run_id,
         )
 
-    def follow(self, run: Run) -> None:
-        """Let the next question follow a run."""
-        self.set_followed(run)
+    def begin_follow_up(self, run: Run) -> None:
+        """Make the next question a follow-up to a run."""
+        self.set_followed_run(run)
         self.question.value = ""
         self.question.run_method("focus")
 
     def continue_conversation(self, run: Run) -> None:
-        """After a follow-up question was asked, let the next one follow it."""
-        if run.query.follows:
-            self.set_followed(run)
+        """After a follow-up question was asked, make the next question a follow-up to it."""
+        if run.query.follows_run_id:
+            self.set_followed_run(run)
 
-    def set_followed(self, run: Run | None) -> None:
-        """Show above the question which run the question follows; None for a stand-alone question."""
-        self.follows = "" if run is None else run.id
-        self.followed.set_visibility(run is not None)
+    def set_followed_run(self, run: Run | None) -> None:
+        """Make the question a follow-up to this run and show so above it; None: the question stands alone."""
+        self.follows_run_id = "" if run is None else run.id
+        self.followed_line.set_visibility(run is not None)
         if run is not None:
-            self.followed_words.text = f"Follows: {run.query.question[:LONGEST_FOLLOWED_TEXT]}"
+            self.followed_question.text = f"Follows: {run.query.question[:LONGEST_FOLLOWED_QUESTION]}"
 
     def submit(self) -> None:
         """Ask, or show the error beside the button."""
@@ -182,9 +186,9 @@ class Form:
         self.collection.set_options(sorted({*collections, chosen}), value=chosen)
 
 
-def list_families() -> dict[str, list[str]]:
-    """Short name of a paper -> its methods, in the order of `quorum methods`."""
-    families: dict[str, list[str]] = {}
+def list_methods_by_paper() -> dict[str, list[str]]:
+    """Short name of a paper -> names of its methods, in the order of `quorum methods`."""
+    methods_by_paper: dict[str, list[str]] = {}
     for method in list_methods().values():
-        families.setdefault(method.paper.partition(",")[0], []).append(method.name)
-    return families
+        methods_by_paper.setdefault(method.paper.partition(",")[0], []).append(method.name)
+    return methods_by_paper

@@ -1,7 +1,7 @@
 """Controls access to the page: an ASGI wrapper around its HTTP requests and WebSockets.
 
-Without a token the page answers only to the names of this machine; another name is a sign of DNS rebinding. An address
-that other machines can reach needs a token. Requests from other sites' pages are always refused.
+Without a token, the page answers only requests whose Host header names this machine; another host name is a sign of DNS
+rebinding. An address that other machines can reach needs a token. Requests from other sites' pages are always refused.
 """
 
 import hmac
@@ -25,7 +25,7 @@ CONTENT_POLICY = (
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-HEADERS = (
+SECURITY_HEADERS = (
     (b"content-security-policy", CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -51,13 +51,13 @@ class TooLarge(Exception):  # noqa: N818  an internal signal, not an error that 
 class Guard:
     """Lets permitted requests through, and adds headers that forbid the browser to load from other hosts.
 
-    token: every request needs it, first as ?token= and then as a cookie; None if only this machine has access. largest:
-    most bytes of a request.
+    token: every request needs it, first as ?token= and then as a cookie; None if only this machine has access.
+    max_bytes: of a request.
     """
 
-    def __init__(self, app: App, token: str | None, *, port: int, largest: int) -> None:
-        self.app, self.token, self.largest = app, token, largest
-        self.cookie = f"quorum_{port}"  # all ports of a host share their cookies
+    def __init__(self, app: App, token: str | None, *, port: int, max_bytes: int) -> None:
+        self.app, self.token, self.max_bytes = app, token, max_bytes
+        self.cookie_name = f"quorum_{port}"  # all ports of a host share their cookies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -68,12 +68,12 @@ class Guard:
         if refusal:
             await refuse(scope, receive, send, 403, refusal)
         elif self.token is not None and not self.has_cookie(headers):
-            await self.ask_token(scope, receive, send, self.token)
+            await self.ask_for_token(scope, receive, send, self.token)
         else:
             await self.forward(scope, headers, receive, send)
 
     def find_refusal(self, headers: MutableMapping[str, str]) -> str | None:
-        """The reason to refuse a request from anyone, or None."""
+        """Why a request is refused, whether or not it has the token; None if it is not."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             host_name, origin_host = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
@@ -86,11 +86,11 @@ class Guard:
         return None
 
     def has_cookie(self, headers: MutableMapping[str, str]) -> bool:
-        given = re.findall(rf"(?:^|;\s*){self.cookie}=([0-9a-f]*)", headers.get("cookie", ""))
-        return any(hmac.compare_digest(cookie, derive_cookie(self.token or "")) for cookie in given)
+        given_cookies = re.findall(rf"(?:^|;\s*){self.cookie_name}=([0-9a-f]*)", headers.get("cookie", ""))
+        return any(hmac.compare_digest(cookie, derive_cookie(self.token or "")) for cookie in given_cookies)
 
-    async def ask_token(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
-        """Turn a correct ?token= into a cookie and reopen the page without it; else show a form that asks for it."""
+    async def ask_for_token(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
+        """For a correct ?token=, set the cookie and reload the page without it; else ask for the token by a form."""
         pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         given_tokens = [value for name, value in pairs if name == "token"]
         matches = [hmac.compare_digest(token_given.encode(), token.encode()) for token_given in given_tokens]
@@ -102,19 +102,19 @@ class Guard:
         path = "/" + quote(scope["path"].lstrip("/")) + ("?" + other_parameters if other_parameters else "")
         # Not a redirect: after a link on another site, the browser would not send it the new cookie.
         head = f'<meta http-equiv="refresh" content="0;url={escape(path)}">'
-        cookie = f"{self.cookie}={derive_cookie(token)}; HttpOnly; SameSite=Strict; Path=/"
+        cookie = f"{self.cookie_name}={derive_cookie(token)}; HttpOnly; SameSite=Strict; Path=/"
         await send_reply(send, 200, PAGE_TEMPLATE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
 
     async def forward(self, scope: Scope, headers: MutableMapping[str, str], receive: Receive, send: Send) -> None:
         """Serve the page. Reading stops at a body that is too large. A visitor who leaves early causes no error."""
-        has_begun, has_left, received = False, False, 0
+        has_begun, has_left, received_bytes = False, False, 0
 
         async def receive_counted() -> Message:
-            nonlocal received, has_left
+            nonlocal received_bytes, has_left
             message = await receive()
             has_left = has_left or message["type"] == "http.disconnect"
-            received += len(message.get("body", b"")) if message["type"] == "http.request" else 0
-            if received > self.largest:
+            received_bytes += len(message.get("body", b"")) if message["type"] == "http.request" else 0
+            if received_bytes > self.max_bytes:
                 raise TooLarge
             return message
 
@@ -122,18 +122,18 @@ class Guard:
             nonlocal has_begun
             if message["type"] == "http.response.start":
                 has_begun = True
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
+                message["headers"] = [*message.get("headers", ()), *SECURITY_HEADERS]
             await send(message)
 
         length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > self.largest:
-            await refuse(scope, receive, send, 413, describe_too_large(self.largest))
+        if length.isdecimal() and int(length) > self.max_bytes:
+            await refuse(scope, receive, send, 413, describe_too_large(self.max_bytes))
             return
         try:
             await self.app(scope, receive_counted, send_with_headers)
         except TooLarge:
             if not has_begun:
-                await refuse(scope, receive, send, 413, describe_too_large(self.largest))
+                await refuse(scope, receive, send, 413, describe_too_large(self.max_bytes))
         except RuntimeError as error:  # Starlette's middleware raises this when the client has gone
             if not has_left or str(error) != "No response returned.":
                 raise
@@ -144,8 +144,8 @@ def derive_cookie(token: str) -> str:
     return sha256(b"quorum page " + token.encode()).hexdigest()
 
 
-def describe_too_large(largest: int) -> str:
-    return f"A request may have {largest // 1_000_000} MB at most."
+def describe_too_large(max_bytes: int) -> str:
+    return f"A request may have {max_bytes // 1_000_000} MB at most."
 
 
 async def refuse(
@@ -166,7 +166,7 @@ async def send_reply(send: Send, status: int, text: str, *extra_headers: tuple[b
     headers = [
         (b"content-type", b"text/html; charset=utf-8"),
         (b"cache-control", b"no-store"),
-        *HEADERS,
+        *SECURITY_HEADERS,
         *extra_headers,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -34,13 +34,13 @@ class PastRun:
     asked_at: float
 
 
-def find_page_folder(base: Context) -> Path:
+def find_page_folder(server_context: Context) -> Path:
     """The folder of the page's files: that of the store; .quorum/ if the store is a server."""
-    return Path(".quorum" if "://" in base.store else base.store).expanduser().resolve()
+    return Path(".quorum" if "://" in server_context.store else server_context.store).expanduser().resolve()
 
 
 def save_run(run: Run, folder: Path) -> None:
-    """Write a run. Raises `SetupError` if the folder is not writable. Blocks."""
+    """Write a run to a file. Raises `SetupError` if the folder is not writable. Blocks."""
     file = folder / f"{run.id}.json"
     part = file.with_suffix(".part")
     try:
@@ -70,7 +70,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
         for answer in run.answers
     ]
     query = {"methods": run.query.methods, "settings": clean_value(dict(run.query.settings), False)}
-    query |= {"follows": run.query.follows} if run.query.follows else {}
+    query |= {"follows": run.query.follows_run_id} if run.query.follows_run_id else {}
     return {
         "format": FORMAT_NAME,
         "question": run.query.question,
@@ -96,7 +96,7 @@ def load_run(id_: str, folder: Path) -> Run:
 
 
 def read_answer(saved: dict[str, Any], steps: Iterator[Step]) -> Answer:
-    """An answer with its graphs, which are the next of `steps`."""
+    """An answer with the trace of its graphs: the iterator `steps` yields the graphs of all answers in order."""
     if saved["phase"] not in get_args(Phase):
         raise ValueError("an answer has an unknown phase")
     root = Step("run", "run", steps=[next(steps) for _ in range(saved["graphs"])])
@@ -112,7 +112,7 @@ def read_answer(saved: dict[str, Any], steps: Iterator[Step]) -> Answer:
 
 
 def describe_run(id_: str, saved: dict[str, Any]) -> PastRun:
-    """The entry of a run in the list of past runs, from its file."""
+    """The entry of a run in the list of past runs. saved: the content of its file."""
     asked_at = float(saved["page"]["asked"])
     if not 0 <= asked_at <= LATEST_TIME:
         raise ValueError("the time of the question is not in the calendar")
@@ -129,13 +129,13 @@ def read_text(value: Any) -> str:
 def list_past_runs(folder: Path, count: int = 30) -> list[PastRun]:
     """The last runs, newest first. Files that are not runs are left out. Blocks."""
     files = sorted((file for file in folder.glob("*.json") if RUN_ID.fullmatch(file.stem)), reverse=True)
-    lines = (read_past_run(file) for file in files[:count])
-    return [line for line in lines if line is not None]
+    past_runs = (read_past_run(file) for file in files[:count])
+    return [past_run for past_run in past_runs if past_run is not None]
 
 
 @lru_cache(maxsize=1000)
 def read_past_run(file: Path) -> PastRun | None:
-    """The entry of a run in the list. It can be cached, because a run's file never changes."""
+    """A run in the list; None for an unreadable file. It can be cached, because a run's file never changes."""
     try:
         return describe_run(file.stem, read_saved_run(read_regular(file))[0])
     except (OSError, ValueError, KeyError, TypeError):

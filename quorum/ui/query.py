@@ -10,8 +10,8 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.graphs import DEFAULT_METHOD
 
-# Settings with a form field and a link parameter of their own; the others are "set=key=value".
-OWN_PARAMETERS = (
+# The form has a field and a link a parameter for each of these settings; a link gives the others as "set=key=value".
+SETTINGS_WITH_OWN_FIELD = (
     "collection",
     "model",
     "k",
@@ -23,23 +23,24 @@ MAX_LINK_PARTS = 200
 
 @dataclass(frozen=True)
 class Query:
-    """A question, `methods` as for `quorum eval`, and the settings that differ from the server's, as texts.
+    """A question, the methods to ask, and the settings that differ from the server's, as texts.
 
-    follows: the id of the run that a follow-up question follows; empty for a question that stands alone.
+    methods: as `quorum eval --methods` takes them.
+    follows_run_id: the run that a follow-up question follows; empty for a question that stands alone.
     """
 
     question: str = ""
     methods: str = DEFAULT_METHOD
     settings: Mapping[str, str] = field(default_factory=dict)
-    follows: str = ""
+    follows_run_id: str = ""
 
-    def make_columns(self, base: Context) -> list[Column]:
+    def make_columns(self, server_context: Context) -> list[Column]:
         """The methods with their contexts. Raises `SetupError` for an invalid setting."""
         if not self.question.strip():
             raise SetupError("There is no question yet; write one.")
         if len(self.question) > LONGEST_QUESTION:
             raise SetupError(f"The question has more than {LONGEST_QUESTION:,} characters; shorten it.")
-        columns = parse_methods(self.methods, make_query_context(self.settings, base), takes_files=False)
+        columns = parse_methods(self.methods, make_query_context(self.settings, server_context), takes_files=False)
         for column in columns:
             check_changeable(column.settings)
         return columns
@@ -47,16 +48,18 @@ class Query:
     def make_link(self) -> str:
         """The address that opens the form with these values."""
         pairs = [("q", self.question), ("methods", self.methods)]
-        pairs += [("follows", self.follows)] if self.follows else []
-        pairs += [(name, self.settings[name]) for name in OWN_PARAMETERS if name in self.settings]
-        pairs += [("set", f"{name}={value}") for name, value in self.settings.items() if name not in OWN_PARAMETERS]
+        pairs += [("follows", self.follows_run_id)] if self.follows_run_id else []
+        pairs += [(name, self.settings[name]) for name in SETTINGS_WITH_OWN_FIELD if name in self.settings]
+        pairs += [
+            ("set", f"{name}={value}") for name, value in self.settings.items() if name not in SETTINGS_WITH_OWN_FIELD
+        ]
         return f"/?{urlencode(pairs)}"
 
 
-def make_query_context(settings: Mapping[str, str], base: Context) -> Context:
+def make_query_context(settings: Mapping[str, str], server_context: Context) -> Context:
     """The server's context, overridden by these settings."""
     check_changeable(settings)
-    return replace(base, **{name: parse_setting(name, text) for name, text in settings.items()})
+    return replace(server_context, **{name: parse_setting(name, text) for name, text in settings.items()})
 
 
 def check_changeable(settings: Mapping[str, str]) -> None:
@@ -66,30 +69,36 @@ def check_changeable(settings: Mapping[str, str]) -> None:
         raise SetupError(f"The page cannot change {fixed!r}; choose it when the server starts: quorum serve --help.")
 
 
-def parse_link(query: str, base: Context) -> tuple[Query, bool]:
-    """(the query of a link, whether to ask at once: `run=1`). Raises `SetupError` for an invalid link."""
+def parse_link(query_string: str, server_context: Context) -> tuple[Query, bool]:
+    """(the query of a link, whether the page asks it at once: `run=1`). Raises `SetupError` for an invalid link."""
     parameters, settings = {"q": "", "methods": DEFAULT_METHOD, "run": "", "follows": ""}, dict[str, str]()
     try:
-        pairs = parse_qsl(query, max_num_fields=MAX_LINK_PARTS)
+        pairs = parse_qsl(query_string, max_num_fields=MAX_LINK_PARTS)
     except ValueError:
         raise SetupError(f"The link has more than {MAX_LINK_PARTS} parts; name fewer settings.") from None
     for name, value in pairs:
         if name == "set":
             key, _, text = value.partition("=")
             settings[key.strip()] = text.strip()
-        elif name in OWN_PARAMETERS:
+        elif name in SETTINGS_WITH_OWN_FIELD:
             settings[name] = value
         elif name in parameters:
             parameters[name] = value
-    known = select_changed(settings, base)
-    parse_methods(parameters["methods"], base, takes_files=False)  # a link must not make the server read a file
-    return Query(parameters["q"], parameters["methods"], known, parameters["follows"]), parameters["run"] == "1"
+    changed_settings = select_changed(settings, server_context)
+    parse_methods(
+        parameters["methods"], server_context, takes_files=False
+    )  # a link must not make the server read a file
+    return Query(parameters["q"], parameters["methods"], changed_settings, parameters["follows"]), parameters[
+        "run"
+    ] == "1"
 
 
-def select_changed(settings: Mapping[str, str], base: Context) -> dict[str, str]:
+def select_changed(settings: Mapping[str, str], server_context: Context) -> dict[str, str]:
     """The settings that differ from the server's. Raises `SetupError` for an invalid one."""
-    changed_context = make_query_context(settings, base)
-    return {name: text for name, text in settings.items() if getattr(changed_context, name) != getattr(base, name)}
+    changed_context = make_query_context(settings, server_context)
+    return {
+        name: text for name, text in settings.items() if getattr(changed_context, name) != getattr(server_context, name)
+    }
 
 
 @dataclass(frozen=True)
@@ -107,30 +116,30 @@ class FormField:
     is_whole: bool = False
 
 
-def list_form_fields(base: Context) -> list[FormField]:
-    """All settings except those with a field of their own and those that a page must not change."""
+def list_form_fields(server_context: Context) -> list[FormField]:
+    """All other settings: those without a field of their own, except those that a page must not change."""
     from pydantic import TypeAdapter
 
     schemas: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
-    names = [part.name for part in fields(Context) if part.name not in (*OWN_PARAMETERS, *FIXED_SETTINGS)]
-    return [make_form_field(name, schemas[name], getattr(base, name)) for name in names]
+    names = [part.name for part in fields(Context) if part.name not in (*SETTINGS_WITH_OWN_FIELD, *FIXED_SETTINGS)]
+    return [make_form_field(name, schemas[name], getattr(server_context, name)) for name in names]
 
 
 def make_form_field(name: str, schema: Mapping[str, Any], value: Any) -> FormField:
     """Make the field from the JSON schema of one setting."""
     parts = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
-    first, optional = parts[0], len(parts) < len(schema.get("anyOf", [schema]))
+    value_schema, optional = parts[0], len(parts) < len(schema.get("anyOf", [schema]))
     kinds: dict[str, Literal["flag", "number"]] = {"boolean": "flag", "integer": "number", "number": "number"}
     return FormField(
         name=name,
         description=str(schema.get("description", "")),
-        kind="choice" if "enum" in first else kinds.get(str(first.get("type")), "text"),
+        kind="choice" if "enum" in value_schema else kinds.get(str(value_schema.get("type")), "text"),
         server_value=format_setting(value),
-        choices=tuple(map(str, first.get("enum", ()))),
+        choices=tuple(map(str, value_schema.get("enum", ()))),
         optional=optional,
-        least=first.get("minimum"),
-        most=first.get("maximum"),
-        is_whole=first.get("type") == "integer",
+        least=value_schema.get("minimum"),
+        most=value_schema.get("maximum"),
+        is_whole=value_schema.get("type") == "integer",
     )
 
 

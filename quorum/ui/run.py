@@ -1,4 +1,4 @@
-"""Runs one question by several methods at the same time. The result is plain data, which `cards` draws."""
+"""Asks several methods one question at the same time. The result is plain data, which `cards` draws."""
 
 import asyncio
 import re
@@ -29,7 +29,7 @@ ReadHistory = Callable[[str], Awaitable[list[dict[str, str]]]]
 
 @dataclass
 class Answer:
-    """The progress of one method. version: grows with every change; error: one sentence.
+    """The progress of one method. name: with its settings; version: grows with every change; error: one sentence.
 
     partial_answer: the answer as far as it is written; root: all steps so far, also those of a failed or running node;
     seconds: the total time.
@@ -45,19 +45,19 @@ class Answer:
     root: Step = field(default_factory=lambda: Step("run", "run"))
     version: int = 0
 
-    def change(self) -> None:
+    def mark_changed(self) -> None:
         self.version += 1
 
 
 @dataclass
 class Run:
-    """A question in progress or an earlier one. asked_at: seconds since 1970; note: why saving failed."""
+    """A question in progress or an earlier one. asked_at: seconds since 1970; save_error: why it was not saved."""
 
     id: str
     query: Query
     asked_at: float
     answers: list[Answer]
-    note: str | None = None
+    save_error: str | None = None
     task: "asyncio.Task[None] | None" = None
 
     @property
@@ -89,11 +89,11 @@ class AnswerTracer(Tracer):
 
     def begin(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
         super().begin(step, run_id, parent)
-        self.answer.change()
+        self.answer.mark_changed()
 
     def end(self, run_id: UUID, **outputs: Any) -> None:
         super().end(run_id, **outputs)
-        self.answer.change()
+        self.answer.mark_changed()
 
 
 def make_id() -> str:
@@ -102,24 +102,24 @@ def make_id() -> str:
 
 
 def start_run(
-    query: Query, methods: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None = None
+    query: Query, columns: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None = None
 ) -> Run:
-    """Start the methods and return the run, which collects their answers. `save` is always called at the end.
+    """Start the methods of the columns and return the run, which collects their answers. `save` gets the ended run.
 
-    read_history: returns the turns before the question for the name of a method; None if there are none.
+    read_history: returns the turns before the question, given the name of a method; None if there are none.
     """
-    run = Run(make_id(), query, time.time(), [Answer(column.name, column.method) for column in methods])
-    run.task = asyncio.create_task(run_methods(run, methods, save, read_history), name=f"run {run.id}")
+    run = Run(make_id(), query, time.time(), [Answer(column.name, column.method) for column in columns])
+    run.task = asyncio.create_task(run_methods(run, columns, save, read_history), name=f"run {run.id}")
     return run
 
 
 async def run_methods(
-    run: Run, methods: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None
+    run: Run, columns: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None
 ) -> None:
-    pairs = zip(methods, run.answers, strict=True)
+    pairs = zip(columns, run.answers, strict=True)
     try:
         await asyncio.gather(
-            *(run_method(run.query.question, method, answer, read_history) for method, answer in pairs)
+            *(run_method(run.query.question, column, answer, read_history) for column, answer in pairs)
         )
     except asyncio.CancelledError:
         for answer in run.answers:  # a task cancelled before its start does not run its own clean-up
@@ -128,24 +128,24 @@ async def run_methods(
     try:
         await save(run)
     except QuorumError as error:
-        run.note = describe_error(error)
+        run.save_error = describe_error(error)
 
 
-async def run_method(question: str, method: Column, answer: Answer, read_history: ReadHistory | None) -> None:
-    """Run one method. Its errors go into its answer and never affect another method."""
+async def run_method(question: str, column: Column, answer: Answer, read_history: ReadHistory | None) -> None:
+    """Ask one method. Its errors go into its answer and never affect another method."""
     started_at = time.perf_counter()
     phase: Phase = "failed"
     try:
         config: Any = {"callbacks": [AnswerTracer(answer)]}
-        history = [] if read_history is None else await read_history(method.name)
-        graph, context = method.method_or_graph, method.context
+        history = [] if read_history is None else await read_history(column.name)
+        graph, context = column.method_or_graph, column.context
 
-        def show_piece(event: Event) -> None:
+        def show_answer_text(event: Event) -> None:
             if isinstance(event, AnswerText):
                 answer.partial_answer = event.text if event.replaces else answer.partial_answer + event.text
-                answer.change()
+                answer.mark_changed()
 
-        result = await answer_and_report(question, graph, context, show_piece, history=history, config=config)
+        result = await answer_and_report(question, graph, context, show_answer_text, history=history, config=config)
         answer.result = await add_support(question, result, context)
         phase = "done"
     except asyncio.CancelledError:
@@ -163,7 +163,7 @@ async def run_method(question: str, method: Column, answer: Answer, read_history
 
 def end_answer(answer: Answer, phase: Phase) -> None:
     answer.phase = phase
-    answer.change()
+    answer.mark_changed()
 
 
 def describe_bug(error: Exception) -> str:
@@ -172,18 +172,18 @@ def describe_bug(error: Exception) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """An error on one line, without secrets and the server's absolute paths. The server's terminal gets the paths."""
-    whole = " ".join(str(clean_value(str(error), False)).split())
-    shown = PATH.sub("[a path on the server]", whole)
-    if shown != whole:
-        print(f"quorum: {whole}", file=sys.stderr)
-    return shown
+    """An error on one line, without secrets and the server's absolute paths. The server's terminal shows the paths."""
+    whole_message = " ".join(str(clean_value(str(error), False)).split())
+    shown_message = PATH.sub("[a path on the server]", whole_message)
+    if shown_message != whole_message:
+        print(f"quorum: {whole_message}", file=sys.stderr)
+    return shown_message
 
 
 def list_top_nodes(answer: Answer) -> Iterator[Step]:
     """The nodes of the method's own graph, in the order in which they were entered.
 
-    After a follow-up question this graph lies inside that of a conversation, whose `stand_alone` comes first.
+    For a follow-up question, this graph is a node of a conversation's graph, after the node `stand_alone`.
     """
     for graph in answer.root.steps:
         for step in graph.steps:
@@ -202,7 +202,7 @@ def list_node_states(answer: Answer) -> dict[str, NodeState]:
 
 
 def summarize_steps(steps: list[Step], phase: Phase) -> NodeState:
-    """The state of one node. A step without an end in a finished run was cut off."""
+    """The state of one node. A step that has no end although the run has ended was cut off."""
     finished_steps = [step for step in steps if step.seconds is not None]
     node_phase: Phase = "done"
     if len(finished_steps) < len(steps):
@@ -213,7 +213,7 @@ def summarize_steps(steps: list[Step], phase: Phase) -> NodeState:
 
 
 def list_visited_nodes(answer: Answer) -> list[tuple[str, int]]:
-    """(node, times in a row) in order, without `begin`, which only resets the state."""
+    """(node, how often it ran in a row) in order, without `begin`, which only resets the state."""
     visits: list[tuple[str, int]] = []
     for step in list_top_nodes(answer):
         if visits and visits[-1][0] == step.name:
@@ -223,11 +223,11 @@ def list_visited_nodes(answer: Answer) -> list[tuple[str, int]]:
     return visits
 
 
-def count_totals(answer: Answer) -> tuple[int, int, int]:
+def count_calls_and_tokens(answer: Answer) -> tuple[int, int, int]:
     """(calls, input tokens, output tokens) of the result."""
     usage = ((answer.result or {}).get("usage") or {}).values()
     return (
-        sum(node["calls"] for node in usage),
-        sum(node["input_tokens"] for node in usage),
-        sum(node["output_tokens"] for node in usage),
+        sum(counts["calls"] for counts in usage),
+        sum(counts["input_tokens"] for counts in usage),
+        sum(counts["output_tokens"] for counts in usage),
     )

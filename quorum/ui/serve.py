@@ -14,4 +14,6 @@ def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
     from quorum.ui.uploads import LARGEST_UPLOAD
 
     token = tokens[0] if tokens else None
-    return Guard(make_page_app(service.permissions.base), token, port=port, largest=LARGEST_UPLOAD + REQUEST_OVERHEAD)
+    return Guard(
+        make_page_app(service.permissions.server_context), token, port=port, max_bytes=LARGEST_UPLOAD + REQUEST_OVERHEAD
+    )

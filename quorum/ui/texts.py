@@ -13,7 +13,7 @@ def draw_text(tag: str, value: str = "") -> Any:
 
 
 def draw_table(headers: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") -> Any:
-    """A table of texts. Columns with numbers are aligned to the right."""
+    """A table of texts. Columns with numbers are aligned to the right. kind: the CSS class of the table."""
     rows = [list(line) for line in lines]
     is_number_column = [any(isinstance(row[column], int | float) for row in rows) for column in range(len(headers))]
     with html.div().classes("wide"), html.table().classes(kind) as element:

@@ -12,7 +12,7 @@ from quorum.documents.readers import READERS
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.ui.run import describe_error
 from quorum.ui.texts import draw_table, draw_text
-from quorum.ui.uploads import LARGEST_FILE, LARGEST_UPLOAD, IndexingJob, check_target, index_uploads
+from quorum.ui.uploads import LARGEST_FILE, LARGEST_UPLOAD, IndexingJob, check_upload_collection, index_uploads
 
 DEFAULT_COLLECTION = "my-documents"
 ACCEPTED_SUFFIXES = ",".join([*READERS, ".jsonl", ".ndjson", ".jsonl.gz", ".gz"])
@@ -20,16 +20,16 @@ REDRAW_SECONDS = 0.2  # seconds, while documents are indexed
 
 
 class UploadPanel:
-    """A collection's name, a place to drop files, and their outcomes. `on_indexed` is called with the collection."""
+    """The name of a collection, a place to drop files, and the outcomes. `on_indexed` gets the collection's name."""
 
-    def __init__(self, base: Context, collection: str, on_indexed: Callable[[str], Awaitable[None]]) -> None:
-        self.base, self.on_indexed = base, on_indexed
+    def __init__(self, server_context: Context, collection: str, on_indexed: Callable[[str], Awaitable[None]]) -> None:
+        self.server_context, self.on_indexed = server_context, on_indexed
         self.job: IndexingJob | None = None
         with ui.expansion("Add documents").props("dense switch-toggle-side").classes("documents"):
-            self.name = ui.input(
+            self.collection_field = ui.input(
                 "Into the collection", value=DEFAULT_COLLECTION if collection == SAMPLE else collection
             )
-            self.name.props("outlined dense")
+            self.collection_field.props("outlined dense")
             self.files = ui.upload(
                 label="Drop files here, or press +",
                 multiple=True,
@@ -42,10 +42,10 @@ class UploadPanel:
             self.files.props(f'flat accept="{ACCEPTED_SUFFIXES}" aria-label="Documents"')
             html.small("txt, md, html, pdf, docx, pptx, xlsx, csv, epub, eml, json or code; up to 100 MB each.")
             self.message = draw_text("p").props("role=status").classes("said")
-            self.bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback")
-            self.bar.props["aria-label"] = "Indexed so far"
-            self.bar.set_visibility(False)
-            self.results = html.div().classes("results")
+            self.progress_bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback")
+            self.progress_bar.props["aria-label"] = "Indexed so far"
+            self.progress_bar.set_visibility(False)
+            self.outcomes = html.div().classes("results")
         self.timer: Any = ui.timer(REDRAW_SECONDS, self.refresh, active=False)
 
     def reject_files(self) -> None:
@@ -59,7 +59,7 @@ class UploadPanel:
 
     def accept_files(self, event: Any) -> None:
         """Index the dropped files, even if the page is closed."""
-        self.results.clear()
+        self.outcomes.clear()
         self.files.reset()
         if self.job is not None and not self.job.is_over:
             self.show_message(
@@ -67,12 +67,14 @@ class UploadPanel:
             )
             return
         try:
-            self.job = IndexingJob(check_target(str(self.name.value or "")))
+            self.job = IndexingJob(check_upload_collection(str(self.collection_field.value or "")))
         except SetupError as error:
             self.show_message(describe_error(error), is_error=True)
             return
         uploads = [(file.name, file.save) for file in event.files]
-        background_tasks.create(index_uploads(self.job, uploads, self.base), name=f"index into {self.job.collection}")
+        background_tasks.create(
+            index_uploads(self.job, uploads, self.server_context), name=f"index into {self.job.collection}"
+        )
         self.timer.activate()
 
     async def refresh(self) -> None:
@@ -80,19 +82,19 @@ class UploadPanel:
         job = self.job
         if job is None:
             return
-        self.bar.set_visibility(not job.is_over)
+        self.progress_bar.set_visibility(not job.is_over)
         if not job.is_over:
-            self.bar.value = job.done / job.total if job.total else 0
+            self.progress_bar.value = job.done / job.total if job.total else 0
             self.show_message(
-                f"Indexing {job.current_file or format_count(len(job.files), 'file')}: {job.done:,} of {job.total:,}"
+                f"Indexing {job.current_file or format_count(len(job.outcomes), 'file')}: {job.done:,} of {job.total:,}"
             )
             return
         self.timer.deactivate()
         if job.error:
             self.show_message(job.error, is_error=True)
             return
-        self.show_message(f"{job.collection} holds {format_count(job.passages or 0, 'passage')}.")
-        with self.results:
-            draw_table(["file", ""], job.files.items())
-        if job.passages:
+        self.show_message(f"{job.collection} holds {format_count(job.passage_count or 0, 'passage')}.")
+        with self.outcomes:
+            draw_table(["file", ""], job.outcomes.items())
+        if job.passage_count:
             await self.on_indexed(job.collection)

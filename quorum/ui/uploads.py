@@ -23,25 +23,25 @@ LONGEST_NAME = 120  # characters
 MAX_NAME_BYTES = 180  # file systems allow 255, and a number may be added
 BIDI_CONTROLS = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"
 UNSAFE_CHARACTERS = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{BIDI_CONTROLS}\ud800-\udfff]")
-LINE_OF_FILE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # how a report names a line of a file
+LINE_OF_FILE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # how an `IndexReport` names a line of a file
 INDEXING_LOCK = asyncio.Lock()
 
-Save = Callable[[Path], Awaitable[None]]
+SaveUpload = Callable[[Path], Awaitable[None]]
 
 
 @dataclass
 class IndexingJob:
-    """The progress of indexing. done: how many of `total` files and lines are done; files: name -> outcome; passages:
-    how many the collection has at the end; error: why the indexing failed, in one sentence.
+    """The progress of indexing. done: how many of `total` files and lines are done; outcomes: by file name;
+    passage_count: of the collection at the end; error: why the indexing failed, in one sentence.
     """
 
     collection: str
-    files: dict[str, str] = field(default_factory=dict)
+    outcomes: dict[str, str] = field(default_factory=dict)
     done: int = 0
     total: int = 0
     current_file: str = ""
     is_over: bool = False
-    passages: int | None = None
+    passage_count: int | None = None
     error: str | None = None
 
     def update(self, done: int, total: int, path: str) -> None:
@@ -50,7 +50,7 @@ class IndexingJob:
 
 
 def clean_name(name: str) -> str:
-    """The last part of a path of any system, without characters that a file name should not have."""
+    """The file name in a path of any operating system, without the characters that a file name should not have."""
     cleaned = UNSAFE_CHARACTERS.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
     if len(cleaned) > LONGEST_NAME or len(cleaned.encode()) > MAX_NAME_BYTES:
         stem, dot, suffix = cleaned.rpartition(".")
@@ -83,24 +83,24 @@ def make_unique_names(names: Sequence[str]) -> list[str]:
     return list(names_in_use.values())
 
 
-def check_target(collection: str) -> str:
-    """Check the name of the collection for uploaded documents."""
+def check_upload_collection(collection: str) -> str:
+    """The name of the collection for uploads, stripped. Raises `SetupError` for a name that cannot be used."""
     if check_collection_name(collection.strip()) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give the documents another one.")
     return collection.strip()
 
 
-async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, Save]], base: Context) -> None:
+async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, SaveUpload]], server_context: Context) -> None:
     """Index uploaded files and remove them; `job` shows the progress.
 
     A file replaces an earlier one with the same name in the collection.
     """
-    job.files = dict.fromkeys(make_unique_names([name for name, _ in uploads]), "waits")
-    folder = find_page_folder(base) / "uploads" / job.collection
+    job.outcomes = dict.fromkeys(make_unique_names([name for name, _ in uploads]), "waits")
+    folder = find_page_folder(server_context) / "uploads" / job.collection
     try:
         async with INDEXING_LOCK:
-            report = await asyncio.shield(write_and_index(job, [save for _, save in uploads], folder, base))
-        report_outcomes(job, report)
+            report = await asyncio.shield(write_and_index(job, [save for _, save in uploads], folder, server_context))
+        record_outcomes(job, report)
     except QuorumError as error:
         job.error = describe_error(error)
     except OSError as error:
@@ -112,14 +112,18 @@ async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, Save]], b
         job.is_over = True
 
 
-async def write_and_index(job: IndexingJob, saves: Sequence[Save], folder: Path, base: Context) -> IndexReport:
+async def write_and_index(
+    job: IndexingJob, saves: Sequence[SaveUpload], folder: Path, server_context: Context
+) -> IndexReport:
     """Write the files, index them on a thread, and remove them."""
-    paths = [folder / name for name in job.files]
+    paths = [folder / name for name in job.outcomes]
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     try:
         for path, save in zip(paths, saves, strict=True):
             await save(path)
-        work = partial(index_documents, collection=job.collection, store=base.store, embeddings=base.embeddings)
+        work = partial(
+            index_documents, collection=job.collection, store=server_context.store, embeddings=server_context.embeddings
+        )
         return await asyncio.to_thread(work, paths, progress=job.update)
     finally:
         await asyncio.to_thread(remove_files, paths)
@@ -130,19 +134,19 @@ def remove_files(paths: Sequence[Path]) -> None:
         path.unlink(missing_ok=True)
 
 
-def report_outcomes(job: IndexingJob, report: IndexReport) -> None:
-    """The outcome of each file: indexed, with warnings, or the reason why it was not read."""
-    job.passages = report.passages
-    job.files = dict.fromkeys(job.files, "indexed")
+def record_outcomes(job: IndexingJob, report: IndexReport) -> None:
+    """Record the outcome of each file: indexed, with warnings, or the reason why it was not read."""
+    job.passage_count = report.passages
+    job.outcomes = dict.fromkeys(job.outcomes, "indexed")
     for path_or_line, note in report.notes:
-        if Path(path_or_line).name in job.files:
-            job.files[Path(path_or_line).name] = f"indexed; {note}"
-    lines: dict[str, list[str]] = {}
+        if Path(path_or_line).name in job.outcomes:
+            job.outcomes[Path(path_or_line).name] = f"indexed; {note}"
+    problems_by_file: dict[str, list[str]] = {}
     for path_or_line, reason in report.skipped:
         line = LINE_OF_FILE.fullmatch(path_or_line)
-        path, outcome = (path_or_line, reason) if line is None else (line[1], f"line {line[2]}: {reason}")
-        lines.setdefault(Path(path).name, []).append(outcome)
-    for name, reasons in lines.items():
-        is_unread = not reasons[0].startswith("line ")
-        more_text = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
-        job.files[name] = f"not read: {reasons[0]}" if is_unread else f"indexed, without {reasons[0]}{more_text}"
+        path, problem = (path_or_line, reason) if line is None else (line[1], f"line {line[2]}: {reason}")
+        problems_by_file.setdefault(Path(path).name, []).append(problem)
+    for name, problems in problems_by_file.items():
+        is_unread = not problems[0].startswith("line ")
+        more_text = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+        job.outcomes[name] = f"not read: {problems[0]}" if is_unread else f"indexed, without {problems[0]}{more_text}"

@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.trace import FORMAT_NAME
 from quorum.ui import past_runs
 from quorum.ui.cards import choose_headline, list_facts
-from quorum.ui.run import Answer, count_totals, list_node_states, list_visited_nodes
+from quorum.ui.run import Answer, count_calls_and_tokens, list_node_states, list_visited_nodes
 
 RUN_ID = "20260101-120000-abcdef"
 RESULT = {
@@ -92,7 +92,7 @@ def compute_view(answer: Answer) -> None:
     assert all(isinstance(word, str) for word in [*choose_headline(answer), *list_facts(answer)])
     list_node_states(answer)
     list_visited_nodes(answer)
-    count_totals(answer)
+    count_calls_and_tokens(answer)
 
 
 NUMBERS = st.integers() | st.floats() | st.sampled_from([10**400, -1, 2**63, 1e308])

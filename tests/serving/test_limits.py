@@ -69,7 +69,7 @@ def test_questions_a_minute_are_counted_by_key(serve: Serve, openai_server: Open
 
 def test_a_minute_later_there_is_room_again() -> None:
     clock = Clock()
-    limits = Limits(per_minute=1, clock=clock)
+    limits = Limits(questions_per_minute=1, clock=clock)
     limits.begin("a")
     with pytest.raises(Refusal):
         limits.begin("a")
@@ -83,7 +83,7 @@ def test_a_minute_later_there_is_room_again() -> None:
 
 def test_dollars_a_day_are_counted_with_those_under_way() -> None:
     clock = Clock()
-    limits = Limits(dollars=1.0, clock=clock)
+    limits = Limits(dollars_per_day=1.0, clock=clock)
     limits.begin("a")
     limits.end("a", 0.6)
     limits.begin("a")

@@ -55,7 +55,7 @@ def test_a_cascade_is_a_model_that_asks_the_owners_system(
     system: str, serve: Serve, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply("1931")
-    api = serve(model="embedded", composed=(f"cheap={write_cascade(system)}",), systems={"mine": system})
+    api = serve(model="embedded", cascade_files=(f"cheap={write_cascade(system)}",), own_systems={"mine": system})
     listed = {item["id"]: item["description"] for item in api.get("/v1/models").json()["data"]}
     assert listed["cheap@towers"] == listed["cheap"] == "A cascade: mine (accepted: known), else concat."
     known, unknown = (api.ask(question, model="cheap").quorum for question in ("Who built it?", QUESTION))
@@ -67,7 +67,7 @@ def test_a_cascade_is_a_model_that_asks_the_owners_system(
 
 
 def test_a_client_does_not_change_what_was_measured(system: str, serve: Serve) -> None:
-    api = serve(model="embedded", composed=(f"cheap={write_cascade(system)}",), systems={"mine": system})
+    api = serve(model="embedded", cascade_files=(f"cheap={write_cascade(system)}",), own_systems={"mine": system})
     with pytest.raises(openai.BadRequestError, match="cheap was made for mine with k=5, and it is 7 now"):
         api.ask(model="cheap", extra_body={"quorum": {"k": 7}})
     for name in ("cascade.json", "./cascade.json", "mine", f"mine={system}", "cheap@private"):
@@ -90,13 +90,13 @@ def test_a_cascade_that_cannot_be_served_is_reported_at_the_start(
     composed: str, systems: dict[str, str] | None, message: str, system: str
 ) -> None:
     write_cascade(system)
-    options = Options(composed=(composed,), systems={"mine": system} if systems is None else systems)
+    options = Options(cascade_files=(composed,), own_systems={"mine": system} if systems is None else systems)
     with pytest.raises(SetupError, match=message):
         make_service(Context(), options, Prices())
 
 
 def test_other_settings_and_unknown_prices_are_reported_at_the_start(system: str) -> None:
-    cascade_options: dict[str, Any] = {"composed": (write_cascade(system),), "systems": {"mine": system}}
+    cascade_options: dict[str, Any] = {"cascade_files": (write_cascade(system),), "own_systems": {"mine": system}}
     with pytest.raises(SetupError, match="cascade was made for mine with k=5, and it is 9 now"):
         make_service(Context(k=9), Options(**cascade_options), Prices())
     with pytest.raises(SetupError, match="'openai:mine', which mine in cascade asks, has no price"):
@@ -107,7 +107,7 @@ def test_each_stage_has_the_price_of_its_own_model(system: str, openai_server: O
     Path("prices.json").write_text(
         json.dumps({"openai:mine": {"input": 9, "output": 9}, "openai:test": {"input": 1e6, "output": 0}})
     )
-    cascade_options: dict[str, Any] = {"composed": (write_cascade(system),), "systems": {"mine": system}}
+    cascade_options: dict[str, Any] = {"cascade_files": (write_cascade(system),), "own_systems": {"mine": system}}
     prices = Prices(Path("prices.json"))
     cascade = make_service(Context(), Options(**cascade_options, dollars_per_day=1), prices).permissions.cascades[
         "cascade"

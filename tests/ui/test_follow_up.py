@@ -52,7 +52,7 @@ async def test_a_missing_run_is_reported_on_the_card(id_: str) -> None:
     query = Query("Why?", "concat", {}, id_)
 
     async def read_history(method: str) -> list[dict[str, str]]:
-        return await read_conversation(query.follows, method, find_run)
+        return await read_conversation(query.follows_run_id, method, find_run)
 
     async def save(run: Run) -> None:
         await asyncio.to_thread(save_run, run, FOLDER)
@@ -85,6 +85,6 @@ async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, t
     await run.task
     saved_run = await find_run(run.id)
     result = saved_run.answers[0].result or {}
-    assert (saved_run.query.follows, result["answer"]) == (FIRST_RUN_ID, "1931")
+    assert (saved_run.query.follows_run_id, result["answer"]) == (FIRST_RUN_ID, "1931")
     assert result["question"] == "When was the Lumen Tower finished?"  # type: ignore[typeddict-item]
     assert parse_link(query.make_link().partition("?")[2], base)[0] == query

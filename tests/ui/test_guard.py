@@ -50,7 +50,7 @@ async def ask(
     all_headers = {"host": "localhost:8765"} | (headers or {})
     pairs = [(name.encode(), value.encode()) for name, value in all_headers.items()]
     scope = {"type": kind, "path": path, "query_string": query.encode(), "headers": pairs}
-    await Guard(serve_page, token, port=8765, largest=10)(scope, receive, send)
+    await Guard(serve_page, token, port=8765, max_bytes=10)(scope, receive, send)
     if kind == "websocket":
         return (101 if sent_messages[0]["type"] == "websocket.accept" else 403), {}, ""
     reply_headers = {name.decode(): value.decode() for name, value in sent_messages[0]["headers"]}
@@ -141,7 +141,7 @@ async def test_a_client_that_disconnects_early_is_no_error() -> None:
             pass
 
         scope = {"type": "http", "path": "/", "query_string": b"", "headers": [(b"host", b"localhost:8765")]}
-        await Guard(app, None, port=8765, largest=10)(scope, receive, send)
+        await Guard(app, None, port=8765, max_bytes=10)(scope, receive, send)
 
     await visit(late_app)
     for app, error in ((silent_app, "No response"), (broken_app, "broken")):

@@ -17,7 +17,15 @@ from quorum.core.errors import SetupError
 from quorum.retrievers.index import index_passages
 from quorum.ui.past_runs import list_past_runs, load_run, save_run
 from quorum.ui.query import Query
-from quorum.ui.run import Answer, Run, count_totals, describe_error, list_node_states, list_visited_nodes, start_run
+from quorum.ui.run import (
+    Answer,
+    Run,
+    count_calls_and_tokens,
+    describe_error,
+    list_node_states,
+    list_visited_nodes,
+    start_run,
+)
 
 SETTINGS = {"model": "openai:test", "collection": "towers", "retriever": "bm25", "k": 2}
 FOLDER = Path("runs")
@@ -64,7 +72,7 @@ async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, op
         "passage_answer": ("done", 2, 2),
         "vote": ("done", 1, 1),
     }
-    assert count_totals(post_fusion_answer)[0] == 2
+    assert count_calls_and_tokens(post_fusion_answer)[0] == 2
     saved_run = load_run(run.id, FOLDER)
     assert (saved_run.query, saved_run.answers[1].result) == (run.query, post_fusion_answer.result)
     assert [list_visited_nodes(answer) for answer in saved_run.answers] == [
@@ -165,7 +173,7 @@ async def test_hidden_passages_are_not_saved(
 async def test_an_unwritable_folder_is_reported(store: str, openai_server: OpenAIServer) -> None:
     FOLDER.write_text("a file")
     run = await ask_and_wait("concat", store)
-    assert (run.answers[0].phase, "is not saved" in (run.note or "")) == ("done", True)
+    assert (run.answers[0].phase, "is not saved" in (run.save_error or "")) == ("done", True)
 
 
 def test_the_list_of_past_runs_is_newest_first_and_skips_other_files() -> None:

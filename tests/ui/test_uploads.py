@@ -14,8 +14,8 @@ from quorum.ui.uploads import (
     LONGEST_NAME,
     MAX_NAME_BYTES,
     IndexingJob,
-    Save,
-    check_target,
+    SaveUpload,
+    check_upload_collection,
     clean_name,
     index_uploads,
     make_unique_names,
@@ -64,10 +64,10 @@ def test_files_of_one_name_do_not_overwrite_each_other() -> None:
 @pytest.mark.parametrize("name", ["sample", "../up", "x", "", "a b"])
 def test_a_collection_that_takes_no_documents_is_refused(name: str) -> None:
     with pytest.raises(SetupError):
-        check_target(name)
+        check_upload_collection(name)
 
 
-def make_save(text: bytes) -> Save:
+def make_save(text: bytes) -> SaveUpload:
     async def save(path: Path) -> None:
         path.write_bytes(text)
 
@@ -77,7 +77,7 @@ def make_save(text: bytes) -> Save:
 async def test_each_file_is_listed_with_its_outcome() -> None:
     base = Context(store="here")
     lines = b'{"id": "1", "title": "A", "text": "A line about Lima."}\nnot json\n'
-    job = IndexingJob(check_target("my-own"))
+    job = IndexingJob(check_upload_collection("my-own"))
     uploads = [
         ("../lima.md", make_save(b"# Lima\nLima is the capital of Peru.\n")),
         ("lines.jsonl", make_save(lines)),
@@ -88,13 +88,13 @@ async def test_each_file_is_listed_with_its_outcome() -> None:
     await index_uploads(job, uploads, base)
     assert job.is_over
     assert job.error is None
-    assert job.files["lima.md"] == "indexed"
-    assert job.files["lines.jsonl"] == "indexed, without line 2: not JSON"
-    assert job.files["empty.txt"] == "not read: empty"
-    assert job.files["broken.pdf"].startswith("not read: ")
-    assert job.files["part, line 3.txt"] == "not read: empty"
-    assert len(job.files) == len(uploads)
-    assert (job.passages, list_collections("here")) == (2, ["my-own"])
+    assert job.outcomes["lima.md"] == "indexed"
+    assert job.outcomes["lines.jsonl"] == "indexed, without line 2: not JSON"
+    assert job.outcomes["empty.txt"] == "not read: empty"
+    assert job.outcomes["broken.pdf"].startswith("not read: ")
+    assert job.outcomes["part, line 3.txt"] == "not read: empty"
+    assert len(job.outcomes) == len(uploads)
+    assert (job.passage_count, list_collections("here")) == (2, ["my-own"])
     assert (job.done, job.total) == (6, 6)
     assert not [path for path in Path("here/uploads").rglob("*") if path.is_file()]
 
