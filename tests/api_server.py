@@ -52,6 +52,14 @@ class Api:
 Serve = Callable[..., Api]
 
 
+async def wait_for_exit(server: Any) -> None:
+    """Like uvicorn's main loop, which looks every 0.1 s whether it should exit, but every 5 ms."""
+    ticks = 0
+    while not await server.on_tick(ticks):
+        ticks += 1
+        await asyncio.sleep(0.005)
+
+
 @contextmanager
 def serve_api(base: Context, *, page: MakePage | None = None, **options: Any) -> Iterator[Api]:
     """Serve the API. base: the settings; page: makes the app for all other paths; options: fields of `Options`."""
@@ -67,6 +75,7 @@ def serve_api(base: Context, *, page: MakePage | None = None, **options: Any) ->
         timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)
+    server.main_loop = lambda: wait_for_exit(server)  # type: ignore[method-assign]
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[server_socket])), daemon=True)
     thread.start()
     api = Api(f"http://127.0.0.1:{server_socket.getsockname()[1]}")
