@@ -54,9 +54,13 @@ async def test_passages_that_answer_rank_before_those_that_do_not() -> None:
     assert parse_ranking(await rank_passages({**INPUTS, "passages": PASSAGES[:1]}, Sampler()), 1).value == [0]
 
 
-async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> None:
-    empty = parse_noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Sampler()))
-    assert (empty.value.rationale, is_unknown(empty.value.answer), empty.malformed) == (NO_NOTES, True, False)
+async def test_notes_gain_a_sentence_from_a_passage_that_answers_and_keep_the_answer() -> None:
+    without_answer = parse_noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Sampler()))
+    assert (without_answer.value.rationale, is_unknown(without_answer.value.answer), without_answer.malformed) == (
+        NO_NOTES,
+        True,
+        False,
+    )
     parsed = parse_noted_answer(await inference({**INPUTS, "notes": NO_NOTES, "passages": PASSAGES[2:]}, Sampler()))
     assert parsed.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
     assert parsed.value.answer == "Rohrau"
@@ -67,7 +71,7 @@ async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> N
 
 
 @pytest.mark.parametrize(
-    ("question", "first"),
+    ("question", "first_condition"),
     [
         (BIRTH_QUESTION, "Joseph Haydn"),
         ("Which tower was finished in 1931?", "1931"),
@@ -78,8 +82,8 @@ async def test_notes_grow_by_passages_that_answer_and_carry_the_answer_on() -> N
         ("", None),
     ],
 )
-def test_the_conditions_of_a_question_are_found(question: str, first: str | None) -> None:
-    assert next(iter(find_conditions(question)), None) == first
+def test_the_first_condition_of_a_question_is_found(question: str, first_condition: str | None) -> None:
+    assert next(iter(find_conditions(question)), None) == first_condition
 
 
 async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() -> None:
@@ -94,7 +98,7 @@ async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() ->
 @pytest.mark.parametrize(
     ("question", "answer"), [("When?", "1931"), ("1931?", "1931"), ("", ""), ('"Hidden: x"\nA?', "y")]
 )
-async def test_hiding_a_condition_keeps_its_contract_for_any_question(question: str, answer: str) -> None:
+async def test_the_reply_that_hides_a_condition_keeps_its_contract_for_any_question(question: str, answer: str) -> None:
     parsed = parse_masked_statement(await mask_condition({"question": question, "answer": answer}, Sampler()), answer)
     assert not parsed.malformed
 

@@ -30,7 +30,7 @@ async def reply(prompt: str, **inputs: Any) -> str:
     return await RESPONDERS[prompt]({"question": BIRTH_QUESTION, "passages": HAYDN, **inputs}, Sampler())
 
 
-async def test_its_judgement_and_its_choice_agree() -> None:
+async def test_the_passages_judged_relevant_are_the_passages_chosen() -> None:
     judged = await reply("judge", topic="composers")
     assert judged.splitlines()[1].startswith("Passage 2: relevant. Joseph Haydn was born in Rohrau.")
     assert (
@@ -52,14 +52,14 @@ async def test_the_topic_is_words_of_the_question() -> None:
     assert await reply("topic", question="?") == "anything"
 
 
-async def test_a_stated_answer_is_taken_over_and_another_reasoning_is_read() -> None:
+async def test_the_answer_stated_in_a_reasoning_is_extracted_else_the_best_span_is() -> None:
     assert await reply("extract_answer", reasoning="He lived. So the answer is St. Pölten.") == "St. Pölten"
     assert await reply("extract_answer_yes_no", reasoning="He lived. So the answer is no.") == "No"
     assert parse_yes_no(await reply("extract_answer_yes_no", reasoning="He lived there.")).malformed is False
     assert await reply("extract_answer", reasoning="") == "Unknown"
 
 
-async def test_it_answers_through_the_whole_graph() -> None:
+async def test_blendfilter_answers_through_its_whole_graph() -> None:
     result = await answer(BIRTH_QUESTION, "blendfilter", Context(k=3), given=HAYDN)
     assert result["retrieved"] == ["tea", "haydn", "kiln"]
     assert (result["answer"], join_ids(result["passages"])) == ("Rohrau", "haydn")
@@ -68,7 +68,7 @@ async def test_it_answers_through_the_whole_graph() -> None:
 
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
-async def test_it_answers_yes_or_no(method: str) -> None:
+async def test_a_yes_no_question_gets_yes_no_or_unknown(method: str) -> None:
     context = Context(answer_type="yes_no", k=3)
     result = await answer("Was Joseph Haydn born in Rohrau?", method, context, given=HAYDN)
     assert result["answer"] in ("yes", "no", "unknown")

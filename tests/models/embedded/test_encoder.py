@@ -15,7 +15,7 @@ from quorum.models.embedded.encoder import EMBEDDED_TOKENS, get_encoder
 
 ROOT = Path(__file__).parents[3]
 
-# Ids of the base model's published tokenizer, special tokens in a text taken as text.
+# Ids from the base model's published tokenizer. A special token that is written in a text counts as plain text.
 TOKENS = [
     ("Who led the first expedition?", [2040, 2419, 1996, 2034, 5590, 1029]),
     ("Café Müller, naïve façade", [7668, 12304, 1010, 15743, 8508]),
@@ -60,7 +60,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("text", "ids"), TOKENS)
-def test_tokens_are_the_base_models(text: str, ids: list[int]) -> None:
+def test_tokens_are_those_of_the_base_model(text: str, ids: list[int]) -> None:
     assert get_encoder().tokens(text).ids == ids
     assert get_encoder().count(text) == len(ids)
     assert not {get_encoder().cls, get_encoder().sep} & set(ids)  # no text can end a window
@@ -114,7 +114,7 @@ def test_an_embedding_does_not_depend_on_its_batch() -> None:
             assert np.array_equal(vector, alone[index if index < len(texts) else 2])
 
 
-def test_an_embedding_is_of_the_first_tokens() -> None:
+def test_only_the_first_tokens_of_a_text_are_embedded() -> None:
     word, room = "river ", EMBEDDED_TOKENS - 2
     full, longer = get_encoder().embed([word * room, word * (room + 50)])
     assert np.array_equal(full, longer)
@@ -122,7 +122,7 @@ def test_an_embedding_is_of_the_first_tokens() -> None:
 
 
 def run_script(script: str) -> str:
-    """What a fresh process prints."""
+    """What a new process prints when it runs the script."""
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", script]
     process = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert process.returncode == 0, process.stderr

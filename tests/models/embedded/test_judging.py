@@ -1,4 +1,4 @@
-"""What the embedded model judges: helpful sentences, and yes or no."""
+"""The embedded model's judgements: which sentences help, and whether the passages say yes or no."""
 
 import asyncio
 import json
@@ -67,11 +67,13 @@ def test_tokens_belong_to_the_sentence_they_stand_in() -> None:
     (window,) = make_windows(get_encoder(), QUESTION, PASSAGES[:1], 256)
     token_masks = find_sentence_tokens(window, find_sentences(PASSAGES[0]["text"])).tokens
     assert token_masks.shape == (3, len(window.ids))
-    assert not token_masks[:, : window.first].any()  # question
+    assert not token_masks[:, : window.first].any()  # the question's tokens
     assert set(token_masks.sum(0).tolist()) == {0.0, 1.0}
     text = PASSAGES[0]["text"]
-    second = [t for t, inside in zip(window.tokens, token_masks[1, window.first :], strict=False) if t and inside]
-    assert text[second[0].start : second[-1].end] == "Its ceiling was painted by Ida Brandt in 1911."
+    second_sentence = [
+        t for t, inside in zip(window.tokens, token_masks[1, window.first :], strict=False) if t and inside
+    ]
+    assert text[second_sentence[0].start : second_sentence[-1].end] == "Its ceiling was painted by Ida Brandt in 1911."
 
 
 async def test_empty_input_gives_no_scores() -> None:
@@ -82,7 +84,7 @@ async def test_empty_input_gives_no_scores() -> None:
     assert SentenceHead().probabilities([], []) == []
 
 
-def test_a_sentence_without_a_token_in_the_window_gets_nothing() -> None:
+def test_a_sentence_without_a_token_in_the_window_gets_probability_0() -> None:
     states = np.ones((16, 384), np.float32)
     token_masks = np.zeros((2, 16), np.float32)
     token_masks[0, 3:9] = 1

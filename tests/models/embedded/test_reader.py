@@ -23,12 +23,12 @@ FILTER_PROMPTS = {"filter_sentences", "filter_passages"}  # tested in test_conte
 CLAIM_PROMPTS = {"answer_label", "answer_candidates_label"}
 JUDGE_PROMPTS = {"correctness"}
 FOLLOW_UP_PROMPTS = {"stand_alone"}  # the reply is a question: tested in test_replies_follow_up.py
-QUESTION_PROMPTS = {"question_single", "question_two", "question_unanswerable"}  # chat models alone serve them
+QUESTION_PROMPTS = {"question_single", "question_two", "question_unanswerable"}  # only chat models serve these
 
 
 def test_every_prompt_is_served() -> None:
     """A variant of a prompt, NAME.VARIANT, is sent under the prompt's name."""
-    never_asked = {"shorten"}  # its answers are short already
+    never_asked = {"shorten"}  # the reader's answers are short already
     assert {name for name in BUILT_IN if "." not in name} - never_asked == set(RESPONDERS)
     assert (
         set(RESPONDERS)

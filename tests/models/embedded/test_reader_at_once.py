@@ -1,4 +1,4 @@
-"""The embedded reader with many calls at once: each reply is the same as alone."""
+"""The embedded reader with many calls at once: each call gets the reply that it gets alone."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ def make_messages(count: int) -> list[HumanMessage]:
     ]
 
 
-async def test_fifty_at_once_reply_as_one_by_one() -> None:
+async def test_fifty_calls_at_once_get_the_replies_of_calls_one_by_one() -> None:
     model, sent = EmbeddedReader(), make_messages(50)
     together = await asyncio.gather(*(model.ainvoke([prompt]) for prompt in sent))
     forget_readings()
@@ -56,16 +56,18 @@ async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> N
 
 
 async def test_a_cancelled_read_does_not_affect_other_reads(gate: threading.Event) -> None:
-    waiting = [asyncio.create_task(batching.read_passages(BIRTH_QUESTION, [passage])) for passage in PASSAGES[:2]]
-    await run_event_loop()  # both are with the worker
-    late = [asyncio.create_task(batching.read_passages(BIRTH_QUESTION, PASSAGES)) for _ in range(2)]
-    await run_event_loop()  # these wait for their turn
-    waiting[0].cancel()
-    late[0].cancel()
+    submitted_reads = [
+        asyncio.create_task(batching.read_passages(BIRTH_QUESTION, [passage])) for passage in PASSAGES[:2]
+    ]
+    await run_event_loop()  # both are handed to the worker
+    waiting_reads = [asyncio.create_task(batching.read_passages(BIRTH_QUESTION, PASSAGES)) for _ in range(2)]
+    await run_event_loop()  # these two wait until the worker is free
+    submitted_reads[0].cancel()
+    waiting_reads[0].cancel()
     gate.set()
-    assert "Rohrau" in (await waiting[1]).reading.spans[0].text
-    assert "Rohrau" in (await late[1]).reading.spans[0].text
-    for task in (waiting[0], late[0]):
+    assert "Rohrau" in (await submitted_reads[1]).reading.spans[0].text
+    assert "Rohrau" in (await waiting_reads[1]).reading.spans[0].text
+    for task in (submitted_reads[0], waiting_reads[0]):
         with pytest.raises(asyncio.CancelledError):
             await task
 

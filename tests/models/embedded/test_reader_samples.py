@@ -24,7 +24,7 @@ async def draw_samples(count: int = 30, question: str = HARD_QUESTION, **setting
     return [received.text for received in await asyncio.gather(*replies)]
 
 
-async def test_temperature_draws_by_seed() -> None:
+async def test_samples_are_drawn_by_seed_above_temperature_0() -> None:
     hot = await draw_samples(temperature=1.5)
     assert hot == await draw_samples(temperature=1.5)
     assert len(set(hot)) > 3

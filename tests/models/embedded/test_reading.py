@@ -72,7 +72,7 @@ def test_windows_hold_all_tokens_in_order(
             get_encoder().tokens(shown_passage["title"] + ": " if shown_passage["title"] else "").ids
         )
     if not all(passage["text"] for passage in passages):
-        return  # the passages of a window are those of its tokens, and a title's tokens name none
+        return  # below, a window's passages are read off its text tokens: a passage without text has none
     sizes = [len(encode_passage(get_encoder(), number, item)[0]) for number, item in enumerate(passages)]
     room = size - windows[0].first - 1 if windows else 0
     for current, following in pairwise([{t.passage for t in window.tokens if t} for window in windows]):
@@ -130,7 +130,7 @@ def test_the_reader_finds_answers_in_text_it_has_not_seen(question: str, names: 
 
 
 def make_window(*owners: int | None) -> Window:
-    """A window whose tokens are whole words of these passages (null: of a title), each 1 character and a space."""
+    """A window with one token for each owner: a word of 1 character in that passage, or (None) a word of a title."""
     next_starts: dict[int, int] = {}
     tokens: list[Token | None] = []
     for owner in owners:
@@ -144,14 +144,14 @@ def make_window(*owners: int | None) -> Window:
 def test_a_span_stays_in_the_text_of_one_passage() -> None:
     window = make_window(None, 0, 0, None, 1, 1)
     start, end = np.zeros((2, 10), np.float32)
-    start[3 + 0], start[3 + 2], end[3 + 3], end[3 + 4] = 9, 8, 9, 8  # best: title to title, passage 0 to passage 1
+    start[3 + 0], start[3 + 2], end[3 + 3], end[3 + 4] = 9, 8, 9, 8  # no text holds both a best start and a best end
     passages = [make_passage("a b"), make_passage("c d")]
     spans = find_spans(window, Logits(start, end, 0.0), passages, CALIBRATION, 20)
     assert {span.text for span in spans} == {"a", "b", "a b", "c", "d", "c d"}
     assert max(spans, key=lambda span: span.score).text in ("b", "c")
 
 
-def test_a_span_is_of_whole_words() -> None:
+def test_a_span_consists_of_whole_words() -> None:
     text = "unaffableness returned"
     tokens = [token for token in encode_passage(get_encoder(), 0, make_passage(text))[1] if token]
     assert len(tokens) > 3
@@ -205,11 +205,11 @@ def test_a_reading_does_not_depend_on_its_batch() -> None:
     assert [result.reading for result in read_jobs(jobs[::-1] + jobs[:3])] == alone[::-1] + alone[:3]
 
 
-def test_token_scores_are_shares() -> None:
+def test_token_scores_add_up_to_one_for_the_start_and_one_for_the_end() -> None:
     result = read("Where was Haydn born?", make_passage("Haydn was born in Rohrau, a village in Austria."))
     (window,), (logits,) = result.windows, result.logits
-    shares = score_tokens(window, logits)
-    assert np.isclose(shares.sum(), 2, atol=1e-5)
-    best, answer = window.tokens[int(shares.argmax())], result.reading.spans[0]
+    scores = score_tokens(window, logits)
+    assert np.isclose(scores.sum(), 2, atol=1e-5)
+    best, answer = window.tokens[int(scores.argmax())], result.reading.spans[0]
     assert best is not None
     assert answer.start <= best.start < best.end <= answer.end

@@ -58,7 +58,7 @@ def test_lines_counted_alone_add_up_to_the_tokens_of_the_text() -> None:
         assert get_encoder().count(text) == len(get_encoder().tokens(text).ids)
 
 
-def test_remembered_vectors_are_those_of_the_encoder_and_belong_to_the_caller() -> None:
+def test_remembered_vectors_equal_the_encoders_and_a_caller_may_change_its_copy() -> None:
     RECENT_VECTORS.clear()
     texts = ["Where was Haydn born?", "tea", "Where was Haydn born?"]
     first = EmbeddedEmbeddings().embed_documents(texts)
@@ -72,10 +72,10 @@ def test_hidden_states_stored_by_a_reading_equal_newly_computed_ones() -> None:
     windows = make_windows(model, "Where was Haydn born?", PASSAGES, calibration.window)
     rows, types = [window.ids for window in windows], [window.types for window in windows]
     model.last_states.clear()
-    alone = model.hidden(rows, types)
+    computed_states = model.hidden(rows, types)
     model.last_states.clear()
     model.read(rows, types)
     assert all(
         (new_states == stored_states).all()
-        for new_states, stored_states in zip(alone, model.hidden(rows, types), strict=True)
+        for new_states, stored_states in zip(computed_states, model.hidden(rows, types), strict=True)
     )

@@ -1,4 +1,4 @@
-"""The embedded reader compares by rules, through its prompts."""
+"""The embedded reader answers questions that compare two things by rules, instead of reading a span."""
 
 import pytest
 
@@ -21,13 +21,13 @@ async def test_every_method_over_all_passages_compares(method: str) -> None:
     ("question", "expected"),
     [("Are Ada Korn and Per Lund from the same country?", "yes"), ("Is Ada Korn older than Per Lund?", "no")],
 )
-async def test_yes_and_no_by_values(question: str, expected: str) -> None:
+async def test_a_yes_no_question_is_answered_by_comparing_values(question: str, expected: str) -> None:
     short = await answer(question, "concat", Context(), given=PASSAGES)
     assert short["answer"].lower() == expected
     verdict = await answer(question, "direct", Context(answer_type="yes_no"), given=PASSAGES)
     assert verdict["answer"].lower() == expected
 
 
-async def test_other_questions_are_read() -> None:
+async def test_questions_that_compare_nothing_are_answered_from_the_text() -> None:
     result = await answer("What was Ada Korn?", "concat", Context(), given=PASSAGES)
     assert "engineer" in result["answer"]

@@ -1,4 +1,4 @@
-"""The embedded reader on follow-up questions: it adds the names that were spoken of last."""
+"""The embedded reader on follow-up questions: it adds the names that the last turns mention."""
 
 import pytest
 from hypothesis import given

@@ -16,7 +16,7 @@ __all__ = ["no_earlier_readings"]
 
 
 # Prompts whose reply is an answer to the question, read from the passages.
-ANSWERS = {
+ANSWER_PROMPTS = {
     *("answer", "answer_candidates", "pruning", "summary"),
     *("answer_base", "zero_shot_cot", "inference"),
     *("react", "react_action", "self_ask_answer", "self_ask_final"),
@@ -35,11 +35,11 @@ async def test_every_reply_keeps_its_contract(prompt: str) -> None:
     text = (await reply(prompt)).text
     answer, malformed = parse_reply(prompt, text)
     assert not malformed
-    assert prompt not in ANSWERS or "Rohrau" in answer
-    unknown = (await reply(prompt, "Florbish grindle wumpus toofle?", PASSAGES[2:])).text
-    answer, malformed = parse_reply(prompt, unknown)
+    assert prompt not in ANSWER_PROMPTS or "Rohrau" in answer
+    text = (await reply(prompt, "Florbish grindle wumpus toofle?", PASSAGES[2:])).text
+    answer, malformed = parse_reply(prompt, text)
     assert not malformed
-    assert prompt not in ANSWERS or is_unknown(answer)
+    assert prompt not in ANSWER_PROMPTS or is_unknown(answer)
 
 
 @pytest.mark.parametrize("prompt", PARSERS)
@@ -50,7 +50,7 @@ async def test_nothing_to_read_is_unknown(prompt: str, passages: list[Passage]) 
             text = (await reply(prompt, question, passages, temperature=temperature)).text
             answer, malformed = parse_reply(prompt, text)
             assert not malformed
-            assert prompt not in ANSWERS or is_unknown(answer)
+            assert prompt not in ANSWER_PROMPTS or is_unknown(answer)
 
 
 PIECES = [*"ab 1.:{}\"'*-\n#", "Answer: ", "Question: ", "Passages:\n", "東", "🌕", "is in ", "Rohrau"]
@@ -66,7 +66,7 @@ def test_replies_to_odd_passages_keep_their_contract(text: str, title: str, prom
     assert not parse_reply(prompt, received)[1], received
 
 
-async def test_quoted_slots_do_not_end_a_rationale() -> None:
+async def test_labels_quoted_from_a_passage_do_not_end_a_rationale() -> None:
     faq = "Question: Where was Joseph Haydn born? Answer: Joseph Haydn was born in Rohrau. Question: When did he die?"
     text = (await reply("summary", passages=[Passage(id="f", title="Haydn", text=faq)])).text
     answer, malformed = parse_reply("summary", text)

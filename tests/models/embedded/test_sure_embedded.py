@@ -32,7 +32,7 @@ async def propose_candidates(count: int, sampler: Sampler | None = None) -> list
     return parsed.value
 
 
-async def test_candidates_are_short_differ_and_stand_in_the_passages() -> None:
+async def test_candidates_are_short_and_different_and_stand_in_the_passages() -> None:
     candidates = await propose_candidates(4)
     assert candidates[0] == "Rohrau"
     assert len(candidates) == 4
@@ -61,7 +61,7 @@ async def test_a_summary_holds_the_sentences_with_the_prediction() -> None:
 
 @pytest.mark.parametrize("prediction", ["Oslo", "Leitha"])
 async def test_a_summary_says_when_nothing_supports_the_prediction(prediction: str) -> None:
-    """Neither what no passage names, nor what stands in a sentence that answers with something else."""
+    """No passage names Oslo; Leitha stands only in a sentence that answers the question with Rohrau."""
     text = await reply("conditional_summary", choices=f"(a) {prediction}", prediction=f"(a) {prediction}")
     assert text == "The passages say nothing that supports this. [DONE]"
     assert await reply("validity", prediction=prediction, summary=text.removesuffix(" [DONE]")) == "False"
