@@ -89,7 +89,7 @@ def judge_calibrations(
 
 
 def judge_scores(matrix: Matrix, draws: int, questions: int, seed: int = 5) -> dict[str, float]:
-    """How many points the winner's own score and its cross-fitted score lie above its score in the full matrix."""
+    """How many points the winner's own score and its cross-fitted score are above its score in the full matrix."""
     table, rng = matrix.right, np.random.default_rng(seed)
     truth, own_scores, cross_fitted_scores = table.mean(axis=0), [], []
     for _ in range(draws):

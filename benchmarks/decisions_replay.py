@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ TIE = 1e-9
 
 @dataclass
 class Outcomes:
-    """For each repetition: the shares of runs and of calls saved, and whether all of the best methods were lost."""
+    """For each repetition: the shares of runs and of calls saved, and whether all of the best methods were dropped."""
 
     runs: list[float] = field(default_factory=list)
     calls: list[float] = field(default_factory=list)
@@ -54,7 +53,7 @@ def find_best(means: Floats) -> NDArray[np.int64]:
 
 
 def bound_errors(claim: float, repetitions: int) -> float:
-    """The largest share of errors that chance allows: d + 2 sqrt(d (1 - d) / R)."""
+    """The largest share of errors that chance allows in R repetitions with error rate d: d + 2 sqrt(d (1 - d) / R)."""
     return claim + 2 * float(np.sqrt(claim * (1 - claim) / repetitions))
 
 
@@ -95,14 +94,14 @@ def replay_draws(matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None
 def replay_cascades(
     matrix: Matrix, draws: int, margins: Sequence[float], seed: int = 2, truth: Matrix | None = None
 ) -> dict[float, dict[str, float]]:
-    """Design on a third of QUESTIONS drawn with replacement, certify on the others.
+    """Design cascades on a third of QUESTIONS drawn with replacement, certify them on the others.
 
-    For each margin: how often a cascade is certified; the calls that the cheapest saves, 0 where none is certified and
-    cheaper than the best method; how often every certified cascade keeps its promise on the full matrix (`truth`: of
-    another set).
+    Returns for each margin: how often a cascade is certified; the share of calls that the cheapest one saves, 0 if none
+    is certified and cheaper than the best method; how often every certified cascade keeps its promise on the full
+    matrix. truth: the matrix of another set, on which the promise is checked instead.
     """
-    recorded, real = matrix.make_recorded_answers("calls"), (truth or matrix).make_recorded_answers("calls")
-    score, cost = real.lowest_worth.mean(axis=1), real.cost.mean(axis=1)
+    recorded, true_answers = (item.make_recorded_answers("calls") for item in (matrix, truth or matrix))
+    true_scores, true_costs = true_answers.lowest_worth.mean(axis=1), true_answers.cost.mean(axis=1)
     rng = np.random.default_rng(seed)
     replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
     for number in range(draws):
@@ -110,25 +109,25 @@ def replay_cascades(
             recorded.select_questions(rng.integers(recorded.questions, size=QUESTIONS)),
             np.arange(QUESTIONS),
         )
-        designs, certifies = split_questions(group, number)
+        designing_questions, certifying_questions = split_questions(group, number)
         candidates, certifying_answers = (
-            design_cascades(drawn.select_questions(designs)),
-            drawn.select_questions(certifies),
+            design_cascades(drawn.select_questions(designing_questions)),
+            drawn.select_questions(certifying_questions),
         )
-        singles = drawn.lowest_worth.mean(axis=1)
-        best = max(range(len(recorded.methods)), key=lambda item: (singles[item], -cost[item]))
+        scores = drawn.lowest_worth.mean(axis=1)
+        best = max(range(len(recorded.methods)), key=lambda item: (scores[item], -true_costs[item]))
         for margin in margins:
             passed = [
                 item.candidate.cascade
                 for item in certify_cascades(certifying_answers, candidates, margin, CASCADE_ERROR)
                 if item.passed
             ]
-            promise_kept, costs = check_promise(real, passed, float(score.max()) - margin)
+            promise_kept, costs = check_promise(true_answers, passed, float(true_scores.max()) - margin)
             cheaper = [
-                number for number, item in enumerate(passed) if compute_mean_cost(drawn, item) < drawn.cost[best].mean()
+                place for place, item in enumerate(passed) if compute_mean_cost(drawn, item) < drawn.cost[best].mean()
             ]
-            chosen = min(cheaper, key=lambda number: compute_mean_cost(drawn, passed[number]), default=None)
-            saved = 0.0 if chosen is None else 1 - costs[chosen] / cost[best]
+            chosen = min(cheaper, key=lambda place: compute_mean_cost(drawn, passed[place]), default=None)
+            saved = 0.0 if chosen is None else 1 - costs[chosen] / true_costs[best]
             replays[margin].append((bool(passed), float(saved), promise_kept))
     names = ("certified", "saved", "kept")
     return {
@@ -141,9 +140,11 @@ def compute_mean_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
     return float(replay_cascade(recorded, cascade).cost.mean())
 
 
-def check_promise(real: Any, cascades: Sequence[Cascade], min_score: float) -> tuple[bool, list[float]]:
-    """Whether all cascades score at least `min_score` on the real answers, and what each costs."""
-    replayed = [replay_cascade(real, cascade) for cascade in cascades]
+def check_promise(
+    true_answers: RecordedAnswers, cascades: Sequence[Cascade], min_score: float
+) -> tuple[bool, list[float]]:
+    """Whether all cascades score at least `min_score` on these answers, and what each costs."""
+    replayed = [replay_cascade(true_answers, cascade) for cascade in cascades]
     is_kept = all(item.lowest_worth.mean() >= min_score - TIE for item in replayed)
     return is_kept, [float(item.cost.mean()) for item in replayed]
 

@@ -115,7 +115,7 @@ def compute_running_means(table: Floats) -> Floats:
 
 @cache
 def make_mcnemar_table(max_answers: int) -> Floats:
-    """[n, k]: the two-sided p-value of k of n unequal answers in favour of one method, k <= n / 2."""
+    """[n, k]: the two-sided p-value if k of n discordant answers favour one method, k <= n / 2."""
     log_factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, max_answers + 1)))])
     n, k = np.meshgrid(np.arange(max_answers + 1), np.arange(max_answers + 1), indexing="ij")
     probabilities = np.where(

@@ -26,10 +26,10 @@ MARGINS = (0.05, 0.08)
 WRONG_AT_MOST = (0.5, 0.7)
 RULES_CAPTION = "runs saved / calls saved / all best lost, %"
 CASCADES_CAPTION = "certified / calls saved / promise kept, %"
-CALIBRATIONS_CAPTION = "given / promise kept / questions answered, %"
-FEW_QUESTIONS = 50  # questions, for intervals and scores
-SHIFTED_DRAWS = 10  # a shifted case is replayed this many times less often
-FigureTable = Mapping[str, Mapping[str, Mapping[str, float]]]  # set -> rule -> figure
+CALIBRATIONS_CAPTION = "threshold given / promise kept / questions answered, %"
+FEW_QUESTIONS = 50  # in a draw for intervals and scores
+SHIFTED_DRAWS = 10  # `draws` is divided by this for pairs of sets, which are many
+FigureTable = Mapping[str, Mapping[str, Mapping[str, float]]]  # set -> rule -> name of the figure -> figure
 
 
 def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: int) -> None:
@@ -69,13 +69,19 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
                 f"Calibrated on {QUESTIONS} questions, {orders:,} draws: {CALIBRATIONS_CAPTION}",
                 print_limits,
             ),
-            ("scores", f"The winner of {FEW_QUESTIONS} questions: its score less its true score, points", print_points),
+            (
+                "scores",
+                f"The winner of {FEW_QUESTIONS} questions: its score minus its true score, points",
+                print_points,
+            ),
         ):
             tables[name] = {set_name: job.result() for set_name, job in jobs[name].items()}
             print_figures(title, tables[name])
-        print_rules(f"Scripted tables of {QUESTIONS} questions, {orders:,} each: {RULES_CAPTION}", scripted.result())
+        print_rules(
+            f"Simulated answers, {orders:,} tables of {QUESTIONS} questions: {RULES_CAPTION}", scripted.result()
+        )
         print_shifted(shifted)
-    verdict = judge_targets(
+    verdict = judge_replays(
         [tables["recorded"], tables["drawn"]],
         tables["future"],
         tables["cascades"],
@@ -183,7 +189,7 @@ def print_points(title: str, figures_of_sets: Mapping[str, Mapping[str, float]])
 def start_shifted(
     pool: ProcessPoolExecutor, matrices: Sequence[Matrix], draws: int
 ) -> dict[str, tuple["Future[Any]", "Future[Any]"]]:
-    """Decide on one set, ask another: no promise covers this."""
+    """Decide on the questions of one set, measure on those of another: no promise covers this."""
     return {
         f"{matrix.name} -> {other_matrix.name}": (
             pool.submit(replay_cascades, matrix, draws, MARGINS, truth=other_matrix),
@@ -205,7 +211,9 @@ def print_shifted(jobs: Mapping[str, tuple["Future[Any]", "Future[Any]"]]) -> No
         rows.append([f"a certified cascade loses more than {100 * margin:g} points", *describe_worst(broken_shares)])
     lost = {pair: races["race future"]["lost"] for pair, (_, races) in results_of_pairs.items()}
     rows.append(["race future: all best lost", *describe_worst(lost)])
-    print_table("Decided on one set, asked questions of another, %", ["", "mean", "worst", "of"], rows)
+    print_table(
+        "Decided on one set, asked questions of another, %", ["", "mean over the pairs", "worst pair", "which"], rows
+    )
 
 
 def describe_worst(shares: Mapping[str, float]) -> list[str]:
@@ -213,7 +221,7 @@ def describe_worst(shares: Mapping[str, float]) -> list[str]:
     return [format_percent(float(np.mean(list(shares.values())))), format_percent(shares[worst]), worst]
 
 
-def judge_targets(
+def judge_replays(
     at_hand: Sequence[FigureTable],
     future: FigureTable,
     cascades: Mapping[str, Mapping[float, Mapping[str, float]]],

@@ -1,11 +1,11 @@
 """How an evaluation copes with a server that has faults: python -m benchmarks.faults [--only NAMES]
 
-Against the loopback server, given passages, the same questions and methods each time:
+Each part evaluates methods on questions with given passages, against the loopback server:
 
-transport   20% of the calls fail on the way (429, 500, 502, dropped, hanging, slow, cut): no question lost or doubled,
-            every answer equal to that of a run without faults
-content     10% of the replies are empty, refusals or garbage: each that breaks its prompt's contract is counted as
-            malformed and no other, and no question fails
+transport   20% of the calls fail on the way (429, 500, 502, dropped, hanging, slow, cut): no question is lost or
+            counted twice, and every answer equals that of a run without faults
+content     10% of the replies are empty, refusals or garbage: replies that do not have the form that their prompt asks
+            for are counted as malformed, no others are, and no question fails
 outage      the server is down for a while in the middle: the run waits and continues
 key         a key that the server refuses: the run stops at once with the server's message
 """
@@ -32,14 +32,15 @@ from benchmarks.runs import METHODS, count_differences, count_rows, read_rows, t
 from quorum.core.errors import SetupError
 
 CHOICES = {"candidates", "validity", "ranking", "topic", "choose"}
-# For each kind of fault, the prompts whose contract it breaks. A refusal is a valid answer; any text is a valid
-# summary, judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
+# For each kind of fault, the prompts that ask for another form of reply. A refusal is a valid answer; any text is a
+# valid summary, judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
 PROMPTS_BROKEN_BY_FAULT = {
     "empty": {"answer", "extract_answer", "conditional_summary", "internal", "reason", "judge", *CHOICES} - {"choose"},
     "refusal": CHOICES,
     "malformed": {"answer", "extract_answer", *CHOICES},
 }
-# Two queries of this method may find the same passages in the same order: then it sends equal prompts.
+# Two queries of this method may find the same passages in the same order. Then it sends two equal prompts, whose calls
+# share one reply.
 METHOD_WITH_EQUAL_PROMPTS = "blendfilter"
 MAX_DENIED = 64  # calls that may be in flight at the first refusal: those of all concurrent questions
 Findings = dict[str, Any]
@@ -67,8 +68,8 @@ def break_transport(server: ServerControl, folder: Path, questions: int) -> Find
 
 
 def break_content(server: ServerControl, folder: Path, questions: int) -> Findings:
-    """Run one method after the other, so that methods share no reply. due: the faults that broke a contract. If a reply
-    serves several equal calls of a question, it counts once for each call.
+    """Run one method after the other, so that methods share no reply. due: how many faulty replies have a wrong form.
+    malformed: how many the rows count; a reply that several equal calls share is counted by each call.
     """
     data, findings = write_question_file(folder, questions, 5), Findings()
     for method in METHODS.split(","):

@@ -2,9 +2,10 @@
 
 Passages are given, k = 5, the journal is on, one question runs at a time, and all its calls may run at once
 (self_verification has 30). Target for each method: at most 1.05 x (depth x latency) + 15 ms + 4 ms for every call
-beyond the depth, because such calls run at the same time as others. The depth is that of the path that the server's
-replies lead to; the server counts the calls. Figures are medians of several new questions; "computing" is this
-process's processor time for one question, which does not depend on other load.
+beyond the depth, because such calls run at the same time as others. The depth is the number of calls that must be made
+one after the other, on the path through the graph that the server's replies lead to; the server counts the calls.
+Figures are medians of several new questions; "computing" is this process's processor time for one question, which does
+not depend on other load.
 """
 
 import argparse
@@ -33,9 +34,9 @@ async def time_questions(method: str, context: Context, questions: list[dict[str
     """Seconds and processor seconds of each question. The first, which connects, does not count."""
     seconds = []
     for question in questions:
-        begin, computed = time.perf_counter(), time.process_time()
+        begin, processor_begin = time.perf_counter(), time.process_time()
         await answer(question["question"], method, context, given=question["passages"])
-        seconds.append((time.perf_counter() - begin, time.process_time() - computed))
+        seconds.append((time.perf_counter() - begin, time.process_time() - processor_begin))
     return seconds[1:]
 
 
@@ -52,7 +53,7 @@ def measure_method(server: ServerControl, method: str, latency: float, runs: int
         "calls": round(calls, 1),
         "ms": round(1000 * statistics.median(wall for wall, _ in seconds), 1),
         "best_ms": round(1000 * min(seconds)[0], 1),
-        "computing_ms": round(1000 * statistics.median(computed for _, computed in seconds), 1),
+        "computing_ms": round(1000 * statistics.median(processor for _, processor in seconds), 1),
         "target_ms": round(1000 * target, 1),
     }
 

@@ -37,9 +37,9 @@ async def measure_rate(questions: list[dict[str, Any]], work: Work, at_once: int
             number, question = waiting.pop()
             await work(question, number)
 
-    begin, computed, calls = time.perf_counter(), time.process_time(), len(questions) * K
+    begin, processor_begin, calls = time.perf_counter(), time.process_time(), len(questions) * K
     await asyncio.gather(*(worker() for _ in range(at_once)))
-    return calls / (time.perf_counter() - begin), 1000 * (time.process_time() - computed) / calls
+    return calls / (time.perf_counter() - begin), 1000 * (time.process_time() - processor_begin) / calls
 
 
 def make_one_node(url: str) -> Work:

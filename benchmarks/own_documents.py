@@ -1,9 +1,10 @@
 """How well the offline reader answers from people's own documents: python -m benchmarks.own_documents [--method NAME]
 
 Indexes data/own_documents, asks its questions, and prints a table and a JSON line. "sentence": the share of answerable
-questions whose right sentence is shown; "span": whose marked span is a right answer; "sure": the share of answers that
-are shown without a warning, and how many of those have the right sentence; "nothing": the share of questions without an
-answer that get "unknown" or "not sure". Intervals are 95% (Clopper and Pearson).
+questions for which the right sentence is shown; "span": for which, in addition, the marked span is a right answer;
+"sure": for which the answer is shown without a warning; "sure and right": the share of these with the right sentence;
+"nothing": the share of questions without an answer that get "unknown" or "not sure". Intervals are 95% (Clopper and
+Pearson).
 """
 
 import argparse
@@ -27,7 +28,10 @@ FOLDER = Path(__file__).parent.parent / "data" / "own_documents"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one question was answered. sentence, span: None for a question without an answer; sure: without a warning."""
+    """How one question was answered. part, kind: as in the question's `meta`; sentence, span: whether they are right,
+    None for a question without an answer; sure: whether there was no warning; shown: the sentence, its span in
+    brackets.
+    """
 
     question: str
     part: str
@@ -108,12 +112,9 @@ def main() -> None:
     parts = {part: [outcome for outcome in outcomes if outcome.part == part] for part in ("development", "held_out")}
     parts["all"] = outcomes
     print(f"{'':<16}" + "".join(f"{name:>22}" for name in parts))
-    tables = {name: summarize(measures) for name, measures in parts.items()}
+    tables = {name: summarize(part_outcomes) for name, part_outcomes in parts.items()}
     for measure_name in tables["all"]:
-        print(
-            f"{measure_name:<16}"
-            + "".join(f"{format_share(*measures[measure_name]):>22}" for measures in tables.values())
-        )
+        print(f"{measure_name:<16}" + "".join(f"{format_share(*table[measure_name]):>22}" for table in tables.values()))
     print(json.dumps({"method": options.method, **tables}))
 
 

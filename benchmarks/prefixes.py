@@ -1,7 +1,7 @@
-"""A model of vLLM's prefix cache: whole blocks of 16 tokens, found by all tokens up to their end.
+"""A model of vLLM's prefix cache: blocks of 16 tokens, each found by all tokens from the prompt's beginning to its end.
 
-A block can serve the next request as soon as its first request is scheduled. The last token of a prompt is always
-computed, and nothing is evicted. A token is a piece of at most four letters or digits, or one other sign.
+A block can serve other requests as soon as the first request that has it is scheduled. The last token of a prompt is
+always computed, and nothing is evicted. A token is a piece of at most four letters or digits, or one other sign.
 """
 
 import re
@@ -21,11 +21,13 @@ def split_tokens(text: str) -> list[str]:
 
 
 class PrefixCache:
-    """Blocks by the hash of all tokens up to their end, and the text pieces that a better order could have shared."""
+    """The prompts so far. blocks, beginnings: hashes of all tokens from a prompt's beginning, up to the end of a block
+    and up to any token; pieces: the texts that prompts could share if they stood first.
+    """
 
     def __init__(self) -> None:
         self.blocks: set[int] = set()
-        self.starts: set[int] = set()
+        self.beginnings: set[int] = set()
         self.pieces: set[tuple[str, str, str]] = set()
 
     def add_prompt(self, text: str, name: str, slots: dict[str, str]) -> tuple[int, int, int]:
@@ -42,16 +44,16 @@ class PrefixCache:
 
     def look_up_and_add(self, tokens: list[str]) -> tuple[int, int]:
         """The number of tokens in cached blocks and in the longest known beginning. Adds all tokens to the cache."""
-        prefix_hash, cached, beginning, hit, known = 0, 0, 0, True, True
+        prefix_hash, cached, beginning, is_cached, is_known = 0, 0, 0, True, True
         for index, token in enumerate(tokens):
             prefix_hash = hash((prefix_hash, token))
-            known = known and prefix_hash in self.starts
-            self.starts.add(prefix_hash)
-            beginning += known
+            is_known = is_known and prefix_hash in self.beginnings
+            self.beginnings.add(prefix_hash)
+            beginning += is_known
             if (index + 1) % BLOCK == 0:
-                hit = hit and prefix_hash in self.blocks and index + 1 < len(tokens)
+                is_cached = is_cached and prefix_hash in self.blocks and index + 1 < len(tokens)
                 self.blocks.add(prefix_hash)
-                cached += BLOCK if hit else 0
+                cached += BLOCK if is_cached else 0
         return cached, beginning
 
     def count_seen_tokens(self, family: str, slots: dict[str, str]) -> int:

@@ -2,9 +2,9 @@
 
 Asks every question both ways, first with every call and then with the saving. Both use one journal, so a prompt that
 both send has one reply. The savings: lazy comparisons (sure); staged votes (post_fusion and concat_pf, also with
-several samples); both rounds of concat_pf at once; equal calls, of repeated passages or several methods, asked once.
-A different answer fails the run. Calls and tokens are counted as if each way had run alone. Rounds are the successive
-supersteps with a model call.
+several samples); both rounds of concat_pf at once; equal calls, of repeated passages or several methods, asked once. A
+different answer fails the run. Calls and tokens are counted as if each way had run alone. The rounds of a question are
+the supersteps in which the model is called.
 """
 
 import argparse
@@ -30,6 +30,7 @@ from quorum.evaluation.run.spending import Spending
 from quorum.graphs import answer
 
 SAMPLED = "samples={samples};temperature=0.7"
+# Saving -> the method without and with it.
 PAIRS = {
     "lazy comparisons": ("sure", "sure[ranking=lazy]"),
     "staged votes": ("post_fusion", "post_fusion[vote=staged]"),
@@ -38,7 +39,7 @@ PAIRS = {
     "staged fallback, {samples} samples": (f"concat_pf[{SAMPLED}]", f"concat_pf[{SAMPLED};vote=staged]"),
     "both rounds at once": ("concat_pf", "concat_pf[speculative=true]"),
 }
-# Plain methods whose calls are partly the same.
+# Methods, without any saving, some of whose calls are the same.
 METHODS_WITH_EQUAL_CALLS = ("post_fusion", "concat", "concat_pf", "pf_concat", "sure")
 
 
@@ -113,7 +114,9 @@ def make_pair_row(full: Cost, saved: Cost) -> dict[str, Any]:
 def make_sharing_row(
     ways: Sequence[str], spent: Spending, cost_without_journal: dict[str, Cost], cost_of_run: dict[str, Cost]
 ) -> dict[str, Any]:
-    """The cost of these runs alone and of the calls made. Answers are compared with those of runs without a journal."""
+    """The cost of these runs as if each had run alone, and that of the calls that were really made. Answers are
+    compared with those of runs without a journal.
+    """
     alone_costs = [cost_of_run[name] for name in ways]
     compared_pairs = [(name, question) for name in ways for question in cost_without_journal[name].answers]
     return {

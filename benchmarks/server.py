@@ -29,12 +29,12 @@ STATUS_TEXTS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Fo
 
 @dataclass(frozen=True)
 class Behaviour:
-    """latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: replies at
-    once, 0 for no limit. transport, content: the share of calls with such a fault, of the named kinds; a fault
-    is a function of seed, message and how often that message came. retry_after, hang, slow: seconds. key: the only
-    accepted API key. concat_unknown, single_unknown: shares of "Unknown" among answers from several passages and from
-    one. prefix: fill cached_tokens by the model of a prefix cache. foreign: words of another tool's prompt -> our
-    prompt that determines its kind of reply.
+    """latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: how many
+    replies the server makes at once, 0 for no limit. transport, content: the share of calls with a fault of the named
+    kinds; which calls have one depends on the seed, the message and how often this message came. retry_after, hang,
+    slow: seconds of these faults. key: the only accepted API key. concat_unknown, single_unknown: shares of "Unknown"
+    among answers from several passages and from one. prefix: report cached_tokens by the model of a prefix cache.
+    foreign: words in a prompt of another tool -> the prompt of ours that the server takes it for.
     """
 
     latency: float = 0.0
@@ -57,7 +57,9 @@ class Behaviour:
 
 @dataclass
 class Counts:
-    """Counts: chat calls by prompt, faults by kind, content faults by "prompt kind", tokens, most calls at once."""
+    """What was counted since the behaviour was set. calls: chat calls by prompt; transport: faults by kind; content:
+    faults by "prompt kind"; denied: calls with a wrong key; at_once, most_at_once: calls being served, now and at most.
+    """
 
     calls: Counter[str] = field(default_factory=Counter)
     transport: Counter[str] = field(default_factory=Counter)
@@ -123,24 +125,26 @@ class Server:
         """Serve one chat completion, or its fault."""
         counts, behaviour = self.counts, self.behaviour
         text, seed = str(body["messages"][-1]["content"]), body.get("seed") or 0
-        key = sha256(f"{behaviour.seed} {seed} {text}".encode("utf-8", "replace")).hexdigest()
-        self.request_counts[key] += 1
-        name, slots = recognise_prompt(text)
-        if not name and behaviour.foreign:
-            name, slots = recognise_foreign(text, behaviour.foreign)
-        counts.calls[name] += 1
+        message_hash = sha256(f"{behaviour.seed} {seed} {text}".encode("utf-8", "replace")).hexdigest()
+        self.request_counts[message_hash] += 1
+        prompt, variables = recognise_prompt(text)
+        if not prompt and behaviour.foreign:
+            prompt, variables = recognise_foreign(text, behaviour.foreign)
+        counts.calls[prompt] += 1
         counts.at_once += 1
         counts.most_at_once = max(counts.most_at_once, counts.at_once)
         try:
             fault = draw_fault(
-                f"transport {key} {self.request_counts[key]}", behaviour.transport, behaviour.transport_kinds
+                f"transport {message_hash} {self.request_counts[message_hash]}",
+                behaviour.transport,
+                behaviour.transport_kinds,
             )
             if fault:
                 counts.transport[fault] += 1
             async with self.slots:
-                await asyncio.sleep(self.draw_delay(key))
-            reply = self.make_content(name, slots, key)
-            usage = self.count_usage(text, reply, name, slots)
+                await asyncio.sleep(self.draw_delay(message_hash))
+            reply = self.make_content(prompt, variables, message_hash)
+            usage = self.count_usage(text, reply, prompt, variables)
             if fault:
                 return await self.send_fault(fault, make_completion(body, reply, usage), reader, writer)
             if body.get("stream"):
@@ -149,27 +153,29 @@ class Server:
         finally:
             counts.at_once -= 1
 
-    def draw_delay(self, key: str) -> float:
+    def draw_delay(self, message_hash: str) -> float:
         """Seconds that this reply takes."""
         if not self.behaviour.spread:
             return self.behaviour.latency
-        return self.behaviour.latency * math.exp(random.Random(f"latency {key}").gauss(0, self.behaviour.spread))
+        return self.behaviour.latency * math.exp(
+            random.Random(f"latency {message_hash}").gauss(0, self.behaviour.spread)
+        )
 
-    def make_content(self, name: str, slots: dict[str, str], key: str) -> str:
+    def make_content(self, prompt: str, variables: dict[str, str], message_hash: str) -> str:
         """The reply's text. A fault in it depends on the message alone, so another try gets the same fault."""
-        fault = draw_fault(f"content {key}", self.behaviour.content, self.behaviour.content_kinds)
+        fault = draw_fault(f"content {message_hash}", self.behaviour.content, self.behaviour.content_kinds)
         if fault:
-            self.counts.content[f"{name} {fault}"] += 1
+            self.counts.content[f"{prompt} {fault}"] += 1
             return {"empty": "", "refusal": REFUSAL, "malformed": GARBAGE}[fault]
         shares = self.behaviour.concat_unknown, self.behaviour.single_unknown
-        return write_reply(name, slots, int(key[:12], 16), shares)
+        return write_reply(prompt, variables, int(message_hash[:12], 16), shares)
 
-    def count_usage(self, text: str, reply: str, name: str, slots: dict[str, str]) -> dict[str, Any]:
+    def count_usage(self, text: str, reply: str, prompt: str, variables: dict[str, str]) -> dict[str, Any]:
         """The token counts. If the model of a prefix cache is on, it gives the cached tokens."""
         if not self.behaviour.prefix:
             prompt_tokens, cached = len(text) // 4, 0
         else:
-            prompt_tokens, cached, ceiling = self.cache.add_prompt(text, name, slots)
+            prompt_tokens, cached, ceiling = self.cache.add_prompt(text, prompt, variables)
             self.counts.tokens.update({"prompt": prompt_tokens, "cached": cached, "ceiling": ceiling})
         completion_tokens = len(reply) // 4 + 1
         details = {"cached_tokens": cached}
@@ -202,7 +208,7 @@ class Server:
 
 
 def recognise_foreign(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Like `recognise_prompt`, for a prompt of another tool. The whole text of the prompt replaces the passages."""
+    """Like `recognise_prompt`, for a prompt of another tool, whose whole text stands for the passages."""
     name = next((ours for words, ours in foreign.items() if words in text), "")
     return name, {"": "", "passages": text, "prediction": "It"} if name else {}
 
@@ -227,9 +233,9 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
 def send_response(writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str, str] | None = None) -> bool:
     """Write one response. The connection stays open."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    kind = "text/html" if data.startswith(b"<") else "application/json"
+    content_type = "text/html" if data.startswith(b"<") else "application/json"
     more_headers = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
-    head = f"HTTP/1.1 {status} {STATUS_TEXTS.get(status, 'Error')}\r\nContent-Type: {kind}\r\n"
+    head = f"HTTP/1.1 {status} {STATUS_TEXTS.get(status, 'Error')}\r\nContent-Type: {content_type}\r\n"
     head += f"Content-Length: {len(data)}\r\n"
     writer.write(f"{head}{more_headers}\r\n".encode() + data)
     return True

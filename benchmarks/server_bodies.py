@@ -62,17 +62,18 @@ def make_log_probabilities(prompt: str) -> dict[str, Any]:
 def make_embeddings(body: dict[str, Any]) -> dict[str, Any]:
     """Bags of hashed words, normalised, as numbers or as base64 of float32."""
     texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
-    coded = body.get("encoding_format") == "base64"
+    is_base64 = body.get("encoding_format") == "base64"
     data = [
-        {"object": "embedding", "index": i, "embedding": make_vector(str(text), coded)} for i, text in enumerate(texts)
+        {"object": "embedding", "index": i, "embedding": make_vector(str(text), is_base64)}
+        for i, text in enumerate(texts)
     ]
     return {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
 
 
-def make_vector(text: str, coded: bool) -> list[float] | str:
+def make_vector(text: str, is_base64: bool) -> list[float] | str:
     counts = [0.0] * DIMENSION
     for word in text.lower().split():
         counts[sha256(word.encode()).digest()[0] % DIMENSION] += 1
     length = math.sqrt(math.fsum(count * count for count in counts)) or 1.0
     values = [count / length for count in counts]
-    return base64.b64encode(struct.pack(f"<{DIMENSION}f", *values)).decode() if coded else values
+    return base64.b64encode(struct.pack(f"<{DIMENSION}f", *values)).decode() if is_base64 else values

@@ -1,10 +1,11 @@
 """What `quorum serve` adds to the cost of a question: python -m benchmarks.serving
 
-The same questions by one method over the sample collection, in this process by `quorum.answer`, and from `quorum serve
---no-page` through OpenAI's own client, both against one model server: one question at a time, 16 at once, and streamed
-until the first piece of a long answer. Both ways take turns in each round; figures are medians of the rounds. The
-journal is off and BM25 searches, so that little else takes time. The computing of all processes counts (client and
-server), and does not depend on the machine's other load; the target is that a server adds 8 ms of it at most.
+One method answers the same questions over the sample collection in two ways: in this process by `quorum.answer`, and
+through OpenAI's own client and `quorum serve --no-page`, both with the same model server. Measured are one question at
+a time, 16 at once, and a stream until the first piece of a long answer. Both ways take turns in each round; figures are
+medians of the rounds. The journal is off and BM25 searches, so that little else takes time. "Computing" is the
+processor time of client and server together, which does not depend on the machine's other load; the target is that the
+server adds at most 8 ms of it.
 """
 
 import argparse
@@ -122,12 +123,13 @@ def run_quorum(folder: Path, settings: Sequence[str]) -> Iterator[tuple[str, int
 async def measure_way(way: Way, server: ServerControl, questions: Sequence[str]) -> dict[str, float]:
     """Milliseconds a question, by the clock and of computing; questions a second; milliseconds to the first piece."""
     server.set_behaviour()
-    question_ms, first_piece_ms, computed = [], [], way.get_processor_seconds()
+    question_ms, first_piece_ms, processor_begin = [], [], way.get_processor_seconds()
     for question in questions:
         begin = time.perf_counter()
         await way.ask(question)
         question_ms.append(1000 * (time.perf_counter() - begin))
-    computed, waiting = way.get_processor_seconds() - computed, [*questions, *questions][::-1]
+    processor_seconds = way.get_processor_seconds() - processor_begin
+    waiting = [*questions, *questions][::-1]
 
     async def worker() -> None:
         while waiting:
@@ -142,7 +144,7 @@ async def measure_way(way: Way, server: ServerControl, questions: Sequence[str])
         first_piece_ms.append(1000 * (await way.time_first_piece(question) - begin))
     return {
         "ms a question": statistics.median(question_ms),
-        COMPUTING: 1000 * computed / len(questions),
+        COMPUTING: 1000 * processor_seconds / len(questions),
         "questions/s": rate,
         "ms to the first piece": statistics.median(first_piece_ms) - 1000 * LATENCY,
     }
@@ -181,7 +183,7 @@ def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]
 
 
 def measure_ratios() -> dict[str, float]:
-    """Questions a second, computing and the time to a first piece: the ratio of the two ways, higher is better."""
+    """Ratios of the two ways, higher is better: questions a second, processor time, and the time to the first piece."""
     medians = find_medians(measure_rounds(3, 30))
     in_process, served = (medians[way] for way in WAYS)
     return {

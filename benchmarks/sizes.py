@@ -1,6 +1,6 @@
 """What storing and finding a passage costs: python -m benchmarks.sizes [--passages FILE] [--sizes 5000,20000]
 
-For each size, over real passages or as many generated ones: bytes on disk and in memory of the Chroma collection and of
+Measured for each size, on real passages or generated ones: bytes on disk and in memory of the Chroma collection and of
 the BM25 index, processor seconds to embed, to store and to index, and milliseconds of a search. The stored
 vectors are random, because that does not change the time of a search. Processor time depends less on other load than
 clock time does. docs/scale.md calculates from these numbers.
@@ -117,11 +117,11 @@ def main() -> None:
     parser.add_argument("--sizes", default="5000,20000", help="numbers of passages, separated by commas")
     options = parser.parse_args()
     first_passages = read_passages(options.passages) if options.passages else read_sample_passages()
-    once = run_alone(measure_embedding, first_passages)
+    embedding_figures = run_alone(measure_embedding, first_passages)
     figures = [measure_all(list(generate_passages(int(size), first_passages))) for size in options.sizes.split(",")]
     rows = [[name, *(f"{item[name]:,.2f}" for item in figures)] for name in figures[0]]
-    rows += [[name, f"{value:,.2f}"] + [""] * (len(figures) - 1) for name, value in once.items()]
-    report("sizes", ["", *(str(item["passages"]) for item in figures)], rows, runs=figures, once=once)
+    rows += [[name, f"{value:,.2f}"] + [""] * (len(figures) - 1) for name, value in embedding_figures.items()]
+    report("sizes", ["", *(str(item["passages"]) for item in figures)], rows, runs=figures, once=embedding_figures)
 
 
 if __name__ == "__main__":

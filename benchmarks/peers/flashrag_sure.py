@@ -1,9 +1,9 @@
 """SuRe by FlashRAG and by Quorum, one after the other: python -m benchmarks.peers.flashrag_sure --python PYTHON
 
-20 questions with the same ten passages each, K = 2, 200 ms a call, 16 slots at the server; FlashRAG may send 16 prompts
-at once, Quorum 32, so that a call waits for every slot. FlashRAG (flashrag-dev 0.1.2) is driven in an environment of
-its own, whose interpreter --python names; imports, an index and a first question are not timed for either. Target:
-Quorum is at least ten times as fast.
+Both get the same 20 questions with ten passages each, K = 2, and a server with 200 ms a call and 16 slots. FlashRAG may
+send 16 prompts at once, Quorum 32, so that a call always waits for a free slot. FlashRAG (flashrag-dev 0.1.2) is driven
+in an environment of its own, whose interpreter --python names; imports, an index and a first question are not timed for
+either. Target: Quorum is at least ten times as fast.
 """
 
 import argparse
@@ -94,9 +94,9 @@ def main() -> None:
         context = Context(model=MODEL, k=10, concurrency=2 * options.slots, journal=str(Path(folder) / "j.sqlite"))
         seconds = asyncio.run(time_quorum(context, questions))
         measured["Quorum"] = {"seconds": seconds, **count_timed_calls(server, options.questions)}
-    times = round(peer["seconds"] / seconds, 1)
+    speed_ratio = round(peer["seconds"] / seconds, 1)
     rows = [(name, item["calls"], item["in_flight"], f"{item['seconds']:.2f}") for name, item in measured.items()]
-    figures = {"runs": measured, "times_as_fast": times, **judge_targets({"speed": times >= 10})}
+    figures = {"runs": measured, "times_as_fast": speed_ratio, **judge_targets({"speed": speed_ratio >= 10})}
     report("flashrag_sure", ("SuRe by", "calls", "in flight", "seconds"), rows, **figures)
 
 
