@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store
-from quorum.cli.systems import Systems, find_method_with_systems
+from quorum.cli.systems import OwnSystems, find_method_with_systems
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def ask(
     method: Annotated[
         str, typer.Option("--method", metavar="NAME", help="Method (see: quorum methods), or a file of quorum compose.")
     ] = "concat_pf",
-    system: Systems = None,
+    own_systems: OwnSystems = None,
     collection: Collection = None,
     passages: Annotated[
         Path | None,
@@ -43,7 +43,7 @@ def ask(
     calibration: Annotated[
         Path | None,
         typer.Option(
-            "--calibration", metavar="FILE", help="File of quorum calibrate: withhold answers below its threshold."
+            "--calibration", metavar="FILE", help="File of quorum calibrate; withhold answers below its threshold."
         ),
     ] = None,
     settings: Settings = None,
@@ -76,23 +76,23 @@ def ask(
     )
     given_passages = read_given_passages(passages, collection)
     check_question_and_retriever(question, context)
-    graph = find_method_with_systems(method, system).graph
+    graph = find_method_with_systems(method, own_systems).graph
     if abstain_below is not None:
         check_abstain_below(method, context, abstain_below)
     if context.calibration is not None:
         check_calibration_fits(method, context, abstain_below)
-    save_trace_to = make_trace_writer(save_trace, method)
-    tracer = make_tracer(stream) if trace or stream or save_trace_to else None
+    write_trace = make_trace_writer(save_trace, method)
+    tracer = make_tracer(stream) if trace or stream or write_trace else None
     if given_passages is None:
         create_sample_if_missing(context)
-    is_saved = True
+    is_trace_saved = True
     try:
         result = asyncio.run(
             answer_question(replace_invalid_bytes(question), graph, context, given_passages, tracer, stream=stream)
         )
     finally:
-        if tracer is not None and save_trace_to is not None:
-            is_saved = save_trace_to(tracer.root, question)
+        if tracer is not None and write_trace is not None:
+            is_trace_saved = write_trace(tracer.root, question)
         if trace and tracer is not None:
             from quorum.cli.trace import print_trace
 
@@ -101,11 +101,11 @@ def ask(
         result = withhold_unsure_answer(result, method, abstain_below)
     if result.get("suppressed") is not None:
         print_withheld_answer(result)
-    shown = asyncio.run(add_support(question, result, context))
-    if note := shown.get("note"):
+    shown_result = asyncio.run(add_support(question, result, context))
+    if note := shown_result.get("note"):
         typer.echo(f"quorum: {note}", err=True)
-    print_result(shown, method, as_json=json, shows_scores=trace)
-    if not is_saved:
+    print_result(shown_result, method, as_json=json, shows_scores=trace)
+    if not is_trace_saved:
         raise typer.Exit(1)
 
 
@@ -120,7 +120,7 @@ def check_question_and_retriever(question: str, context: "Context") -> None:
 
 
 def check_abstain_below(method: str, context: "Context", below: float) -> None:
-    """Raises `SetupError`, before asking, for a bound out of range or a method that never states a confidence."""
+    """Raise a `SetupError`, before asking, for a bound out of range or a method that never states a confidence."""
     from quorum.evaluation.metrics.uncertainty import check_confidence
     from quorum.graphs import find_method
 
@@ -130,23 +130,23 @@ def check_abstain_below(method: str, context: "Context", below: float) -> None:
 
 
 def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Result":
-    """The result; its answer becomes unknown if the confidence is below the bound.
+    """The result, with the answer unknown if its confidence is below the bound.
 
     A message on stderr shows the withheld answer, or says that the answer has no confidence.
     """
     from quorum.evaluation.metrics.uncertainty import abstain_below
 
-    confidence, suppressed = result.get("confidence"), abstain_below(result, below)
+    confidence, new_result = result.get("confidence"), abstain_below(result, below)
     if confidence is None and not result["unknown"]:
         typer.echo(f"quorum: {method} stated no confidence in this answer, so it is not withheld.", err=True)
-    elif suppressed is not result:
+    elif new_result is not result:
         message = f"the answer {result['answer']!r} was withheld: confidence {confidence:.2f} is below {below:g}."
         typer.echo(f"quorum: {message}", err=True)
-    return suppressed
+    return new_result
 
 
 def check_calibration_fits(method: str, context: "Context", abstain_below: float | None) -> None:
-    """Raises `SetupError`, before asking, for a calibration of another method or other settings."""
+    """Raise a `SetupError`, before asking, for a calibration of another method or other settings."""
     from quorum.graphs import find_method
     from quorum.nodes.abstain import check_calibration, read_calibration
 
@@ -212,7 +212,7 @@ def print_piece(event: "Event") -> None:
 
 
 def read_given_passages(file: Path | None, collection: str | None) -> "list[Passage] | None":
-    """The passages of --passages; None when a collection is searched."""
+    """The passages in the file of --passages; None without that option, when a collection is searched."""
     if file is None:
         return None
     from quorum.datasets.records import read_passages
@@ -228,29 +228,27 @@ def read_given_passages(file: Path | None, collection: str | None) -> "list[Pass
 
 
 def replace_invalid_bytes(text: str) -> str:
-    """The argument; bytes that are not UTF-8 are replaced."""
+    """A text from the command line; its bytes that are not UTF-8 are replaced."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def make_tracer(stream: bool) -> "Tracer":
     """A tracer of the run; with `stream`, it prints every finished node on stderr."""
     from quorum.cli.show import make_stderr_console
-    from quorum.cli.trace import format_headline
+    from quorum.cli.trace import format_step
     from quorum.evaluation.trace import Tracer
 
     console = make_stderr_console()
 
     def print_node(step: "Step") -> None:
         if step.kind == "node":
-            console.print(
-                format_headline(step).append("  " + ", ".join(step.changes), style="not bold"), soft_wrap=True
-            )
+            console.print(format_step(step).append("  " + ", ".join(step.changes), style="not bold"), soft_wrap=True)
 
     return Tracer(print_node) if stream else Tracer()
 
 
 def make_trace_writer(file: Path | None, method: str) -> "Callable[[Step, str], bool] | None":
-    """The function that writes the run to --save-trace; reports an unwritable file before anything is asked."""
+    """The function that writes the run to the file of --save-trace. Raises `SetupError` now if that is not writable."""
     if file is None:
         return None
     from quorum.cli.saved_trace import check_writable, save_trace
@@ -260,7 +258,7 @@ def make_trace_writer(file: Path | None, method: str) -> "Callable[[Step, str], 
 
 
 def print_result(result: "ShownResult", method: str, *, as_json: bool, shows_scores: bool = False) -> None:
-    """Print the result for a reader, or as JSON. In JSON, a passage from a file also has its place and a link."""
+    """Print the result as text or as JSON. In JSON, a passage from a file also has its place and a link."""
     if as_json:
         from json import dumps
 

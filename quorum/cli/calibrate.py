@@ -28,7 +28,7 @@ def calibrate(
         ),
     ] = None,
     confidence: Annotated[
-        float, typer.Option("--confidence", metavar="P", help="Probability that --wrong-at-most holds.")
+        float, typer.Option("--confidence", metavar="P", help="Probability with which --wrong-at-most holds.")
     ] = 0.95,
     measure: Annotated[
         str | None,
@@ -41,7 +41,7 @@ def calibrate(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Find the confidence at which a method may answer so that few answers are wrong; write it for --calibration."""
+    """Find the lowest confidence at which a method may answer so that few answers are wrong. Write it to a file."""
     from quorum.evaluation.decisions.calibrate import (
         calibrate_methods,
         describe_no_threshold,
@@ -51,23 +51,23 @@ def calibrate(
     )
     from quorum.evaluation.decisions.recorded_results import compute_error_rate, read_results, read_share
 
-    share, error = read_share(wrong_at_most, "--wrong-at-most"), compute_error_rate(confidence)
-    recorded = read_results(results, measure)
-    calibrations = calibrate_methods(recorded, share, error, method)
+    largest_share, error_rate = read_share(wrong_at_most, "--wrong-at-most"), compute_error_rate(confidence)
+    recorded_results = read_results(results, measure)
+    calibrations = calibrate_methods(recorded_results, largest_share, error_rate, method)
     path = out or results / "calibration.json"
-    calibration_content = make_calibration_file(recorded, calibrations[0], share, error)
+    calibration_content = make_calibration_file(recorded_results, calibrations[0], largest_share, error_rate)
     write_calibration(path, calibration_content)
     if json:
         from json import dumps
 
         typer.echo(dumps(calibration_content, ensure_ascii=False, indent=2))
         return
-    typer.echo(describe_promise(calibrations[0], share, confidence))
+    typer.echo(describe_promise(calibrations[0], largest_share, confidence))
     for calibration in calibrations[1:]:
         if calibration.threshold is None:
-            typer.echo(describe_no_threshold(calibration, share, len(recorded.ids)))
+            typer.echo(describe_no_threshold(calibration, largest_share, len(recorded_results.ids)))
         else:
-            typer.echo(describe_promise(calibration, share, confidence))
+            typer.echo(describe_promise(calibration, largest_share, confidence))
     typer.echo(
         f"quorum: use it with: quorum ask QUESTION --method '{calibrations[0].method}' --calibration {path}", err=True
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorum.cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store
-from quorum.cli.systems import Systems, find_method_with_systems
+from quorum.cli.systems import OwnSystems, find_method_with_systems
 from quorum.core.errors import QuorumError, SetupError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def chat(
     store: Store = None,
     embeddings: Embeddings = None,
     settings: Settings = None,
-    system: Systems = None,
+    own_systems: OwnSystems = None,
 ) -> None:
     """Ask one question after another; a follow-up ("How tall is it?") is understood. /help lists the commands."""
     import asyncio
@@ -38,9 +38,9 @@ def chat(
     context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
-    chosen_method = find_method_with_systems(method, system)
+    chosen_method = find_method_with_systems(method, own_systems)
     create_sample_if_missing(context)
-    conversation = Conversation(chosen_method, context, system or ())
+    conversation = Conversation(chosen_method, context, own_systems or ())
     if sys.stdin.isatty():
         typer.echo(f"{method} over the collection {context.collection}. Ask, or type /help; Ctrl-D ends.")
     has_failed = False

@@ -23,13 +23,14 @@ app = typer.Typer(
 
 
 def get_store(store: str | None) -> str:
+    """The store's folder or URL, from --store, the environment or the default."""
     from quorum.cli.settings import read_context
 
     return str(read_context(None, store=store).store)
 
 
 def get_store_with_collection(name: str, store: str | None) -> str:
-    """The store, after a check that it has the collection."""
+    """The store's folder or URL. Raises `SetupError` if the store does not have the collection."""
     from quorum.retrievers.manage_collections import check_collection_exists
 
     store_address = get_store(store)
@@ -92,9 +93,9 @@ def describe_maker(summary: "CollectionSummary") -> str:
     return f"an {summary.made_for}" + (f" from {escape_name(summary.made_from)}" if summary.made_from else "")
 
 
-def format_size(count: int) -> str:
-    """'12 kB', '3.4 MB'."""
-    return f"{count / 1000:,.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:,.1f} MB"
+def format_size(byte_count: int) -> str:
+    """A file size, such as '12 kB' or '3.4 MB'."""
+    return f"{byte_count / 1000:,.0f} kB" if byte_count < 1_000_000 else f"{byte_count / 1_000_000:,.1f} MB"
 
 
 @app.command()

@@ -93,7 +93,7 @@ def compare(
 ) -> None:
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
     from quorum.cli.settings import is_stated, read_context
-    from quorum.cli.upload import check_langsmith, upload_after
+    from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.compare.compare import DEFAULT_METHODS
     from quorum.evaluation.compare.recommend import read_budget
     from quorum.evaluation.run.options import Options, split_list
@@ -124,7 +124,7 @@ def compare(
     check_langsmith(None if dry_run else langsmith)
     decision = run_comparison(options, dry_run=dry_run, as_json=as_json)
     if decision is not None:
-        with upload_after(langsmith, decision.scores.folder):
+        with upload_after_printing(langsmith, decision.scores.folder):
             print_decision(decision, as_json=as_json)
 
 
@@ -138,23 +138,25 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
 
     async def plan_and_run() -> "Decision | None":
         with progress_bar() as progress:
-            planned = await plan_comparison(options, progress=progress)
-        print_left_out(planned.left_out)
-        if planned.estimate is not None:
-            print_estimate(planned.estimate, to_stderr=as_json or not dry_run)
+            planned_comparison = await plan_comparison(options, progress=progress)
+        print_left_out_methods(planned_comparison.left_out)
+        if planned_comparison.estimate is not None:
+            print_estimate(planned_comparison.estimate, to_stderr=as_json or not dry_run)
             if options.judge is not None:
-                typer.echo(f"quorum: {describe_judge(planned.estimate, len(planned.columns))}", err=True)
+                typer.echo(
+                    f"quorum: {describe_judge(planned_comparison.estimate, len(planned_comparison.columns))}", err=True
+                )
         if dry_run:
             return None
-        with show_race(as_json=as_json) as (progress, watch):
-            return await compare(planned, progress=progress, watch=watch)
+        with show_race(as_json=as_json) as (progress, watch_race):
+            return await compare(planned_comparison, progress=progress, watch=watch_race)
 
     with explain_resuming():
         return asyncio.run(plan_and_run())
 
 
-def print_left_out(left_out: "Mapping[str, str]") -> None:
-    """Print on stderr the methods of 'all' that do not fit these questions, and why."""
+def print_left_out_methods(left_out: "Mapping[str, str]") -> None:
+    """Print on stderr which methods `--methods all` left out, because they do not fit these questions, and why."""
     from quorum.evaluation.run.eligibility import describe_left_out
 
     for sentence in describe_left_out(left_out):
@@ -184,7 +186,7 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
 
 
 def describe_total(estimate: "Estimate") -> str:
-    """'In all 124 questions: about 1,612 calls, ...'."""
+    """The totals in a sentence, such as 'In all 124 questions: about 1,612 calls, ...'."""
     from quorum.evaluation.compare.format_figures import describe_bill
 
     tokens = estimate.input_tokens + estimate.output_tokens
@@ -195,15 +197,15 @@ def describe_total(estimate: "Estimate") -> str:
     )
 
 
-def describe_judge(estimate: "Estimate", methods: int) -> str:
+def describe_judge(estimate: "Estimate", method_count: int) -> str:
     """Say that the estimate leaves out the judge, whose number of calls depends on the answers."""
-    most = estimate.questions * methods
+    most_calls = estimate.questions * method_count
     answers = "answers that are neither unknown nor an exact match"
-    return f"the judge's calls are not included: at most {most:,} calls, for {answers}."
+    return f"the judge's calls are not included: at most {most_calls:,} calls, for {answers}."
 
 
 def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
-    """Print the recommendation, the tables and the path of the report. Failed questions make exit code 1."""
+    """Print the recommendation, the tables and the path of the report. Exits with code 1 if questions failed."""
     from quorum.cli.evaluate import print_spending, print_tables
     from quorum.cli.show import make_stdout_console
     from quorum.cli.tables import make_race_table, make_score_tables, make_share_table

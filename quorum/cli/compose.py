@@ -1,4 +1,4 @@
-"""`quorum compose`: designs a cheaper cascade of the compared methods, and certifies it."""
+"""`quorum compose`: designs a cheaper cascade of the compared methods, and certifies how much quality it may lose."""
 
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -52,11 +52,12 @@ def compose(
     )
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost, compute_error_rate, read_results
 
-    error = compute_error_rate(confidence)
-    guarantee = Guarantee(lose_at_most, error, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
-    recorded = read_results(results, measure)
-    composition = compose(recorded, guarantee, prices)
-    path, composed_content = out or results / "composed.json", make_composed_file(recorded, composition, guarantee)
+    error_rate = compute_error_rate(confidence)
+    guarantee = Guarantee(lose_at_most, error_rate, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
+    recorded_results = read_results(results, measure)
+    composition = compose(recorded_results, guarantee, prices)
+    path = out or results / "composed.json"
+    composed_content = make_composed_file(recorded_results, composition, guarantee)
     write_composed(path, composed_content)
     if json:
         from json import dumps

@@ -46,7 +46,7 @@ class Exchange:
 
     @property
     def understood_as(self) -> str | None:
-        """The question that was answered, if it differs from the typed one."""
+        """The question that the method answered, if it differs from the typed one; else None."""
         understood = self.result.get("question")
         return str(understood) if understood and understood != self.question else None
 
@@ -55,21 +55,20 @@ class Exchange:
 class Conversation:
     """The exchanges so far, and the settings of the next question.
 
-    systems: the user's own systems as NAME=SPEC, which a composed method asks. saved_files: the files that this
+    own_systems: the user's own systems as NAME=SPEC, which a composed method asks. saved_files: the files that this
     conversation wrote.
     """
 
     method: "Method"
     context: Context
-    systems: Sequence[str] = ()
+    own_systems: Sequence[str] = ()
     exchanges: list[Exchange] = field(default_factory=list)
     saved_files: set[Path] = field(default_factory=set)
     is_over: bool = False
 
     def __post_init__(self) -> None:
-        self.graph = (
-            self.method.graph
-        )  # raises SetupError if a composed method needs a system that the user did not name
+        # Raises `SetupError` if a composed method needs a system that the user did not name.
+        self.graph = self.method.graph
 
     async def ask(self, question: str) -> None:
         """Answer a question: print how a follow-up question was understood, then the answer as it arrives."""
@@ -78,24 +77,24 @@ class Conversation:
 
         history = [
             turn
-            for exchange in self.exchanges
+            for earlier in self.exchanges
             for turn in (
-                {"role": "user", "content": exchange.question},
-                {"role": "assistant", "content": exchange.answer},
+                {"role": "user", "content": earlier.question},
+                {"role": "assistant", "content": earlier.answer},
             )
         ]
         console, printer = make_stdout_console(), AnswerPrinter(question)
         result = await answer_and_report(question, self.graph, self.context, printer.print_event, history=history)
-        last = Exchange(question, self.method.name, await add_support(question, result, self.context))
-        self.exchanges.append(last)
-        console.print("" if printer.has_answer else format_headline(last.result))
-        if note := last.result.get("note"):
+        exchange = Exchange(question, self.method.name, await add_support(question, result, self.context))
+        self.exchanges.append(exchange)
+        console.print("" if printer.has_answer else format_headline(exchange.result))
+        if note := exchange.result.get("note"):
             console.print(Text(note, style="dim"))
-        support = last.result.get("support")
+        support = exchange.result.get("support")
         if support is not None and support["certainty"] is not None:
             has_colours = console.color_system is not None
-            console.print(*format_support(support, last.result["passages"], colours=has_colours), sep="\n")
-        for number, source in enumerate(list_sources(last.result), start=1):
+            console.print(*format_support(support, exchange.result["passages"], colours=has_colours), sep="\n")
+        for number, source in enumerate(list_sources(exchange.result), start=1):
             console.print(Text(f"  {number}. {source}", style="dim"))
 
     def run_command(self, line: str) -> None:
@@ -121,10 +120,10 @@ class Conversation:
         }
 
     def choose_method(self, name: str) -> None:
-        """Ask the named method from now on. Without a name, print the current method."""
+        """Ask the named method from now on. Print the current method, also if no name is given."""
         if name:
-            chosen = find_method_with_systems(name, self.systems if is_composed_file_name(name) else None)
-            self.method, self.graph = chosen, chosen.graph
+            method = find_method_with_systems(name, self.own_systems if is_composed_file_name(name) else None)
+            self.method, self.graph = method, method.graph
         print(f"{self.method.name}: {self.method.summary}")
 
     def change_setting(self, name: str, text: str) -> None:
@@ -200,7 +199,7 @@ class AnswerPrinter:
     has_answer: bool = False
 
     def print_event(self, event: "Event") -> None:
-        """Print how a follow-up was understood, and each piece of the answer."""
+        """Print how a follow-up question was understood, and each piece of the answer."""
         from quorum.api.stream import AnswerText, NodeFinished
 
         if isinstance(event, NodeFinished) and (event.node, event.inside) == ("stand_alone", ()):
@@ -214,7 +213,7 @@ class AnswerPrinter:
 
 
 def split_setting(text: str) -> tuple[str, str]:
-    """('k', '10') of 'k=10'."""
+    """Split 'k=10' into ('k', '10')."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not name:
         raise SetupError(f"/set {text!r} cannot be read; write for example: /set temperature=0.7")
@@ -224,8 +223,11 @@ def split_setting(text: str) -> tuple[str, str]:
 def list_sources(result: "Result") -> list[str]:
     """The title and the place of each passage that supports the answer."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    cited = (passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages)
+    supporting_passages = (
+        passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages
+    )
     source_names = (
-        f"{item['title'] or item['id']}{f' ({describe_place(item)})' if describe_place(item) else ''}" for item in cited
+        f"{item['title'] or item['id']}{f' ({describe_place(item)})' if describe_place(item) else ''}"
+        for item in supporting_passages
     )
     return list(dict.fromkeys(" ".join(name.split()) for name in source_names))

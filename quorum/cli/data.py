@@ -1,4 +1,4 @@
-"""`quorum data`: converts data sets of other formats to our JSON lines."""
+"""`quorum data`: converts data sets of other formats to Quorum's JSON lines."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -46,17 +46,19 @@ def convert(
 
     if out.exists() and source.exists() and out.samefile(source):
         raise SetupError(f"--out {out} is the file to convert; give another name.")
-    bad: list[str] = []
-    left_out: list[str] = []
-    records = select_split(read_questions(source, problems=bad if skip_bad else None, left_out=left_out), split)
+    broken_records: list[str] = []
+    left_out_questions: list[str] = []
+    records = select_split(
+        read_questions(source, problems=broken_records if skip_bad else None, left_out=left_out_questions), split
+    )
     count = write_questions(out, records)
-    for reason in bad[:MAX_SHOWN_REASONS]:
-        typer.echo(f"quorum: skipped {reason}", err=True)
-    if len(bad) > MAX_SHOWN_REASONS:
-        typer.echo(f"quorum: skipped {len(bad) - MAX_SHOWN_REASONS:,} more", err=True)
-    if left_out:
-        typer.echo(f"quorum: left out {format_count(len(left_out), 'question')} marked keep: false", err=True)
-    typer.echo(f"{out}: {format_count(count, 'question')}, {len(bad):,} skipped.")
+    for problem in broken_records[:MAX_SHOWN_REASONS]:
+        typer.echo(f"quorum: skipped {problem}", err=True)
+    if len(broken_records) > MAX_SHOWN_REASONS:
+        typer.echo(f"quorum: skipped {len(broken_records) - MAX_SHOWN_REASONS:,} more", err=True)
+    if left_out_questions:
+        typer.echo(f"quorum: left out {format_count(len(left_out_questions), 'question')} marked keep: false", err=True)
+    typer.echo(f"{out}: {format_count(count, 'question')}, {len(broken_records):,} skipped.")
     if not count:
         raise typer.Exit(1)
 

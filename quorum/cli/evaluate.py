@@ -1,4 +1,4 @@
-"""`quorum eval`: asks the questions of a data set by several methods, and prints tables of their scores and costs."""
+"""`quorum eval`: asks several methods the questions of a data set, and prints tables of their scores and costs."""
 
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -68,12 +68,12 @@ def evaluate(
     engine: Engine = "local",
     settings: Settings = None,
 ) -> None:
-    """Answer a data set by several methods and print the tables. To continue a stopped run, run the command again."""
+    """Ask several methods the questions of a data set and print tables. To continue a stopped run, run it again."""
     import asyncio
 
     from quorum.cli.progress import explain_resuming, progress_bar
     from quorum.cli.settings import is_stated, read_context
-    from quorum.cli.upload import check_langsmith, upload_after
+    from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.metrics.corpus_measures import read_measures
     from quorum.evaluation.run.evaluate import evaluate
     from quorum.evaluation.run.options import Options
@@ -101,7 +101,7 @@ def evaluate(
     with explain_resuming(), progress_bar() as progress:
         scores = asyncio.run(evaluate(options, progress=progress))
     warn_about_unused_retriever(retriever, options)
-    with upload_after(langsmith, scores.folder):
+    with upload_after_printing(langsmith, scores.folder):
         print_scores(scores)
 
 
@@ -137,7 +137,7 @@ def print_tables(tables: "Iterable[RenderableType]") -> None:
 
 
 def describe_common_failure(scores: "Scores") -> str:
-    """The most frequent error message, in brackets; "" if there is none."""
+    """The most frequent error message of the failed answers, in brackets; "" if none failed."""
     from collections import Counter
 
     messages = Counter(message for column in scores.by_column.values() for message in column.failed.values())
@@ -149,14 +149,14 @@ def describe_common_failure(scores: "Scores") -> str:
 
 
 def print_spending(scores: "Scores") -> None:
-    """Print on stderr the folder of the results, the spending and the failures. Failed questions make exit code 1."""
+    """Print on stderr the folder of the results, the spending and the failures. Exits with 1 if questions failed."""
     from quorum.core.text import format_count
 
     spent = scores.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
-    rehearsed = sum(used["calls"] for used in scores.plan.rehearsed.values())
-    for_estimate = f", besides {rehearsed:,} for the estimate" if rehearsed else ""
-    calls = f"{format_count(spent.calls, 'call')} now ({tokens}){for_estimate}"
+    estimate_calls = sum(used["calls"] for used in scores.plan.rehearsed.values())
+    estimate_text = f", besides {estimate_calls:,} for the estimate" if estimate_calls else ""
+    calls = f"{format_count(spent.calls, 'call')} now ({tokens}){estimate_text}"
     typer.echo(f"quorum: made {calls}; results in {scores.folder}", err=True)
     if (judge_spent := scores.judge_spent) is not None:
         tokens = f"{judge_spent.input_tokens:,} tokens in, {judge_spent.output_tokens:,} out"

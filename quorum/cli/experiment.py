@@ -1,4 +1,4 @@
-"""`quorum experiment`: the papers' experiments on a data set of your own."""
+"""`quorum experiment`: runs the papers' experiments on a data set of your own."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -51,11 +51,18 @@ Filters: TypeAlias = Annotated[
 ]
 Variants: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--variant", metavar="NAME[filter=SPEC;model=SPEC]", help="A variant's own filter and generator."),
+    typer.Option(
+        "--variant", metavar="NAME[filter=SPEC;model=SPEC]", help="A filter and a generator (model) for one variant."
+    ),
 ]
 Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A smaller run; it says what it leaves out.")]
-PaperColumns: TypeAlias = Annotated[
-    str | None, typer.Option("--beside", metavar="WORDS", help="The paper's figures to show, such as 'NQ gpt-4'.")
+PaperFigures: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--beside",
+        metavar="WORDS",
+        help="Words that choose which of the paper's figures stand beside ours, such as 'NQ gpt-4'.",
+    ),
 ]
 DropKnown: TypeAlias = Annotated[
     bool, typer.Option("--drop-known", help="Ask only the questions that the model answers wrong without a context.")
@@ -79,7 +86,7 @@ def experiment(
     filters: Filters = None,
     variant: Variants = None,
     quick: Quick = False,
-    beside: PaperColumns = None,
+    figures_to_show: PaperFigures = None,
     out: Out = None,
     drop_known: DropKnown = False,
     gold_from: GoldFile = None,
@@ -110,7 +117,7 @@ def experiment(
     from quorum.cli.evaluate import warn_about_unused_retriever
     from quorum.cli.progress import explain_resuming, progress_bar
     from quorum.cli.settings import is_stated, list_stated, read_context
-    from quorum.cli.upload import check_langsmith, upload_after
+    from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.experiments.run_experiment import Choices, run_experiment
     from quorum.evaluation.run.options import Options, split_list
 
@@ -142,13 +149,13 @@ def experiment(
         drop_known=drop_known,
         quick=quick,
         stated_settings=list_stated(settings) | {key for key, value in given_options.items() if value is not None},
-        figures_to_show=beside,
+        figures_to_show=figures_to_show,
     )
     check_langsmith(langsmith)
     with explain_resuming(), progress_bar() as progress:
         outcome = asyncio.run(run_experiment(chosen_experiment, options, choices, progress=progress))
     warn_about_unused_retriever(retriever, options)
-    with upload_after(langsmith, outcome.scores.folder):
+    with upload_after_printing(langsmith, outcome.scores.folder):
         print_experiment(chosen_experiment, outcome, as_json=as_json)
 
 
@@ -163,7 +170,7 @@ def find_experiment_with_data(name: str, data: Path | None) -> "Experiment":
 
 
 def print_experiments(*, as_json: bool = False) -> None:
-    """Print the name of each experiment and what it shows, by paper; as JSON, everything about each."""
+    """Print the name of each experiment and what it shows, by paper; as JSON, print all its fields."""
     from quorum.evaluation.experiments.catalogue import EXPERIMENTS
 
     if as_json:
@@ -193,7 +200,7 @@ def print_json(value: object) -> None:
 
 
 def describe_experiment(experiment: "Experiment") -> dict[str, object]:
-    """An experiment as JSON: what it runs, and the paper's figures in percent, null if the paper states none."""
+    """An experiment as JSON: what it runs, and the paper's figures in percent; null where the paper states none."""
     from quorum.evaluation.experiments.catalogue import ALIASES
 
     return {

@@ -1,4 +1,4 @@
-"""`quorum filter`: data for context filters, and filters made from them."""
+"""`quorum filter`: finds training data for context filters, and trains filters on them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,7 +11,7 @@ from quorum.cli.options import Collection, Embeddings, K, Retriever, Settings, S
 if TYPE_CHECKING:
     from quorum.training.silver import Statistics
 
-MIN_SHARE_WITH_SILVER = 0.5  # warn if fewer of the questions have silver sentences
+MIN_SHARE_WITH_SILVER = 0.5  # warn if silver sentences were found for a smaller share of the questions
 app = typer.Typer(name="filter", help="Make context filters (FILCO) from your own questions.", no_args_is_help=True)
 app.command("train")(train_filter)
 app.command("export")(export)
@@ -36,7 +36,9 @@ def silver(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Silver lines to write (.jsonl).")],
     tokens: Annotated[
         Literal["words", "characters"],
-        typer.Option("--tokens", help="lexical counts words, as published, or characters, as the authors' code does."),
+        typer.Option(
+            "--tokens", help="What lexical counts: words, as in the paper, or characters, as in its authors' code."
+        ),
     ] = "words",
     threshold: Annotated[
         float | None,
@@ -44,7 +46,7 @@ def silver(
     ] = None,
     top: Annotated[
         Literal["one", "per_passage"],
-        typer.Option("--top", help="Choose the best of all passages, or of each passage."),
+        typer.Option("--top", help="Choose the best unit of all passages, or of each passage."),
     ] = "one",
     unit: Annotated[
         Literal["sentence", "passage"], typer.Option("--unit", help="What is chosen: sentences or whole passages.")
@@ -52,7 +54,11 @@ def silver(
     k: K = None,
     scorer: Annotated[
         str | None,
-        typer.Option("--scorer", metavar="SPEC", help="For cxmi: transformers:PATH or completions:MODEL."),
+        typer.Option(
+            "--scorer",
+            metavar="SPEC",
+            help="Model of log-probabilities, for cxmi: transformers:PATH or completions:MODEL.",
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")] = None,
     collection: Collection = None,

@@ -40,7 +40,9 @@ Lora: TypeAlias = Annotated[
     ),
 ]
 Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the order and of dropout.")]
+Seed: TypeAlias = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Seed of the order of the examples and of dropout.")
+]
 Mode: TypeAlias = Annotated[
     Literal["filco", "psg"], typer.Option("--mode", help="Learn to copy sentences, or to name whole passages.")
 ]
@@ -177,19 +179,21 @@ def print_report(report: "Report", out: Path, usage_options: str) -> None:
     losses = ", ".join(f"{loss:.3f}" for loss in report.losses)
     typer.echo(f"{format_count(report.examples, 'example')}; training loss by epoch, nats per token: {losses}.")
     if report.left_out or report.shortened:
-        typer.echo(f"Too long: {report.left_out} left out; {report.shortened} lost their last passages.")
+        typer.echo(f"Too long: {report.left_out} examples left out; {report.shortened} lost their last passages.")
     typer.echo(f"quorum: the model is in {out}; use it with {usage_options}", err=True)
 
 
 def export(
     silver: SilverFile,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Chat fine-tuning file to write (.jsonl).")],
-    role: Annotated[Literal["filter", "generator"], typer.Option("--for", help="What the examples teach.")] = "filter",
+    role: Annotated[
+        Literal["filter", "generator"], typer.Option("--for", help="What the examples teach: to filter or to answer.")
+    ] = "filter",
     mode: Mode = "filco",
     context: GeneratorContext = "silver",
     limit: Limit = None,
 ) -> None:
-    """Write silver data as a fine-tuning service takes them; use the model as context_filter=llm:openai:NAME."""
+    """Write silver data in the format of a fine-tuning service; use its model as context_filter=llm:openai:NAME."""
     from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import export
     from quorum.training.pairs import Task, read_lines
@@ -204,7 +208,7 @@ def check(
         int, typer.Option("--window", metavar="N", help="Largest number of tokens in an example.")
     ] = 16384,
 ) -> None:
-    """Report what a fine-tuning service would refuse in a file, or learn wrong from it. Problems make exit code 1."""
+    """Report what a fine-tuning service would refuse in a file or would learn wrongly. Exits with 1 if there is any."""
     from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import MAX_SHOWN, check
 

@@ -1,4 +1,4 @@
-"""`quorum index`: files and folders into a collection."""
+"""`quorum index`: indexes files and folders into a collection."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from quorum.cli.options import Embeddings, Engine, Store
 if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexReport
 
-MAX_NAMED_FILES = 20  # files with the same reason that are named one by one
+MAX_NAMED_FILES = 20  # of the files with the same reason, these many are named one by one
 
 
 def index(
@@ -98,14 +98,14 @@ def print_report(report: "IndexReport", collection: str) -> None:
 
 
 def print_reasons(prefix: str, reasons: Sequence[tuple[str, str]]) -> None:
-    """Print a line for each file. Of many files with the same reason, only the first are named."""
+    """Print a line for each file. Many files with the same reason share a line, which names only the first ones."""
     from quorum.core.files import escape_name
 
-    by_reason: dict[str, list[str]] = defaultdict(list)
+    paths_by_reason: dict[str, list[str]] = defaultdict(list)
     for path, reason in reasons:
-        by_reason[reason].append(path)
+        paths_by_reason[reason].append(path)
     for path, reason in reasons:
-        paths_with_reason = by_reason[reason]
+        paths_with_reason = paths_by_reason[reason]
         if len(paths_with_reason) <= MAX_NAMED_FILES:
             typer.echo(f"quorum: {prefix}{escape_name(path)}: {escape_name(reason)}", err=True)
         elif path == paths_with_reason[0]:

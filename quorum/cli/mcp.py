@@ -7,7 +7,7 @@ import typer
 from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store
 from quorum.cli.server_options import (
     AllowedModels,
-    Composed,
+    CascadeFiles,
     DollarsPerDay,
     FirstCollection,
     Host,
@@ -18,7 +18,7 @@ from quorum.cli.server_options import (
     Tokens,
     make_server_options,
 )
-from quorum.cli.systems import Systems
+from quorum.cli.systems import OwnSystems
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def mcp(
     questions_per_minute: QuestionsPerMinute = None,
     dollars_per_day: DollarsPerDay = None,
     prices: ModelPrices = None,
-    composed: Composed = None,
-    system: Systems = None,
+    cascade_files: CascadeFiles = None,
+    own_systems: OwnSystems = None,
     retriever: Retriever = None,
     k: K = None,
     store: Store = None,
@@ -57,7 +57,15 @@ def mcp(
     if find_spec("mcp") is None:
         raise SetupError("quorum mcp needs the extra [mcp]; install it with: pip install -e '.[mcp]'")
     options = make_server_options(
-        host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices, composed, system
+        host,
+        token,
+        collections,
+        allow_models,
+        questions_per_minute,
+        dollars_per_day,
+        prices,
+        cascade_files,
+        own_systems,
     )
     context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
@@ -71,9 +79,9 @@ def mcp(
 
 def serve_http(context: "Context", host: str, port: int, options: "Options") -> None:
     from quorum.serving.mcp_server import make_mcp_app
-    from quorum.serving.serve import serve
+    from quorum.serving.serve import serve as run_server
 
-    serve(context, host, port, options, lambda address: typer.echo(f"Quorum is at {address}mcp"), make_mcp_app)
+    run_server(context, host, port, options, lambda address: typer.echo(f"Quorum is at {address}mcp"), make_mcp_app)
 
 
 def serve_stdio(context: "Context", options: "Options") -> None:

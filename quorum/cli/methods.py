@@ -18,7 +18,11 @@ def methods(
     diagram: Annotated[bool, typer.Option("--diagram", help="Print the graph of NAME in Mermaid.")] = False,
     json: AsJson = False,
 ) -> None:
-    """List the methods, or draw one."""
+    """List the methods, or draw the graph of one.
+
+    calls: the number of model calls for a question; depth: how many of them follow one another. k is the number of
+    passages.
+    """
     from quorum.graphs import find_method, list_methods
 
     if diagram:

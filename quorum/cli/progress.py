@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LINES = 10.0  # seconds between lines where there is no terminal
 REDRAW_SECONDS = 0.1
 SECONDS_TO_SETTLE = 5.0  # seconds until an estimate of the time left is reliable
-SMOOTHING_SECONDS = 20.0
+SMOOTHING_SECONDS = 20.0  # the speed is a mean over about the last 20 seconds
 
 
 class ProgressCallback(Protocol):
-    """A callback: receives a stage, the steps done and the total steps (None: not known)."""
+    """A callback for progress. stage: the name of the work; done, total: its steps (total: None if not known)."""
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
 
@@ -39,7 +39,7 @@ def explain_resuming() -> Iterator[None]:
 
 @contextmanager
 def progress_bar() -> Iterator[ProgressCallback]:
-    """One bar for each stage, by its name."""
+    """Show a bar for each stage of the work. Yields the callback that updates the bars."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = make_stderr_console()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
@@ -59,10 +59,10 @@ def show_stages(bars: Progress) -> ProgressCallback:
 
 
 class TimeLeft:
-    """Estimates the seconds until a share reaches 1, from its recent speed; None until the speed has settled.
+    """Estimates the seconds until a share reaches 1, from how fast it grew lately; None until that speed has settled.
 
-    >>> left = TimeLeft(now=0.0)
-    >>> left.update(0.1, now=2.0), left.update(0.5, now=10.0)
+    >>> time_left = TimeLeft(now=0.0)
+    >>> time_left.update(0.1, now=2.0), time_left.update(0.5, now=10.0)
     (None, 10.0)
     """
 
@@ -72,9 +72,9 @@ class TimeLeft:
     def update(self, share: float, now: float) -> float | None:
         """The seconds left. share: the share that is done; now: the time in seconds."""
         if now > self.last_update:
-            step = (share - self.share) / (now - self.last_update)
+            latest_speed = (share - self.share) / (now - self.last_update)
             weight = min(1.0, (now - self.last_update) / min(SMOOTHING_SECONDS, now - self.started_at))
-            self.speed += weight * (step - self.speed)
+            self.speed += weight * (latest_speed - self.speed)
             self.last_update, self.share = now, share
         if now - self.started_at < SECONDS_TO_SETTLE or self.speed <= 0:
             return None
@@ -89,37 +89,37 @@ def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Wat
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         task = bars.add_task("index", total=1.0, status="")
         started_at = clock()
-        time_left, last_line, last_drawn = TimeLeft(started_at), started_at, 0.0
+        time_left, last_line_at, last_drawn_at = TimeLeft(started_at), started_at, 0.0
 
         def watch(progress: "IndexProgress") -> None:
-            nonlocal last_line, last_drawn
+            nonlocal last_line_at, last_drawn_at
             now = clock()
-            if console.is_terminal and now - last_drawn >= REDRAW_SECONDS:
-                last_drawn = now
+            if console.is_terminal and now - last_drawn_at >= REDRAW_SECONDS:
+                last_drawn_at = now
                 bars.update(
                     task,
                     completed=progress.share,
                     status=describe_index_progress(progress, time_left.update(progress.share, now)),
                 )
-            elif not console.is_terminal and now - last_line >= SECONDS_BETWEEN_LINES:
-                last_line = now
+            elif not console.is_terminal and now - last_line_at >= SECONDS_BETWEEN_LINES:
+                last_line_at = now
                 line = describe_index_progress(progress, time_left.update(progress.share, now))
                 console.print(f"quorum: {line}, at {escape_name(Path(progress.path).name)}", soft_wrap=True)
 
         yield watch
 
 
-def describe_index_progress(progress: "IndexProgress", seconds: float | None) -> str:
-    """'1,240 passages of 12 of 300 files, 4%, about 2 min left'."""
-    left = "" if seconds is None else f", about {format_duration(seconds)} left"
+def describe_index_progress(progress: "IndexProgress", seconds_left: float | None) -> str:
+    """A status line such as '1,240 passages of 12 of 300 files, 4%, about 2 min left'."""
+    time_left = "" if seconds_left is None else f", about {format_duration(seconds_left)} left"
     return (
         f"{progress.passages:,} passages of {progress.files:,} of {progress.all_files:,} files, "
-        f"{progress.share:.0%}{left}"
+        f"{progress.share:.0%}{time_left}"
     )
 
 
 def format_duration(seconds: float) -> str:
-    """Roughly, as a person would say it: '40 s', '12 min', '2 h 5 min'."""
+    """A rounded duration, such as '40 s', '12 min' or '2 h 5 min'."""
     if seconds < 55:
         return f"{max(5, round(seconds / 5) * 5)} s"
     minutes = max(1, round(seconds / 60))

@@ -1,4 +1,4 @@
-"""`quorum prompts`: the texts that are sent to models, and how replies to them are read."""
+"""`quorum prompts`: shows the texts that are sent to models, and how Quorum reads the replies to them."""
 
 import sys
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def list_prompts(context: typer.Context, json: AsJson = False, settings: Setting
 
 @app.command()
 def show(name: Name, settings: Settings = None, json: AsJson = False) -> None:
-    """Print a prompt's text; with --set prompts=FOLDER the text that replaces it, if the folder has one."""
+    """Print a prompt's text; with --set prompts=FOLDER, the text in that folder that replaces it, if there is one."""
     from quorum.prompts import get_text
 
     check_name(name)
@@ -92,9 +92,13 @@ def try_reply(
     if json:
         print_json(report)
         return
-    parts = value if isinstance(value, dict) else {"value": value}
-    for part, content in {**parts, "malformed": report["malformed"], "is unknown": report["is_unknown"]}.items():
-        typer.echo(f"{part}: {format_value(content)}")
+    fields = value if isinstance(value, dict) else {"value": value}
+    for name_of_field, content in {
+        **fields,
+        "malformed": report["malformed"],
+        "is unknown": report["is_unknown"],
+    }.items():
+        typer.echo(f"{name_of_field}: {format_value(content)}")
 
 
 def list_descriptions(settings: Sequence[str] | None) -> "list[Description]":
@@ -105,14 +109,14 @@ def list_descriptions(settings: Sequence[str] | None) -> "list[Description]":
 
 
 def read_overrides(settings: Sequence[str] | None) -> "Overrides":
-    """The prompts setting of --set prompts=FOLDER, or of the environment."""
+    """The user's prompts that replace built-in ones: from --set prompts=FOLDER or the environment."""
     from quorum.cli.settings import read_context
 
     return read_context(settings).prompts
 
 
 def check_name(name: str) -> None:
-    """Raises SetupError for a name that no prompt has."""
+    """Raise a `SetupError` for a name that no prompt has."""
     from difflib import get_close_matches
 
     from quorum.prompts import BUILT_IN

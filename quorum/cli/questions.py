@@ -1,4 +1,4 @@
-"""`quorum questions`: questions with answers and gold passages, written from a corpus."""
+"""`quorum questions`: writes questions with answers and gold passages about a corpus."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,7 +43,7 @@ def questions(
         str | None,
         typer.Option("--verifier", metavar="SPEC", help="Model that checks the questions; by default --model."),
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the passages drawn.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed for drawing the passages.")] = None,
     min_words: Annotated[int, typer.Option("--min-words", metavar="N", help="Skip shorter passages.")] = 20,
     threshold: Annotated[
         float, typer.Option("--threshold", metavar="F1", help="Token F1 from which an answer counts as right.")
@@ -91,22 +91,22 @@ def questions(
 
     async def plan_and_write() -> "WrittenQuestions | None":
         with progress_bar() as progress:
-            planned = await plan(corpus, collection, context, options, out, progress=progress)
-        if dry_run or planned.estimate.questions:
-            typer.echo(describe_writing_estimate(planned.estimate), err=not dry_run)
+            question_plan = await plan(corpus, collection, context, options, out, progress=progress)
+        if dry_run or question_plan.estimate.questions:
+            typer.echo(describe_writing_estimate(question_plan.estimate), err=not dry_run)
         if dry_run:
             return None
         with progress_bar() as progress:
-            return await make_questions(planned, progress=progress)
+            return await make_questions(question_plan, progress=progress)
 
     with explain_resuming():
-        written = asyncio.run(plan_and_write())
-    if written is not None:
-        print_written(written)
+        written_questions = asyncio.run(plan_and_write())
+    if written_questions is not None:
+        print_written_questions(written_questions)
 
 
 def describe_writing_estimate(estimate: "Estimate") -> str:
-    """'To write 100 questions: 330 calls, ...'. The estimate assumes that the first draft of each question is kept."""
+    """A sentence such as 'To write 100 questions: 330 calls, ...', which assumes that every first draft is kept."""
     from quorum.core.text import format_count
     from quorum.evaluation.compare.format_figures import describe_bill
 
@@ -118,7 +118,7 @@ def describe_writing_estimate(estimate: "Estimate") -> str:
     )
 
 
-def print_written(outcome: "WrittenQuestions") -> None:
+def print_written_questions(outcome: "WrittenQuestions") -> None:
     """Print the counts of written, kept and rejected questions on stdout, and costs and failures on stderr."""
     from quorum.core.text import format_count
     from quorum.evaluation.questions.check import FAULT_DESCRIPTIONS

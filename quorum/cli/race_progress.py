@@ -37,17 +37,17 @@ class RaceBars(Progress):
 def show_race(
     *, as_json: bool, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[tuple[ProgressCallback, "RaceWatcher"]]:
-    """Make two callbacks: one shows the progress of the comparison, the other the progress of its race."""
+    """Make two callbacks: the first shows the progress of the comparison, the second the progress of its race."""
     console = make_stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with RaceBars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        last_drawn, shown_state = -math.inf, ShownState()
+        last_drawn_at, shown_state = -math.inf, ShownState()
 
         def watch(race: "RunningRace") -> None:
-            nonlocal last_drawn
+            nonlocal last_drawn_at
             newly_dropped = shown_state.find_newly_dropped(race)
-            if console.is_terminal and (newly_dropped or race.finished or clock() - last_drawn >= REDRAW_SECONDS):
-                last_drawn = clock()
+            if console.is_terminal and (newly_dropped or race.finished or clock() - last_drawn_at >= REDRAW_SECONDS):
+                last_drawn_at = clock()
                 bars.table = draw_standings(race)
             if as_json and (newly_dropped or shown_state.is_due(race)):
                 typer.echo(format_line(race))
@@ -60,11 +60,11 @@ def show_race(
 
 
 class ShownState:
-    """The state of a race when it was last shown."""
+    """The state of a race when it was last shown. last_twentieth: how many twentieths of the questions were settled."""
 
     def __init__(self) -> None:
         self.dropped: set[str] = set()
-        self.last_report = -1
+        self.last_twentieth = -1
 
     def find_newly_dropped(self, race: "RunningRace") -> list[str]:
         """The methods that were dropped since the last call."""
@@ -74,8 +74,8 @@ class ShownState:
 
     def is_due(self, race: "RunningRace") -> bool:
         """Whether the race has advanced by a twentieth since the last report."""
-        current_report = race.settled * MAX_REGULAR_REPORTS // max(1, race.questions)
-        is_due_now, self.last_report = current_report != self.last_report, current_report
+        current_twentieth = race.settled * MAX_REGULAR_REPORTS // max(1, race.questions)
+        is_due_now, self.last_twentieth = current_twentieth != self.last_twentieth, current_twentieth
         return is_due_now
 
 

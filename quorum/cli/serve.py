@@ -7,7 +7,7 @@ import typer
 from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store
 from quorum.cli.server_options import (
     AllowedModels,
-    Composed,
+    CascadeFiles,
     DollarsPerDay,
     FirstCollection,
     Host,
@@ -18,7 +18,7 @@ from quorum.cli.server_options import (
     Tokens,
     make_server_options,
 )
-from quorum.cli.systems import Systems
+from quorum.cli.systems import OwnSystems
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def serve(
     questions_per_minute: QuestionsPerMinute = None,
     dollars_per_day: DollarsPerDay = None,
     prices: ModelPrices = None,
-    composed: Composed = None,
-    system: Systems = None,
+    cascade_files: CascadeFiles = None,
+    own_systems: OwnSystems = None,
     retriever: Retriever = None,
     k: K = None,
     store: Store = None,
@@ -54,11 +54,19 @@ def serve(
     from quorum.cli.ask import create_sample_if_missing
     from quorum.cli.settings import read_context
     from quorum.serving.address import check_port
-    from quorum.serving.serve import serve
+    from quorum.serving.serve import serve as run_server
 
     check_port(port)
     options = make_server_options(
-        host, token, collections, allow_models, questions_per_minute, dollars_per_day, prices, composed, system
+        host,
+        token,
+        collections,
+        allow_models,
+        questions_per_minute,
+        dollars_per_day,
+        prices,
+        cascade_files,
+        own_systems,
     )
     if not no_page and find_spec("nicegui") is None:
         raise SetupError(
@@ -71,11 +79,11 @@ def serve(
     create_sample_if_missing(context)
     if no_page:
         check_collection(context)
-        serve(context, host, port, options, print_address)
+        run_server(context, host, port, options, print_address)
         return
     from quorum.ui.serve import make_page
 
-    serve(context, host, port, options, print_address, make_page)
+    run_server(context, host, port, options, print_address, make_page)
 
 
 def check_collection(context: "Context") -> None:

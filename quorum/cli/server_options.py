@@ -41,12 +41,12 @@ QuestionsPerMinute: TypeAlias = Annotated[
 DollarsPerDay: TypeAlias = Annotated[
     float | None, typer.Option("--dollars-per-day", metavar="X", help="Limit for each token.", min=0)
 ]
-Composed: TypeAlias = Annotated[
+CascadeFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--composed",
         metavar="[NAME=]FILE",
-        help="A cascade of quorum compose, as a method; may be given several times.",
+        help="File of quorum compose, whose cascade clients may choose as method NAME; may be given several times.",
     ),
 ]
 ModelPrices: TypeAlias = Annotated[
@@ -62,10 +62,10 @@ def make_server_options(
     questions_per_minute: int | None,
     dollars_per_day: float | None,
     prices: Path | None,
-    composed: list[str] | None = None,
-    systems: list[str] | None = None,
+    cascade_files: list[str] | None = None,
+    own_systems: list[str] | None = None,
 ) -> "Options":
-    """What clients may do, from the options. Raises `SetupError` if others can reach the address without a token."""
+    """What the options let clients do. Raises `SetupError` if others can reach the address without a token."""
     from quorum.evaluation.run.columns import read_systems
     from quorum.serving.address import check_tokens
     from quorum.serving.serve import Options
@@ -77,11 +77,11 @@ def make_server_options(
         questions_per_minute=questions_per_minute,
         dollars_per_day=dollars_per_day,
         prices=prices,
-        cascade_files=tuple(composed or ()),
-        own_systems=read_systems(systems) if systems else {},
+        cascade_files=tuple(cascade_files or ()),
+        own_systems=read_systems(own_systems) if own_systems else {},
     )
 
 
 def read_names(text: str) -> tuple[str, ...]:
-    """The names in a text with commas between them, each once."""
+    """The names in a comma-separated text, each once."""
     return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))

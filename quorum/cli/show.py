@@ -1,4 +1,4 @@
-"""Lays out results: with colours on a terminal, as plain text in a pipe."""
+"""Formats results for the terminal: with colours, or as plain text in a pipe."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ from quorum.nodes.evidence import has_only_votes_as_evidence
 
 
 def make_stdout_console() -> Console:
-    """The console for data; in a pipe 100 columns wide, unless COLUMNS says otherwise."""
+    """The console for results; in a pipe 100 columns wide, unless COLUMNS says otherwise."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
     return Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False)
 
@@ -89,7 +89,9 @@ def format_place(passage: Passage) -> Text:
 
 
 def choose_passages_heading(result: Result) -> str:
-    """The heading above the passages: "Evidence" if they contain the answer, else what the method says about them."""
+    """The heading above the passages: "Evidence" if they contain the answer; else that they only voted for it, or that
+    no passage did either.
+    """
     evidence = result.get("evidence") or []
     if not evidence:
         return "No passage contains the answer." if not result["unknown"] else "No passage supports an answer."
@@ -138,7 +140,7 @@ def describe_run(result: Result, method: str) -> list[str]:
 
 
 def make_methods_table(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Name, what it does, calls and depth of every method."""
+    """Name, summary, number of calls, depth (how many of the calls follow one another) and paper of every method."""
     table = make_plain_table("method", "summary", "calls", "depth", "paper")
     for row in rows:
         table.add_row(

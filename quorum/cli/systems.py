@@ -10,23 +10,23 @@ from quorum.core.errors import SetupError
 if TYPE_CHECKING:
     from quorum.graphs.catalogue import Method
 
-Systems: TypeAlias = Annotated[
+OwnSystems: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--system", metavar="NAME=SPEC", help="A system of your own that a composed method asks."),
+    typer.Option("--system", metavar="NAME=SPEC", help="A system of your own that a method of quorum compose asks."),
 ]
 
 
-def find_method_with_systems(name: str, systems: Sequence[str] | None) -> "Method":
-    """The method with this name. For a composed.json file: the method in the file, which asks these systems."""
+def find_method_with_systems(name: str, own_systems: Sequence[str] | None) -> "Method":
+    """The method with this name; for a composed.json file, the method in it, which asks the user's systems."""
     from quorum.core.composed_file import is_composed_file_name
     from quorum.graphs import find_method
 
-    if not systems:
+    if not own_systems:
         return find_method(name)
     from quorum.evaluation.run.columns import read_systems
     from quorum.graphs.composed import make_composed_method
 
-    specs = read_systems(systems)
+    specs = read_systems(own_systems)
     if not is_composed_file_name(name):
         raise SetupError(f"--system {next(iter(specs))} is for a composed method; give its file with --method.")
     return make_composed_method(name, specs)

@@ -23,54 +23,54 @@ if TYPE_CHECKING:
     from quorum.evaluation.run.race_result import RaceResult, Standing
 
 
-class Column(NamedTuple):
-    """A column of a table. scale, digits: factor and decimals of the shown value; interval: also show the interval."""
+class TableColumn(NamedTuple):
+    """A column of a table. scale, digits: factor and decimals of a value; has_interval: also show its interval."""
 
     title: str
     measure: str
     scale: int = 100
     digits: int = 1
-    interval: bool = False
+    has_interval: bool = False
 
 
-ANSWER_COLUMNS = {name: Column(title, name, interval=True) for name, title in MEASURE_TITLES.items()}
-FURTHER_ANSWER_COLUMNS = (
-    Column("contains", "contains"),
-    Column("%Unk", "unknown"),
-    Column("%NM", "not_majority"),
-    Column("%pool", "gold_in_pool"),
+ANSWER_COLUMNS = {name: TableColumn(title, name, has_interval=True) for name, title in MEASURE_TITLES.items()}
+OTHER_ANSWER_COLUMNS = (
+    TableColumn("contains", "contains"),
+    TableColumn("%Unk", "unknown"),
+    TableColumn("%NM", "not_majority"),
+    TableColumn("%pool", "gold_in_pool"),
 )
 PASSAGE_COLUMNS = (
-    Column("recall", "recall"),
-    Column("prec", "precision"),
-    Column("S-prec", "s_precision"),
-    Column("context", "context_tokens", 1),
+    TableColumn("recall", "recall"),
+    TableColumn("prec", "precision"),
+    TableColumn("S-prec", "s_precision"),
+    TableColumn("context", "context_tokens", 1),
 )
 BEFORE_FILTER_COLUMNS = (
-    Column("recall before", "recall_before"),
-    Column("prec before", "precision_before"),
-    Column("S-prec before", "s_precision_before"),
+    TableColumn("recall before", "recall_before"),
+    TableColumn("prec before", "precision_before"),
+    TableColumn("S-prec before", "s_precision_before"),
 )
 COST_COLUMNS = (
-    Column("calls", "calls", 1),
-    Column("tokens in", "input_tokens", 1),
-    Column("out", "output_tokens", 1),
-    Column("p50 s", "seconds_p50", 1, 2),
-    Column("p95 s", "seconds_p95", 1, 2),
+    TableColumn("calls", "calls", 1),
+    TableColumn("tokens in", "input_tokens", 1),
+    TableColumn("out", "output_tokens", 1),
+    TableColumn("p50 s", "seconds_p50", 1, 2),
+    TableColumn("p95 s", "seconds_p95", 1, 2),
 )
 ANALYSIS_COLUMNS = {
     column.measure: column
     for column in (
-        Column("%oracle", "oracle"),
-        Column("oracle F1", "oracle_f1"),
-        Column("hit@1", "hit_at_1"),
-        Column("MRR", "mrr"),
-        Column("%answer in", "answer_in_passages"),
-        Column("%answer on top", "answer_on_top"),
-        Column("%supported", "supported"),
-        Column("words prec", "context_precision"),
-        Column("own overlap", "overlap_own"),
-        Column("other overlap", "overlap_other"),
+        TableColumn("%oracle", "oracle"),
+        TableColumn("oracle F1", "oracle_f1"),
+        TableColumn("hit@1", "hit_at_1"),
+        TableColumn("MRR", "mrr"),
+        TableColumn("%answer in", "answer_in_passages"),
+        TableColumn("%answer on top", "answer_on_top"),
+        TableColumn("%supported", "supported"),
+        TableColumn("words prec", "context_precision"),
+        TableColumn("own overlap", "overlap_own"),
+        TableColumn("other overlap", "overlap_other"),
         *PASSAGE_COLUMNS,
         *BEFORE_FILTER_COLUMNS,
     )
@@ -86,36 +86,37 @@ def make_score_tables(
     user_measures: Iterable[str] = (),
     analysis_measures: Sequence[str] = (),
 ) -> list[RenderableType]:
-    """The tables of `quorum eval`: the answers by the deciding `measures`, the differences, passages and costs.
+    """The tables of `quorum eval`: scores of the answers, differences between methods, measures of passages, costs.
 
-    Metrics of installed packages have a column each. user_measures: the user's own; analysis_measures: shown in a
-    table of their own, in place of the measures of passages.
+    measures: those that decide; user_measures: the user's own; analysis_measures: shown in a table of their own, in
+    place of the measures of passages. Metrics of installed packages have a column each.
     """
-    user_columns = [Column(name, name, 1, 3) for name in (*list_added_measures(summary), *user_measures)]
+    user_columns = [TableColumn(name, name, 1, 3) for name in (*list_added_measures(summary), *user_measures)]
     answers = [
         *(ANSWER_COLUMNS[name] for name in measures),
-        *keep_filled(summary, FURTHER_ANSWER_COLUMNS),
+        *keep_columns_with_values(summary, OTHER_ANSWER_COLUMNS),
         *user_columns,
     ]
     wordy_note = describe_wordy_answers(summary)
-    analysis_columns = keep_filled(summary, [ANALYSIS_COLUMNS[name] for name in analysis_measures])
+    analysis_columns = keep_columns_with_values(summary, [ANALYSIS_COLUMNS[name] for name in analysis_measures])
     return [
         make_measure_table(summary, answers, counts=True),
         *([Text(wordy_note, style="yellow")] if wordy_note else []),
         *(make_difference_table(comparison, measures) for comparison in comparisons),
         *([make_measure_table(summary, analysis_columns)] if analysis_columns else []),
         make_measure_table(
-            summary, COST_COLUMNS if analysis_measures else [*keep_filled(summary, PASSAGE_COLUMNS), *COST_COLUMNS]
+            summary,
+            COST_COLUMNS if analysis_measures else [*keep_columns_with_values(summary, PASSAGE_COLUMNS), *COST_COLUMNS],
         ),
     ]
 
 
-def keep_filled(summary: Summary, columns: Iterable[Column]) -> list[Column]:
+def keep_columns_with_values(summary: Summary, columns: Iterable[TableColumn]) -> list[TableColumn]:
     """Only the columns in which a method has a value."""
     return [column for column in columns if any(row.get(column.measure) is not None for row in summary.values())]
 
 
-def make_measure_table(summary: Summary, columns: Sequence[Column], *, counts: bool = False) -> Table:
+def make_measure_table(summary: Summary, columns: Sequence[TableColumn], *, counts: bool = False) -> Table:
     """One row per method; with `counts` also the numbers of questions and of failures, if there are any."""
     failures = [name for name in FAILURE_COUNTS if counts and any(row.get(name) for row in summary.values())]
     titles = [name.replace("_", " ") for name in failures]
@@ -129,13 +130,13 @@ def make_measure_table(summary: Summary, columns: Sequence[Column], *, counts: b
     return table
 
 
-def format_cell(row: Mapping[str, float | int | None], column: Column) -> str:
+def format_cell(row: Mapping[str, float | int | None], column: TableColumn) -> str:
     """'15.0', or '15.0 [11.2, 19.1]'; '-' if the method has no such measure."""
     value = row.get(column.measure)
     if value is None:
         return "-"
     low, high = (row.get(f"{column.measure}_{end}") for end in ("low", "high"))
-    if not column.interval or low is None or high is None:
+    if not column.has_interval or low is None or high is None:
         return f"{value * column.scale:,.{column.digits}f}"
     return format_interval(value, low, high)
 
@@ -149,14 +150,18 @@ def format_interval(value: float, low: float, high: float, sign: str = "") -> st
 
 
 def make_difference_table(comparison: Comparison, measures: Sequence[str]) -> Group:
-    """Each method minus the baseline, with 95% intervals and adjusted p-values."""
+    """The difference of each method from the baseline, with 95% intervals and adjusted p-values."""
     shown = [name for name in measures if any(name in differences for differences in comparison["methods"].values())]
     titles = [title for name in shown for title in (ANSWER_COLUMNS[name].title, "p")]
     table = make_plain_table("method", *titles, *(["n needed"] if shown else []), align_right=True)
     for name, difference in comparison["methods"].items():
         cells = [text for measure in shown for text in format_difference(difference.get(measure))]
         needed_cell = (
-            [format_needed(difference[shown[0]]["questions_needed"]) if shown and shown[0] in difference else "-"]
+            [
+                format_questions_needed(difference[shown[0]]["questions_needed"])
+                if shown and shown[0] in difference
+                else "-"
+            ]
             if shown
             else []
         )
@@ -193,13 +198,16 @@ def format_difference(difference: Difference | None) -> tuple[str, str]:
     ), "<.001" if p < 0.001 else f"{p:.3f}"
 
 
-def format_needed(needed: int | None) -> str:
-    """The number of questions that would make a difference significant."""
+def format_questions_needed(needed: int | None) -> str:
+    """The number of questions with which a difference would be significant."""
     return "-" if needed is None else f"{needed:,}" if needed < 1_000_000 else ">1M"
 
 
 def make_share_table(figures: Iterable["Figures"], wrong_cost: float) -> Table:
-    """The shares of right, wrong and unknown answers of every method; with a cost of wrong answers, also the worth."""
+    """The shares of right, wrong and unknown answers of every method.
+
+    If wrong answers have a cost, also the mean worth: a right answer is worth 1, an unknown one 0, a wrong one -cost.
+    """
     worth_title = ["worth"] if wrong_cost else []
     table = make_plain_table("method", "right, %", "wrong, %", "unknown, %", *worth_title, "", align_right=True)
     for item in (figure for figure in figures if figure.n):

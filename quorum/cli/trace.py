@@ -7,8 +7,8 @@ from quorum.cli.show import make_stderr_console, make_stdout_console
 from quorum.evaluation.trace import Step
 
 
-def format_headline(step: Step) -> Text:
-    """'answer: passage 2  prompt 1f2e3d · 310 tokens in, 4 out · 0.08 s'."""
+def format_step(step: Step) -> Text:
+    """A step on one line, such as 'answer: passage 2  prompt 1f2e3d · 310 tokens in, 4 out · 0.08 s'."""
     time_taken = [] if step.seconds is None else [f"{step.seconds:.2f} s"]
     line = Text(step.name, style="bold" if step.kind != "call" else "bold cyan")
     line.append("  " + " · ".join([*step.details, *time_taken]), style="not bold dim")
@@ -17,19 +17,19 @@ def format_headline(step: Step) -> Text:
     return line
 
 
-def make_tree(step: Step, above: Tree | None = None) -> Tree:
-    """The run as a tree for rich."""
-    branch = Tree(format_headline(step)) if above is None else above.add(format_headline(step))
+def make_tree(step: Step, parent: Tree | None = None) -> Tree:
+    """A step and its inner steps as a tree for rich, below `parent`."""
+    branch = Tree(format_step(step)) if parent is None else parent.add(format_step(step))
     if step.prompt:
         branch.add(Text(step.prompt, style="dim"))
     if step.reasoning:
         branch.add(Text("(reasoning) ").append(step.reasoning, style="dim italic"))
     if step.reply:
         branch.add(Text("-> ").append(step.reply, style="green"))
-    for inner in step.steps:
-        make_tree(inner, branch)
-    for line in step.changes:
-        branch.add(Text(line))
+    for inner_step in step.steps:
+        make_tree(inner_step, branch)
+    for change in step.changes:
+        branch.add(Text(change))
     return branch
 
 

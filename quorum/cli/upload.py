@@ -16,17 +16,17 @@ def check_langsmith(name: str | None) -> None:
 
 
 @contextmanager
-def upload_after(name: str | None, folder: Path) -> Iterator[None]:
+def upload_after_printing(name: str | None, folder: Path) -> Iterator[None]:
     """Upload the results after the block has printed them. If questions failed, upload first, then exit with code 1."""
-    failed: typer.Exit | None = None
+    failure_exit: typer.Exit | None = None
     try:
         yield
     except typer.Exit as exit_:
-        failed = exit_
+        failure_exit = exit_
     if name is not None:
         upload_results(name, folder)
-    if failed is not None:
-        raise failed
+    if failure_exit is not None:
+        raise failure_exit
 
 
 def upload_results(name: str, folder: Path) -> None:
@@ -35,11 +35,11 @@ def upload_results(name: str, folder: Path) -> None:
     from quorum.evaluation.langsmith_upload import upload
 
     with progress_bar() as progress:
-        done = upload(folder, name, progress)
-    sent = f"{format_count(done.runs, 'run')} sent now" if done.runs else "all sent before"
-    where = f": {done.url}" if done.url else ""
+        uploaded = upload(folder, name, progress)
+    sent_text = f"{format_count(uploaded.runs, 'run')} sent now" if uploaded.runs else "all sent before"
+    url_text = f": {uploaded.url}" if uploaded.url else ""
+    experiment_count = format_count(len(uploaded.experiments), "experiment")
     typer.echo(
-        f"quorum: LangSmith's dataset {name} has {format_count(len(done.experiments), 'experiment')} of these results "
-        f"({sent}){where}",
+        f"quorum: LangSmith's dataset {name} has {experiment_count} of these results ({sent_text}){url_text}",
         err=True,
     )

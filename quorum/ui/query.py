@@ -10,7 +10,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.graphs import DEFAULT_METHOD
 
-# The form has a field and a link a parameter for each of these settings; a link gives the others as "set=key=value".
+# Each of these settings has its own form field and link parameter; a link gives the others as "set=key=value".
 SETTINGS_WITH_OWN_FIELD = (
     "collection",
     "model",
@@ -85,12 +85,10 @@ def parse_link(query_string: str, server_context: Context) -> tuple[Query, bool]
         elif name in parameters:
             parameters[name] = value
     changed_settings = select_changed(settings, server_context)
-    parse_methods(
-        parameters["methods"], server_context, takes_files=False
-    )  # a link must not make the server read a file
-    return Query(parameters["q"], parameters["methods"], changed_settings, parameters["follows"]), parameters[
-        "run"
-    ] == "1"
+    # A link must not make the server read a file.
+    parse_methods(parameters["methods"], server_context, takes_files=False)
+    query = Query(parameters["q"], parameters["methods"], changed_settings, parameters["follows"])
+    return query, parameters["run"] == "1"
 
 
 def select_changed(settings: Mapping[str, str], server_context: Context) -> dict[str, str]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from quorum.cli.tables import Column, format_cell, format_interval, make_panel_table, make_score_tables
+from quorum.cli.tables import TableColumn, format_cell, format_interval, make_panel_table, make_score_tables
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare, compare_groups
 from quorum.evaluation.metrics.statistics import bootstrap, mcnemar, sign_flip
@@ -120,9 +120,9 @@ def test_an_interval_is_written_in_percent(values: tuple[float, float, float], s
 
 
 def test_a_missing_measure_is_shown_as_a_dash() -> None:
-    assert format_cell({"em": None}, Column("EM", "em", interval=True)) == "-"
-    assert format_cell({"em": 0.5}, Column("EM", "em", interval=True)) == "50.0"
-    assert format_cell({"calls": 1234.56}, Column("calls", "calls", 1)) == "1,234.6"
+    assert format_cell({"em": None}, TableColumn("EM", "em", has_interval=True)) == "-"
+    assert format_cell({"em": 0.5}, TableColumn("EM", "em", has_interval=True)) == "50.0"
+    assert format_cell({"calls": 1234.56}, TableColumn("calls", "calls", 1)) == "1,234.6"
 
 
 def test_a_panel_shows_shares_counts_and_intervals() -> None:
