@@ -122,7 +122,7 @@ async def test_a_trace_names_every_call(openai_server: OpenAIServer) -> None:
     assert second["stored"] is True
 
 
-class Question(TypedDict, total=False):
+class QuestionState(TypedDict, total=False):
     text: str
 
 
@@ -130,12 +130,12 @@ async def test_streamed_replies_are_counted_and_cut_streams_tried_again(openai_s
     openai_server.reply([Response("one two three four five six", truncate=True), "seven eight"])
     clock, usages = FakeClock(), []
 
-    async def node(state: Question) -> Question:
+    async def node(state: QuestionState) -> QuestionState:
         (reply,) = await call("answer", state["text"], context=SERVED_CONTEXT, clock=clock)
         usages.append(reply.usage)
         return {"text": reply.text}
 
-    graph = StateGraph(Question).add_node("node", node).add_edge(START, "node").compile()
+    graph = StateGraph(QuestionState).add_node("node", node).add_edge(START, "node").compile()
     parts = [part async for part in graph.astream({"text": "Which number?"}, stream_mode="messages")]
     assert [request.body["stream"] for request in openai_server.chats()] == [True, True]
     assert openai_server.chats()[0].body["stream_options"] == {"include_usage": True}
@@ -147,14 +147,14 @@ async def test_streamed_replies_are_counted_and_cut_streams_tried_again(openai_s
 async def test_a_parameter_that_a_model_refuses_is_left_out(
     openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def picky(request: Request) -> str | Response:
+    def refuse_temperature(request: Request) -> str | Response:
         if "temperature" in request.body:
             return make_error(
                 400, "Unsupported value: 'temperature' does not support 0 with this model.", "unsupported_value"
             )
         return "fine"
 
-    openai_server.reply(picky)
+    openai_server.reply(refuse_temperature)
     assert [(await call("answer", text, context=SERVED_CONTEXT))[0].text for text in ("a", "b")] == ["fine", "fine"]
     assert len(openai_server.chats()) == 3
     assert "does not take temperature" in caplog.text
@@ -163,13 +163,13 @@ async def test_a_parameter_that_a_model_refuses_is_left_out(
 async def test_a_refused_parameter_is_left_out_of_every_call_under_way(openai_server: OpenAIServer) -> None:
     """The server refuses every call of a fan-out before the first refusal is known."""
 
-    def picky(request: Request) -> str | Response:
+    def refuse_temperature(request: Request) -> str | Response:
         if "temperature" in request.body:
             refusal = make_error(400, "Unsupported value: 'temperature' does not support 0.7 with this model.")
             return replace(refusal, hold=True)
         return "fine"
 
-    openai_server.reply(picky)
+    openai_server.reply(refuse_temperature)
     calls = [asyncio.create_task(call("answer", text, context=SERVED_CONTEXT, n=2, temperature=0.7)) for text in "abc"]
     await asyncio.to_thread(openai_server.wait_for_requests, 6)
     openai_server.release_held_replies()
@@ -183,14 +183,14 @@ async def test_broken_unicode_can_be_sent(openai_server: OpenAIServer) -> None:
 
 
 def test_clients_belong_to_one_loop_and_close_with_it(openai_server: OpenAIServer) -> None:
-    async def use() -> Any:
+    async def call_and_get_client() -> Any:
         assert chat_model("openai:test", SERVED_CONTEXT) is chat_model("openai:test", SERVED_CONTEXT)
         assert chat_model("openai:test", SERVED_CONTEXT) is not chat_model("openai:other", SERVED_CONTEXT)
         await call("answer", "Which?", context=SERVED_CONTEXT)
         return chat_model("openai:test", SERVED_CONTEXT)
 
     earlier_loops = set(OBJECTS_OF_LOOP)  # the loop of synchronous calls, if an earlier test made any
-    first, second = asyncio.run(use()), asyncio.run(use())
+    first, second = asyncio.run(call_and_get_client()), asyncio.run(call_and_get_client())
     assert first is not second
     assert first.root_async_client.is_closed()
     assert second.root_async_client.is_closed()
@@ -210,7 +210,7 @@ class SettableModel(FakeListChatModel):
         return super()._call(*args, **kwargs)
 
 
-async def test_a_model_object_keeps_its_settings_until_something_is_sampled() -> None:
+async def test_a_model_object_keeps_its_temperature_except_in_calls_that_sample() -> None:
     model = SettableModel(responses=["a"], temperature=0.3)
     context = Context(model=model)
     assert [reply.text for reply in await call("answer", "x", context=context)] == ["a"]

@@ -48,7 +48,7 @@ async def test_requests_per_minute_are_limited() -> None:
     assert [time - 1000 for time in times] == [0, 0, 0, 60, 60, 60, 120]
 
 
-async def test_tokens_per_minute_are_estimated_before_and_counted_after(openai_server: OpenAIServer) -> None:
+async def test_tokens_per_minute_are_estimated_before_a_call_and_counted_after_it(openai_server: OpenAIServer) -> None:
     clock, times = FakeClock(), []
 
     def reply_with_usage(request: Request) -> Response:

@@ -41,7 +41,7 @@ async def ask(context: Context = SERVED_CONTEXT, clock: FakeClock | None = None)
     ],
     ids=lambda failure: f"{failure.status}{'-drop' * failure.drop}{'-cut' * failure.truncate}{failure.body!r:.20}",
 )
-async def test_passing_failures_are_tried_again(openai_server: OpenAIServer, failure: Response) -> None:
+async def test_temporary_failures_are_tried_again(openai_server: OpenAIServer, failure: Response) -> None:
     openai_server.reply([failure, failure, "there"])
     clock = FakeClock()
     assert await ask(clock=clock) == "there"
@@ -51,13 +51,13 @@ async def test_passing_failures_are_tried_again(openai_server: OpenAIServer, fai
 
 async def test_waits_grow_to_a_limit_and_are_jittered(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(500, "out of order"))
-    longest, half = FakeClock(jitter=1.0), FakeClock(jitter=0.5)
-    for clock in (longest, half):
+    longest_waits, half_waits = FakeClock(jitter=1.0), FakeClock(jitter=0.5)
+    for clock in (longest_waits, half_waits):
         with pytest.raises(CallError, match=r"'answer' after 8 tries: 500: out of order") as caught:
             await ask(clock=clock)
         assert caught.value.status == 500
-    assert longest.slept == [1, 2, 4, 8, 16, 30, 30]
-    assert half.slept == [0.5, 1, 2, 4, 8, 15, 15]
+    assert longest_waits.slept == [1, 2, 4, 8, 16, 30, 30]
+    assert half_waits.slept == [0.5, 1, 2, 4, 8, 15, 15]
     assert len(openai_server.chats()) == 16
 
 
@@ -153,7 +153,7 @@ async def test_no_error_repeats_the_key_of_a_model_object(openai_server: OpenAIS
         await ask(Context(model=model))
 
 
-async def test_a_prompt_that_does_not_fit_says_so(openai_server: OpenAIServer) -> None:
+async def test_a_prompt_that_does_not_fit_is_an_error_of_its_own(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_too_long_error())
     with pytest.raises(TooLong, match="maximum context length is 8192") as caught:
         await ask()
@@ -168,7 +168,7 @@ async def test_a_prompt_that_does_not_fit_says_so(openai_server: OpenAIServer) -
         ("litellm.BadRequestError: litellm.ContextWindowExceededError: it was refused", None),
     ],
 )
-async def test_a_prompt_that_does_not_fit_is_recognised_by_its_code_or_by_a_proxys_name_for_it(
+async def test_a_prompt_that_does_not_fit_is_recognised_by_the_error_code_or_a_proxys_name_for_it(
     openai_server: OpenAIServer, message: str, code: str | None
 ) -> None:
     openai_server.reply(make_error(400, message, code))
@@ -181,11 +181,11 @@ async def test_an_unreachable_server_is_waited_for(
     openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_server.close()
-    clock, started = FakeClock(), []
+    clock, started_servers = FakeClock(), []
 
     def start_in_time() -> None:
-        if clock.time > 1200 and not started:
-            started.append(OpenAIServer(openai_server.port))
+        if clock.time > 1200 and not started_servers:
+            started_servers.append(OpenAIServer(openai_server.port))
 
     clock.on_sleep = start_in_time
     try:
@@ -193,7 +193,7 @@ async def test_an_unreachable_server_is_waited_for(
         assert len(clock.slept) > 20
         assert caplog.text.count("cannot be reached; waiting") == 1
     finally:
-        started[0].close()
+        started_servers[0].close()
 
 
 async def test_a_server_that_stays_away_stops_the_run(openai_server: OpenAIServer) -> None:
@@ -238,7 +238,7 @@ async def test_other_providers_failures_are_tried_again(failure: Exception) -> N
     assert clock.slept == [1.0]
 
 
-async def test_other_providers_refusals_are_known() -> None:
+async def test_other_providers_refusals_are_recognised() -> None:
     model = ScriptedModel().enqueue(
         StatusError(401, "no"), StatusError(418, "teapot"), httpx.ConnectError("refused"), "there"
     )

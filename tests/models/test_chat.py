@@ -1,4 +1,4 @@
-"""Models by spec: what can be used, and one clear sentence for what cannot."""
+"""Models named by a spec (such as openai:NAME): which can be used; an error of one sentence for any other."""
 
 import subprocess
 import sys
@@ -83,7 +83,7 @@ def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
 
 
 def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:
-    """Two of them would share a journal's key and reply differently."""
+    """Two such readers would have the same keys in a journal, but reply differently."""
     assert identity(EmbeddedReader(temperature=0.7)) is None
     assert identity(EmbeddedReader(top_p=0.5)) is None
 
@@ -114,14 +114,14 @@ def test_an_address_without_a_scheme_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_model_objects_are_used_unchanged() -> None:
-    model, vectors = FakeListChatModel(responses=["a"]), DeterministicFakeEmbedding(size=4)
+    model, embedding_model = FakeListChatModel(responses=["a"]), DeterministicFakeEmbedding(size=4)
     assert chat_model(model) is model
-    assert embeddings(vectors) is vectors
-    assert get_embedding_name(vectors).endswith(".DeterministicFakeEmbedding")
+    assert embeddings(embedding_model) is embedding_model
+    assert get_embedding_name(embedding_model).endswith(".DeterministicFakeEmbedding")
     assert chat_model("scripted") is chat_model("scripted")
 
 
-async def test_embeddings_go_out_as_text(openai_server: OpenAIServer) -> None:
+async def test_an_embedding_request_holds_texts_not_token_ids(openai_server: OpenAIServer) -> None:
     model = embeddings("openai:bge-small")
     assert get_embedding_name("openai:bge-small") == "openai:bge-small"
     first, second = model.embed_documents(["the red fox", "fox, the red"])
@@ -148,7 +148,7 @@ def test_embeddings_that_fail_repeat_no_secret(openai_server: OpenAIServer, monk
     assert "nothing at /v1/nothing/***" in str(caught.value)
 
 
-async def test_the_scripted_model_replies_by_name_and_remembers() -> None:
+async def test_the_scripted_model_replies_by_prompt_name_and_records_its_calls() -> None:
     model = ScriptedModel().enqueue("first", "second")
     model.on("answer: passage 2", "two").on("answer: passage 1", "one").on(
         "judge", lambda messages: messages[0].text[::-1]
@@ -172,7 +172,7 @@ async def test_the_scripted_model_replies_by_name_and_remembers() -> None:
     assert isinstance(NoReplyError(), AssertionError)
 
 
-async def test_the_scripted_model_counts_tokens_and_works_alone() -> None:
+async def test_the_scripted_model_counts_tokens_and_can_be_invoked_directly() -> None:
     model = ScriptedModel().enqueue("four", "five")
     (reply,) = await call("answer", "123456", context=Context(model=model))
     assert reply.usage == {"calls": 1, "input_tokens": 2, "output_tokens": 2, "cached_tokens": 0}

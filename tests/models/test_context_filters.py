@@ -103,7 +103,7 @@ def test_sentences_that_no_passage_contains_are_dropped(reply: str) -> None:
         *("The passages do not mention it.", "There is not enough information in the passages."),
     ],
 )
-def test_an_empty_copy_keeps_no_sentence(reply: str) -> None:
+def test_a_reply_that_says_none_keeps_no_sentence(reply: str) -> None:
     parsed = parse_copied_sentences(reply, BOTH_PASSAGES)
     assert (parsed.value, parsed.malformed) == ([], False)
 
@@ -137,16 +137,16 @@ PASSAGE = st.lists(SENTENCE, min_size=1, max_size=4).map(lambda parts: Passage(i
 @given(st.lists(PASSAGE, min_size=1, max_size=3), st.data())
 @settings(max_examples=60, deadline=None)
 def test_any_copied_sentence_is_found(passages: list[Passage], data: st.DataObject) -> None:
-    """A sentence counts as found, too, if all its words stand in another sentence that was found."""
+    """A sentence also counts as found if another sentence with the same words was found."""
     all_pieces = split_pieces(passages)
     chosen = data.draw(st.lists(st.sampled_from(all_pieces), min_size=1, unique=True))
-    pieces = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
-    assert pieces.unmatched == []
+    copies = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
+    assert copies.unmatched == []
 
     def join_words(text: str) -> str:
         return " ".join(re.findall(r"\w+", text.lower()))
 
-    copied_words = {join_words(piece.text) for piece in pieces.pieces}
+    copied_words = {join_words(piece.text) for piece in copies.pieces}
     assert copied_words >= {join_words(piece.text) for piece in chosen if re.search(r"\w", piece.text)} - {
         join_words("T")
     }
@@ -181,21 +181,21 @@ def test_unknown_filters_are_refused() -> None:
     assert get_context_filter("embedded") is get_context_filter("embedded")
 
 
-async def test_an_embedded_filter_in_a_folder_of_its_own(tmp_path: Path) -> None:
+async def test_an_embedded_filter_is_loaded_from_a_folder(tmp_path: Path) -> None:
     with pytest.raises(
         SetupError, match=r"There is no sentence filter in .*; give the folder that quorum filter train"
     ):
-        await answer(BORN_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES)
+        await answer(BIRTH_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES)
     shutil.copy(FOLDER / "sentences.onnx", tmp_path)
     content = json.loads((FOLDER / "sentences.json").read_text(encoding="utf-8"))
     (tmp_path / "sentences.json").write_text(json.dumps(content | {"threshold": 1.1}), encoding="utf-8")
     filtered = await answer(
-        BORN_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES
+        BIRTH_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES
     )
     assert (filtered["passages"], filtered["unknown"]) == ([], True)
 
 
-BORN_QUESTION = "Where was Joseph Haydn born?"
+BIRTH_QUESTION = "Where was Joseph Haydn born?"
 HAYDN_PASSAGES = [
     Passage(id="a", title="Rohrau", text="The composer Joseph Haydn was born in Rohrau. Rohrau lies on the Leitha."),
     Passage(id="c", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
@@ -203,14 +203,14 @@ HAYDN_PASSAGES = [
 
 
 async def test_the_embedded_filter_keeps_what_helps() -> None:
-    result = await answer(BORN_QUESTION, "filco", Context(), given=HAYDN_PASSAGES)
+    result = await answer(BIRTH_QUESTION, "filco", Context(), given=HAYDN_PASSAGES)
     assert result["passages"][0]["text"].startswith("The composer Joseph Haydn was born in Rohrau.")
     assert [passage["id"] for passage in result["passages"]] == ["a"]
     assert "Rohrau" in result["answer"]
     assert result["retrieved"] == ["a", "c"]
     assert result["usage"]["filter_sentences"]["calls"] == 1
     assert result["usage"]["filter_sentences"]["input_tokens"] > 20
-    whole_passages = await answer(BORN_QUESTION, "filco", Context(filter_mode="psg"), given=HAYDN_PASSAGES)
+    whole_passages = await answer(BIRTH_QUESTION, "filco", Context(filter_mode="psg"), given=HAYDN_PASSAGES)
     assert [passage["text"] for passage in whole_passages["passages"]] == [HAYDN_PASSAGES[0]["text"]]
 
 
@@ -220,10 +220,10 @@ async def test_the_embedded_filter_may_keep_nothing() -> None:
 
 
 async def test_the_embedded_filter_keeps_the_same_with_and_without_a_prompt() -> None:
-    direct = await answer(BORN_QUESTION, "filco", Context(context_filter="embedded"), given=HAYDN_PASSAGES)
-    by_prompt = await answer(BORN_QUESTION, "filco", Context(context_filter="llm"), given=HAYDN_PASSAGES)
-    assert by_prompt["passages"] == direct["passages"]
-    assert by_prompt["malformed"] == {}
+    without_prompt = await answer(BIRTH_QUESTION, "filco", Context(context_filter="embedded"), given=HAYDN_PASSAGES)
+    with_prompt = await answer(BIRTH_QUESTION, "filco", Context(context_filter="llm"), given=HAYDN_PASSAGES)
+    assert with_prompt["passages"] == without_prompt["passages"]
+    assert with_prompt["malformed"] == {}
 
 
 def render_message(prompt: str, question: str, passages: list[Passage]) -> HumanMessage:
@@ -241,5 +241,5 @@ ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 def test_replies_of_the_embedded_filter_are_never_malformed(text: str, title: str) -> None:
     passages = [Passage(id="o", title=title, text=text), HAYDN_PASSAGES[1]]
     for prompt, parse in (("filter_sentences", parse_copied_sentences), ("filter_passages", parse_chosen_passages)):
-        reply = EmbeddedReader().invoke([render_message(prompt, BORN_QUESTION, passages)]).text
+        reply = EmbeddedReader().invoke([render_message(prompt, BIRTH_QUESTION, passages)]).text
         assert not parse(reply, passages).malformed, reply

@@ -55,7 +55,7 @@ def start_client(context: Context, *questions: str) -> "subprocess.Popen[str]":
 async def test_a_stored_reply_keeps_its_tokens_and_time(openai_server: OpenAIServer, context: Context) -> None:
     clock = FakeClock()
 
-    def slow(request: Request) -> Response:
+    def reply_slowly(request: Request) -> Response:
         clock.time += 2.5
         usage = {
             "prompt_tokens": 9,
@@ -65,7 +65,7 @@ async def test_a_stored_reply_keeps_its_tokens_and_time(openai_server: OpenAISer
         }
         return Response("<think>x</think>Lima", usage=usage, finish_reason="length")
 
-    openai_server.reply(slow)
+    openai_server.reply(reply_slowly)
     (first,) = await call("answer", "Which?", context=context, version="abc", clock=clock)
     (again,) = await call("answer", "Which?", context=context, version="abc", clock=clock)
     assert len(openai_server.chats()) == 1
@@ -198,13 +198,13 @@ async def test_queued_writes_share_one_transaction(tmp_path: Path) -> None:
     statements: list[str] = []
     assert journal.connection is not None
     journal.connection.set_trace_callback(statements.append)
-    busy = threading.Event()
-    journal.thread.submit(busy.wait)
+    resume = threading.Event()
+    journal.thread.submit(resume.wait)
     puts = [asyncio.create_task(journal.put(f"key {number}", record)) for number in range(9)]
     gets = [asyncio.create_task(journal.get(key)) for key in ("known", "key 8", "missing")]
     await asyncio.sleep(0)
     puts[0].cancel()  # a queued reply is stored even if its caller is cancelled
-    busy.set()
+    resume.set()
     await asyncio.gather(*puts[1:])
     assert await asyncio.gather(*gets) == [record, record, None]
     assert statements.count("BEGIN IMMEDIATE") == statements.count("COMMIT") == 1
@@ -229,14 +229,14 @@ async def test_a_reply_that_cannot_be_stored_fails_only_its_own_call(tmp_path: P
 async def test_a_reply_that_sqlite_refuses_loses_no_other_reply(tmp_path: Path) -> None:
     journal = open_journal(str(tmp_path / "journal.sqlite"))
     record = Record("text", "stop", 3, 1, 0, 0.5)
-    busy = threading.Event()
-    journal.thread.submit(busy.wait)
+    resume = threading.Event()
+    journal.thread.submit(resume.wait)
     unstorable = Record("text", "stop", 2**70, 1, 0, 0.5)
     puts = [
         asyncio.create_task(journal.put(key, item)) for key, item in (("a", record), ("b", unstorable), ("c", record))
     ]
     await asyncio.sleep(0)
-    busy.set()
+    resume.set()
     outcomes = await asyncio.gather(*puts, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [type(None), OverflowError, type(None)]
     assert await journal.get("a") == await journal.get("c") == record
@@ -274,11 +274,11 @@ async def test_stored_replies_with_invalid_token_counts_are_requested_again(
 
 
 async def test_only_the_owner_can_read_the_journal(openai_server: OpenAIServer, context: Context) -> None:
-    before = os.umask(0)
+    earlier_umask = os.umask(0)
     try:
         await call("answer", "Which?", context=context)
     finally:
-        os.umask(before)
+        os.umask(earlier_umask)
     folder = Path(str(context.journal)).parent
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     files = sorted(folder.iterdir())

@@ -1,4 +1,4 @@
-"""Log-probabilities by a completions server, and the specs that give none."""
+"""Log-probabilities from a completions server; model specs that give none are refused."""
 
 from importlib.util import find_spec
 
@@ -14,6 +14,7 @@ from quorum.core.state import Passage
 from quorum.models.logprobs import make_scorer
 from quorum.models.logprobs_completions import CompletionsScorer, read_score
 
+# Each prompt with its continuation.
 PAIRS = [("Question: who?\nAnswer:", "Ada Byron"), ("It was Ada Byron.\n\nQuestion: who?\nAnswer:", "Ada Lovelace")]
 
 
@@ -35,7 +36,7 @@ async def test_many_pairs_are_sent_in_batches_and_come_back_in_order(openai_serv
     assert await make_scorer("completions:base").log_probabilities([]) == []
 
 
-async def test_cxmi_by_a_server(openai_server: OpenAIServer) -> None:
+async def test_cxmi_chooses_sentences_by_a_servers_log_probabilities(openai_server: OpenAIServer) -> None:
     text = "The tower is old. Eiffel designed it. It is tall."
     passages = [Passage(id="p", title="", text=text)]
     chosen = await choose_silver_pieces(
@@ -45,17 +46,17 @@ async def test_cxmi_by_a_server(openai_server: OpenAIServer) -> None:
 
 
 async def test_a_server_that_must_generate_generates_one_token(openai_server: OpenAIServer) -> None:
-    def script(request: Request) -> str | Response:
+    def refuse_zero_tokens(request: Request) -> str | Response:
         return "" if request.body["max_tokens"] else make_error(400, "max_tokens must be at least 1, got 0.")
 
-    openai_server.reply(script)
+    openai_server.reply(refuse_zero_tokens)
     scorer = make_scorer("completions:base")
     assert await scorer.log_probabilities(PAIRS) == [pytest.approx(-4.0), pytest.approx(-2.1)]
     await scorer.log_probabilities(PAIRS)
     assert [request.body["max_tokens"] for request in openai_server.requests] == [0, 1, 1]
 
 
-async def test_passing_failures_of_the_server_are_tried_again(openai_server: OpenAIServer) -> None:
+async def test_temporary_failures_of_the_server_are_tried_again(openai_server: OpenAIServer) -> None:
     clock = FakeClock()
     openai_server.reply(
         [make_error(503, "busy"), make_error(429, "slow", Retry_After="7"), Response(drop=True), "", ""]
@@ -104,7 +105,7 @@ async def test_a_server_that_does_not_echo_is_refused(openai_server: OpenAIServe
 
 
 class Echo:
-    """The tokens that a server listed."""
+    """The tokens in a server's response, each as (text, log-probability, offset)."""
 
     def __init__(self, *tokens: tuple[str, float | None, int]) -> None:
         self.tokens, self.token_logprobs, self.text_offset = (list(column) for column in zip(*tokens, strict=True))
@@ -116,7 +117,7 @@ class Echo:
         (Echo(("Answer", None, 0), (":", -1, 6), (" A", -2, 7), ("da", -4, 9)), -6.0),
         (Echo(("<s>", None, 0), ("Answer:", -1, 3), (" Ada", -2, 10)), -2.0),  # the begin-of-text token has a length
         (Echo(("<s>", None, 0), ("Answer:", -1, 0), (" Ada", -2, 7)), -2.0),  # the begin-of-text token has no length
-        (Echo(("Answer", None, 0), (": A", -2, 6), ("da", -4, 9)), -6.0),  # a token over the border counts
+        (Echo(("Answer", None, 0), (": A", -2, 6), ("da", -4, 9)), -6.0),  # a token that begins in the prompt counts
         (Echo(("Answer:", None, 0), (" Ada", -2, 7), (" end", -9, 11)), -2.0),  # a generated token does not count
         (Echo(("Answer: Ada", None, 0)), None),
         (Echo(("Answer:", None, 0)), None),
@@ -148,7 +149,7 @@ def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
         make_scorer("completions:davinci-002")
 
 
-@pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is here")
-async def test_without_the_packages_a_folder_says_what_to_install() -> None:
+@pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is installed")
+async def test_a_model_folder_without_pytorch_is_an_error_that_says_what_to_install() -> None:
     with pytest.raises(SetupError, match=r"which is not installed; in Quorum's folder run: pip install"):
         await make_scorer("transformers:nowhere").log_probabilities([("a", "b")])

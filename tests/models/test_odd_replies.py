@@ -86,7 +86,9 @@ async def test_a_server_that_sends_only_malformed_responses_fails_the_call(
 
 
 @pytest.mark.parametrize("name", ["no choices", "content a number", "content numbers", "not UTF-8", "HTML"])
-async def test_a_callers_own_client_is_retried_as_well(openai_server: OpenAIServer, name: str) -> None:
+async def test_malformed_responses_to_a_callers_own_client_are_retried_too(
+    openai_server: OpenAIServer, name: str
+) -> None:
     openai_server.reply([MALFORMED_RESPONSES[name], "there"])
     model = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", max_retries=0)  # type: ignore[arg-type]
     assert (await ask(Context(model=model))).text == "there"
@@ -112,14 +114,14 @@ async def test_a_callers_own_client_is_retried_as_well(openai_server: OpenAIServ
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-async def test_a_text_is_read_from_any_part_of_a_response(
+async def test_the_text_is_found_wherever_a_response_holds_it(
     openai_server: OpenAIServer, response: Response, text: str
 ) -> None:
     openai_server.reply([response])
     assert (await ask()).text == text
 
 
-class Question(TypedDict, total=False):
+class QuestionState(TypedDict, total=False):
     text: str
 
 
@@ -127,11 +129,11 @@ async def ask_while_streaming(clock: FakeClock) -> Reply:
     """The reply to a call that a graph streams."""
     replies: list[Reply] = []
 
-    async def node(state: Question) -> Question:
+    async def node(state: QuestionState) -> QuestionState:
         replies.append(await ask(clock=clock))
         return {"text": replies[-1].text}
 
-    graph = StateGraph(Question).add_node("node", node).add_edge(START, "node").compile()
+    graph = StateGraph(QuestionState).add_node("node", node).add_edge(START, "node").compile()
     async for _ in graph.astream({"text": "Which?"}, stream_mode="messages"):
         pass
     return replies[-1]
@@ -141,8 +143,8 @@ async def ask_while_streaming(clock: FakeClock) -> Reply:
     "event", [b"data: 7\n\n", b'data: {"choices": [7]}\n\n', b'data: {"choices": []}\n\n', b"\xff\n\n"]
 )
 async def test_a_malformed_stream_is_retried(openai_server: OpenAIServer, event: bytes) -> None:
-    events = {"Content-Type": "text/event-stream"}
-    openai_server.reply([Response(body=event + b"data: [DONE]\n\n", headers=events), "there"])
+    headers = {"Content-Type": "text/event-stream"}
+    openai_server.reply([Response(body=event + b"data: [DONE]\n\n", headers=headers), "there"])
     assert (await ask_while_streaming(FakeClock())).text == "there"
 
 

@@ -1,4 +1,4 @@
-"""Models that refuse a parameter: it is dropped once for each model, and results say that they are not greedy."""
+"""A parameter that a model refuses is left out of later calls. Results without temperature 0 are marked not greedy."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ async def ask(text: str = "Which?", context: Context = SERVED_CONTEXT, **call_op
 
 
 def refuse_parameter(name: str, message: str, status: int = 400, **fields: Any) -> Callable[[Request], str | Response]:
-    """A model that does not take a parameter."""
+    """Reply as a model that refuses the parameter `name`, with this message."""
 
     def reply(request: Request) -> str | Response:
         if name not in request.body:
@@ -57,7 +57,7 @@ REFUSAL_WORDINGS = {
 
 @pytest.mark.parametrize(("name", "message"), REFUSAL_WORDINGS.values(), ids=REFUSAL_WORDINGS)
 @pytest.mark.parametrize("status", [400, 422])
-async def test_a_refused_parameter_is_dropped_once_and_reported_once(
+async def test_a_refused_parameter_is_sent_once_and_reported_once(
     openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture, name: str, message: str, status: int
 ) -> None:
     openai_server.reply(refuse_parameter(name, message, status))
@@ -77,7 +77,7 @@ async def test_the_field_param_of_an_error_names_the_refused_parameter(openai_se
     assert "temperature" in openai_server.chats()[-1].body
 
 
-def test_a_later_event_loop_does_not_ask_again_what_is_known(openai_server: OpenAIServer) -> None:
+def test_a_later_event_loop_does_not_send_a_refused_parameter_again(openai_server: OpenAIServer) -> None:
     openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     for text in ("a", "b"):
         assert asyncio.run(ask(text))[0].text == "fine"
@@ -98,9 +98,9 @@ async def test_a_parameter_that_is_refused_under_every_name_is_an_error(openai_s
     assert len(openai_server.chats()) == 2
 
 
-def make_limited_context(kind: type[BaseChatOpenAI], url: str, **settings: Any) -> Context:
-    """A context with a client of the caller's own that limits its replies."""
-    model = kind(model="test", base_url=url, api_key="none", max_retries=0, max_tokens=50, **settings)
+def make_limited_context(client_class: type[BaseChatOpenAI], url: str, **settings: Any) -> Context:
+    """A context with a client of the caller's own, which limits replies to 50 tokens."""
+    model = client_class(model="test", base_url=url, api_key="none", max_retries=0, max_tokens=50, **settings)
     return Context(model=model)
 
 
@@ -137,7 +137,7 @@ async def test_a_model_objects_own_temperature_is_dropped_too(openai_server: Ope
     assert (reply.text, reply.is_greedy, model.temperature) == ("fine", False, 0)
 
 
-async def test_samples_of_a_model_without_temperature_are_asked_one_by_one(openai_server: OpenAIServer) -> None:
+async def test_samples_of_a_model_without_temperature_are_separate_requests(openai_server: OpenAIServer) -> None:
     replies = iter("abc")
 
     def reply(request: Request) -> str | Response:

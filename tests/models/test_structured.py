@@ -142,7 +142,9 @@ async def test_schema_support_is_remembered_by_model_and_server(
     assert list_schema_use(openai_server) == [True, False, True, False]
 
 
-async def test_an_error_without_a_schema_too_is_not_taken_for_a_refused_schema(openai_server: OpenAIServer) -> None:
+async def test_an_error_that_also_comes_without_a_schema_does_not_count_as_a_refused_schema(
+    openai_server: OpenAIServer,
+) -> None:
     openai_server.reply(make_error(400, "no such model"))
     for _ in range(2):
         with pytest.raises(CallError, match="no such model"):
@@ -186,10 +188,11 @@ async def test_stored_replies_are_used_for_a_server_without_schemas(
     openai_server.reply(refuse_schema)
     await ask_about_claim(journal=journal, structured="off")
     assert (await ask_about_claim(journal=journal))["answer"] == "SUPPORTS"
-    assert list_schema_use(openai_server) == [False, True]  # refused; the journal replies
+    # The server refuses the schema of the second call; the plain reply is in the journal.
+    assert list_schema_use(openai_server) == [False, True]
 
 
-def test_every_form_belongs_to_a_prompt() -> None:
+def test_every_reply_form_belongs_to_a_prompt() -> None:
     assert set(REPLY_FORMS) <= set(BUILT_IN)
 
 
@@ -211,7 +214,7 @@ TEXT_OF_REPLY = {
 
 
 @pytest.mark.parametrize(("prompt", "reply"), TEXT_OF_REPLY, ids=lambda value: value)
-def test_a_form_is_written_in_the_prompts_words(prompt: str, reply: str) -> None:
+def test_a_json_reply_is_rewritten_in_the_words_that_the_prompt_asks_for(prompt: str, reply: str) -> None:
     form = get_form(prompt, {"choices": "(a) Oslo (b) Bergen"})
     assert form is not None
     assert form.write_text(reply) == TEXT_OF_REPLY[prompt, reply]

@@ -1,4 +1,4 @@
-"""Which key is sent to a system of the user's own."""
+"""Which API key is sent to a system of the user's own."""
 
 import pytest
 

@@ -21,14 +21,14 @@ import asyncio
 def plain(question):
     return f"<think>so</think>{question}!"
 
-async def later(question, passages):
+async def read_title(question, passages):
     await asyncio.sleep(0)
     return {"answer": passages[0]["title"], "usage": {"input_tokens": 7}}
 
 def broken(question):
     raise ValueError("no index")
 
-def silent(question):
+def give_number(question):
     return 42
 
 text = "no function"
@@ -46,15 +46,15 @@ async def ask(function: str, passages: Sequence[Passage] | None = None, **settin
 
 
 @pytest.mark.usefixtures("own_system_module")
-async def test_a_function_is_plain_or_asynchronous_and_may_read_passages() -> None:
+async def test_a_system_may_be_a_plain_or_an_asynchronous_function_and_may_read_passages() -> None:
     assert (await ask("plain")).text == "Why?!"
-    reply = await ask("later", [PASSAGE])
+    reply = await ask("read_title", [PASSAGE])
     assert (reply.text, reply.usage["input_tokens"], reply.usage["calls"]) == ("Vell", 7, 1)
 
 
 @pytest.mark.usefixtures("own_system_module")
 @pytest.mark.parametrize(
-    ("function", "message"), [("broken", "ValueError: no index"), ("silent", "returned no answer")]
+    ("function", "message"), [("broken", "ValueError: no index"), ("give_number", "returned no answer")]
 )
 async def test_a_function_that_fails_fails_its_question(function: str, message: str) -> None:
     with pytest.raises(CallError, match=message):

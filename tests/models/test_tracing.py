@@ -43,7 +43,7 @@ class SecretRetriever(BaseRetriever):
 
 @pytest.fixture
 def collector(monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[Collector]:
-    """Switch tracing on through the environment alone. The collector receives what is sent."""
+    """Switch tracing on by environment variables only. The collector receives what is sent."""
     collector = Collector()
     monkeypatch.setenv("LANGSMITH_TRACING", "true")
     monkeypatch.setenv("LANGSMITH_ENDPOINT", collector.url)
@@ -70,7 +70,7 @@ def list_runs(root: Run, kind: str) -> list[Run]:
     return [run for run in root.list_subtree() if run.kind == kind]
 
 
-async def test_importing_a_graph_is_enough() -> None:
+async def test_importing_a_graph_installs_the_trace_client() -> None:
     assert METHODS["sure"].graph
     assert isinstance(run_trees.get_cached_client(), TraceClient)
 
@@ -93,8 +93,8 @@ async def test_a_trace_is_the_run_of_the_graph(collector: Collector) -> None:
     assert set(root.metadata["prompts"]) == {"candidates", "conditional_summary", "validity", "ranking"}
     assert {run.metadata["prompt"]: run.metadata["prompt_version"] for run in calls} == root.metadata["prompts"]
     assert [run.name for run in root.children[2].children if run.kind == "llm"] == ["candidates"]
-    judged = [run.name for child in root.children if child.name == "validate" for run in child.children]
-    assert sorted(judged) == ["validity: candidate 1", "validity: candidate 2"]
+    validity_runs = [run.name for child in root.children if child.name == "validate" for run in child.children]
+    assert sorted(validity_runs) == ["validity: candidate 1", "validity: candidate 2"]
     assert all(run.metadata["usage_metadata"]["input_tokens"] > 0 for run in calls)
 
 
@@ -196,10 +196,10 @@ async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monk
     ids=["document", "send", "overwrite", "long answer"],
 )
 def test_passages_are_hidden_in_objects(make: Callable[[str], Any], expected: dict[str, Any]) -> None:
-    result = clean_value({"it": make(SECRET_TEXT)}, hide=True)
+    result = clean_value({"value": make(SECRET_TEXT)}, hide=True)
     assert SECRET_WORD not in str(result)
-    flat = result["it"] | result["it"].get("metadata", {})
-    assert expected.items() <= flat.items()
+    fields = result["value"] | result["value"].get("metadata", {})
+    assert expected.items() <= fields.items()
 
 
 def test_values_that_are_no_passages_are_left_unchanged() -> None:
