@@ -1,4 +1,4 @@
-"""What replies with a short or a reasoned answer say."""
+"""Parsing replies that give a short answer, or reasons and then an answer."""
 
 import pytest
 from hypothesis import given
@@ -186,9 +186,9 @@ def test_an_unknown_stays_unknown_in_any_wrapping(answer: str, wrap: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "unit", ["\n", " \n* ", "- ", "```\n", "Question: Which film?\n", "Answer: x\n", "Passages:\n", "the my "]
+    "piece", ["\n", " \n* ", "- ", "```\n", "Question: Which film?\n", "Answer: x\n", "Passages:\n", "the my "]
 )
-def test_a_reply_in_a_loop_is_read(unit: str) -> None:
-    """A pattern that is quadratic in the length would take minutes here."""
-    assert parse_short_answer(unit * 20000, QUESTION).value
-    assert parse_reasoned_answer("So.\n" + unit * 20000, QUESTION).value.answer
+def test_a_reply_that_repeats_itself_is_read(piece: str) -> None:
+    """A regular expression that takes quadratic time in the length of the reply would take minutes here."""
+    assert parse_short_answer(piece * 20000, QUESTION).value
+    assert parse_reasoned_answer("So.\n" + piece * 20000, QUESTION).value.answer

@@ -33,22 +33,22 @@ REPLY_LINES = st.lists(
 
 @given(REPLY_LINES)
 def test_any_reply_gives_at_most_one_query_or_answer_on_one_line(reply: str) -> None:
-    act, follow = parse_step(reply).value, parse_follow_up(reply).value
-    assert act.query is None or act.answer is None
-    assert follow.question is None or follow.answer is None
-    for text in (act.query, act.answer, follow.question, follow.answer, parse_final_answer(reply).value.answer):
+    step, follow_up = parse_step(reply).value, parse_follow_up(reply).value
+    assert step.query is None or step.answer is None
+    assert follow_up.question is None or follow_up.answer is None
+    for text in (step.query, step.answer, follow_up.question, follow_up.answer, parse_final_answer(reply).value.answer):
         assert text is None or (text.strip() == text != "" and len(text.splitlines()) == 1)
-    assert len(act.thought.splitlines()) <= 1
+    assert len(step.thought.splitlines()) <= 1
 
 
 @given(REPLY_LINES)
-def test_without_an_action_a_reply_is_malformed(reply: str) -> None:
+def test_a_reply_without_an_action_is_malformed(reply: str) -> None:
     parsed = parse_step(reply)
     assert parsed.malformed or parsed.value.query or parsed.value.answer
 
 
 @pytest.mark.parametrize(
-    "unit",
+    "piece",
     [
         "\n",
         "Thought 1: x\n",
@@ -63,8 +63,8 @@ def test_without_an_action_a_reply_is_malformed(reply: str) -> None:
         "No. ",
     ],
 )
-def test_a_reply_in_a_loop_is_read(unit: str) -> None:
-    """A pattern that is quadratic in the length would take minutes here."""
-    assert parse_step("So.\n" + unit * 20000).value
-    assert parse_follow_up("So.\n" + unit * 20000).value
-    assert parse_final_answer("So.\n" + unit * 20000).value.answer
+def test_a_reply_that_repeats_itself_is_read(piece: str) -> None:
+    """A regular expression that takes quadratic time in the length of the reply would take minutes here."""
+    assert parse_step("So.\n" + piece * 20000).value
+    assert parse_follow_up("So.\n" + piece * 20000).value
+    assert parse_final_answer("So.\n" + piece * 20000).value.answer

@@ -1,4 +1,4 @@
-"""What replies to SuRe's baselines say: a hidden condition, the missing words, notes."""
+"""Parsing replies to the prompts of SuRe's baselines: a hidden condition, the missing words, notes."""
 
 import pytest
 from hypothesis import given
@@ -84,9 +84,9 @@ def test_a_condition_is_hidden_wherever_it_stands() -> None:
     reply = "Statement: The Lumen Tower, [MASK], was finished in 1931.\nHidden: the Lumen Tower"
     parsed = parse_masked_statement(reply, "1931").value
     assert parsed == MaskedStatement(statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower")
-    with_signs = parse_masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
-    assert with_signs is not None
-    assert "C++" not in with_signs["statement"]
+    with_symbols = parse_masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
+    assert with_symbols is not None
+    assert "C++" not in with_symbols["statement"]
 
 
 WORDS = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True).filter(

@@ -1,4 +1,4 @@
-"""What replies say: a chain of thought, a topic, free text, yes or no."""
+"""Parsing replies that hold a chain of thought, a topic, free text, or yes or no."""
 
 import pytest
 from hypothesis import given
@@ -164,7 +164,7 @@ def test_yes_or_no_is_read(reply: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize("reply", UNCLEAR_REPLIES)
-def test_neither_yes_nor_no_is_malformed(reply: str) -> None:
+def test_a_reply_that_is_neither_yes_nor_no_is_malformed(reply: str) -> None:
     assert parse_yes_no(reply) == Parsed("unknown", malformed=True)
 
 
@@ -198,7 +198,7 @@ def test_a_topic_is_read(reply: str, topic: str) -> None:
 
 
 @pytest.mark.parametrize("reply", ["", "Unknown", "I do not know."])
-def test_without_a_topic_it_is_the_question(reply: str) -> None:
+def test_a_reply_without_a_topic_gives_the_question(reply: str) -> None:
     assert parse_topic(reply, QUESTION) == Parsed(QUESTION, malformed=True)
 
 

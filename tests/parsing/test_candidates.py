@@ -1,4 +1,4 @@
-"""What replies with candidate answers say, and which of several choices a reply names."""
+"""Parsing replies that list candidate answers, and replies that name one of several choices."""
 
 import pytest
 from hypothesis import given
@@ -164,16 +164,16 @@ NAMES = st.text("abcdefghijklmnopqrstuvwxyz .,'-é東", min_size=1, max_size=12)
 
 @given(st.lists(NAMES, min_size=1, max_size=26))
 def test_a_lettered_list_is_read_back(names: list[str]) -> None:
-    distinct: dict[str, str] = {}
+    distinct_names: dict[str, str] = {}
     for name in names:
-        distinct.setdefault(vote_key(name), " ".join(name.split()))
+        distinct_names.setdefault(vote_key(name), " ".join(name.split()))
     parsed = parse_candidates(format_lettered_list(names), 26)
     assert not parsed.malformed
-    assert [" ".join(name.split()) for name in parsed.value] == list(distinct.values())
+    assert [" ".join(name.split()) for name in parsed.value] == list(distinct_names.values())
 
 
 @given(st.text(st.sampled_from("(a)b.:1-*[]{}\"'\n ,Pé"), max_size=40), st.integers(1, 4))
-def test_candidates_are_few_distinct_and_known(reply: str, limit: int) -> None:
+def test_candidates_stay_within_the_limit_and_none_is_a_repetition_or_unknown(reply: str, limit: int) -> None:
     parsed = parse_candidates(reply, limit)
     assert len(parsed.value) <= limit
     assert len({vote_key(item) for item in parsed.value}) == len(parsed.value)
@@ -200,7 +200,7 @@ def test_any_reply_is_read(reply: str) -> None:
         "x (passage " * 3000,
     ],
 )
-def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
+def test_a_reply_that_repeats_itself_is_read(reply: str) -> None:
     assert len(parse_candidates(reply, 2).value) <= 2
 
 
@@ -246,7 +246,7 @@ def test_a_choice_that_looks_like_a_letter_is_read_as_text() -> None:
     assert parse_choice("A. A. Milne", ["Paris", "A. A. Milne"]) == Parsed("A. A. Milne")
 
 
-# "x.x" counts as "x": a candidate that is a letter is named by its text, also if another one has that letter.
+# vote_key makes one letter of names such as "x.x"; a reply "(x)" then means that name, not the candidate with letter x.
 LONG_NAMES = NAMES.filter(lambda name: len(vote_key(name)) > 1)
 
 

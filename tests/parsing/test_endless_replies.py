@@ -41,9 +41,9 @@ def test_the_middle_of_an_endless_reply_is_not_read(shape: str) -> None:
 
 
 def test_an_answer_in_the_middle_is_read_if_the_reply_is_short_enough() -> None:
-    parsed = {name: parse(surround_middle(" \n")) for name, parse in PARSERS.items()}
-    unread = {name: parse(" \n \n") for name, parse in PARSERS.items()}
-    assert {name for name in PARSERS if parsed[name] == unread[name]} == set()
+    parsed_with_answer = {name: parse(surround_middle(" \n")) for name, parse in PARSERS.items()}
+    parsed_without_answer = {name: parse(" \n \n") for name, parse in PARSERS.items()}
+    assert {name for name in PARSERS if parsed_with_answer[name] == parsed_without_answer[name]} == set()
 
 
 @pytest.mark.parametrize("shape", ["thoughts never closed", "thoughts in thoughts", "tags"])
@@ -80,7 +80,7 @@ def test_thoughts_are_removed(reply: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_refusal_is_judged_by_how_a_text_begins(shape: str) -> None:
+def test_a_refusal_is_recognised_by_the_beginning_of_a_text(shape: str) -> None:
     text = SHAPES[shape](50_000)
     assert is_unknown(f"I do not know. {text}")
     assert not is_unknown(f"Joseph Haydn. {text}")

@@ -12,8 +12,8 @@ def test_a_word_that_looks_like_a_letter_is_no_choice(reply: str) -> None:
     assert (parsed.value not in ("Rohrau", "Vienna"), parsed.malformed) == (True, True)
 
 
-@pytest.mark.parametrize("between", [", ", " , ", ";", " and ", ",, "])
-def test_a_long_list_is_read_in_no_time(between: str) -> None:
-    reply = between.join(["1"] * 300)
-    assert parse_passage_ids(reply + between, 5).value == [1]
+@pytest.mark.parametrize("separator", [", ", " , ", ";", " and ", ",, "])
+def test_a_long_list_is_read_in_no_time(separator: str) -> None:
+    reply = separator.join(["1"] * 300)
+    assert parse_passage_ids(reply + separator, 5).value == [1]
     assert 2 in parse_passage_ids(reply + " apples, passage 2", 5).value

@@ -14,19 +14,19 @@ REPLY = "Answer: The tower was finished in 1931, after a strike of its builders 
 REFUSAL = "The passages do not say when the tower was finished, and nothing else in them settles it."
 
 
-def read_all(reply: str, prompt: str = "answer_long") -> list[str]:
+def read_partial_answers(reply: str, prompt: str = "answer_long") -> list[str]:
     """The partial answer after each character."""
     return [read_partial_answer(prompt, reply[:end], "When?") for end in range(len(reply) + 1)]
 
 
-def test_long_answers_and_turns_of_a_dialogue_are_written_out() -> None:
-    collected = {name for name in BUILT_IN if asks_for_text(name)}
-    assert collected == {f"answer{kind}_{form}" for kind in ("", "_candidates") for form in ("long", "dialogue")}
+def test_long_answers_and_turns_of_a_dialogue_are_shown_while_they_are_written() -> None:
+    text_prompts = {name for name in BUILT_IN if asks_for_text(name)}
+    assert text_prompts == {f"answer{kind}_{form}" for kind in ("", "_candidates") for form in ("long", "dialogue")}
 
 
-def test_what_is_shown_grows_and_begins_the_answer() -> None:
+def test_each_partial_answer_continues_the_one_before_and_begins_the_whole_answer() -> None:
     whole_answer = read_reply("answer_long", REPLY).value
-    partial_answers = read_all(REPLY)
+    partial_answers = read_partial_answers(REPLY)
     assert all(later.startswith(earlier) for earlier, later in pairwise(partial_answers))
     assert all(whole_answer.startswith(item) for item in partial_answers)
     assert partial_answers[-1] == whole_answer.rpartition(" ")[0]
@@ -34,8 +34,8 @@ def test_what_is_shown_grows_and_begins_the_answer() -> None:
 
 
 @pytest.mark.parametrize("reply", [REFUSAL, "unknown", "The tower was"])
-def test_nothing_is_shown_of_a_refusal(reply: str) -> None:
-    assert set(read_all(reply)) == {""}
+def test_nothing_is_shown_of_a_refusal_or_of_the_first_words(reply: str) -> None:
+    assert set(read_partial_answers(reply)) == {""}
 
 
 @given(st.text(max_size=300))

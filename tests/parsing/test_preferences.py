@@ -1,4 +1,4 @@
-"""What a judge's reply concludes: which of two passages is better?"""
+"""Parsing a judge's reply: which of two passages is better?"""
 
 import re
 
@@ -134,5 +134,5 @@ def test_a_tie_prefers_neither_passage(reply: str) -> None:
 
 
 @pytest.mark.parametrize("reply", NO_PREFERENCE)
-def test_no_preference_or_two_that_disagree_are_malformed(reply: str) -> None:
+def test_a_reply_without_a_preference_or_with_two_that_disagree_is_malformed(reply: str) -> None:
     assert parse_preference(remove_thinking(reply)) == Parsed(None, malformed=True)

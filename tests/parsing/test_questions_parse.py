@@ -1,4 +1,4 @@
-"""Replies that should contain a question, and how questions are drawn, compared and numbered."""
+"""Parsing replies that should hold a question; drawing passages to ask about; recognising repeated questions."""
 
 import pytest
 from hypothesis import given, settings
@@ -76,13 +76,13 @@ REPLIES = {  # reply -> question, answers, malformed
 
 
 @pytest.mark.parametrize("reply", REPLIES)
-def test_replies_as_models_write_them(reply: str) -> None:
+def test_the_question_and_its_answers_are_read(reply: str) -> None:
     parsed = parse_written_question(reply)
     assert parsed.value is not None
     assert (parsed.value.question, parsed.value.answers, parsed.malformed) == REPLIES[reply]
 
 
-def test_half_a_character_can_be_written_to_a_file() -> None:
+def test_half_a_character_is_replaced_so_that_the_question_can_be_stored() -> None:
     parsed = parse_written_question('{"question": "Who lit it\\ud800?", "answer": "Ida\\udfff"}').value
     assert parsed == WrittenQuestion("Who lit it\ufffd?", ["Ida\ufffd"])
 
@@ -90,7 +90,7 @@ def test_half_a_character_can_be_written_to_a_file() -> None:
 @pytest.mark.parametrize(
     "reply", ["none", " None.", "Question: none", "**Question:** None", '{"question": "none"}', '{"question": null}']
 )
-def test_a_model_may_decline(reply: str) -> None:
+def test_a_model_may_decline_to_write_a_question(reply: str) -> None:
     assert (parse_written_question(reply).value, parse_written_question(reply).malformed) == (None, False)
 
 
@@ -151,14 +151,14 @@ def test_replies_that_keep_the_contract_are_read(question: str, answers: list[st
     )
     parsed = parse_written_question(f"{written_question}\nAnswer: {first}\nAlso: {' | '.join(others)}")
     assert parsed.value is not None
-    known = {normalize(answer): answer for answer in reversed([first, *others])}
-    assert (parsed.value.question, set(parsed.value.answers)) == (written_question, set(known.values()))
+    distinct_answers = {normalize(answer): answer for answer in reversed([first, *others])}
+    assert (parsed.value.question, set(parsed.value.answers)) == (written_question, set(distinct_answers.values()))
     assert parsed.value.answers[0] == first
     assert not parsed.malformed
 
 
 @given(st.integers(1, 500), st.lists(st.floats(0, 100), min_size=3, max_size=3).filter(any))
-def test_shares_add_up(n: int, shares: list[float]) -> None:
+def test_the_counts_of_the_kinds_add_up_and_follow_their_shares(n: int, shares: list[float]) -> None:
     mix = dict(zip(QUESTION_KINDS, shares, strict=True))
     counts = split_by_mix(n, mix)
     assert sum(counts.values()) == n
@@ -180,14 +180,14 @@ def make_documents(sizes: list[int]) -> list[Passage]:
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.text(max_size=3))
-def test_every_document_has_its_turn(sizes: list[int], seed: str) -> None:
+def test_every_document_has_its_turn_before_any_has_a_second(sizes: list[int], seed: str) -> None:
     order = order_by_documents(make_documents(sizes), seed)
     assert order == order_by_documents(make_documents(sizes), seed)
     assert sorted(item["id"] for item in order) == sorted(item["id"] for item in make_documents(sizes))
     assert len({item["title"] for item in order[: len(sizes)]}) == len(sizes)
 
 
-def test_passages_without_a_title_stand_for_themselves() -> None:
+def test_a_passage_without_a_title_counts_as_a_document() -> None:
     untitled = [Passage(id=str(n), title="", text="x") for n in range(4)]
     orders = {tuple(item["id"] for item in order_by_documents(untitled, str(seed))) for seed in range(20)}
     assert len(orders) > 5
@@ -227,8 +227,8 @@ def test_a_rarer_name_is_the_stronger_link() -> None:
 
 def test_a_pair_is_drawn_once() -> None:
     two_passages = [make_passage("a", "Ida Brenn sang."), make_passage("b", "Ida Brenn danced.")]
-    drawn = list(generate_draws("two", two_passages, 0, lambda text, k: two_passages))
-    assert [sorted(passage["id"] for passage in draw.passages) for draw in drawn] == [["a", "b"]]
+    draws = list(generate_draws("two", two_passages, 0, lambda text, k: two_passages))
+    assert [sorted(passage["id"] for passage in draw.passages) for draw in draws] == [["a", "b"]]
 
 
 def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
@@ -240,12 +240,12 @@ def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
     assert queue.end_reasons == {"single": "corpus", "two": "corpus", "unanswerable": "tries"}
 
 
-def test_a_file_may_hold_more_than_the_tries() -> None:
+def test_drawing_ends_at_once_if_an_earlier_file_holds_more_than_the_tries() -> None:
     queue = DrawQueue(make_documents([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
     assert (queue.take_draws({"single": 1}), queue.end_reasons) == ([], {"single": "tries"})
 
 
-def test_a_round_is_limited() -> None:
+def test_a_round_has_at_most_32_draws() -> None:
     queue = DrawQueue(make_documents([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
     assert [len(queue.take_draws({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
     assert len(queue.take_draws({"single": 6, "unanswerable": 9})) == 15

@@ -1,4 +1,4 @@
-"""What a reply to react says: a thought, and the action that it takes."""
+"""Parsing replies to react's prompts: a thought, and the action that the reply takes."""
 
 import json
 
@@ -146,7 +146,7 @@ def test_an_action_that_a_thought_talks_about_is_not_the_one_taken() -> None:
     assert parse_step(prose).value.query == "K2"
 
 
-def test_a_question_that_is_restated_is_not_the_next_one() -> None:
+def test_a_question_that_is_restated_before_the_step_is_skipped() -> None:
     assert parse_step(f"Question: How high?\nThought 1: {THOUGHT}\nAction 1: Search[K2]").value.query == "K2"
     assert parse_follow_up("Question: How high?\nYes.\nFollow up: What is K2?").value.question == "What is K2?"
 

@@ -1,4 +1,4 @@
-"""`read_reply`: every prompt's replies are read as the node that sends it reads them."""
+"""`read_reply` reads the reply to a prompt as the node that sends the prompt does."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,11 @@ from quorum.parsing.read_reply import CONTRACTS, get_contract
 from quorum.prompts import BUILT_IN
 
 ROOT = Path(quorum.__file__).resolve().parent.parent
-FILES_THAT_SEND = [*sorted((ROOT / "nodes").glob("*.py")), *sorted((ROOT / "quorum" / "evaluation").rglob("*.py"))]
+FILES_THAT_SEND_PROMPTS = [
+    *sorted((ROOT / "nodes").glob("*.py")),
+    *sorted((ROOT / "quorum" / "evaluation").rglob("*.py")),
+]
+# A parser in CONTRACTS that takes texts where the node's parser takes other arguments: the node's parser.
 ADAPTED_PARSERS = {"parse_copied_texts": "parse_copied_sentences", "parse_hidden_words": "parse_masked_statement"}
 
 
@@ -24,9 +28,9 @@ def test_every_prompt_has_a_contract_and_no_other_name_has() -> None:
 
 
 def list_sent_prompts() -> dict[str, set[str]]:
-    """{prompt: names in the `parse` of the calls of `ask` that send it}, where the prompt is named in the call."""
-    collected: dict[str, set[str]] = {}
-    for file in FILES_THAT_SEND:
+    """For each prompt that a call of `ask` names: the names in the argument `parse` of that call."""
+    names_in_parse: dict[str, set[str]] = {}
+    for file in FILES_THAT_SEND_PROMPTS:
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "ask"):
                 continue
@@ -35,21 +39,21 @@ def list_sent_prompts() -> dict[str, set[str]]:
                 next((item.value for item in call.keywords if item.arg == "parse"), None),
             )
             if prompt is not None and parse is not None:
-                collected[prompt] = {node.id for node in ast.walk(parse) if isinstance(node, ast.Name)}
-    return collected
+                names_in_parse[prompt] = {node.id for node in ast.walk(parse) if isinstance(node, ast.Name)}
+    return names_in_parse
 
 
 def get_prompt_name(node: ast.expr) -> str | None:
-    """The prompt of a call: a text, or `variant("NAME", runtime)`."""
-    first = node.args[0] if isinstance(node, ast.Call) and node.args else node
-    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
+    """The prompt that an argument names: "NAME", or `variant("NAME", runtime)`."""
+    name = node.args[0] if isinstance(node, ast.Call) and node.args else node
+    return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
 
 
-def test_nodes_read_replies_with_the_parsers_of_the_table() -> None:
-    calls = list_sent_prompts()
-    assert len(calls) > 12
+def test_nodes_read_replies_with_the_parsers_of_the_contracts() -> None:
+    names_in_parse = list_sent_prompts()
+    assert len(names_in_parse) > 12
     differing = {}
-    for prompt, names in calls.items():
+    for prompt, names in names_in_parse.items():
         parser = CONTRACTS[prompt].parse.__name__
         if "parse" not in names and ADAPTED_PARSERS.get(parser, parser) not in names:
             differing[prompt] = (parser, names)
@@ -85,29 +89,31 @@ def test_the_value_of_a_reply_is_read(prompt: str, reply: str, extras: dict[str,
 
 
 def test_values_have_named_fields() -> None:
-    reasoned = read_reply("pruning", "Passage 2 is about Vell.\nAnswer: Ada Korn", question="Who built it?").value
-    assert (reasoned.rationale, reasoned.answer) == ("Passage 2 is about Vell.", "Ada Korn")
+    reasoned_answer = read_reply(
+        "pruning", "Passage 2 is about Vell.\nAnswer: Ada Korn", question="Who built it?"
+    ).value
+    assert (reasoned_answer.rationale, reasoned_answer.answer) == ("Passage 2 is about Vell.", "Ada Korn")
     assert read_reply("reason_yes_no", "It was built. So the answer is yes.").value.answer == "yes"
     step = read_reply("react", "Thought 1: Look.\nAction 1: Search[Vell]").value
     assert (step.thought, step.query, step.answer) == ("Look.", "Vell", None)
     assert read_reply("self_ask", "So the final answer is: Ada Korn").value.answer == "Ada Korn"
     assert read_reply("self_ask", "Follow up: Where is Vell?").value.question == "Where is Vell?"
-    hidden = "Statement: The [MASK] of Vell was built by Ada Korn.\nHidden: lighthouse"
-    assert read_reply("mask_condition", hidden).value["condition"] == "lighthouse"
-    about_answer = "Statement: The lighthouse was built by [MASK].\nHidden: Ada Korn"
-    assert read_reply("mask_condition", about_answer, candidates=["Ada Korn"]).value is None
+    masking_reply = "Statement: The [MASK] of Vell was built by Ada Korn.\nHidden: lighthouse"
+    assert read_reply("mask_condition", masking_reply).value["condition"] == "lighthouse"
+    masked_answer_reply = "Statement: The lighthouse was built by [MASK].\nHidden: Ada Korn"
+    assert read_reply("mask_condition", masked_answer_reply, candidates=["Ada Korn"]).value is None
     draft = read_reply("question_single", "Question: Who built it?\nAnswer: Ada Korn").value
     assert (draft.question, draft.answers) == ("Who built it?", ["Ada Korn"])
 
 
 @pytest.mark.parametrize("prompt", [name for name, item in CONTRACTS.items() if item.needed_extras])
 def test_a_missing_extra_is_a_setup_error_that_names_it(prompt: str) -> None:
-    (needed,) = CONTRACTS[prompt].needed_extras
-    with pytest.raises(SetupError, match=f"'{prompt}' are read with {needed}="):
+    (needed_extra,) = CONTRACTS[prompt].needed_extras
+    with pytest.raises(SetupError, match=f"'{prompt}' are read with {needed_extra}="):
         read_reply(prompt, "1")
 
 
-def test_an_unknown_prompt_is_a_setup_error_that_lists_them() -> None:
+def test_an_unknown_prompt_is_a_setup_error_that_lists_the_prompts() -> None:
     with pytest.raises(SetupError, match="There is no prompt 'anwser'; the prompts are: answer, "):
         read_reply("anwser", "Ada Korn")
 

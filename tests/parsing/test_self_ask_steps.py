@@ -1,4 +1,4 @@
-"""What a reply to self_ask says: a follow-up question or the final answer."""
+"""Parsing replies to self_ask's prompts: a follow-up question or the final answer."""
 
 import pytest
 from hypothesis import given
@@ -102,6 +102,7 @@ def test_a_follow_up_that_breaks_the_contract_is_marked_malformed(reply: str, fo
     ],
 )
 def test_a_forced_answer_is_read(reply: str, answer: str) -> None:
+    """The prompt self_ask_final forces an answer where no more follow-up questions are allowed."""
     assert parse_final_answer(reply) == Parsed(FollowUp(answer=answer))
 
 

@@ -24,7 +24,7 @@ FOLLOW_UP_QUESTION, STAND_ALONE_QUESTION = "How tall is it?", "How tall is the E
         f"```\n{STAND_ALONE_QUESTION}\n```",
     ],
 )
-def test_the_question_is_read(reply: str) -> None:
+def test_the_rewritten_question_is_read(reply: str) -> None:
     assert parse_stand_alone_question(reply, FOLLOW_UP_QUESTION) == Parsed(STAND_ALONE_QUESTION)
 
 

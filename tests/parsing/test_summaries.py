@@ -1,4 +1,4 @@
-"""Replies with a summary."""
+"""Parsing replies that hold a summary."""
 
 import pytest
 from hypothesis import given
@@ -108,5 +108,5 @@ def test_text_before_the_end_marker_is_kept(text: str) -> None:
 
 
 @pytest.mark.parametrize("reply", ["[DONE] " * 5000, "Paragraph: " * 5000, "[" * 9000, "Here is: \n" * 3000])
-def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
+def test_a_reply_that_repeats_itself_is_read(reply: str) -> None:
     assert isinstance(parse_summary(reply).value, str)

@@ -1,4 +1,4 @@
-"""What a judge's reply concludes: does a text support a prediction?"""
+"""Parsing a judge's reply: does a text support a prediction?"""
 
 import pytest
 from hypothesis import given
@@ -193,7 +193,7 @@ def test_false_verdicts_are_read(reply: str) -> None:
 
 
 @pytest.mark.parametrize("reply", UNDECIDED_REPLIES)
-def test_no_verdict_or_two_that_disagree_are_malformed(reply: str) -> None:
+def test_a_reply_without_a_verdict_or_with_two_that_disagree_is_malformed(reply: str) -> None:
     assert parse_validity(remove_thinking(reply)) == Parsed(False, malformed=True)
 
 
@@ -219,6 +219,6 @@ def test_wrapping_changes_nothing(verdict: str, mark: str) -> None:
 @pytest.mark.parametrize(
     "reply", ["true " * 3000, "Answer: " * 3000, "while " * 3000, "Passage 1 " * 3000, "than " * 3000, "{" * 9000]
 )
-def test_replies_that_repeat_themselves_are_read(reply: str) -> None:
+def test_a_reply_that_repeats_itself_is_read(reply: str) -> None:
     assert parse_validity(reply).value in (True, False)
     assert parse_preference(reply).value in (None, 0, 1)

@@ -106,7 +106,7 @@ def test_one_letter_or_text_is_a_choice(reply: str) -> None:
 
 
 @pytest.mark.parametrize("reply", CHOOSE_NONE)
-def test_several_letters_and_none_are_no_choice(reply: str) -> None:
+def test_a_reply_with_several_letters_or_none_is_no_choice(reply: str) -> None:
     parsed = parse_choice(reply, METALS)
     assert parsed.malformed or is_unknown(parsed.value)
     assert parsed.value not in METALS

@@ -164,7 +164,7 @@ SWAPPED_DIGITS = str.maketrans("12", "21")
 
 
 def exchange_names(reply: str) -> str:
-    """The reply with the two summaries' names exchanged."""
+    """The reply with the two summaries' names exchanged; years are taken out, or their digits would change too."""
     for left, right in (("first", "second"), ("former", "latter")):
         reply = reply.replace(left, "\0").replace(right, left).replace("\0", right)
     for year in ("1887", "1920"):
@@ -178,9 +178,8 @@ def test_a_preference_in_sentences_is_read(reply: str) -> None:
 
 
 @pytest.mark.parametrize("reply", FIRST_IS_BETTER)
-def test_the_other_preference_in_the_same_words_is_read(reply: str) -> None:
-    if "the latter" not in reply and not reply.startswith("Looking"):  # these words name a place, not a summary
-        assert parse_preference(exchange_names(reply)).value == 1
+def test_the_opposite_preference_in_the_same_words_is_read(reply: str) -> None:
+    assert parse_preference(exchange_names(reply)).value == 1
 
 
 @pytest.mark.parametrize("reply", NEITHER_IS_BETTER)

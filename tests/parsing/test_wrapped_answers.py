@@ -72,7 +72,7 @@ REPLIES_WITH_PARIS = [
     "<|begin_of_box|>Paris<|end_of_box|>",
     "<ans>Paris</ans>",
 ]
-UNCHANGED_ANSWERS = {
+ANSWERS_WITH_SYMBOLS = {
     "$5": "$5",
     "$5 and $7": "$5 and $7",
     "US$300": "US$300",
@@ -103,8 +103,8 @@ def test_a_wrapped_answer_ends_a_chain_of_thought(reply: str) -> None:
     assert parse_conclusion(reply, "What is the capital of France?").value.answer == "Paris"
 
 
-@pytest.mark.parametrize(("reply", "answer"), UNCHANGED_ANSWERS.items())
-def test_signs_that_belong_to_an_answer_stay(reply: str, answer: str) -> None:
+@pytest.mark.parametrize(("reply", "answer"), ANSWERS_WITH_SYMBOLS.items())
+def test_symbols_that_belong_to_an_answer_stay(reply: str, answer: str) -> None:
     assert parse_short_answer(reply).value == answer
 
 
@@ -117,6 +117,6 @@ def test_wrapped_verdicts_are_read(wrapping: str, word: str, value: str) -> None
     assert parse_validity(wrapping.format(word)).value == (value == "yes")
 
 
-def test_thoughts_in_an_answer_tag_are_no_rationale_of_it() -> None:
+def test_the_text_before_an_answer_tag_is_the_rationale() -> None:
     parsed = parse_reasoned_answer("Passage 2 names it.\n<answer>Paris</answer>").value
     assert (parsed.answer, parsed.rationale) == ("Paris", "Passage 2 names it.")

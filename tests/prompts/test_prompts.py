@@ -29,20 +29,22 @@ def test_fixed_text_comes_first(name: str) -> None:
     prompt (NAME.VARIANT), which keep the order of a paper, and react are not checked.
     """
     text = BUILT_IN[name]
-    slots = [slot for slot in Template(text).get_identifiers() if slot not in SLOTS_FIXED_FOR_A_RUN]  # in their order
-    if "passages" in slots and not name.startswith("react") and "." not in name:
-        assert slots[0] == "passages"
-        assert not slots[1:] or slots[1] in ("question", "statement")  # prompts that write questions have no question
-    assert text.count("Question: Which river") == text.count("These pairs show how long")  # without contexts
-    assert ":" in text.splitlines()[-1]  # the cue
+    slots_in_order = [slot for slot in Template(text).get_identifiers() if slot not in SLOTS_FIXED_FOR_A_RUN]
+    if "passages" in slots_in_order and not name.startswith("react") and "." not in name:
+        assert slots_in_order[0] == "passages"
+        # A prompt for writing questions has no question of its own.
+        assert not slots_in_order[1:] or slots_in_order[1] in ("question", "statement")
+    # The example pairs have no passages: the prompt must say that they only show the length of an answer.
+    assert text.count("Question: Which river") == text.count("These pairs show how long")
+    assert ":" in text.splitlines()[-1]  # the cue, such as "Answer:"
 
 
-def test_the_second_round_shares_the_base_prompt_up_to_the_passages() -> None:
-    base = render("answer", passages="P", question="Q").text
-    again = render("answer_candidates", passages="P", question="Q", candidates="- c").text
-    shared = base.index("P\n\nQuestion: Q") + len("P\n\nQuestion: Q\n")
-    assert base[:shared] == again[:shared]
-    assert again.index("- c") > shared
+def test_answer_and_answer_candidates_begin_alike_up_to_the_question() -> None:
+    answer_prompt = render("answer", passages="P", question="Q").text
+    candidates_prompt = render("answer_candidates", passages="P", question="Q", candidates="- c").text
+    shared_length = answer_prompt.index("P\n\nQuestion: Q") + len("P\n\nQuestion: Q\n")
+    assert answer_prompt[:shared_length] == candidates_prompt[:shared_length]
+    assert candidates_prompt.index("- c") > shared_length
 
 
 @given(st.text(), st.text())
@@ -52,12 +54,12 @@ def test_values_are_inserted_unchanged(passages: str, question: str) -> None:
     assert text.endswith(f"Question: {question} $$ $passages\nAnswer:")
 
 
-def test_version_follows_the_text() -> None:
+def test_a_prompts_version_changes_with_its_text() -> None:
     assert get_version("answer") == render("answer", passages="", question="").version
     assert len(get_version("answer")) == 10
-    changed = {"answer": "$passages $question"}
-    assert get_version("answer", changed) != get_version("answer")
-    assert get_version("summary", changed) == get_version("summary")
+    overrides = {"answer": "$passages $question"}
+    assert get_version("answer", overrides) != get_version("answer")
+    assert get_version("summary", overrides) == get_version("summary")
 
 
 def test_overrides_from_a_mapping_and_from_a_folder(tmp_path: Path) -> None:
@@ -103,6 +105,6 @@ def test_unusable_overrides_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["answer", "direct", "direct_from_memory", "reason", "reason_from_memory", "extract_answer"]
 )
-def test_short_answers_may_be_yes_or_no(name: str) -> None:
-    """As in react, self_ask and concat: 7 to 9% of HotpotQA's and 2Wiki's answers are."""
+def test_prompts_for_short_answers_also_allow_yes_or_no(name: str) -> None:
+    """As in the prompts of react, self_ask and concat: 7 to 9% of the answers in HotpotQA and 2Wiki are yes or no."""
     assert "or yes or no" in BUILT_IN[name]
