@@ -19,20 +19,20 @@ QUESTION = "When was the Lumen Tower finished?"
 
 
 async def use_tools(url: str, token: str, model_url: str) -> dict[str, Any]:
-    """Run each step; return its result by the step's name."""
-    steps: list[str] = []
+    """Use the tools, a resource, and the tools from an agent; return what each gave, by name."""
+    progress_messages: list[str] = []
 
-    async def record_step(done: float, total: float | None, message: str | None, context: Any) -> None:
-        steps.append(str(message))
+    async def record_progress(done: float, total: float | None, message: str | None, context: Any) -> None:
+        progress_messages.append(str(message))
 
     server: Any = {"transport": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
-    client = MultiServerMCPClient({"handbook": server}, callbacks=Callbacks(on_progress=record_step))
+    client = MultiServerMCPClient({"handbook": server}, callbacks=Callbacks(on_progress=record_progress))
     tools = {tool.name: tool for tool in await client.get_tools()}
     inputs = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
-    result = await tools["search"].ainvoke(make_tool_call("search", query="harbour", k=1))
+    search_result = await tools["search"].ainvoke(make_tool_call("search", query="harbour", k=1))
     answer = await tools["ask"].ainvoke(make_tool_call("ask", **inputs))
-    refused = await tools["ask"].ainvoke(make_tool_call("ask", **inputs, collection="private"))
-    [passage] = result.artifact["structured_content"]["passages"]
+    refusal = await tools["ask"].ainvoke(make_tool_call("ask", **inputs, collection="private"))
+    [passage] = search_result.artifact["structured_content"]["passages"]
     async with client.session("handbook") as session:
         [blob] = await load_mcp_resources(session, uris=[f"quorum://towers/passages/{passage['id']}"])
     agent = create_agent(ChatOpenAI(model="agent", base_url=model_url, api_key="none"), list(tools.values()))
@@ -43,15 +43,15 @@ async def use_tools(url: str, token: str, model_url: str) -> dict[str, Any]:
         "search": passage["text"],
         "ask": answer.artifact["structured_content"]["answer"],
         "ask_text": read_text(answer),
-        "steps": steps[:3],
-        "refused": [refused.status, read_text(refused)],
+        "progress": progress_messages[:3],
+        "refusal": [refusal.status, read_text(refusal)],
         "resource": blob.as_string(),
         "agent": [[turn.type, read_text(turn)] for turn in turns],
     }
 
 
 def make_tool_call(name: str, **arguments: Any) -> dict[str, Any]:
-    """A tool make_tool_call as a model makes it."""
+    """A tool call as a model makes it."""
     return {"type": "tool_call", "id": "1", "name": name, "args": arguments}
 
 

@@ -21,10 +21,11 @@ CLIENT = Path(__file__).with_name("langchain_client.py")
 TOKEN = "the-key-of-this-mcp-server"
 TOWER = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell."
 SECRET = "The safe of the Iron Mast opens with the number 4471."
-OFFLINE = f"""
+# The command quorum in a process that reaches this machine alone.
+OFFLINE_COMMAND = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
-import conftest  # from here on this process reaches this machine alone
+import conftest  # from here on, connections to other machines fail
 from quorum.cli.main import main
 main()
 """
@@ -32,7 +33,7 @@ main()
 
 @pytest.fixture
 def url(tmp_path: Path, openai_server: OpenAIServer) -> Iterator[str]:
-    """The address of `quorum mcp --http`, a process over the collection towers."""
+    """The address of `quorum mcp --http`, a process that serves the collection towers."""
     store = str(tmp_path / "store")
     for name, text in (("towers", TOWER), ("private", SECRET)):
         (file := tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": name, "title": name, "text": text}) + "\n")
@@ -41,7 +42,7 @@ def url(tmp_path: Path, openai_server: OpenAIServer) -> Iterator[str]:
     args = ["mcp", "--http", "--port", "0", "--token", TOKEN, "--store", store, "--collection", "towers"]
     args += ["--model", "openai:test", "--retriever", "bm25"]
     with subprocess.Popen(
-        [sys.executable, "-u", "-c", OFFLINE, *args],
+        [sys.executable, "-u", "-c", OFFLINE_COMMAND, *args],
         env=make_environment(OPENAI_BASE_URL=openai_server.url, PYTHONPATH=str(ROOT)),
         text=True,
         stdout=subprocess.PIPE,
@@ -89,27 +90,27 @@ def run_in_client_environment(*command: str, **environment: str) -> str:
 
 
 @pytest.fixture
-def client_steps(url: str, openai_server: OpenAIServer) -> Any:
-    """The results of the client's steps, by the step's name."""
+def client_results(url: str, openai_server: OpenAIServer) -> Any:
+    """What langchain_client.py got from each tool, a resource and an agent, by name."""
     return json.loads(run_in_client_environment(str(CLIENT), url, TOKEN, openai_server.url))
 
 
-def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(client_steps: Any) -> None:
-    assert int(client_steps["mcp"].split(".")[0]) < 2
-    assert set(client_steps["tools"]) == {"ask", "search", "collections", "methods"}
-    assert "towers: 1 passage" in client_steps["tools"]["ask"]
-    assert client_steps["search"] == TOWER
-    assert client_steps["ask"] == "1931"
-    assert client_steps["ask_text"].startswith("1931\n\nSources:\n1. towers (towers.jsonl, line 1):")
-    assert client_steps["steps"] == ["begin", "retrieve", "concat_answer"]
-    assert client_steps["refused"][0] == "error"
-    assert "There is no model 'concat@private'" in client_steps["refused"][1]
-    assert client_steps["resource"] == f"towers\n\n{TOWER}"
-    assert [kind for kind, _ in client_steps["agent"]] == ["human", "ai", "tool", "ai"]
-    assert client_steps["agent"][-1][1] == "Quorum says: 1931"
+def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(client_results: Any) -> None:
+    assert int(client_results["mcp"].split(".")[0]) < 2
+    assert set(client_results["tools"]) == {"ask", "search", "collections", "methods"}
+    assert "towers: 1 passage" in client_results["tools"]["ask"]
+    assert client_results["search"] == TOWER
+    assert client_results["ask"] == "1931"
+    assert client_results["ask_text"].startswith("1931\n\nSources:\n1. towers (towers.jsonl, line 1):")
+    assert client_results["progress"] == ["begin", "retrieve", "concat_answer"]
+    assert client_results["refusal"][0] == "error"
+    assert "There is no model 'concat@private'" in client_results["refusal"][1]
+    assert client_results["resource"] == f"towers\n\n{TOWER}"
+    assert [kind for kind, _ in client_results["agent"]] == ["human", "ai", "tool", "ai"]
+    assert client_results["agent"][-1][1] == "Quorum says: 1931"
 
 
-def test_the_example_of_the_page_runs(url: str, openai_server: OpenAIServer) -> None:
+def test_the_example_in_docs_serving_runs(url: str, openai_server: OpenAIServer) -> None:
     page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
     [script] = [
         item for item in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "langchain_mcp_adapters" in item

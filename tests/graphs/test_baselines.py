@@ -15,7 +15,7 @@ from quorum.nodes.base import base_answer, closed_book_answer
 from quorum.nodes.infer_stepwise import infer
 
 
-def list_calls(model: ScriptedModel) -> list[str]:
+def list_call_names(model: ScriptedModel) -> list[str]:
     return [sent.name for sent in model.history]
 
 
@@ -99,7 +99,7 @@ async def test_answer_types_other_than_facts_and_verdicts_are_refused(method: st
     assert (result["answer"], result["evidence"]) == ("yes", [])
 
 
-def make_reader(*replies: str) -> ScriptedModel:
+def make_inference_model(*replies: str) -> ScriptedModel:
     model = ScriptedModel().on("rank_passages", "[3] > [1] > [2]")
     for number, reply in enumerate(replies, start=1):
         model.on(f"inference: passage {number}", reply)
@@ -107,20 +107,23 @@ def make_reader(*replies: str) -> ScriptedModel:
 
 
 async def test_selection_inference_reads_the_passages_one_by_one_best_first() -> None:
-    model = make_reader(
+    model = make_inference_model(
         "Notes: Work ended in 1931.\nAnswer: 1931",
         "Notes: Finished in 1931.\nAnswer: 1931",
         "Notes: Finished in 1931; the mast is another.\nAnswer: 1931",
     )
-    collected = {"answer": "1931", "unknown": False}
+    known_answer = {"answer": "1931", "unknown": False}
     notes = ["Work ended in 1931.", "Finished in 1931.", "Finished in 1931; the mast is another."]
     assert await trace_method("selection_inference", model) == [
         *FIRST_STEPS,
         ("rank_passages", {"passages": "p3 p1 p2"}),
-        *(("infer", {**collected, "notes": n, "rationale": n, "turn": turn}) for turn, n in enumerate(notes, start=1)),
+        *(
+            ("infer", {**known_answer, "notes": n, "rationale": n, "turn": turn})
+            for turn, n in enumerate(notes, start=1)
+        ),
         ("cite", {"evidence": ["p3 33-37", "p1 32-36"]}),
     ]
-    assert list_calls(model) == ["rank_passages", *(f"inference: passage {n}" for n in (1, 2, 3))]
+    assert list_call_names(model) == ["rank_passages", *(f"inference: passage {n}" for n in (1, 2, 3))]
     prompts = [sent.text for sent in model.history[1:]]
     assert ["[1] Towers" in text for text in prompts] == [True, False, False]
     assert [f"Notes so far: {notes[0]}\n" in text for text in prompts] == [False, True, False]
@@ -128,14 +131,14 @@ async def test_selection_inference_reads_the_passages_one_by_one_best_first() ->
 
 
 async def test_the_answer_after_the_last_passage_wins() -> None:
-    model = make_reader("Notes: a\nAnswer: 1931", "Notes: b\nAnswer: 1950", "Notes: c\nAnswer: Unknown")
+    model = make_inference_model("Notes: a\nAnswer: 1931", "Notes: b\nAnswer: 1950", "Notes: c\nAnswer: Unknown")
     steps = await trace_method("selection_inference", model)
     assert [update["answer"] for node, update in steps if node == "infer"] == ["1931", "1950", "unknown"]
     assert (steps[-2][1]["unknown"], steps[-1]) == (True, ("cite", {"evidence": []}))
 
 
 async def test_a_reply_without_notes_keeps_the_old_ones() -> None:
-    model = make_reader("Notes: a\nAnswer: 1931", "1931", "Answer: 1931")
+    model = make_inference_model("Notes: a\nAnswer: 1931", "1931", "Answer: 1931")
     steps = await trace_method("selection_inference", model)
     assert [update["notes"] for node, update in steps if node == "infer"] == ["a", "a", "a"]
     assert steps[-2][1]["malformed"] == {"inference": ["Answer: 1931"]}
@@ -151,11 +154,11 @@ async def test_the_largest_number_of_passages_stays_within_the_recursion_limit()
     model = ScriptedModel().on("rank_passages", lambda _: "1").on("inference", lambda _: "Notes: a\nAnswer: 1931")
     nodes = [node for node, _ in await trace_method("selection_inference", model, k=5)]
     assert nodes.count("infer") == 5
-    inference_count = len(nodes) - 5
+    other_node_count = len(nodes) - 5
     limit = METHODS["selection_inference"].graph.config["recursion_limit"]
-    assert MAX_PASSAGES + inference_count < limit == MAX_SUPERSTEPS
+    assert MAX_PASSAGES + other_node_count < limit == MAX_SUPERSTEPS
 
 
 @pytest.mark.parametrize("name", ["no_retrieval", "base", "rerank", "replug", "zero_shot_cot"])
-def test_methods_of_one_round_have_depth_one(name: str) -> None:
+def test_methods_whose_calls_run_at_the_same_time_have_depth_one(name: str) -> None:
     assert METHODS[name].depth == "1"

@@ -26,8 +26,8 @@ async def test_requests_show_passages_before_the_question(openai_server: OpenAIS
     requests = openai_server.chats()
     assert (result["answer"], len(requests)) == ("1931", CALLS_OF_METHOD[method])
     for request in requests:
-        slots = [request.text.rindex(slot) for slot in ("Passages:", "[1] ", f"Question: {QUESTION}")]
-        assert slots == sorted(slots)
+        positions = [request.text.rindex(slot) for slot in ("Passages:", "[1] ", f"Question: {QUESTION}")]
+        assert positions == sorted(positions)
         assert not {"stop", "n", "top_p"} & set(request.body)
 
 

@@ -35,7 +35,8 @@ ANSWER = {
     "rationale": "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk.",
     "evidence": [{"passage": "bell", "start": 55, "end": 67}],
 }
-RETRIEVED_SETS = ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: bell office -> bell"]
+# For each query: its rank, the ids that it retrieved -> the ids that the filter kept.
+PASSAGES_OF_QUERIES = ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: bell office -> bell"]
 RETRIEVED_IDS = ["mansion", "jones", "bell", "office"]
 
 
@@ -48,7 +49,7 @@ async def test_a_full_run_of_blendfilter() -> None:
         ("recall", {"internal": INTERNAL_REPLY}),
         ("name_topic", {"topic": "Television comedies"}),
         ("blend_queries", {"queries": [QUESTION, EXTERNAL_QUERY, INTERNAL_QUERY]}),
-        *(("gather", {"knowledge": result}) for result in RETRIEVED_SETS),
+        *(("gather", {"knowledge": result}) for result in PASSAGES_OF_QUERIES),
         ("unite", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
         ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
@@ -72,8 +73,12 @@ async def test_a_trace_shows_what_every_query_went_through() -> None:
     context = Context(model=make_blend_model(), k=2)
     await answer(QUESTION, "blendfilter", context, given=PASSAGES, config={"callbacks": [tracer]})
     (graph,) = tracer.root.steps
-    sets = [[step.name for step in node.steps] for node in graph.steps if node.name == "gather"]
-    assert sorted(sets) == [["filter", "collect"], ["retrieve", "filter", "collect"], ["retrieve", "filter", "collect"]]
+    steps_of_queries = [[step.name for step in node.steps] for node in graph.steps if node.name == "gather"]
+    assert sorted(steps_of_queries) == [
+        ["filter", "collect"],
+        ["retrieve", "filter", "collect"],
+        ["retrieve", "filter", "collect"],
+    ]
     turns = [
         step.name for node in graph.steps for inner in node.steps if inner.name == "filter" for step in inner.steps
     ]
@@ -88,7 +93,7 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
         *("begin", "retrieve", "answer_externally", "recall", "blend_queries", "gather", "gather", "gather", "unite"),
         "cot_answer",
     ]
-    assert [update["knowledge"] for node, update in trace if node == "gather"] == RETRIEVED_SETS
+    assert [update["knowledge"] for node, update in trace if node == "gather"] == PASSAGES_OF_QUERIES
     assert trace[-1][1] == {**ANSWER, "passages": "mansion bell"}
     assert len(model.history) == 6
 
@@ -116,7 +121,7 @@ async def test_filter_union_with_one_turn_judges_and_chooses_in_one_call() -> No
     assert [sent.name for sent in model.history][-2:] == ["judge_and_choose", "reason"]
 
 
-CALLS_OF_QUERIES = {
+CALLS_AND_PASSAGES_OF_QUERIES = {  # the setting `queries` -> the number of calls, the ids of the kept passages
     "q+ex+in": (11, "mansion bell"),
     "q+ex": (8, "mansion bell"),
     "q+in": (8, "mansion bell"),
@@ -127,20 +132,20 @@ CALLS_OF_QUERIES = {
 }
 
 
-@pytest.mark.parametrize("queries", CALLS_OF_QUERIES)
+@pytest.mark.parametrize("queries", CALLS_AND_PASSAGES_OF_QUERIES)
 async def test_any_subset_of_the_queries(queries: str) -> None:
     model = make_blend_model()
     result = await run_blendfilter(model, queries=queries)
-    calls, passages = CALLS_OF_QUERIES[queries]
+    calls, passages = CALLS_AND_PASSAGES_OF_QUERIES[queries]
     assert (len(model.history), join_ids(result["passages"])) == (calls, passages)
     assert result["answer"] == "Jillian Belk"
-    sent_texts = {sent.name for sent in model.history}
+    call_names = {sent.name for sent in model.history}
     assert {f"judge: {name}" for name in queries.split("+")} == {
-        name for name in sent_texts if name.startswith("judge")
+        name for name in call_names if name.startswith("judge")
     }
-    assert ("reason: external" in sent_texts, "internal" in sent_texts) == ("ex" in queries, "in" in queries)
-    searched = await trace_blendfilter(make_blend_model(), queries=queries)
-    assert ("retrieve" in [node for node, _ in searched]) == (queries != "in")
+    assert ("reason: external" in call_names, "internal" in call_names) == ("ex" in queries, "in" in queries)
+    trace = await trace_blendfilter(make_blend_model(), queries=queries)
+    assert ("retrieve" in [node for node, _ in trace]) == (queries != "in")
 
 
 def make_yes_no_model() -> ScriptedModel:
@@ -153,7 +158,7 @@ def make_yes_no_model() -> ScriptedModel:
     return model.on("reason_yes_no", "Jillian Bell is in it. So the answer is yes.").on("extract_answer_yes_no", "Yes.")
 
 
-async def test_a_yes_no_run_has_no_topic_and_its_prompts_allow_to_choose_none() -> None:
+async def test_a_yes_no_run_has_no_topic_and_its_prompts_allow_choosing_none() -> None:
     model = make_yes_no_model()
     result = await run_blendfilter(model, "Is Jillian Bell in SuperMansion?", answer_type="yes_no")
     assert (result["answer"], result["unknown"], result["evidence"]) == ("yes", False, [])
@@ -162,15 +167,15 @@ async def test_a_yes_no_run_has_no_topic_and_its_prompts_allow_to_choose_none() 
     assert not any("topic" in sent.text.lower() for sent in model.history)
 
 
-async def test_an_empty_union_generates_from_an_empty_block() -> None:
+async def test_if_the_filters_keep_no_passage_the_answer_is_generated_without_passages() -> None:
     model = make_blend_model({"choose: q": "none", "choose: ex": "None of them.", "choose: in": "[]"})
     result = await run_blendfilter(model)
     assert (result["answer"], result["passages"], result["retrieved"]) == ("Jillian Belk", [], RETRIEVED_IDS)
-    generated = next(sent.text for sent in model.history if sent.name == "reason")
-    assert generated.rsplit("Passages:", 1)[1] == f"\n\n(none)\n\nQuestion: {QUESTION}\nRationale:"
+    reasoning_prompt = next(sent.text for sent in model.history if sent.name == "reason")
+    assert reasoning_prompt.rsplit("Passages:", 1)[1] == f"\n\n(none)\n\nQuestion: {QUESTION}\nRationale:"
 
 
-async def test_ids_that_cannot_be_read_keep_the_whole_set() -> None:
+async def test_a_choice_that_cannot_be_read_keeps_all_passages_of_its_query() -> None:
     result = await run_blendfilter(make_blend_model({"choose: q": "It depends."}))
     assert join_ids(result["passages"]) == "mansion jones bell"
     assert result["malformed"] == {"choose": {"count": 1, "replies": ["It depends."]}}
@@ -199,9 +204,14 @@ def make_passage(name: str, text: str = "") -> Passage:
 
 
 async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() -> None:
-    a, b, c, again = make_passage("a", "first"), make_passage("b"), make_passage("c"), make_passage("a", "second")
+    a, b, c, a_again = (
+        make_passage("a", "first"),
+        make_passage("b"),
+        make_passage("c"),
+        make_passage("a", "second"),
+    )
     passages = [
-        Knowledge(rank=2, retrieved=["c", "a"], passages=[c, again]),
+        Knowledge(rank=2, retrieved=["c", "a"], passages=[c, a_again]),
         Knowledge(rank=0, retrieved=["a", "x"], passages=[a]),
         Knowledge(rank=1, retrieved=["b", "x"], passages=[b]),
     ]
@@ -217,24 +227,24 @@ async def test_retrieved_ids_are_stored_before_the_first_filter() -> None:
 
 
 async def test_a_small_window_drops_the_lowest_passages_from_judging_and_choosing() -> None:
-    long = [Passage(id=str(n), title="", text=f"Passage {n}. " + "word " * 300) for n in range(4)]
+    long_passages = [Passage(id=str(n), title="", text=f"Passage {n}. " + "word " * 300) for n in range(4)]
     model = ScriptedModel().on("judge", "All help.").on("choose", "all")
     context = Context(model=model, k=4, queries="q", context_window=1400, filter_union=True)
     model.on("topic", "Words").on("reason", "So the answer is word.").on("extract_answer", "word")
-    result = await answer("Which word?", "blendfilter", context, given=long)
+    result = await answer("Which word?", "blendfilter", context, given=long_passages)
     assert result["retrieved"] == ["0", "1", "2", "3"]
     assert len(result["passages"]) < 4
     assert result["dropped"] > 0
     assert result["malformed"] == {}
 
 
-def make_constant_model(message: str = "Jillian Belk", model: ScriptedModel | None = None) -> ScriptedModel:
+def make_constant_model(reply: str = "Jillian Belk", model: ScriptedModel | None = None) -> ScriptedModel:
     """A model that gives the same reply to every prompt."""
     model = model or ScriptedModel()
     for name in ("reason", "reason_from_memory"):
-        model.on(name, lambda _: f"It is so. So the answer is {message}.")
+        model.on(name, lambda _: f"It is so. So the answer is {reply}.")
     for name in ("internal", "topic", "judge", "extract_answer", "direct", "direct_from_memory"):
-        model.on(name, lambda _: message)
+        model.on(name, lambda _: reply)
     return model.on("choose", lambda _: "1")
 
 
@@ -249,15 +259,17 @@ async def test_two_questions_on_one_thread(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
-async def test_with_and_without_a_context(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_context_object_a_mapping_and_the_environment_give_the_same_result(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inputs: Any = {"question": QUESTION, "given": PASSAGES}
     model = make_constant_model()
     with_context = await METHODS[method].graph.ainvoke(inputs, context=Context(model=model))
     assert await METHODS[method].graph.ainvoke(inputs, context={"model": make_constant_model()}) == with_context
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
-    default = chat_model("scripted")
-    assert isinstance(default, ScriptedModel)
-    make_constant_model(model=default)
+    default_model = chat_model("scripted")
+    assert isinstance(default_model, ScriptedModel)
+    make_constant_model(model=default_model)
     assert await METHODS[method].graph.ainvoke(inputs) == with_context
     assert with_context["answer"] == "Jillian Belk"
 

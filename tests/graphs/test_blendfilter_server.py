@@ -14,7 +14,7 @@ from quorum.core.context import Context
 from quorum.core.state import Passage, Result
 from quorum.graphs import answer
 
-REPLY_AFTER = {  # what a prompt ends with -> its reply
+REPLY_TO_ENDING = {  # what a prompt ends with -> its reply
     "\nRelevant passages:": "1, 2",
     "\nJudgement:": "Passage 1 helps, and so does passage 2.\nRelevant passages: 1, 2",
     "\nTopic:": "Television",
@@ -25,26 +25,26 @@ REPLY_AFTER = {  # what a prompt ends with -> its reply
 
 
 def reply(request: Request) -> str:
-    return next(text for ending, text in REPLY_AFTER.items() if request.text.endswith(ending))
+    return next(text for ending, text in REPLY_TO_ENDING.items() if request.text.endswith(ending))
 
 
 def reply_in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
-    """Replies that are held until all calls of their round have arrived; a call too few or too many is an error."""
-    ends = list(accumulate(sizes))
+    """Replies that are held until all calls of their round have arrived; a call too few or too many gets an error."""
+    round_ends = list(accumulate(sizes))
     barriers = [threading.Barrier(size) for size in sizes]
     lock, arrived = threading.Lock(), 0
 
     def hold_until_round_is_full(request: Request) -> str | Response:
         nonlocal arrived
         with lock:
-            number = next((number for number, end in enumerate(ends) if arrived < end), None)
+            round_number = next((round_number for round_number, end in enumerate(round_ends) if arrived < end), None)
             arrived += 1
         try:
-            if number is None:
+            if round_number is None:
                 return make_error(400, "one call too many")
-            barriers[number].wait(timeout=50)
+            barriers[round_number].wait(timeout=50)
         except threading.BrokenBarrierError:
-            return make_error(400, f"round {number} is incomplete")
+            return make_error(400, f"round {round_number} is incomplete")
         return reply(request)
 
     return hold_until_round_is_full
@@ -79,43 +79,51 @@ async def test_independent_calls_are_made_at_the_same_time(
 
 
 @pytest.mark.parametrize("kind", ["short", "yes_no"])
-async def test_judge_and_choice_share_everything_through_the_passages(openai_server: OpenAIServer, kind: str) -> None:
+async def test_a_querys_judging_and_choosing_prompts_are_equal_up_to_their_instructions(
+    openai_server: OpenAIServer, kind: str
+) -> None:
     openai_server.reply(reply)
     await run_blendfilter(answer_type=kind)
-    judged = {text for request in openai_server.chats() if (text := request.text).endswith("\nJudgement:")}
-    chosen = {text for request in openai_server.chats() if (text := request.text).endswith("\nRelevant passages:")}
-    assert len(judged) == len(chosen) == 3
-    for text in judged:
+    judging_prompts = {text for request in openai_server.chats() if (text := request.text).endswith("\nJudgement:")}
+    choosing_prompts = {
+        text for request in openai_server.chats() if (text := request.text).endswith("\nRelevant passages:")
+    }
+    assert len(judging_prompts) == len(choosing_prompts) == 3
+    for text in judging_prompts:
         shared = text[: text.index("\n\nTake the passages one after another")]
-        assert sum(other.startswith(shared) for other in chosen) == 1
-        slots = [shared.index(slot) for slot in ("Passages:\n\n[1] ", "\n\n[3] ", f"Question: {QUESTION}", "Set aside")]
-        assert slots == sorted(slots)
-    assert len({text[: text.index("[1] ")] for text in judged | chosen}) == 1
+        assert sum(other.startswith(shared) for other in choosing_prompts) == 1
+        positions = [
+            shared.index(slot) for slot in ("Passages:\n\n[1] ", "\n\n[3] ", f"Question: {QUESTION}", "Set aside")
+        ]
+        assert positions == sorted(positions)
+    assert len({text[: text.index("[1] ")] for text in judging_prompts | choosing_prompts}) == 1
 
 
 async def test_reasoning_prompts_share_task_and_examples(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply)
     await run_blendfilter()
-    reasoned = [request.text for request in openai_server.chats() if request.text.endswith("\nRationale:")]
-    assert len(reasoned) == 2
-    assert len({text[: text.rindex("Passages:")] for text in reasoned}) == 1
-    assert reasoned[0].count("So the answer is") == 4
+    reasoning_prompts = [request.text for request in openai_server.chats() if request.text.endswith("\nRationale:")]
+    assert len(reasoning_prompts) == 2
+    assert len({text[: text.rindex("Passages:")] for text in reasoning_prompts}) == 1
+    assert reasoning_prompts[0].count("So the answer is") == 4
 
 
 async def test_the_choice_prompt_contains_the_judgement_and_the_topic(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply)
     await run_blendfilter()
-    chosen = [request.text for request in openai_server.chats() if request.text.endswith("\nRelevant passages:")]
-    assert all("The topic of the question is: Television\n" in text for text in chosen)
-    assert all("Passage 1 helps, and so does passage 2." in text for text in chosen)
+    choosing_prompts = [
+        request.text for request in openai_server.chats() if request.text.endswith("\nRelevant passages:")
+    ]
+    assert all("The topic of the question is: Television\n" in text for text in choosing_prompts)
+    assert all("Passage 1 helps, and so does passage 2." in text for text in choosing_prompts)
 
 
 async def test_the_extraction_prompt_contains_only_question_and_reasoning(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply)
     await run_blendfilter()
-    last = openai_server.chats()[-1].text
-    assert f"Question: {QUESTION}\n\nReasoning:\n{REASONING_REPLY}\n\nAnswer:" in last
-    assert PASSAGES[0]["text"] not in last
+    last_prompt = openai_server.chats()[-1].text
+    assert f"Question: {QUESTION}\n\nReasoning:\n{REASONING_REPLY}\n\nAnswer:" in last_prompt
+    assert PASSAGES[0]["text"] not in last_prompt
 
 
 async def test_an_empty_judgement_and_an_unreadable_choice_keep_all_passages(openai_server: OpenAIServer) -> None:
@@ -151,5 +159,5 @@ async def test_direct_and_cot_make_one_call_even_with_samples(
     assert (request.body["temperature"], request.body["top_p"]) == (0.7, 0.5)
     assert request.text.endswith(f"Question: {QUESTION}{ending}")
     assert (result["answer"], result["confidence"]) == ("Jillian Belk", None)
-    slots = [request.text.rindex(slot) for slot in ("Passages:\n\n[1] SuperMansion", "[5] Jillian Bell", QUESTION)]
-    assert slots == sorted(slots)
+    positions = [request.text.rindex(slot) for slot in ("Passages:\n\n[1] SuperMansion", "[5] Jillian Bell", QUESTION)]
+    assert positions == sorted(positions)

@@ -1,4 +1,4 @@
-"""A composed method: a cascade of whole methods that is asked, drawn and compared like any other."""
+"""A composed method is a cascade of whole methods. It is asked, drawn and compared like any other method."""
 
 import json
 from dataclasses import replace
@@ -30,7 +30,7 @@ StageTest = dict[str, Any] | None
 
 
 def write_cascade(folder: Path, *stages: tuple[str, StageTest, dict[str, Any]]) -> str:
-    """A file of stages: the method, its test, settings that differ from the context's."""
+    """Write a composed method's file; each stage: its method, its test, its settings that differ from the context's."""
     settings = describe_settings(CONTEXT, RUN_SETTINGS | {"retriever", "collection"})
     stage_fields = [
         {"name": method, "method": method, "accept": accept, "settings": {**settings, **stage_settings}, "prompts": {}}
@@ -43,7 +43,7 @@ def write_cascade(folder: Path, *stages: tuple[str, StageTest, dict[str, Any]]) 
 
 @pytest.fixture
 def cascade(tmp_path: Path, openai_server: OpenAIServer) -> str:
-    """concat; if unknown, concat_pf where its confidence is 0.7; else base."""
+    """concat's answer if it is known; else concat_pf's if its confidence is at least 0.7; else base's."""
     return write_cascade(
         tmp_path,
         ("concat", {"test": "known"}, {}),
@@ -73,19 +73,21 @@ async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
     assert result["usage"]["answer"]["calls"] == 3  # concat's call serves concat_pf, which asks two passages
     assert len(openai_server.requests) == 3
     assert len(result["votes"]) == 2
-    direct_result = await answer("Which colour?", "concat_pf", CONTEXT, given=GIVEN_PASSAGES)
-    assert direct_result["usage"]["answer"]["calls"] == 3
+    concat_pf_result = await answer("Which colour?", "concat_pf", CONTEXT, given=GIVEN_PASSAGES)
+    assert concat_pf_result["usage"]["answer"]["calls"] == 3
 
 
 async def test_the_answer_of_the_last_stage_is_always_taken(cascade: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: "unknown" if "three words" not in request.text else "blue")
     result = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
     assert result["answer"] == "blue"
-    assert result["votes"] is None  # base has no votes, and those of the stage before are gone
+    assert result["votes"] is None  # base has no votes, and those of concat_pf are gone
     assert not CASCADE_MEMORIES
 
 
-async def test_an_answer_that_an_earlier_stage_gave_is_the_same(tmp_path: Path, openai_server: OpenAIServer) -> None:
+async def test_the_test_same_accepts_an_answer_that_an_earlier_stage_gave(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
     file = write_cascade(
         tmp_path,
         ("base", {"test": "confidence", "at_least": 0.5}, {}),  # base has no confidence: never accepted

@@ -72,14 +72,14 @@ async def test_any_method_answers_a_follow_up(method: str) -> None:
 
 async def test_the_rewriting_call_is_journaled(openai_server: OpenAIServer, tmp_path: Any) -> None:
     openai_server.reply(rewrite_or_answer)
-    once = await ask(journal=str(tmp_path / "journal.sqlite"))
-    assert await ask(journal=str(tmp_path / "journal.sqlite")) == once
+    first_result = await ask(journal=str(tmp_path / "journal.sqlite"))
+    assert await ask(journal=str(tmp_path / "journal.sqlite")) == first_result
     assert len(openai_server.chats()) == 2
 
 
 async def test_the_oldest_turns_are_dropped_if_the_prompt_is_too_long(openai_server: OpenAIServer) -> None:
-    long = [turn | {"content": f"{turn['content']} {'tower ' * 200}"} for turn in HISTORY * 3]
-    result = await ask(history=[*long, *HISTORY], context_window=900)
+    long_turns = [turn | {"content": f"{turn['content']} {'tower ' * 200}"} for turn in HISTORY * 3]
+    result = await ask(history=[*long_turns, *HISTORY], context_window=900)
     assert result["usage"]["stand_alone"]["calls"] == 1
     assert "Ada Moreau" in openai_server.chats()[0].text
 

@@ -52,7 +52,7 @@ async def test_examples_with_steps_are_shown_as_whole_runs(tmp_path: Path) -> No
     assert "Frankenstein" not in model.history[0].text + model.history[1].text
 
 
-async def test_examples_without_steps_leave_the_built_in_ones(tmp_path: Path) -> None:
+async def test_examples_without_steps_do_not_replace_the_built_in_examples(tmp_path: Path) -> None:
     model = ScriptedModel().on("react", "So.\nAction: Finish[x]").on("self_ask", "So the final answer is: x")
     for method in ("react", "self_ask"):
         await ask(method, model, examples=write_examples(tmp_path, PLAIN_EXAMPLE))

@@ -1,4 +1,4 @@
-"""FILCO's graph and the context filter of any method: golden traces, modes, threads, what is counted."""
+"""FILCO's graph and the context filter of any method: golden traces, filter modes, threads and counted calls."""
 
 import asyncio
 from pathlib import Path
@@ -61,7 +61,7 @@ async def test_a_passage_is_cut_down_and_keeps_its_name() -> None:
     assert result["malformed"] == {}
 
 
-async def test_an_empty_context_is_shown_to_the_model_as_such() -> None:
+async def test_if_no_sentence_is_kept_the_prompt_shows_no_passage() -> None:
     model = make_model("None", "Unknown")
     result = await answer(QUESTION, "filco", Context(model=model), given=PASSAGES)
     assert (result["passages"], result["unknown"], result["malformed"]) == ([], True, {})
@@ -138,8 +138,8 @@ async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServe
     assert all(f"Claim: {QUESTION}\nLabel:" in prompt for prompt in prompts)
     assert ["It rained." in prompt for prompt in prompts] == [False, True, False]
     assert silver_of_label[0]["id"] == "n"
-    by_words = await choose_silver_passages(["1931"], [PASSAGES[1], LONG_PASSAGE], silver_measure="lexical")
-    assert by_words == [PASSAGES[1]]  # no sentence is like the answer: the first passage
+    lexical_silver = await choose_silver_passages(["1931"], [PASSAGES[1], LONG_PASSAGE], silver_measure="lexical")
+    assert lexical_silver == [PASSAGES[1]]  # no sentence is like the answer: the first passage
 
 
 async def test_silver_needs_gold_answers_and_forgets_those_of_the_question_before() -> None:
@@ -225,14 +225,14 @@ async def test_an_empty_context_gives_unknown_and_is_asked_about_once_at_most(me
     assert [sent.prompt for sent in model.history] == ["filter_sentences", *prompts]
 
 
-async def test_a_second_search_adds_to_what_was_retrieved() -> None:
+async def test_the_passages_of_a_second_search_are_added_to_the_retrieved_ids() -> None:
     model = ScriptedModel().on("filter_sentences", FINISHED_SENTENCE)
     state: Any = {"question": QUESTION, "passages": PASSAGES[:2], "retrieved": ["p9", "p2"]}
     result = await context_filter.ainvoke(state, context=Context(model=model))
     assert result["retrieved"] == ["p9", "p2", "p1"]
 
 
-async def test_passages_are_filtered_for_what_was_searched() -> None:
+async def test_passages_are_filtered_for_the_query_that_found_them() -> None:
     model = ScriptedModel().on("filter_sentences", "None")
     state: Any = {"question": QUESTION, "query": "Who built it?", "passages": PASSAGES[:2]}
     await context_filter.ainvoke(state, context=Context(model=model))
@@ -265,7 +265,7 @@ async def test_concurrent_runs_do_not_mix() -> None:
     passages_of_questions = [
         [Passage(id=str(n), title="", text=f"It rains. Number {n} is here. It snows.")] for n in range(20)
     ]
-    answered = await asyncio.gather(
+    results = await asyncio.gather(
         *(answer(QUESTION, "filco", Context(model=model), given=passages) for passages in passages_of_questions)
     )
-    assert [result["passages"][0]["id"] for result in answered if result["passages"]] == [str(n) for n in range(20)]
+    assert [result["passages"][0]["id"] for result in results if result["passages"]] == [str(n) for n in range(20)]

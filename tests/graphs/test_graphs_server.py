@@ -14,55 +14,54 @@ from quorum.core.errors import CallError
 from quorum.core.state import Passage, Result
 from quorum.graphs import answer
 
-# Calls of the methods whose prompts all hold passages and a question. The other methods have test files of their own.
-STEPS_OF_METHOD = {"concat": 1, "post_fusion": 3, "pruning": 1, "summary": 1, "concat_pf": 1, "pf_concat": 4}
+# The number of calls of each method whose prompts all hold passages and a question. The other methods have test files
+# of their own.
+CALLS_OF_METHOD = {"concat": 1, "post_fusion": 3, "pruning": 1, "summary": 1, "concat_pf": 1, "pf_concat": 4}
 
 
 async def ask(method: str, **settings: Any) -> Result:
     return await answer(QUESTION, method, Context(model="openai:test", k=3, **settings), given=PASSAGES)
 
 
-def list_shown_passages(request: Request) -> list[str]:
-    """The passages of a request: those after its demonstrations."""
+def list_shown_ids(request: Request) -> list[str]:
+    """The ids of the passages that a request shows after its demonstrations."""
     shown_part = request.text.rsplit("Passages:", 1)[1]
     return [passage["id"] for passage in PASSAGES if passage["text"] in shown_part]
 
 
 def reply_by_passage(replies: dict[str, str], otherwise: str) -> Callable[[Request], str]:
     """A function that replies to a request by the passage it shows, or with `otherwise` if it shows several or none."""
-    return lambda request: (
-        replies[list_shown_passages(request)[0]] if len(list_shown_passages(request)) == 1 else otherwise
-    )
+    return lambda request: replies[list_shown_ids(request)[0]] if len(list_shown_ids(request)) == 1 else otherwise
 
 
-@pytest.mark.parametrize("method", STEPS_OF_METHOD)
+@pytest.mark.parametrize("method", CALLS_OF_METHOD)
 async def test_requests_hold_passages_before_the_question(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 1931")
     result = await ask(method)
     requests = openai_server.chats()
-    assert (result["answer"], len(requests)) == ("1931", STEPS_OF_METHOD[method])
+    assert (result["answer"], len(requests)) == ("1931", CALLS_OF_METHOD[method])
     for request in requests:
         assert [message["role"] for message in request.body["messages"]] == ["user"]
         assert (request.body["model"], request.body["temperature"]) == ("test", 0.0)
         assert not {"stop", "n", "seed", "top_p"} & set(request.body)
-        slots = [request.text.rindex(slot) for slot in ("Passages:", "[1] ", f"Question: {QUESTION}")]
-        assert slots == sorted(slots)
+        positions = [request.text.rindex(slot) for slot in ("Passages:", "[1] ", f"Question: {QUESTION}")]
+        assert positions == sorted(positions)
         assert re.search(r"\n(Answer|Rationale):$", request.text)
     assert sum(spent["calls"] for spent in result["usage"].values()) == len(requests)
     assert all(spent["input_tokens"] > 0 for spent in result["usage"].values())
     assert result["malformed"] == {}
 
 
-@pytest.mark.parametrize("method", STEPS_OF_METHOD)
+@pytest.mark.parametrize("method", CALLS_OF_METHOD)
 async def test_sampling_settings_are_sent(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 1931")
     await ask(method, samples=2, temperature=0.7, top_p=0.9, seed=5)
     requests = openai_server.chats()
-    one_output = method in ("pruning", "summary")
-    assert len(requests) == STEPS_OF_METHOD[method] * (1 if one_output else 2)
+    ignores_samples = method in ("pruning", "summary")
+    assert len(requests) == CALLS_OF_METHOD[method] * (1 if ignores_samples else 2)
     assert {request.body["temperature"] for request in requests} == {0.7}
     assert {request.body["top_p"] for request in requests} == {0.9}
-    assert {request.body["seed"] for request in requests} == ({5} if one_output else {5, 6})
+    assert {request.body["seed"] for request in requests} == ({5} if ignores_samples else {5, 6})
 
 
 async def test_prompts_of_one_method_share_their_beginning_byte_for_byte(openai_server: OpenAIServer) -> None:
@@ -74,38 +73,40 @@ async def test_prompts_of_one_method_share_their_beginning_byte_for_byte(openai_
     assert len(beginnings.pop()) > 600
 
 
-async def test_base_prompt_and_second_round_share_the_passages_too(openai_server: OpenAIServer) -> None:
+async def test_concats_prompt_and_the_last_prompt_of_pf_concat_begin_with_the_same_passages(
+    openai_server: OpenAIServer,
+) -> None:
     openai_server.reply("1931")
     await ask("concat")
     await ask("pf_concat")
     requests = openai_server.chats()
-    base, distilled = requests[0].text, requests[-1].text
-    assert list_shown_passages(requests[-1]) == ["p1", "p2", "p3"]
-    assert distilled.startswith(base[: base.index("\nAnswer:", base.index(QUESTION))])
-    assert distilled.index("\n- 1931\n") > distilled.index(QUESTION)
+    concat_prompt, last_prompt = requests[0].text, requests[-1].text
+    assert list_shown_ids(requests[-1]) == ["p1", "p2", "p3"]
+    assert last_prompt.startswith(concat_prompt[: concat_prompt.index("\nAnswer:", concat_prompt.index(QUESTION))])
+    assert last_prompt.index("\n- 1931\n") > last_prompt.index(QUESTION)
 
 
 async def test_every_passage_is_asked_in_a_call_of_its_own(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_passage({"p1": "1931", "p2": "1950", "p3": "1931."}, ""))
     result = await ask("post_fusion")
-    assert sorted(list_shown_passages(request) for request in openai_server.chats()) == [["p1"], ["p2"], ["p3"]]
+    assert sorted(list_shown_ids(request) for request in openai_server.chats()) == [["p1"], ["p2"], ["p3"]]
     assert [vote["answer"] for vote in result["votes"]] == ["1931", "1950", "1931"]
     assert (result["answer"], result["confidence"]) == ("1931", pytest.approx(2 / 3))
 
 
-async def test_the_fallback_sees_each_passage_after_an_unknown(openai_server: OpenAIServer) -> None:
+async def test_after_an_unknown_answer_the_fallback_asks_each_passage_alone(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_passage({"p1": "unknown", "p2": "1950", "p3": "unknown"}, "I don't know."))
     result = await ask("concat_pf")
-    assert [len(list_shown_passages(request)) for request in openai_server.chats()] == [3, 1, 1, 1]
+    assert [len(list_shown_ids(request)) for request in openai_server.chats()] == [3, 1, 1, 1]
     assert (result["answer"], result["usage"]["answer"]["calls"]) == ("1950", 4)
 
 
-async def test_the_distiller_sees_the_passages_that_answered(openai_server: OpenAIServer) -> None:
+async def test_the_last_prompt_of_pf_concat_shows_the_passages_that_answered(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_passage({"p1": "1931", "p2": "Unknown.", "p3": "1929"}, "1931"))
     result = await ask("pf_concat")
-    last = openai_server.chats()[-1]
-    assert list_shown_passages(last) == ["p1", "p3"]
-    assert "\n- 1931\n- 1929\n" in last.text
+    last_request = openai_server.chats()[-1]
+    assert list_shown_ids(last_request) == ["p1", "p3"]
+    assert "\n- 1931\n- 1929\n" in last_request.text
     assert [passage["id"] for passage in result["passages"]] == ["p1", "p3"]
     assert result["candidates"] == ["1931", "1929"]
 
@@ -132,9 +133,9 @@ async def test_replies_to_the_base_prompt(
 ) -> None:
     openai_server.reply([reply])
     result = await ask("concat")
-    raw = reply if isinstance(reply, str) else reply.text
+    reply_text = reply if isinstance(reply, str) else reply.text
     assert (result["answer"], result["unknown"]) == (expected, expected == "unknown")
-    assert result["malformed"] == ({"answer": {"count": 1, "replies": [raw]}} if malformed else {})
+    assert result["malformed"] == ({"answer": {"count": 1, "replies": [reply_text]}} if malformed else {})
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ async def test_replies_to_reasoning_prompts(
     assert result["malformed"].get(method, {"count": 0})["count"] == malformed
 
 
-async def test_one_garbled_reader_does_not_spoil_the_vote(openai_server: OpenAIServer) -> None:
+async def test_unreadable_replies_do_not_spoil_the_vote(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_passage({"p1": "", "p2": "It may be:\n\nunclear\n", "p3": "1931"}, ""))
     result = await ask("post_fusion")
     assert [vote["unknown"] for vote in result["votes"]] == [True, True, False]
@@ -170,7 +171,7 @@ async def test_one_garbled_reader_does_not_spoil_the_vote(openai_server: OpenAIS
 async def test_a_window_smaller_than_estimated_drops_the_last_passage(openai_server: OpenAIServer) -> None:
     openai_server.reply([make_too_long_error(), "1931"])
     result = await ask("concat")
-    assert [list_shown_passages(request) for request in openai_server.chats()] == [["p1", "p2", "p3"], ["p1", "p2"]]
+    assert [list_shown_ids(request) for request in openai_server.chats()] == [["p1", "p2", "p3"], ["p1", "p2"]]
     assert (result["answer"], result["dropped"], len(result["passages"])) == ("1931", 1, 2)
 
 
@@ -181,7 +182,7 @@ async def test_a_window_too_small_for_one_passage_is_an_error(openai_server: Ope
     assert len(openai_server.chats()) == 3
 
 
-@pytest.mark.parametrize("method", STEPS_OF_METHOD)
+@pytest.mark.parametrize("method", CALLS_OF_METHOD)
 async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: str) -> None:
     openai_server.reply("Answer: 東京")
     odd_passage = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')

@@ -1,4 +1,4 @@
-"""Golden traces: scripted model -> the list of (node, update), for every method and branch."""
+"""Golden traces: the (node, update) pairs that a run with a scripted model must give, for every method and branch."""
 
 from itertools import product
 from typing import Any
@@ -77,7 +77,7 @@ async def test_reasoning_prompts_give_answer_and_rationale(method: str, node: st
 
 
 @pytest.mark.parametrize(("method", "node"), [("pruning", "pruned_answer"), ("summary", "summarized_answer")])
-async def test_reasoning_prompts_unknown_and_malformed(method: str, node: str) -> None:
+async def test_a_reasoning_reply_may_be_both_malformed_and_unknown(method: str, node: str) -> None:
     assert await trace_method(method, ScriptedModel().on(method, "All are out.\nI don't know.")) == [
         *FIRST_STEPS,
         (
@@ -113,7 +113,7 @@ async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
     )
 
 
-async def test_post_fusion_all_unknown() -> None:
+async def test_post_fusion_is_unknown_if_every_passage_is() -> None:
     assert await trace_method("post_fusion", script_passage_answers("unknown", "I don't know", "")) == [
         *FIRST_STEPS,
         make_vote_step(0, "?"),
@@ -123,7 +123,7 @@ async def test_post_fusion_all_unknown() -> None:
     ]
 
 
-async def test_post_fusion_sampled_is_a_pool_of_all_samples() -> None:
+async def test_post_fusion_with_samples_counts_every_sample_as_a_vote() -> None:
     model = script_passage_answers(["1931", "1950"], ["1950", "1950"], ["unknown", "unknown"])
     assert await trace_method("post_fusion", model, samples=2, temperature=0.7) == [
         *FIRST_STEPS,
@@ -245,7 +245,7 @@ async def test_pf_concat_reads_the_passages_that_answered() -> None:
     ]
 
 
-async def test_pf_concat_all_unknown_asks_all_passages_again() -> None:
+async def test_pf_concat_asks_all_passages_together_if_each_alone_is_unknown() -> None:
     model = script_passage_answers("unknown", "unknown", "unknown").on("answer", "1931")
     assert (await trace_method("pf_concat", model))[5:] == [
         ("keep_answered", {"passages": "p1 p2 p3", "candidates": []}),
@@ -271,16 +271,17 @@ async def test_pf_concat_asks_every_passage_whatever_the_vote() -> None:
 REPLIES = ("unknown", "1931", "1950")
 
 
-async def run_method(method: str, first: str, pool: tuple[str, ...], **settings: Any) -> Result:
-    model = script_passage_answers(*pool).on("answer", first)
-    return await answer(QUESTION, method, Context(model=model, **settings), given=PASSAGES[: len(pool)])
+async def run_method(method: str, concat_reply: str, passage_replies: tuple[str, ...], **settings: Any) -> Result:
+    """Run with a reply to the prompt that shows all passages, and one for each passage alone."""
+    model = script_passage_answers(*passage_replies).on("answer", concat_reply)
+    return await answer(QUESTION, method, Context(model=model, **settings), given=PASSAGES[: len(passage_replies)])
 
 
-async def test_speculative_and_staged_change_no_answer() -> None:
-    for first, *pool in product(REPLIES[:2], REPLIES, REPLIES, REPLIES):
-        expected = await run_method("concat_pf", first, tuple(pool))
+async def test_the_settings_speculative_and_staged_change_no_answer() -> None:
+    for concat_reply, *passage_replies in product(REPLIES[:2], REPLIES, REPLIES, REPLIES):
+        expected = await run_method("concat_pf", concat_reply, tuple(passage_replies))
         for options in ({"speculative": True}, {"vote": "staged"}, {"speculative": True, "vote": "staged"}):
-            variant_result = await run_method("concat_pf", first, tuple(pool), **options)
+            variant_result = await run_method("concat_pf", concat_reply, tuple(passage_replies), **options)
             assert (variant_result["answer"], variant_result["unknown"]) == (expected["answer"], expected["unknown"])
             if "vote" not in options:  # the same result, except its usage
                 assert {**variant_result, "usage": None} == {**expected, "usage": None}
@@ -289,9 +290,9 @@ async def test_speculative_and_staged_change_no_answer() -> None:
 
 @run_with(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(REPLIES), min_size=1, max_size=5).map(tuple))
-async def test_staged_post_fusion_equals_all(pool: tuple[str, ...]) -> None:
-    expected = await run_method("post_fusion", "", pool)
-    variant_result = await run_method("post_fusion", "", pool, vote="staged")
+async def test_staged_post_fusion_gives_the_answer_of_the_full_vote(passage_replies: tuple[str, ...]) -> None:
+    expected = await run_method("post_fusion", "", passage_replies)
+    variant_result = await run_method("post_fusion", "", passage_replies, vote="staged")
     assert (variant_result["answer"], variant_result["unknown"]) == (expected["answer"], expected["unknown"])
     assert variant_result["confidence"] is None
     assert len(variant_result["votes"]) <= len(expected["votes"])

@@ -47,7 +47,7 @@ async def test_iter_retgen_searches_again_with_its_reasoning() -> None:
     assert "Jan Hooks" not in model.history[1].text[model.history[1].text.rindex("Passages:") :]
 
 
-async def test_an_unknown_round_adds_nothing_to_the_query() -> None:
+async def test_an_unknown_answer_is_not_added_to_the_next_query() -> None:
     state = State(question=QUESTION, rationale=None, answer="unknown", passages=[], steps=[])
     assert (await next_query(state))["query"] is None
     unknown_state = State(question=QUESTION, rationale="It is not told.", answer="unknown", passages=[], steps=[])

@@ -1,4 +1,4 @@
-"""The compiled graphs in synchronous code: the same answers and steps as in asynchronous code, from anywhere."""
+"""The compiled graphs give the same answers and steps in synchronous code, wherever it runs, as in asynchronous."""
 
 import asyncio
 import signal
@@ -34,7 +34,7 @@ THREAD_CONFIG: Any = {"configurable": {"thread_id": "1"}}
 
 
 class SynchronousSaver(InMemorySaver):
-    """A checkpointer without an asynchronous side, as SqliteSaver is."""
+    """A checkpointer without asynchronous methods, like SqliteSaver."""
 
     async def aget_tuple(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
@@ -166,21 +166,21 @@ def test_an_interrupted_run_continues_with_the_edited_state(saver: type[InMemory
     assert graph.invoke(None, THREAD_CONFIG, context=context)["answer"] == "1889"
 
 
-class Tour(TypedDict, total=False):
+class UserState(TypedDict, total=False):
     question: str
     answer: str
 
 
-def look_up(tour: Tour) -> Tour:
+def look_up(state: UserState) -> UserState:
     """A synchronous node that asks without its config; LangChain hands the config on."""
-    result = METHODS["concat"].graph.invoke({**QUESTION_STATE, **tour}, context=Context(model=make_answering_model()))
+    result = METHODS["concat"].graph.invoke({**QUESTION_STATE, **state}, context=Context(model=make_answering_model()))
     return {"answer": result["answer"]}
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
 def test_a_synchronous_graph_may_ask_in_a_node(saver: type[InMemorySaver]) -> None:
-    tour = StateGraph(Tour).add_node(look_up).add_edge("__start__", "look_up").compile(checkpointer=saver())
-    assert tour.invoke({"question": QUESTION}, THREAD_CONFIG)["answer"] == "1931"
+    graph = StateGraph(UserState).add_node(look_up).add_edge("__start__", "look_up").compile(checkpointer=saver())
+    assert graph.invoke({"question": QUESTION}, THREAD_CONFIG)["answer"] == "1931"
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])

@@ -36,7 +36,7 @@ async def whisper(state: State) -> State:
     return {"answer": state["answer"].lower()}
 
 
-def make_own_graph(name: str | None = "loud", last: Any = shout) -> Any:
+def make_own_graph(name: str | None = "loud", last_node: Any = shout) -> Any:
     """One prompt over all passages, and a node of the user's."""
     return (
         StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -44,13 +44,13 @@ def make_own_graph(name: str | None = "loud", last: Any = shout) -> Any:
         .add_node(retrieve)
         .add_node("refine", refinement)
         .add_node(concat_answer)
-        .add_node("last", last)
+        .add_node("last_node", last_node)
         .add_edge("__start__", "begin")
         .add_edge("begin", "retrieve")
         .add_conditional_edges("retrieve", refine_or("concat_answer"), ["refine", "concat_answer"])
         .add_edge("refine", "concat_answer")
-        .add_edge("concat_answer", "last")
-        .add_edge("last", "__end__")
+        .add_edge("concat_answer", "last_node")
+        .add_edge("last_node", "__end__")
         .compile(name=name)
     )
 
@@ -74,10 +74,10 @@ async def test_a_users_graph_answers_like_a_method() -> None:
 
 
 def test_a_users_graph_answers_in_synchronous_code() -> None:
-    assert answer_sync(QUESTION, make_own_graph(last=whisper), given=PASSAGES)["answer"] == "ada korn"
+    assert answer_sync(QUESTION, make_own_graph(last_node=whisper), given=PASSAGES)["answer"] == "ada korn"
 
 
-async def test_a_users_graph_is_a_column_of_an_evaluation(data: Path) -> None:
+async def test_a_users_graph_is_evaluated_beside_the_methods(data: Path) -> None:
     report = await run_evaluation(data, "concat", make_own_graph())
     assert {name: row["em"] for name, row in report.summary.items()} == {"concat": 1, "loud": 1}
     assert report.comparisons[0]["methods"]["loud"]["em"]["difference"] == 0
@@ -87,7 +87,7 @@ async def test_a_users_graph_is_a_column_of_an_evaluation(data: Path) -> None:
 async def test_a_changed_graph_of_the_same_name_is_another_configuration(data: Path) -> None:
     await run_evaluation(data, make_own_graph())
     with pytest.raises(SetupError, match=r"methods\.loud\.graph"):
-        await run_evaluation(data, make_own_graph(last=whisper))
+        await run_evaluation(data, make_own_graph(last_node=whisper))
 
 
 def test_the_settings_of_a_users_graph_are_part_of_its_name() -> None:
@@ -101,12 +101,12 @@ def test_a_users_graph_needs_a_name_of_its_own(name: str | None) -> None:
         make_column(make_own_graph(name), {}, Context())
 
 
-async def test_two_graphs_of_one_name_differ_by_their_settings(data: Path) -> None:
+async def test_two_graphs_of_one_name_and_the_same_settings_are_refused(data: Path) -> None:
     with pytest.raises(SetupError, match="loud is named twice"):
-        await run_evaluation(data, make_own_graph(), make_own_graph(last=whisper))
+        await run_evaluation(data, make_own_graph(), make_own_graph(last_node=whisper))
 
 
-def test_a_comparison_crosses_a_users_graph_with_models_and_k() -> None:
+def test_a_comparison_runs_a_users_graph_with_every_k() -> None:
     runs = list_columns(Options(data=Path(), methods="concat", graphs=[make_own_graph()], k=["1", "2"]))
     assert [run.name for run in runs] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
     assert [run.own_graph is None for run in runs] == [True, True, False, False]

@@ -46,7 +46,7 @@ async def test_react_searches_observes_and_finishes() -> None:
     ]
     texts = [sent.text for sent in model.history]
     assert [sent.name for sent in model.history] == ["react: step 1", "react: step 2", "react: step 3"]
-    assert all(later.startswith(text) for text, later in pairwise(texts))  # for a prefix cache
+    assert all(later.startswith(text) for text, later in pairwise(texts))  # so a prefix cache can serve them
     assert (
         texts[2].count("Observation 1:\n[1] SuperMansion\n")
         == texts[2].count("Observation 2:\n[1] Jillian Bell\n")
@@ -64,9 +64,9 @@ async def test_react_asks_once_more_for_an_action_that_it_cannot_read() -> None:
     assert [node for node, _ in steps] == ["begin", "think", "ask_action", "retrieve", "observe", "think", "finish"]
     assert steps[1][1] == {"steps": ["None -> : None"], "malformed": {"react": ["I had better look it up."]}}
     assert steps[2][1] == {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}
-    again = model.history[1].text
-    assert again.startswith(f"{model.history[0].text} I had better look it up.\n")
-    assert again.endswith("\nAction 1:")
+    second_prompt = model.history[1].text
+    assert second_prompt.startswith(f"{model.history[0].text} I had better look it up.\n")
+    assert second_prompt.endswith("\nAction 1:")
     assert steps[-1][1]["rationale"].startswith(
         f"Thought 1: I had better look it up.\nAction 1: Search[{CAST_QUESTION}]\n"
     )
@@ -93,20 +93,22 @@ async def test_react_searching_for_the_question_takes_the_given_passages_in_thei
     assert join_ids((await ask("react", model, k=2))["passages"]) == "jan work"
 
 
-async def test_react_drops_low_ranks_of_old_steps_first() -> None:
-    long = [Passage(id=f"{n}", title="", text=f"{word} " * 100) for n, word in enumerate(["alpha", "beta"] * 3)]
+async def test_react_drops_the_lowest_ranked_passages_of_old_steps_first() -> None:
+    long_passages = [
+        Passage(id=f"{n}", title="", text=f"{word} " * 100) for n, word in enumerate(["alpha", "beta"] * 3)
+    ]
     searches = ["One.\nAction: Search[alpha]", "Two.\nAction: Search[beta]", "Three.\nAction: Finish[x]"]
     model = ScriptedModel().on("react", *searches)
-    result = await ask("react", model, long, k=2, context_window=2000)
+    result = await ask("react", model, long_passages, k=2, context_window=2000)
     prompts = [sent.text[sent.text.rindex("Question: ") :] for sent in model.history]
     assert [(text.count("alpha " * 99), text.count("beta " * 99)) for text in prompts] == [(0, 0), (2, 0), (1, 2)]
     assert (join_ids(result["passages"]), result["dropped"]) == ("0 2 1 3", 1)
 
 
-async def test_a_passage_that_never_fitted_is_not_shown() -> None:
-    long = [Passage(id=f"{n}", title="", text="alpha " * 200) for n in range(3)]
+async def test_a_passage_that_never_fitted_is_not_in_the_result() -> None:
+    long_passages = [Passage(id=f"{n}", title="", text="alpha " * 200) for n in range(3)]
     model = ScriptedModel().on("react", "One.\nAction: Search[alpha]", "Two.\nAction: Finish[x]")
-    result = await ask("react", model, long, k=3, context_window=1900)
+    result = await ask("react", model, long_passages, k=3, context_window=1900)
     assert (join_ids(result["passages"]), result["dropped"]) == ("0", 2)
 
 
@@ -118,10 +120,10 @@ async def test_an_observation_without_passages_says_so() -> None:
 
 
 def test_routes_of_react() -> None:
-    two_steps_at_most, three_steps = make_runtime(max_steps=2), [make_step("a"), make_step("b"), make_step("c")]
-    assert act_on_thought(State(steps=[make_step()]), two_steps_at_most) == "ask_action"
-    assert search_or_finish(State(steps=[make_step()]), two_steps_at_most) == "finish"
+    runtime_for_two_steps, three_steps = make_runtime(max_steps=2), [make_step("a"), make_step("b"), make_step("c")]
+    assert act_on_thought(State(steps=[make_step()]), runtime_for_two_steps) == "ask_action"
+    assert search_or_finish(State(steps=[make_step()]), runtime_for_two_steps) == "finish"
     for route in (act_on_thought, search_or_finish):
-        assert route(State(steps=three_steps[:2]), two_steps_at_most) == "retrieve"
-        assert route(State(steps=three_steps), two_steps_at_most) == "finish"
-        assert route(State(steps=[make_step(None, "x")]), two_steps_at_most) == "finish"
+        assert route(State(steps=three_steps[:2]), runtime_for_two_steps) == "retrieve"
+        assert route(State(steps=three_steps), runtime_for_two_steps) == "finish"
+        assert route(State(steps=[make_step(None, "x")]), runtime_for_two_steps) == "finish"

@@ -1,4 +1,4 @@
-"""A reranker and a filter run between retrieval and reading, if they are set; without them nothing does."""
+"""A reranker and a filter run between retrieval and reading, if they are set; otherwise nothing runs there."""
 
 from typing import Any
 
@@ -22,43 +22,43 @@ SUBGRAPHS_OF_METHOD = {
 }
 FILTER_SETTING: dict[str, Any] = {"context_filter": "embedded"}
 RERANKER_SETTING: dict[str, Any] = {"reranker": "question"}
-FILTER_NODES, RERANK_NODES = {"refine", "refine/filter_context"}, {"refine", "refine/rerank"}
+FILTER_SUBGRAPHS, RERANKER_SUBGRAPHS = {"refine", "refine/filter_context"}, {"refine", "refine/rerank"}
 
 
-async def list_entered_graphs(method: str, passages: list[Passage] = PASSAGES, **settings: Any) -> set[str]:
+async def list_entered_subgraphs(method: str, passages: list[Passage] = PASSAGES, **settings: Any) -> set[str]:
     """The subgraphs that a run of the method enters, each as the path of nodes to it, such as 'refine/rerank'."""
     inputs: Any = {"question": QUESTION, "given": passages}
     graph, context = METHODS[method].graph, Context(**settings)
-    result = graph.astream(inputs, context=context, stream_mode="values", subgraphs=True)
-    return {"/".join(part.partition(":")[0] for part in inside) async for inside, _ in result if inside}
+    parts = graph.astream(inputs, context=context, stream_mode="values", subgraphs=True)
+    return {"/".join(part.partition(":")[0] for part in path) async for path, _ in parts if path}
 
 
 @pytest.mark.parametrize("method", READING_METHODS)
 async def test_without_reranker_and_filter_no_subgraph_is_entered(method: str) -> None:
-    own_graphs = SUBGRAPHS_OF_METHOD.get(method, set())
-    assert await list_entered_graphs(method) <= own_graphs
-    assert await list_entered_graphs(method, **FILTER_SETTING) - own_graphs == list_expected_graphs(
-        method, FILTER_NODES
+    own_subgraphs = SUBGRAPHS_OF_METHOD.get(method, set())
+    assert await list_entered_subgraphs(method) <= own_subgraphs
+    assert await list_entered_subgraphs(method, **FILTER_SETTING) - own_subgraphs == list_expected_subgraphs(
+        method, FILTER_SUBGRAPHS
     )
-    assert await list_entered_graphs(method, **RERANKER_SETTING) - own_graphs == list_expected_graphs(
-        method, RERANK_NODES
+    assert await list_entered_subgraphs(method, **RERANKER_SETTING) - own_subgraphs == list_expected_subgraphs(
+        method, RERANKER_SUBGRAPHS
     )
 
 
-def list_expected_graphs(method: str, inside: set[str]) -> set[str]:
+def list_expected_subgraphs(method: str, refine_subgraphs: set[str]) -> set[str]:
     """The subgraphs that a reranker or a filter adds to the method's own.
 
     `blendfilter` also refines the passages of each query. `filco` has its own filter, and adds only the reranker.
     """
     if method == "filco":
-        return {"rerank"} if inside == RERANK_NODES else set()
-    return inside | {f"gather/{item}" for item in inside if method == "blendfilter"}
+        return {"rerank"} if refine_subgraphs == RERANKER_SUBGRAPHS else set()
+    return refine_subgraphs | {f"gather/{subgraph}" for subgraph in refine_subgraphs if method == "blendfilter"}
 
 
 async def test_a_single_passage_is_not_reranked() -> None:
-    assert await list_entered_graphs("base", PASSAGES[:1], **RERANKER_SETTING) == set()
-    assert await list_entered_graphs("base", PASSAGES[:1], **RERANKER_SETTING, **FILTER_SETTING) == FILTER_NODES
-    assert await list_entered_graphs("filco", PASSAGES[:1], **RERANKER_SETTING) == {"filter_context"}
+    assert await list_entered_subgraphs("base", PASSAGES[:1], **RERANKER_SETTING) == set()
+    assert await list_entered_subgraphs("base", PASSAGES[:1], **RERANKER_SETTING, **FILTER_SETTING) == FILTER_SUBGRAPHS
+    assert await list_entered_subgraphs("filco", PASSAGES[:1], **RERANKER_SETTING) == {"filter_context"}
 
 
 async def test_passages_are_reranked_and_filtered_before_each_is_asked() -> None:

@@ -7,11 +7,11 @@ from quorum.core.context import Context
 from quorum.graphs import answer
 
 
-@pytest.mark.parametrize(("method", "weigh"), [("rerank", "weigh_by_words"), ("replug", "weigh_by_meaning")])
-async def test_votes_weigh_by_likeness_to_the_question(method: str, weigh: str) -> None:
+@pytest.mark.parametrize(("method", "weighing_node"), [("rerank", "weigh_by_words"), ("replug", "weigh_by_meaning")])
+async def test_votes_weigh_by_likeness_to_the_question(method: str, weighing_node: str) -> None:
     steps = await trace_method(method, script_passage_answers("1931", "1950", "1950"))
     assert steps[:2] == FIRST_STEPS
-    assert [step[0] for step in steps[2:]] == ["passage_answer"] * 3 + [weigh, "vote"]
+    assert [step[0] for step in steps[2:]] == ["passage_answer"] * 3 + [weighing_node, "vote"]
     assert steps[-2][1] == {"votes": ["0 1931", "1 1950", "2 1950"]}
     assert steps[-1][1]["answer"] == "1931"  # the majority says 1950
     assert steps[-1][1]["evidence"] == ["p1 32-36"]
@@ -30,7 +30,7 @@ async def test_weighted_votes_are_never_staged_and_unknown_is_dropped(method: st
 
 
 @pytest.mark.parametrize("method", ["rerank", "replug"])
-async def test_each_sample_weighs_what_its_passage_weighs(method: str) -> None:
+async def test_each_sample_has_the_weight_of_its_passage(method: str) -> None:
     model = script_passage_answers(["1931", "1950"], ["1950", "1950"])
     result = await answer(QUESTION, method, Context(model=model, k=2, samples=2, temperature=0.7), given=PASSAGES)
     weights = [(vote["rank"], vote["weight"]) for vote in result["votes"]]

@@ -1,4 +1,4 @@
-"""Rerankers of any method: their order, their calls, and the state that they do not return."""
+"""Rerankers of any method: the order they give, their calls, and the state keys that they leave alone."""
 
 from itertools import pairwise
 from typing import Any
@@ -53,11 +53,12 @@ async def test_without_a_reranker_the_order_is_that_of_retrieval() -> None:
 async def test_reranking_by_the_question() -> None:
     model = ScriptedModel()
     result = await run_reranker(model, reranker="question")
-    assert join_ids(result["passages"]) == "p1 p3 p2 p4 p5"  # p3 holds Lumen and Towers; equals keep their order
+    # p3 holds Lumen and Towers; equally similar passages keep their order
+    assert join_ids(result["passages"]) == "p1 p3 p2 p4 p5"
     assert len(model.history) == 1
 
 
-async def test_the_first_k_are_reranked() -> None:
+async def test_only_the_first_k_passages_are_reranked() -> None:
     assert join_ids((await run_reranker(ScriptedModel(), reranker="question", k=3))["passages"]) == "p1 p3 p2"
     model = ScriptedModel()
     assert join_ids((await run_reranker(model, reranker="listwise", k=1))["passages"]) == "p1"
@@ -73,7 +74,7 @@ async def test_reranking_by_a_summary() -> None:
 
 
 def make_sure_model(*candidates: str | Exception) -> ScriptedModel:
-    """SuRe's second candidate is valid and preferred; the summaries name the Iron Mast and Strikes."""
+    """A model for SuRe: the second candidate is valid and preferred; the summaries name the Iron Mast and Strikes."""
     model = ScriptedModel().on("candidates", *candidates)
     model.on("conditional_summary: candidate 1", "The Iron Mast. [DONE]")
     model.on("conditional_summary: candidate 2", "Strikes. [DONE]")
@@ -149,9 +150,9 @@ async def test_windows_go_from_the_end_to_the_front(count: int, starts: list[int
     context = Context(model=model.on("answer_base", "x"), reranker="listwise", k=count)
     result = await answer(QUESTION, "base", context, given=passages)
     assert result["passages"] == passages
-    sent_texts = [sent for sent in model.history if sent.prompt == "rank_passages"]
-    assert [sent.detail for sent in sent_texts] == [f"window {turn}" for turn in range(1, len(starts) + 1)]
-    for sent, start in zip(sent_texts, starts, strict=True):
+    sent_prompts = [sent for sent in model.history if sent.prompt == "rank_passages"]
+    assert [sent.detail for sent in sent_prompts] == [f"window {turn}" for turn in range(1, len(starts) + 1)]
+    for sent, start in zip(sent_prompts, starts, strict=True):
         window = [n for n in range(count) if f"] text {n}\n" in sent.text]
         assert window == list(range(start, min(start + WINDOW, count)))
 
@@ -160,16 +161,16 @@ async def test_the_best_passage_of_all_rises_to_the_front() -> None:
     def rank_by_number(messages: list[Any]) -> str:
         """Rank the largest number first."""
         listing = messages[-1].text.split("Passages:")[1].split("Question:")[0].split("text ")[1:]
-        collected = [int(part.split()[0]) for part in listing]
-        order = sorted(range(len(collected)), key=lambda index: -collected[index])
+        numbers = [int(part.split()[0]) for part in listing]
+        order = sorted(range(len(numbers)), key=lambda index: -numbers[index])
         return " > ".join(f"[{index + 1}]" for index in order)
 
     model = ScriptedModel().on("rank_passages", rank_by_number).on("answer_base", "x")
     context = Context(model=model, reranker="listwise", k=14)
     result = await answer(QUESTION, "base", context, given=make_passages(14))
-    passages = [int(passage["id"]) for passage in result["passages"]]
-    assert passages[:2] == [13, 12]  # the next window contains the best two of a window
-    assert sorted(passages) == list(range(14))
+    ids = [int(passage["id"]) for passage in result["passages"]]
+    assert ids[:2] == [13, 12]  # the best two passages of each window are in the next window, too
+    assert sorted(ids) == list(range(14))
 
 
 async def test_unreadable_rankings_are_counted_and_lose_no_passage() -> None:
@@ -180,7 +181,7 @@ async def test_unreadable_rankings_are_counted_and_lose_no_passage() -> None:
     assert result["malformed"]["rank_passages"]["count"] == 2
 
 
-async def test_a_window_that_fits_no_prompt_stays_as_it_is() -> None:
+async def test_a_window_that_no_prompt_can_hold_stays_as_it_is() -> None:
     state = State(question=QUESTION, passages=PASSAGES, turn=0)
     update = await rank_window(state, make_runtime(ScriptedModel().on("rank_passages", *[TooLong("no")] * 5)))
     assert update == {"passages": PASSAGES, "turn": 1, "dropped": 5}
@@ -198,7 +199,7 @@ def test_windows_overlap_by_two_and_reach_the_front() -> None:
         while not starts or starts[-1]:
             starts.append(find_window_start(count, len(starts)))
         assert starts[-1] == 0
-        assert all(item - other <= 3 for item, other in pairwise(starts))
+        assert all(start - next_start <= 3 for start, next_start in pairwise(starts))
 
 
 # --- as part of retrieval
@@ -217,19 +218,19 @@ async def test_each_reranking_node_returns_its_update() -> None:
 
 async def test_passages_of_another_query_are_reranked_by_that_query() -> None:
     state: Any = {"question": QUESTION, "query": "Strikes", "provided": PASSAGES}
-    passages = await retrieval.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
-    assert passages["passages"][0]["id"] == "p4"
+    result = await retrieval.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
+    assert result["passages"][0]["id"] == "p4"
     model = ScriptedModel().on("rank_passages", "[1] > [2]")
     await retrieval.ainvoke(state, context=Context(model=model, reranker="listwise"))
     assert "Question: Strikes\n" in model.history[0].text
 
 
 async def test_reranking_keeps_the_retrieval_scores_and_returns_only_passages() -> None:
-    scored = [Passage(**{**passage, "score": 5.0 - n}) for n, passage in enumerate(PASSAGES)]
-    state: Any = {"question": QUESTION, "passages": scored}
+    scored_passages = [Passage(**{**passage, "score": 5.0 - n}) for n, passage in enumerate(PASSAGES)]
+    state: Any = {"question": QUESTION, "passages": scored_passages}
     result = await rerank_passages.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
     assert set(result) <= {"passages", "usage", "malformed", "verbose", "not_greedy", "dropped"}
-    assert {p["id"]: p["score"] for p in result["passages"]} == {p["id"]: p["score"] for p in scored}
+    assert {p["id"]: p["score"] for p in result["passages"]} == {p["id"]: p["score"] for p in scored_passages}
 
 
 @pytest.mark.parametrize("kind", ["question", "rationale", "summary", "listwise"])

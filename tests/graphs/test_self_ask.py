@@ -1,4 +1,4 @@
-"""Self-Ask: golden traces, and the final answer that is asked for."""
+"""Self-Ask: golden traces, and the extra prompt for a missing final answer."""
 
 from method_fixtures import make_runtime
 from stepwise_fixtures import CAST_QUESTION, ROLE_QUESTION, ask, make_step, trace
@@ -105,12 +105,12 @@ async def test_self_ask_out_of_steps_forces_the_final_answer() -> None:
 
 
 def test_routes_of_self_ask() -> None:
-    two_steps_at_most = make_runtime(max_steps=2)
+    runtime_for_two_steps = make_runtime(max_steps=2)
     assert follow_up_or_answer(State(steps=[])) == "retrieve"
     assert follow_up_or_answer(State(steps=[make_step("a")])) == "retrieve"
     assert follow_up_or_answer(State(steps=[make_step("a", "x")])) == "forced_answer"
     assert follow_up_or_answer(State(steps=[make_step("a", "x"), make_step(None, "y")])) == "conclude"
-    assert answer_question_or_follow_up(State(steps=[make_step("a")]), two_steps_at_most) == "intermediate_answer"
-    assert answer_question_or_follow_up(State(steps=[]), two_steps_at_most) == "forced_answer"
-    assert continue_follow_ups(State(steps=[make_step("a", "x")]), two_steps_at_most) == "follow_up"
-    assert continue_follow_ups(State(steps=[make_step("a", "x")] * 2), two_steps_at_most) == "forced_answer"
+    assert answer_question_or_follow_up(State(steps=[make_step("a")]), runtime_for_two_steps) == "intermediate_answer"
+    assert answer_question_or_follow_up(State(steps=[]), runtime_for_two_steps) == "forced_answer"
+    assert continue_follow_ups(State(steps=[make_step("a", "x")]), runtime_for_two_steps) == "follow_up"
+    assert continue_follow_ups(State(steps=[make_step("a", "x")] * 2), runtime_for_two_steps) == "forced_answer"

@@ -9,12 +9,13 @@ from quorum.models.scripted import ScriptedModel
 from quorum.nodes.self_verification import RECOVERY_CALLS, choose_verified, mask_condition, recover_condition
 
 
-def make_verifier(*samples: str) -> ScriptedModel:
+def make_sampling_model(*samples: str) -> ScriptedModel:
+    """A model that samples these answers, each with a chain of thought."""
     return ScriptedModel().on("zero_shot_cot", *(f"Because {sample}.\nAnswer: {sample}" for sample in samples))
 
 
 async def test_samples_that_agree_need_no_verification() -> None:
-    model = make_verifier("1931", "unknown", "in 1931", "In 1931.", "The in 1931")
+    model = make_sampling_model("1931", "unknown", "in 1931", "In 1931.", "The in 1931")
     model.on("zero_shot_cot", lambda _: "Because.\nAnswer: 1931.")
     assert await trace_method("self_verification", model) == [
         *FIRST_STEPS,
@@ -29,12 +30,12 @@ async def test_samples_that_agree_need_no_verification() -> None:
 
 async def test_unknown_samples_are_no_candidates() -> None:
     steps = await trace_method(
-        "self_verification", make_verifier("unknown", "1931", "I don't know", "1931.", "unknown")
+        "self_verification", make_sampling_model("unknown", "1931", "I don't know", "1931.", "unknown")
     )
     assert steps[2][1]["candidates"] == ["1931"]
     assert steps[2][1]["confidence"] == 0.4
     assert steps[-1] == ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because 1931."})
-    steps = await trace_method("self_verification", make_verifier(*["unknown"] * 5))
+    steps = await trace_method("self_verification", make_sampling_model(*["unknown"] * 5))
     assert steps[-1] == ("choose_verified", {"answer": "unknown", "unknown": True, "rationale": None, "evidence": []})
 
 
@@ -43,7 +44,7 @@ def write_statement(hidden: str, year: str) -> str:
 
 
 async def test_each_of_several_answers_is_verified_by_itself() -> None:
-    model = make_verifier("1950", "1931", "1950", "the 1931", "1950")
+    model = make_sampling_model("1950", "1931", "1950", "the 1931", "1950")
     model.on("mask_condition: candidate 1", write_statement("Lumen Tower", "1950"))
     model.on("mask_condition: candidate 2", write_statement("Lumen Tower", "1931"))
     model.on("recover_condition: candidate 1", *["Iron Mast"] * 8, *["the Lumen Tower"] * 2)
@@ -78,8 +79,8 @@ async def test_each_of_several_answers_is_verified_by_itself() -> None:
     )  # either would reveal the answer
 
 
-async def test_the_first_of_equals_wins_and_an_unmasked_candidate_scores_nothing() -> None:
-    model = make_verifier("1950", "1931", "1929", "1950", "1950")
+async def test_the_first_of_equal_scores_wins_and_a_candidate_that_cannot_be_masked_scores_nothing() -> None:
+    model = make_sampling_model("1950", "1931", "1929", "1950", "1950")
     model.on("mask_condition: candidate 1", "I cannot.")
     model.on("mask_condition: candidate 2", write_statement("Lumen Tower", "1931"))
     model.on("mask_condition: candidate 3", write_statement("none", "1929"))
@@ -90,7 +91,7 @@ async def test_the_first_of_equals_wins_and_an_unmasked_candidate_scores_nothing
 
 
 async def test_usage_of_verifications_is_counted_once() -> None:
-    model = make_verifier("1950", "1931", "1950", "1950", "1950")
+    model = make_sampling_model("1950", "1931", "1950", "1950", "1950")
     model.on("mask_condition", lambda _: write_statement("Lumen Tower", "x")).on(
         "recover_condition", lambda _: "Lumen Tower"
     )
@@ -123,7 +124,7 @@ async def test_the_nodes_of_a_verification() -> None:
 
 
 async def test_prompts_of_one_graph_share_their_beginning() -> None:
-    model = make_verifier("1950", "1931", "1950", "1950", "1950")
+    model = make_sampling_model("1950", "1931", "1950", "1950", "1950")
     model.on("mask_condition", lambda _: write_statement("Lumen Tower", "x")).on(
         "recover_condition", lambda _: "Lumen Tower"
     )

@@ -1,4 +1,4 @@
-"""What react, self_ask and iter_retgen have in common: limits, answer types, one run on a real server."""
+"""What react, self_ask and iter_retgen have in common: limits, answer types, and runs with a loopback server."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from quorum.graphs import METHODS, answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.steps import make_outcome
 
-NAMES = ["react", "self_ask", "iter_retgen"]
+METHOD_NAMES = ["react", "self_ask", "iter_retgen"]
 
 
 def search_again(_: Any) -> str:
@@ -68,7 +68,7 @@ MALFORMED_REPLIES += [
 @given(
     st.sampled_from(["react", "self_ask"]), st.lists(st.sampled_from(MALFORMED_REPLIES), max_size=12), st.integers(1, 4)
 )
-async def test_a_run_ends_for_any_reply(method: str, replies: list[str], step_limit: int) -> None:
+async def test_a_run_ends_whatever_the_model_replies(method: str, replies: list[str], step_limit: int) -> None:
     model = ScriptedModel().enqueue(*replies, *["Hm."] * 12)
     result = await ask(method, model, max_steps=step_limit, k=2)
     spent = {name: used["calls"] for name, used in result["usage"].items()}
@@ -81,35 +81,35 @@ async def test_a_run_ends_for_any_reply(method: str, replies: list[str], step_li
 
 
 def test_passages_of_all_steps_are_united_in_the_order_in_which_they_were_shown() -> None:
-    again: Passage = {**PASSAGES[3], "text": "Shortened for another query."}
+    shortened_passage: Passage = {**PASSAGES[3], "text": "Shortened for another query."}
     result = make_outcome(
         [
             make_step("a", None, PASSAGES[3], PASSAGES[0]),
-            make_step("b", None, PASSAGES[2], again),
+            make_step("b", None, PASSAGES[2], shortened_passage),
             make_step(None, "Bell"),
         ],
         "",
     )
     assert result["passages"] == [PASSAGES[3], PASSAGES[0], PASSAGES[2]]
-    assert [evidence_item["passage"] for evidence_item in result["evidence"]] == ["bell", "mansion"]
+    assert [evidence["passage"] for evidence in result["evidence"]] == ["bell", "mansion"]
     assert result["rationale"] is None
 
 
-SCRIPTS = {
+SCRIPTED_REPLIES = {
     "react": {"react": "So.\nAction: Finish[%s]"},
     "self_ask": {"self_ask": "No.", "self_ask_final": "%s"},
     "iter_retgen": {"reason_yes_no": "So it is. So the answer is %s."},
 }
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 @pytest.mark.parametrize(
     ("reply", "answer_text", "malformed"),
     [("Yes", "yes", 0), ("no, it is not", "no", 0), ("Jillian Bell", "unknown", 1)],
 )
 async def test_stepwise_methods_answer_yes_or_no(method: str, reply: str, answer_text: str, malformed: int) -> None:
     model = ScriptedModel()
-    for prompt, script in SCRIPTS[method].items():
+    for prompt, script in SCRIPTED_REPLIES[method].items():
         model.on(prompt, script % reply if "%" in script else script)
     result = await ask(method, model, answer_type="yes_no", iterations=1)
     assert (result["answer"], result["unknown"], result["evidence"]) == (answer_text, answer_text == "unknown", [])
@@ -118,7 +118,7 @@ async def test_stepwise_methods_answer_yes_or_no(method: str, reply: str, answer
     assert "Yes or No" in model.history[-1].text or method == "iter_retgen"
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 async def test_unsupported_answer_types_are_a_setup_error(method: str) -> None:
     model = ScriptedModel()
     with pytest.raises(SetupError, match="answer_type='label'; set answer_type to short or yes_no"):
@@ -126,7 +126,7 @@ async def test_unsupported_answer_types_are_a_setup_error(method: str) -> None:
     assert model.history == []
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 async def test_the_embedded_reader_looks_the_question_up_and_reads(method: str) -> None:
     question = "What is Jillian Bell's recurring role on Workaholics?"
     result = await answer(question, method, Context(), given=PASSAGES[1:4])
@@ -138,8 +138,8 @@ async def test_the_embedded_reader_looks_the_question_up_and_reads(method: str) 
     assert (unknown_result["unknown"], unknown_result["malformed"]) == (True, {})
 
 
-def play_through(request: Request) -> str:
-    """Play the whole run of react or self_ask: reply to the step that the prompt asks for."""
+def reply_to_step(request: Request) -> str:
+    """Reply to any prompt of a run of react, self_ask or iter_retgen, according to the steps that it shows."""
     question_part = request.text[request.text.rindex("Question: ") :]
     if "Thought" in question_part:
         number = question_part.count("Observation")
@@ -158,8 +158,10 @@ def play_through(request: Request) -> str:
 
 
 @pytest.mark.parametrize(("method", "calls"), [("react", 3), ("self_ask", 5), ("iter_retgen", 2)])
-async def test_stepwise_methods_ask_a_real_server(openai_server: OpenAIServer, method: str, calls: int) -> None:
-    openai_server.reply(play_through)
+async def test_stepwise_methods_ask_a_server_one_call_after_another(
+    openai_server: OpenAIServer, method: str, calls: int
+) -> None:
+    openai_server.reply(reply_to_step)
     result = await answer(QUESTION, method, Context(model="openai:test", k=2), given=PASSAGES)
     assert (result["answer"], result["malformed"], result["dropped"]) == ("Jillian Belk", {}, 0)
     assert "bell" in join_ids(result["passages"])
@@ -169,9 +171,9 @@ async def test_stepwise_methods_ask_a_real_server(openai_server: OpenAIServer, m
         assert not {"stop", "n"} & set(request.body)
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 async def test_two_questions_on_one_thread(method: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(play_through)
+    openai_server.reply(reply_to_step)
     graph = METHODS[method].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
     context = Context(model="openai:test", k=2)
@@ -184,11 +186,11 @@ async def test_two_questions_on_one_thread(method: str, openai_server: OpenAISer
     )
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 async def test_without_a_context_the_environment_names_the_model(
     method: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    openai_server.reply(play_through)
+    openai_server.reply(reply_to_step)
     monkeypatch.setenv("QUORUM_MODEL", "openai:test")
     result = await METHODS[method].graph.ainvoke({"question": QUESTION, "given": PASSAGES})
     assert result["answer"] == "Jillian Belk"

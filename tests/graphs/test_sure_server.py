@@ -1,4 +1,4 @@
-"""SuRe against a loopback OpenAI server: rounds, shared beginnings, the verifier, examples, prompt variants."""
+"""SuRe with a loopback OpenAI server: rounds of calls, shared beginnings, verifier, examples, variants of prompts."""
 
 import json
 import re
@@ -28,7 +28,7 @@ CUE_OF_PROMPT = {  # the end of each prompt, without what varies
 
 
 def get_prompt_name(request: Request) -> str:
-    """The prompt's name."""
+    """The name of the prompt that the request fills."""
     return next(name for name, cue in CUE_OF_PROMPT.items() if request.text.endswith(cue))
 
 
@@ -48,7 +48,7 @@ async def ask(model: str = "openai:test", **settings: Any) -> Result:
     return await answer(QUESTION, "sure", Context(model=model, k=3, **settings), given=PASSAGES)
 
 
-class Rounds:
+class ReplyInRounds:
     """Replies only when all calls of a round have arrived; if fewer arrive, the test hangs."""
 
     def __init__(self, *sizes: int) -> None:
@@ -64,7 +64,7 @@ class Rounds:
 
 
 @pytest.mark.parametrize(
-    ("settings", "rounds"),
+    ("settings", "round_sizes"),
     [
         ({}, (1, 2, 4)),
         ({"candidates": 3}, (1, 3, 9)),
@@ -74,14 +74,16 @@ class Rounds:
         ({"sure_parts": "ranking"}, (1, 2, 2)),
     ],
 )
-async def test_calls_come_in_rounds(openai_server: OpenAIServer, settings: dict[str, Any], rounds: tuple[int]) -> None:
-    """7 calls in 3 rounds for two candidates, 21 in 3 for four; lazy: 5 where ranking cannot matter."""
-    openai_server.reply(Rounds(*rounds))
+async def test_calls_come_in_rounds(
+    openai_server: OpenAIServer, settings: dict[str, Any], round_sizes: tuple[int]
+) -> None:
+    """7 calls in 3 rounds for two candidates, 21 in 3 for four; with lazy ranking 5 calls where it cannot matter."""
+    openai_server.reply(ReplyInRounds(*round_sizes))
     result = await ask(**settings)
     assert (result["answer"], result["malformed"]) == ("1931", {})
-    assert len(openai_server.chats()) == sum(rounds)
-    assert openai_server.most_open_requests == max(rounds)
-    assert sum(usage["calls"] for usage in result["usage"].values()) == sum(rounds)
+    assert len(openai_server.chats()) == sum(round_sizes)
+    assert openai_server.most_open_requests == max(round_sizes)
+    assert sum(usage["calls"] for usage in result["usage"].values()) == sum(round_sizes)
 
 
 async def test_candidates_and_summaries_share_passages_and_question(openai_server: OpenAIServer) -> None:
@@ -160,7 +162,7 @@ async def test_examples_stand_in_the_candidate_prompt_alone(
     assert text.index(PASSAGES[2]["text"]) < text.index("Q0?")
 
 
-async def test_the_papers_slot_order_is_a_variant(openai_server: OpenAIServer) -> None:
+async def test_a_variant_of_the_candidate_prompt_has_the_papers_order_of_slots(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_for_first_candidate)
     result = await ask(prompts={"candidates": BUILT_IN["candidates.paper"]})
     text = openai_server.chats()[0].text

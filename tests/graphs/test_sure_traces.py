@@ -1,4 +1,4 @@
-"""SuRe, multiple choice and sum-and-predict: golden traces, scripted model -> the list of (node, update)."""
+"""SuRe, multiple choice and sum-and-predict: the (node, update) pairs that a scripted run must give."""
 
 from itertools import groupby
 from typing import Any
@@ -48,7 +48,7 @@ def script_ranking(model: ScriptedModel, forwards: str, backwards: str) -> Scrip
 
 
 async def trace_and_sort(method: str, model: ScriptedModel, **settings: Any) -> Steps:
-    """The run; calls at the same time end in any order and are sorted."""
+    """The run's steps. Those of calls made at the same time are sorted, because they end in any order."""
     steps = await trace_method(method, model, **settings)
     sort_keys = {"validate": "judged", "rank_pair": "judged"}
     groups = groupby(steps, key=lambda step: sort_keys.get(step[0], step[0]))
@@ -71,7 +71,8 @@ async def test_sure_chooses_by_validity_and_ranking() -> None:
         make_ranking_step(1, 0),
         make_validity_step(0, False),
         make_validity_step(1, True),
-        ("select", {**CHOSEN_ANSWER, "validity": [False, True], "scores": [1.0, 1.0]}),  # and a margin of 0
+        # the confidence is 0, which `trace_method` leaves out
+        ("select", {**CHOSEN_ANSWER, "validity": [False, True], "scores": [1.0, 1.0]}),
     ]
 
 
@@ -129,10 +130,10 @@ async def test_without_validity_the_ranking_alone_decides(ranking: str) -> None:
 
 async def test_the_answer_may_be_read_from_the_summaries() -> None:
     model = make_proposer().on("answer_summaries", "1931.")
-    collected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
+    expected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
     assert await trace_and_sort("sure", model, sure_parts="summaries") == [
         *STEPS_TO_SUMMARIES,
-        ("answer_from_summaries", collected),
+        ("answer_from_summaries", expected),
     ]
     sent = model.history[-1].text
     assert (
@@ -167,7 +168,7 @@ async def test_no_candidate_is_unknown(method: str, reply: str) -> None:
     assert len(model.history) == 1
 
 
-async def test_garbled_verdicts_count_as_the_stated_defaults() -> None:
+async def test_an_unreadable_verdict_counts_as_false_and_an_unreadable_ranking_as_a_tie() -> None:
     model = script_ranking(script_validity(make_proposer(), "Hm.", "Hm."), "Hm.", "Passage 2")
     result = await answer(QUESTION, "sure", Context(model=model, k=3), given=PASSAGES)
     assert (result["answer"], result["scores"], result["validity"]) == ("1931", [0.75, 0.25], [False, False])
@@ -179,11 +180,11 @@ async def test_garbled_verdicts_count_as_the_stated_defaults() -> None:
 
 async def test_mcq_chooses_among_the_candidates() -> None:
     model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "(b) 1931")
-    collected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
+    expected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
     assert await trace_and_sort("mcq", model) == [
         *STEPS_TO_CANDIDATES[:2],
         ("propose_candidates", {"candidates": ["1950", "1931"], "passages": "p1 p2 p3"}),
-        ("answer_from_choices", collected),
+        ("answer_from_choices", expected),
     ]
     assert "\nChoices: (a) 1950 (b) 1931\n" in model.history[-1].text
 
@@ -245,15 +246,16 @@ async def test_other_answers_than_facts_are_refused_before_the_first_call(
 
 
 async def test_passages_that_fit_beside_one_candidate_only_are_dropped_once() -> None:
-    """The summaries' prompts are longer than the candidates' prompt, by more where the candidate is longer."""
+    """A summary's prompt is longer than the candidates' prompt, and the more so the longer its candidate is."""
     passages = [Passage(id=str(n), title="", text=f"In 1931, {n}. " + "So it was. " * 20) for n in range(4)]
-    kinds = set()
+    dropped_counts = set()
     for window in range(376, 416, 2):
         model = script_ranking(
             script_validity(make_proposer("(a) 1931 (b) painted by Ann Lee"), "True", "True"), "Passage 1", "Passage 2"
         )
         result = await answer(QUESTION, "sure", Context(model=model, context_window=window), given=passages)
+        # passages shown by the candidates' prompt and by the prompts of both summaries
         first, second, third = (sent.text.count("In 1931, ") for sent in model.history[:3])
         assert (len(result["passages"]), result["dropped"]) == (third, 4 - third)
-        kinds.add((first - second, second - third))
-    assert kinds == {(0, 0), (1, 0), (0, 1)} | (kinds & {(1, 1)})
+        dropped_counts.add((first - second, second - third))
+    assert dropped_counts == {(0, 0), (1, 0), (0, 1)} | (dropped_counts & {(1, 1)})

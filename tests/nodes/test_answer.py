@@ -107,7 +107,7 @@ async def test_unknown_check_reads_the_answer() -> None:
     assert await unknown_check({"answer": "1931"}) == {"unknown": False}
 
 
-async def test_a_prompt_over_an_empty_list_of_passages_says_so() -> None:
+async def test_without_passages_the_prompt_is_sent_and_shows_none() -> None:
     model = ScriptedModel().on("answer", "Unknown")
     assert (await concat_answer({"question": QUESTION, "passages": []}, make_runtime(model)))["unknown"]
     assert "[1]" not in model.history[0].text

@@ -35,19 +35,19 @@ def examples_file(tmp_path: Path) -> str:
 
 
 async def test_a_demonstration_looks_like_its_prompt(examples_file: str) -> None:
-    run = make_runtime(examples=examples_file)
-    assert await format_demonstrations(run, with_reasoning=True, with_passages=True) == (
+    runtime = make_runtime(examples=examples_file)
+    assert await format_demonstrations(runtime, with_reasoning=True, with_passages=True) == (
         "Passages:\n\n[1] Anna\nAnna's door is green.\n\nQuestion: Which colour is the door?\n"
         "Rationale: The house is Anna's. Her door is green. So the answer is green.\n\n"
         "Question: Who lives there?\nRationale: It is her house. So the answer is Anna."
     )
-    assert await format_demonstrations(run, with_reasoning=False, with_passages=False) == (
+    assert await format_demonstrations(runtime, with_reasoning=False, with_passages=False) == (
         "Question: Which colour is the door?\nAnswer: green\n\nQuestion: Who lives there?\nAnswer: Anna"
     )
 
 
 @pytest.mark.parametrize("kind", ["short", "multi_hop", "yes_no"])
-def test_three_built_in_demonstrations_with_passages_that_contain_the_answer(kind: str) -> None:
+def test_each_kind_has_three_built_in_demonstrations_whose_passages_contain_the_answer(kind: str) -> None:
     examples = BUILT_IN[kind]
     assert len(examples) == 3
     for example in examples:
@@ -94,19 +94,22 @@ def test_no_demonstration_is_a_question_of_the_sample() -> None:
     ("method", "prompts"),
     [("direct", ["direct"]), ("cot", ["reason"]), ("blendfilter", ["reason: external", "reason"])],
 )
-async def test_user_examples_replace_the_built_in_ones(examples_file: str, method: str, prompts: list[str]) -> None:
+async def test_user_examples_replace_the_built_in_examples(examples_file: str, method: str, prompts: list[str]) -> None:
     model = make_blend_model().on("direct", "Jillian Belk")
     await answer("Who?", method, Context(model=model, examples=examples_file, k=2), given=PASSAGES)
-    sent = [call.text for call in model.history if call.prompt in ("direct", "reason")]
+    shown_texts = [call.text for call in model.history if call.prompt in ("direct", "reason")]
     assert [call.name for call in model.history if call.prompt in ("direct", "reason")] == prompts
-    assert all("Which colour is the door?" in text and "Who lives there?" in text for text in sent)
-    assert not any(example["question"] in text for text in sent for kind in BUILT_IN.values() for example in kind)
+    assert all("Which colour is the door?" in text and "Who lives there?" in text for text in shown_texts)
+    assert not any(
+        example["question"] in text for text in shown_texts for examples in BUILT_IN.values() for example in examples
+    )
 
 
 async def test_a_chain_of_thought_needs_rationales(tmp_path: Path) -> None:
     path = tmp_path / "bare.jsonl"
     path.write_text('{"question": "Who?", "answer": "Anna"}', encoding="utf-8")
     model = ScriptedModel().on("direct", "Anna")
+    # the internal query is left out, so that `reason` for the external query ("ex") is BlendFilter's first prompt
     context = Context(model=model, examples=str(path), queries="q+ex", filter_turns=1)
     assert (await answer("Who?", "direct", context, given=PASSAGES))["answer"] == "Anna"
     for method in ("cot", "blendfilter"):

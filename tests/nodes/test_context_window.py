@@ -10,19 +10,23 @@ from quorum.nodes.answer import concat_answer, passage_answer
 
 
 async def test_the_lowest_ranked_passages_are_dropped_whole_to_fit_the_window() -> None:
-    long = [Passage(id=str(i), title="", text=f"{i} " + "word " * 100) for i in range(5)]
+    long_passages = [Passage(id=str(i), title="", text=f"{i} " + "word " * 100) for i in range(5)]
     model = ScriptedModel().on("answer", "1931")
-    update = await concat_answer({"question": QUESTION, "passages": long}, make_runtime(model, context_window=640))
+    update = await concat_answer(
+        {"question": QUESTION, "passages": long_passages}, make_runtime(model, context_window=640)
+    )
     assert [passage["id"] for passage in update["passages"]] == ["0", "1"]
     assert update["dropped"] == 3
-    assert long[1]["text"].strip() in model.history[0].text
+    assert long_passages[1]["text"].strip() in model.history[0].text
     assert "[3]" not in model.history[0].text
 
 
 async def test_an_unknown_answer_keeps_the_dropped_passages_for_the_next_round() -> None:
-    long = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
+    long_passages = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
     model = ScriptedModel().on("answer", "unknown")
-    update = await concat_answer({"question": QUESTION, "passages": long}, make_runtime(model, context_window=640))
+    update = await concat_answer(
+        {"question": QUESTION, "passages": long_passages}, make_runtime(model, context_window=640)
+    )
     assert (len(update["passages"]), update["dropped"]) == (5, 3)
 
 
@@ -46,7 +50,7 @@ async def test_a_passage_that_does_not_fit_alone_is_dropped_from_the_vote() -> N
     assert {vote["rank"] for vote in update["votes"]} == {2}
 
 
-async def test_the_model_profile_gives_the_window() -> None:
+async def test_the_models_profile_gives_the_size_of_its_context_window() -> None:
     model = ScriptedModel(profile={"max_input_tokens": 640}).on("answer", "1931")
-    long = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
-    assert (await concat_answer({"question": QUESTION, "passages": long}, make_runtime(model)))["dropped"] == 3
+    long_passages = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
+    assert (await concat_answer({"question": QUESTION, "passages": long_passages}, make_runtime(model)))["dropped"] == 3

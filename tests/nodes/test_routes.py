@@ -1,4 +1,4 @@
-"""The routes of post-fusion: which node comes next."""
+"""The routers of the methods with votes: which node comes next."""
 
 from typing import Any
 
@@ -27,21 +27,21 @@ def test_routes_send_each_branch_only_its_part_of_the_state() -> None:
     assert list_ranks(ask_passages(STATE, make_runtime(vote="staged"))) == [0, 1]
 
 
-def test_routes_without_passages_go_on_to_the_join() -> None:
-    empty = State(question=QUESTION, passages=[], unknown=True)
-    assert ask_passages_then_keep_answered(empty, make_runtime()) == "keep_answered"
-    assert ask_passages(empty, make_runtime()) == "vote"
-    assert fall_back_if_unknown(empty, make_runtime()) == "vote"
-    assert start_one_or_both_rounds(empty, make_runtime(speculative=True)) == ["concat_answer"]
+def test_without_passages_the_routes_skip_the_nodes_that_ask_them() -> None:
+    empty_state = State(question=QUESTION, passages=[], unknown=True)
+    assert ask_passages_then_keep_answered(empty_state, make_runtime()) == "keep_answered"
+    assert ask_passages(empty_state, make_runtime()) == "vote"
+    assert fall_back_if_unknown(empty_state, make_runtime()) == "vote"
+    assert start_one_or_both_rounds(empty_state, make_runtime(speculative=True)) == ["concat_answer"]
 
 
 def test_routes_of_the_fallback() -> None:
-    unknown = State(question=QUESTION, passages=PASSAGES[:3], unknown=True)
-    assert fall_back_if_unknown({**unknown, "unknown": False}, make_runtime()) == "__end__"
-    assert list_ranks(fall_back_if_unknown(unknown, make_runtime())) == [0, 1, 2]
-    assert fall_back_if_unknown({**unknown, "votes": make_votes("?", "?", "?")}, make_runtime()) == "vote"
-    assert start_one_or_both_rounds(unknown, make_runtime()) == ["concat_answer"]
-    sends = start_one_or_both_rounds(unknown, make_runtime(speculative=True))
+    unknown_state = State(question=QUESTION, passages=PASSAGES[:3], unknown=True)
+    assert fall_back_if_unknown({**unknown_state, "unknown": False}, make_runtime()) == "__end__"
+    assert list_ranks(fall_back_if_unknown(unknown_state, make_runtime())) == [0, 1, 2]
+    assert fall_back_if_unknown({**unknown_state, "votes": make_votes("?", "?", "?")}, make_runtime()) == "vote"
+    assert start_one_or_both_rounds(unknown_state, make_runtime()) == ["concat_answer"]
+    sends = start_one_or_both_rounds(unknown_state, make_runtime(speculative=True))
     assert (sends[0], list_ranks(sends[1:])) == ("concat_answer", [0, 1, 2])
 
 

@@ -1,4 +1,4 @@
-"""Short answers in too many words: counted, and cut by one more call, which never adds a word."""
+"""An answer that should be short and has too many words is counted, and shortened by one more call, which adds none."""
 
 import json
 import re
@@ -30,16 +30,16 @@ def is_shortening(request: Request) -> bool:
     return "What was written:" in request.text
 
 
-def make_wordy_model(cut: str | Response, reply: str = WORDY_REPLY) -> Any:
-    """A model that answers with `reply` and, when it is asked to shorten that, with `cut`."""
-    return lambda request: cut if is_shortening(request) else reply
+def make_wordy_model(shortened_reply: str | Response, reply: str = WORDY_REPLY) -> Any:
+    """A model that answers with `reply` and, when it is asked to shorten that, with `shortened_reply`."""
+    return lambda request: shortened_reply if is_shortening(request) else reply
 
 
 async def ask(method: str = "concat", **settings: Any) -> Any:
     return await answer(QUESTION, method, replace(SERVED_CONTEXT, **settings), given=PASSAGES)
 
 
-async def test_a_wordy_answer_is_cut_by_one_more_call(openai_server: OpenAIServer) -> None:
+async def test_a_wordy_answer_is_shortened_by_one_more_call(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_wordy_model("1931"))
     result = await ask()
     assert result["answer"] == "1931"
@@ -65,11 +65,11 @@ async def test_a_short_answer_is_not_shortened(openai_server: OpenAIServer) -> N
 
 
 @pytest.mark.parametrize(
-    "cut",
+    "shortened_reply",
     ["1932", "the spire of 1931", "None", "unknown", "", "Ada Moreau in 1931", "{", WORDY_REPLY, "finished finished"],
 )
-async def test_a_cut_that_adds_words_is_not_used(openai_server: OpenAIServer, cut: str) -> None:
-    openai_server.reply(make_wordy_model(cut))
+async def test_a_shortened_reply_that_adds_words_is_not_used(openai_server: OpenAIServer, shortened_reply: str) -> None:
+    openai_server.reply(make_wordy_model(shortened_reply))
     result = await ask()
     assert result["answer"] == WORDY_REPLY.rstrip(".")
     assert result["malformed"]["shorten"]["count"] == 1
@@ -77,16 +77,18 @@ async def test_a_cut_that_adds_words_is_not_used(openai_server: OpenAIServer, cu
 
 
 @pytest.mark.parametrize(
-    "cut", ["1931", "Answer: 1931.", '"1931"', '{"answer": "1931"}', "the year 1931", "ADA MOREAU"]
+    "shortened_reply", ["1931", "Answer: 1931.", '"1931"', '{"answer": "1931"}', "the year 1931", "ADA MOREAU"]
 )
-async def test_a_cut_is_parsed_like_any_short_answer(openai_server: OpenAIServer, cut: str) -> None:
-    openai_server.reply(make_wordy_model(cut))
+async def test_a_shortened_reply_is_parsed_like_any_short_answer(
+    openai_server: OpenAIServer, shortened_reply: str
+) -> None:
+    openai_server.reply(make_wordy_model(shortened_reply))
     assert (await ask())["answer"] in ("1931", "the year 1931", "ADA MOREAU")
 
 
-async def test_each_distinct_reply_is_cut_by_one_call(openai_server: OpenAIServer, tmp_path: Path) -> None:
+async def test_each_distinct_reply_is_shortened_by_one_call(openai_server: OpenAIServer, tmp_path: Path) -> None:
     openai_server.reply(make_wordy_model("1931"))
-    journal = str(tmp_path / "journal.sqlite")  # for calls that do not overlap
+    journal = str(tmp_path / "journal.sqlite")  # without it, equal calls are sent once only while they overlap
     result = await ask("post_fusion", k=2, journal=journal)
     assert (result["answer"], result["confidence"]) == ("1931", 1.0)
     assert result["usage"]["shorten"]["calls"] == 2
@@ -94,14 +96,16 @@ async def test_each_distinct_reply_is_cut_by_one_call(openai_server: OpenAIServe
     assert result["certified"] is not None
 
 
-async def test_samples_are_cut(openai_server: OpenAIServer) -> None:
+async def test_every_sample_is_shortened(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_wordy_model("1931"))
     result = await ask(samples=3)
     assert (result["answer"], result["confidence"]) == ("1931", 1.0)
     assert result["verbose"]["answer"]["count"] == 3
 
 
-async def test_the_last_line_of_a_chain_of_thought_is_cut_and_its_reasoning_kept(openai_server: OpenAIServer) -> None:
+async def test_the_last_line_of_a_chain_of_thought_is_shortened_and_its_reasoning_kept(
+    openai_server: OpenAIServer,
+) -> None:
     openai_server.reply(make_wordy_model("1931", f"It was long ago.\nAnswer: {WORDY_REPLY}"))
     result = await ask("pruning")
     assert (result["answer"], result["rationale"]) == ("1931", "It was long ago.")
@@ -109,7 +113,7 @@ async def test_the_last_line_of_a_chain_of_thought_is_cut_and_its_reasoning_kept
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
-async def test_long_answer_types_are_not_shortened(openai_server: OpenAIServer, kind: str) -> None:
+async def test_answers_of_other_types_than_short_are_not_shortened(openai_server: OpenAIServer, kind: str) -> None:
     openai_server.reply(make_wordy_model("1931"))
     result = await ask(answer_type=kind)
     assert "shorten" not in result["usage"]
@@ -122,12 +126,12 @@ async def test_a_refusal_in_many_words_is_no_wordy_answer(openai_server: OpenAIS
     assert (result["unknown"], list(result["usage"]), result["verbose"]) == (True, ["answer"], {})
 
 
-async def test_the_offline_reader_is_never_asked() -> None:
+async def test_the_embedded_reader_is_never_asked_to_shorten() -> None:
     result = await answer(QUESTION, "concat", Context(), given=PASSAGES)
     assert list(result["usage"]) == ["answer"]
 
 
-async def test_a_cut_is_in_the_journal(openai_server: OpenAIServer, tmp_path: Path) -> None:
+async def test_the_call_that_shortens_is_journaled(openai_server: OpenAIServer, tmp_path: Path) -> None:
     openai_server.reply(make_wordy_model("1931"))
     results = [await ask(journal=str(tmp_path / "journal.sqlite")) for _ in range(2)]
     assert results[0]["answer"] == results[1]["answer"] == "1931"
@@ -135,7 +139,7 @@ async def test_a_cut_is_in_the_journal(openai_server: OpenAIServer, tmp_path: Pa
     assert len(openai_server.chats()) == 2
 
 
-async def test_a_failed_call_fails_the_question_but_an_overlong_text_is_kept(
+async def test_a_failed_call_fails_the_question_but_an_answer_too_long_to_shorten_is_kept(
     openai_server: OpenAIServer,
 ) -> None:
     openai_server.reply(make_wordy_model(make_error(418, "teapot")))
@@ -146,14 +150,14 @@ async def test_a_failed_call_fails_the_question_but_an_overlong_text_is_kept(
     assert (result["answer"], list(result["usage"])) == (WORDY_REPLY.rstrip("."), ["answer"])
 
 
-async def test_only_the_ends_of_a_long_reply_are_shown(openai_server: OpenAIServer) -> None:
+async def test_only_the_beginning_and_the_end_of_a_long_reply_are_sent(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_wordy_model("1931", "word " * 100_000 + "1931"))
     assert (await ask())["answer"] == "1931"
     assert len(openai_server.chats()[1].text) < 8000
 
 
 @pytest.mark.parametrize(
-    ("answer", "text", "is_cut"),
+    ("answer", "text", "expected"),
     [
         ("Sao Paulo", "It is Sao Paulo.", True),
         ("São Paulo", "It is Sao Paulo.", False),
@@ -164,8 +168,8 @@ async def test_only_the_ends_of_a_long_reply_are_shown(openai_server: OpenAIServ
         ("?", "Is it?", False),
     ],
 )
-def test_a_cut_has_the_words_of_the_text_in_their_order(answer: str, text: str, is_cut: bool) -> None:
-    assert is_excerpt(answer, text) is is_cut
+def test_an_excerpt_has_only_words_of_the_text_in_their_order(answer: str, text: str, expected: bool) -> None:
+    assert is_excerpt(answer, text) is expected
 
 
 def test_prompts_for_short_answers_ask_for_no_sentence() -> None:

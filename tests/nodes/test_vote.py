@@ -45,14 +45,13 @@ async def test_a_voter_supports_the_answer_in_its_own_words() -> None:
     assert update["unsupported"] == ["1"]
 
 
-async def test_a_long_answer_has_all_its_voters_as_evidence() -> None:
-    votes = make_votes("It is tall and old.", "It is tall and old.")
-    for answer_type, answer in (
-        ("long", votes),
+async def test_an_answer_that_is_no_span_has_all_its_voters_as_evidence() -> None:
+    for answer_type, votes in (
+        ("long", make_votes("It is tall and old.", "It is tall and old.")),
         ("yes_no", make_votes("yes", "yes")),
         ("short", make_votes("no", "no")),
     ):
-        update = await vote({"passages": PASSAGES, "votes": answer}, make_runtime(answer_type=answer_type))
+        update = await vote({"passages": PASSAGES, "votes": votes}, make_runtime(answer_type=answer_type))
         assert update["evidence"] == [Evidence(passage=item, start=None, end=None) for item in ("p1", "p2")]
         assert update["unsupported"] == []
 
@@ -70,7 +69,7 @@ def test_evidence_is_a_verbatim_span_of_whole_words() -> None:
     passages = [Passage(id=str(i), title="", text=text) for i, text in enumerate(texts)]
     assert find_evidence("US", passages) == [
         Evidence(passage="0", start=4, end=6),
-        Evidence(passage="2", start=None, end=None),  # after normalisation only
+        Evidence(passage="2", start=None, end=None),  # equal only after normalisation, so there is no span
     ]
     assert find_evidence("new york", passages) == [Evidence(passage="3", start=0, end=9)]
     assert find_evidence("東京", passages) == [Evidence(passage="4", start=0, end=2)]
@@ -78,6 +77,6 @@ def test_evidence_is_a_verbatim_span_of_whole_words() -> None:
 
 
 @pytest.mark.parametrize("answer", ["unknown", "yes", "No", ""])
-def test_no_evidence_by_words_for_unknown_yes_and_no(answer: str) -> None:
+def test_unknown_yes_and_no_have_no_evidence_even_if_a_passage_contains_them(answer: str) -> None:
     passage = Passage(id="x", title="", text="No, yes, unknown.")
     assert find_evidence(answer, [passage]) == []

@@ -78,23 +78,23 @@ async def test_votes_are_weighed_by_embeddings() -> None:
     assert sorted(weights, reverse=True)[:2] == [weights[0], weights[2]]
 
 
-def test_votes_that_all_weigh_zero_get_equal_weights() -> None:
+def test_known_votes_that_all_weigh_zero_get_equal_weights() -> None:
     votes = make_votes("Rome", "Paris", "Paris", "?")
-    weighted: Any = set_weights(votes, [0.0, 0.0, 0.0, 0.9])["votes"]
-    assert count_votes(weighted.value).answer == "Paris"
-    weighted = set_weights(votes, [0.0, 0.0, 0.1, 0.9])["votes"]
-    assert count_votes(weighted.value).answer == "Paris"
-    weighted = set_weights(votes, [0.2, 0.0, 0.1, 0.9])["votes"]
-    assert count_votes(weighted.value).answer == "Rome"
+    weighted_votes: Any = set_weights(votes, [0.0, 0.0, 0.0, 0.9])["votes"]
+    assert count_votes(weighted_votes.value).answer == "Paris"
+    weighted_votes = set_weights(votes, [0.0, 0.0, 0.1, 0.9])["votes"]
+    assert count_votes(weighted_votes.value).answer == "Paris"
+    weighted_votes = set_weights(votes, [0.2, 0.0, 0.1, 0.9])["votes"]
+    assert count_votes(weighted_votes.value).answer == "Rome"
 
 
 def test_a_tie_of_weights_goes_to_the_highest_rank() -> None:
-    weighted: Any = set_weights(make_votes("Rome", "Paris"), [0.5, 0.5])["votes"]
-    assert count_votes(weighted.value).answer == "Rome"
+    weighted_votes: Any = set_weights(make_votes("Rome", "Paris"), [0.5, 0.5])["votes"]
+    assert count_votes(weighted_votes.value).answer == "Rome"
 
 
 class WordAxes(Embeddings):
-    """One axis for each of three words, and the zero vector for other texts."""
+    """Embeds a text as one axis for each of three words: 1 if the text contains it."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [[float(word in text) for word in ("Lumen", "Mast", "Strikes")] for text in texts]
@@ -110,9 +110,9 @@ async def test_similarities_are_cosines_of_title_and_text() -> None:
     assert compute_cosine([3.0, 0.0], [1.0, 1.0]) == pytest.approx(0.5**0.5)
 
 
-async def test_similarities_by_a_server(openai_server: OpenAIServer) -> None:
-    passages = await compute_similarities(QUESTION, PASSAGES[:2], "openai:embedder")
-    assert all(-1 <= value <= 1 for value in passages)
+async def test_an_embeddings_server_gives_the_similarities(openai_server: OpenAIServer) -> None:
+    similarities = await compute_similarities(QUESTION, PASSAGES[:2], "openai:embedder")
+    assert all(-1 <= value <= 1 for value in similarities)
     assert {request.path for request in openai_server.requests} == {"/v1/embeddings"}
 
 

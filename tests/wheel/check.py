@@ -1,6 +1,6 @@
-"""Quorum as its users get it: the wheel, in an environment of its own, in a folder that is somebody's application.
+"""Checks the wheel as users install it: in a new environment, run in the folder of an application that uses it.
 
-python tests/wheel/check.py (make test-wheel) prints a line with the seconds of each step; the first failure ends it.
+`make test-wheel` runs it. It prints a line with the seconds of each step, and ends at the first failure.
 """
 
 import json
@@ -44,10 +44,10 @@ def report_step(name: str) -> Iterator[None]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        wheel = build_all(folder)
+        wheel = build_wheel_in_three_ways(folder)
         with report_step("the wheel with its extra ui installed in a fresh environment"):
             install(wheel)
-            check_installed()
+            check_site_packages()
         (application := folder / "application").mkdir()
         write_application(application)
         check_commands(application)
@@ -56,8 +56,8 @@ def main() -> None:
         check_studio(application, wheel, folder / "studio")
 
 
-def build_all(folder: Path) -> Path:
-    """Build the wheel in the three possible ways, check that the contents are the same, and return one."""
+def build_wheel_in_three_ways(folder: Path) -> Path:
+    """Build the wheel in the three possible ways, check that they give the same contents, and return one."""
     with report_step("sdist, and the wheel from it"):
         wheel = build_wheel(ROOT, folder / "dist")
         check_contents(wheel)
@@ -81,7 +81,7 @@ def install(wheel: Path) -> None:
         run_or_exit(str(WHEEL_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements)
 
 
-def check_installed() -> None:
+def check_site_packages() -> None:
     """Check that the wheel put only one folder and its metadata into site-packages."""
     [record] = ENVIRONMENT.glob("lib/*/site-packages/quorum_rag-*.dist-info/RECORD")
     names = {line.split("/")[0] for line in record.read_text().splitlines() if not line.startswith("../")}
@@ -91,7 +91,7 @@ def check_installed() -> None:
 def check_commands(application: Path) -> None:
     """Run the commands of a user's first day in the application's folder."""
     compare = ["compare", "documents", "questions.jsonl", "--methods", "concat,sure", "--out", "compared"]
-    for expected, *command in (
+    for expected_text, *command in (
         ["quorum 0.", "quorum", "--version"],
         ["330 metres", "quorum", "demo", "tour"],
         ["1 added", "quorum", "index", "documents", "--collection", "vell"],
@@ -102,7 +102,7 @@ def check_commands(application: Path) -> None:
         ["Ada Korn\nAda Korn", "python", "script.py"],
     ):
         with report_step(" ".join(command)):
-            run_command(application, expected, *command)
+            run_command(application, expected_text, *command)
     with report_step("PYTHONPATH=. quorum ask"):
         run_command(application, "Gustave Eiffel", "quorum", "ask", "Who designed the Eiffel Tower?", PYTHONPATH=".")
     report = (application / "compared" / "report.html").read_text(encoding="utf-8")
@@ -111,19 +111,19 @@ def check_commands(application: Path) -> None:
 
 
 def check_plugin(application: Path) -> None:
-    """An installed package adds a method, a metric, a retriever and a reader to every command."""
+    """Check that an installed plugin adds a method, a metric, a retriever and a document reader to every command."""
     (notes := application / "notes").mkdir()
     (notes / "vell.note").write_text(f"Vell\n{PASSAGE['text']}\n", encoding="utf-8")
     with report_step("the example of a plugin, installed beside it"):
         add_package(ROOT / "examples" / "plugin")
     options = ["--methods", "concat,shout", "--corpus", "notes", "--retriever", "titles", "--out", "shouted"]
-    for expected, *command in (
+    for expected_text, *command in (
         ["shout", "quorum", "methods"],
         ["brevity", "quorum", "eval", "questions.jsonl", *options],
         ["ADA KORN", "quorum", "ask", "Who built the lighthouse of Vell?", "--collection", "vell", "--method", "shout"],
     ):
         with report_step(" ".join(command)):
-            run_command(application, expected, *command)
+            run_command(application, expected_text, *command)
 
 
 def add_package(folder: Path) -> None:
@@ -143,8 +143,8 @@ def add_package(folder: Path) -> None:
         )
 
 
-def run_command(folder: Path, message: str, command: str, *arguments: str, **environment: str) -> None:
-    """Run a command of the environment. It must end with exit code 0 and print `message`."""
+def run_command(folder: Path, expected_text: str, command: str, *arguments: str, **environment: str) -> None:
+    """Run a command of the environment. It must end with exit code 0 and print `expected_text`."""
     run = subprocess.run(
         [str(ENVIRONMENT / "bin" / command), *arguments],
         cwd=folder,
@@ -154,7 +154,7 @@ def run_command(folder: Path, message: str, command: str, *arguments: str, **env
         check=False,
     )
     assert run.returncode == 0, f"exit code {run.returncode}\n{run.stdout}{run.stderr}"
-    assert message in run.stdout + run.stderr, f"{message!r} is not in\n{run.stdout}{run.stderr}"
+    assert expected_text in run.stdout + run.stderr, f"{expected_text!r} is not in\n{run.stdout}{run.stderr}"
 
 
 def make_clean_environment(**variables: str) -> dict[str, str]:
@@ -164,7 +164,7 @@ def make_clean_environment(**variables: str) -> dict[str, str]:
 
 
 def check_server(application: Path) -> None:
-    """`quorum serve` starts, answers a request, and ends by Ctrl-C."""
+    """Check that `quorum serve` starts, answers a request, and ends by Ctrl-C."""
     with report_step("quorum serve"):
         process = subprocess.Popen(
             [str(ENVIRONMENT / "bin" / "quorum"), "serve", "--port", "0", "--store", "tour"],
@@ -186,7 +186,7 @@ def check_server(application: Path) -> None:
 
 
 def check_studio(application: Path, wheel: Path, target: Path) -> None:
-    """`langgraph dev` serves the application's langgraph.json; its quorum is the wheel's, not the checkout's."""
+    """Check that `langgraph dev` serves the application's langgraph.json with the quorum of the wheel."""
     with report_step("langgraph dev of the application's langgraph.json"):
         shutil.unpack_archive(wheel, target, "zip")
         command = [str(STUDIO_PYTHON), "-c", "import quorum; print(quorum.__file__)"]

@@ -31,7 +31,7 @@ def run_or_exit(*command: str) -> None:
 
 
 def unpack_without_links(sdist: Path, folder: Path) -> Path:
-    """The sources where links have become text files, as on Windows and with some unzip tools."""
+    """Unpack the sources with text files in place of links, as Windows and some unzip tools do."""
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     [unpacked] = folder.iterdir()
@@ -41,19 +41,19 @@ def unpack_without_links(sdist: Path, folder: Path) -> Path:
 
 
 def list_expected_files() -> set[str]:
-    """What a wheel of this checkout holds beside its metadata."""
-    collected = set()
+    """The files that a wheel of this checkout must hold beside its metadata."""
+    expected_files = set()
     for source, place in PLACES_IN_WHEEL.items():
         for path in (ROOT / source).rglob("*"):
             inside = path.relative_to(ROOT / source)
-            linked = source == "quorum" and inside.parts[0] in LINKED_FOLDERS
-            if path.is_file() and not linked and "__pycache__" not in inside.parts:
-                collected.add(f"{place}/{inside.as_posix()}")
-    return collected
+            is_in_linked_folder = source == "quorum" and inside.parts[0] in LINKED_FOLDERS
+            if path.is_file() and not is_in_linked_folder and "__pycache__" not in inside.parts:
+                expected_files.add(f"{place}/{inside.as_posix()}")
+    return expected_files
 
 
 def read_contents(wheel: Path) -> dict[str, int]:
-    """{name: checksum} of all files but the metadata's."""
+    """{name: checksum} of all files of the wheel except its metadata."""
     with ZipFile(wheel) as archive:
         return {item.filename: item.CRC for item in archive.infolist() if ".dist-info/" not in item.filename}
 
