@@ -42,7 +42,9 @@ def test_stop_words_are_removed_only_if_other_words_remain() -> None:
 
 
 def test_scores_follow_the_formula() -> None:
-    """Lucene's BM25: idf = ln(1 + (N - n + 0.5) / (n + 0.5)), tf / (tf + k1 (1 - b + b |d| / avg))."""
+    """Lucene's BM25: the sum over the query's terms of idf tf / (tf + k1 (1 - b + b |d| / avg)), where idf is
+    ln(1 + (N - n + 0.5) / (n + 0.5)). n of the N texts have the term; text d has it tf times and holds |d| words.
+    """
     corpus = [tokenize(make_indexed_text(passage)) for passage in RIVER_PASSAGES]
     average = sum(map(len, corpus)) / len(corpus)
 
@@ -66,7 +68,7 @@ WORDS_OF_TEXTS = st.lists(
 
 @given(st.lists(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)), max_size=8), st.integers(1, 9))
 def test_the_scores_equal_those_of_bm25s(texts: list[str], batch_size: int) -> None:
-    """However many texts are counted together, the scores are those of bm25s to the last bit."""
+    """However many texts a batch holds, the scores are those of bm25s to the last bit."""
     corpus = [tokenize(text) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token_scores, "TOKENS_AT_ONCE", batch_size)
@@ -78,13 +80,13 @@ def test_the_scores_equal_those_of_bm25s(texts: list[str], batch_size: int) -> N
     reference_index.index(corpus, show_progress=False, create_empty_token=False)
     assert set(index.vocabulary) == set(reference_index.vocab_dict)
     for word in reference_index.vocab_dict:
-        theirs = reference_index.get_scores_from_ids(reference_index.get_tokens_ids([word]))
-        assert index.compute_scores([word]).tolist() == theirs.tolist(), word
+        reference_scores = reference_index.get_scores_from_ids(reference_index.get_tokens_ids([word]))
+        assert index.compute_scores([word]).tolist() == reference_scores.tolist(), word
 
 
 @given(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)))
-def test_every_search_path_splits_words_alike(text: str) -> None:
-    """ASCII, other spaced scripts and texts with an unspaced script are read in three ways."""
+def test_words_are_split_alike_beside_a_text_of_another_script(text: str) -> None:
+    """There is a way to split ASCII, one for other scripts with spaces, and one for texts with a script without."""
     assert split_words(f"{text} 東") == [*split_words(text), "東"]
 
 
@@ -104,8 +106,8 @@ async def test_ties_keep_the_given_order() -> None:
 async def test_given_passages_without_a_match_keep_their_order() -> None:
     assert await search("anything", Context(), given=[]) == []
     assert await search("?!", Context(k=2), given=RIVER_PASSAGES) == [p | {"score": 0.0} for p in RIVER_PASSAGES[:2]]
-    wordless = [Passage(id="x", title="", text="...")]
-    assert [p["id"] for p in await search("word", Context(), given=wordless)] == ["x"]
+    wordless_passages = [Passage(id="x", title="", text="...")]
+    assert [p["id"] for p in await search("word", Context(), given=wordless_passages)] == ["x"]
     with pytest.raises(SetupError, match="question is empty"):
         await search("  \n", Context(), given=RIVER_PASSAGES)
 

@@ -1,4 +1,4 @@
-"""Copies in a collection are kept as one passage with several places, and separated again when a file changes."""
+"""Copies of a passage are stored as one passage with several places, and separated again when a file changes."""
 
 import os
 from collections.abc import Callable
@@ -43,16 +43,16 @@ def test_a_copy_under_another_name_takes_no_passages(
     docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.txt").write_text(TEXT)
-    alone = index().passages
+    passage_count = index().passages
     (docs / "copy of a.txt").write_text(TEXT.replace("Rule number", "RULE NUMBER"))
     VECTORS.embedded_count = 0
     report = index()
-    assert (report.added, report.unchanged, report.passages, report.copies) == (1, 1, alone, alone)
+    assert (report.added, report.unchanged, report.passages, report.copies) == (1, 1, passage_count, passage_count)
     assert VECTORS.embedded_count == 0
     assert all(list_files(passage) == ["a.txt", "copy of a.txt"] for passage in list_collection())
     assert describe_place(list_collection()[0]) == "a.txt (also in copy of a.txt)"
-    again = index()
-    assert (again.unchanged, again.passages, again.copies) == (2, alone, alone)
+    report = index()
+    assert (report.unchanged, report.passages, report.copies) == (2, passage_count, passage_count)
 
 
 def test_a_copy_of_a_deleted_document_gets_its_own_passages(
@@ -94,7 +94,7 @@ def test_templates_that_differ_in_a_number_are_all_kept(
     assert (report.passages, report.copies) == (12, 0)
 
 
-def test_lines_of_passages_keep_their_ids_even_if_they_say_the_same(
+def test_lines_of_a_jsonl_file_keep_their_ids_even_if_their_texts_are_equal(
     docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]]
 ) -> None:
     text = TEXT[:300]
@@ -102,7 +102,7 @@ def test_lines_of_passages_keep_their_ids_even_if_they_say_the_same(
     assert (index().copies, [passage["id"] for passage in list_collection()]) == (0, ["1", "2"])
 
 
-def test_a_touched_file_is_unchanged_and_its_time_is_kept(
+def test_a_touched_file_counts_as_unchanged_and_its_new_time_is_stored(
     docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.txt").write_text("One.")
@@ -112,20 +112,20 @@ def test_a_touched_file_is_unchanged_and_its_time_is_kept(
     assert list_collection()[0]["places"][0]["modified"] == "2001-09-09T01:46:40+00:00"
 
 
-def test_a_collection_of_an_older_version_goes_on_and_is_brought_up_to_date(
+def test_a_collection_of_an_older_version_can_be_read_and_is_brought_up_to_date(
     docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
-    """Older versions stored no place but the file's path, and no headings."""
+    """Of a passage's place, older versions stored only the path of the file; they stored no headings."""
     (docs / "a.txt").write_text("One.")
     (docs / "b.md").write_text("# B\n\n## Part\n\nTwo.")
     store = open_store(tmp_path / "store")
-    old = [("a", "One.", "a.txt"), ("B", "## Part\nTwo.", "b.md")]
+    old_passages = [("a", "One.", "a.txt"), ("B", "## Part\nTwo.", "b.md")]
     index()
     info = replace(store.fetch_info("docs"), format=None, files=None, changed=None)
     store.delete("docs")
     store.create("docs", info)
     changes = Changes()
-    for title, text, name in old:
+    for title, text, name in old_passages:
         hash_ = hash_content(title, text)
         entry = PassageEntry(title, hash_, {str(docs / name): 0})
         changes.passages.append((Passage(id=hash_, title=title, text=text), entry, VECTORS.embed_documents([text])[0]))

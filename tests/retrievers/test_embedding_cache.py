@@ -19,13 +19,13 @@ TEXTS = ["The lake is deep.", "The weir is old.", "The lake is deep."]
 
 
 class CountingEmbeddings(Embeddings):
-    """Vectors of three numbers that name the text; counts the texts that it embeds."""
+    """Vectors of three numbers that depend on the text. `embedded_texts`: all texts that it has embedded."""
 
     def __init__(self) -> None:
-        self.embedded: list[str] = []
+        self.embedded_texts: list[str] = []
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.embedded += texts
+        self.embedded_texts += texts
         return [[float(len(text)), float(ord(text[-2])), 0.1] for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
@@ -35,9 +35,9 @@ class CountingEmbeddings(Embeddings):
 def test_a_text_is_embedded_once_and_keeps_its_vector(tmp_path: Path) -> None:
     model = CountingEmbeddings()
     first = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS)
-    assert model.embedded == TEXTS[:2]
+    assert model.embedded_texts == TEXTS[:2]
     again = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS[::-1])
-    assert model.embedded == TEXTS[:2]
+    assert model.embedded_texts == TEXTS[:2]
     assert again == first[::-1]
     assert first == np.asarray(CountingEmbeddings().embed_documents(TEXTS), dtype=np.float32).tolist()
     assert (tmp_path / CACHE_FILE).stat().st_mode & 0o777 == 0o600
@@ -47,39 +47,44 @@ def test_other_embeddings_have_vectors_of_their_own(tmp_path: Path) -> None:
     model = CountingEmbeddings()
     for name in ("one", "two"):
         CachedEmbeddings(lambda: model, name, tmp_path).embed_documents(TEXTS[:1])
-    assert model.embedded == [TEXTS[0]] * 2
+    assert model.embedded_texts == [TEXTS[0]] * 2
 
 
-def test_a_damaged_cache_is_named_and_every_text_is_embedded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_cache_is_reported_once_and_every_text_is_embedded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / CACHE_FILE).write_bytes(b"no database" * 1000)
     model = CountingEmbeddings()
-    cached = CachedEmbeddings(lambda: model, "count", tmp_path)
+    cached_embeddings = CachedEmbeddings(lambda: model, "count", tmp_path)
     with caplog.at_level(logging.WARNING, logger="quorum"):
-        assert len(cached.embed_documents(TEXTS)) == 3
-        cached.embed_documents(TEXTS[:1])
-    assert model.embedded == [*TEXTS[:2], TEXTS[0]]
+        assert len(cached_embeddings.embed_documents(TEXTS)) == 3
+        cached_embeddings.embed_documents(TEXTS[:1])
+    assert model.embedded_texts == [*TEXTS[:2], TEXTS[0]]
     assert [record.message.count("cannot be used") for record in caplog.records] == [1]
 
 
 def test_an_unfinished_write_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
     model = CountingEmbeddings()
-    cached = CachedEmbeddings(lambda: model, "count", tmp_path)
-    cached.embed_documents(TEXTS[:1])
-    database = cached.connect()
-    database.execute("INSERT INTO vectors VALUES (?, ?)", (cached.make_key(TEXTS[1]), b"\0" * 12))
+    cached_embeddings = CachedEmbeddings(lambda: model, "count", tmp_path)
+    cached_embeddings.embed_documents(TEXTS[:1])
+    database = cached_embeddings.connect()
+    database.execute("INSERT INTO vectors VALUES (?, ?)", (cached_embeddings.make_key(TEXTS[1]), b"\0" * 12))
     database.close()  # without a commit, like a process that is killed
-    assert set(cached.read([cached.make_key(text) for text in TEXTS])) == {cached.make_key(TEXTS[0])}
+    assert set(cached_embeddings.read([cached_embeddings.make_key(text) for text in TEXTS])) == {
+        cached_embeddings.make_key(TEXTS[0])
+    }
 
 
 def test_a_cache_that_is_too_large_drops_its_oldest_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cached = CachedEmbeddings(CountingEmbeddings, "count", tmp_path)
+    cached_embeddings = CachedEmbeddings(CountingEmbeddings, "count", tmp_path)
     texts = [f"Gate {number} opens." for number in range(40)]
-    cached.embed_documents(texts)
+    cached_embeddings.embed_documents(texts)
     monkeypatch.setattr(embedding_cache, "LARGEST_CACHE", 1)
-    cached.embed_documents(["The last one."])
-    cached_vectors = cached.read([cached.make_key(text) for text in texts])
-    assert set(cached_vectors) == {cached.make_key(text) for text in texts[20:]} | (
-        cached_vectors.keys() & {cached.make_key(texts[19])}
+    cached_embeddings.embed_documents(["The last one."])
+    remaining_vectors = cached_embeddings.read([cached_embeddings.make_key(text) for text in texts])
+    # The older half is dropped; the vector in the middle may belong to either half.
+    assert set(remaining_vectors) == {cached_embeddings.make_key(text) for text in texts[20:]} | (
+        remaining_vectors.keys() & {cached_embeddings.make_key(texts[19])}
     )
 
 
@@ -105,7 +110,7 @@ def test_embeddings_objects_are_not_cached(tmp_path: Path) -> None:
     for collection in ("one", "two"):
         model = CountingEmbeddings()
         index_passages([passage], collection=collection, store=tmp_path, embeddings=model)
-        assert model.embedded == [TEXTS[0]]
+        assert model.embedded_texts == [TEXTS[0]]
     assert not (tmp_path / CACHE_FILE).exists()
 
 

@@ -11,17 +11,17 @@ from quorum.evaluation.run.result_files import explain_write_errors, write_json
 from quorum.evaluation.run.results import Results
 
 FULL_DISK = Path("/dev/full")  # Linux: a file on a disk that is always full
-needs_full = pytest.mark.skipif(not FULL_DISK.exists(), reason="no /dev/full here")
+needs_full_disk = pytest.mark.skipif(not FULL_DISK.exists(), reason="no /dev/full here")
 
 
-@needs_full
+@needs_full_disk
 def test_a_full_disk_is_a_setup_error() -> None:
     message = r"x\.json cannot be written \(No space left on device\); make room"
     with pytest.raises(SetupError, match=message), explain_write_errors(Path("x.json")):
         FULL_DISK.write_bytes(b"x")
 
 
-@needs_full
+@needs_full_disk
 def test_rows_before_a_full_disk_are_kept(tmp_path: Path) -> None:
     path, row = tmp_path / "results.jsonl", {"method": "concat", "id": "1", "error": "lost"}
     with Results(path, ["concat"]) as results:

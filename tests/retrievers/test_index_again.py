@@ -19,7 +19,7 @@ def list_texts(passages: list[Passage]) -> list[tuple[str, str, str]]:
     return [(passage["id"], passage["title"], passage["text"]) for passage in passages]
 
 
-def test_running_again_adds_nothing_twice(
+def test_indexing_again_adds_nothing_twice(
     docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
 ) -> None:
     for name in "abc":
@@ -57,25 +57,25 @@ def test_a_changed_document_is_replaced(docs: Path, index: Index, list_collectio
 def test_prune_removes_deleted_documents(
     docs: Path, index: Index, list_collection: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "c.txt").write_text("Text c.")
+    other_folder = tmp_path / "other"
+    other_folder.mkdir()
+    (other_folder / "c.txt").write_text("Text c.")
     for name in "ab":
         (docs / f"{name}.txt").write_text(f"Text {name}.")
-    index(docs, other)
+    index(docs, other_folder)
     (docs / "a.txt").unlink()
     assert get_counts(index()) == Counts(unchanged=1, passages=3)
-    assert get_counts(index(prune=True)) == Counts(unchanged=1, removed=1, passages=2)  # the other folder is left alone
+    assert get_counts(index(prune=True)) == Counts(unchanged=1, removed=1, passages=2)  # nothing of the other folder
     assert [passage["title"] for passage in list_collection()] == ["b", "c"]
     (docs / "b.txt").write_bytes(b"\0")
-    assert get_counts(index(prune=True)) == Counts(passages=2)  # there, but unreadable
-    (other / "c.txt").unlink()
-    other.rmdir()
-    with pytest.raises(SetupError, match=f"no file or folder {other}"):
-        index(other)
-    assert get_counts(index(other, prune=True)) == Counts(removed=1, passages=1)
+    assert get_counts(index(prune=True)) == Counts(passages=2)  # b.txt is there, but cannot be read
+    (other_folder / "c.txt").unlink()
+    other_folder.rmdir()
+    with pytest.raises(SetupError, match=f"no file or folder {other_folder}"):
+        index(other_folder)
+    assert get_counts(index(other_folder, prune=True)) == Counts(removed=1, passages=1)
     with pytest.raises(SetupError, match="no file or folder"):
-        index(other, prune=True)
+        index(other_folder, prune=True)
 
 
 def test_a_renamed_document_is_not_embedded_again(docs: Path, index: Index) -> None:

@@ -1,4 +1,4 @@
-"""The indexes kept on disk beside a collection: one that was cut, or cannot be written, is made again."""
+"""The indexes kept on disk beside a collection: one that was truncated, or could not be written, is built again."""
 
 import logging
 import shutil
@@ -26,35 +26,35 @@ def context(tmp_path: Path) -> Context:
     return Context(store=str(tmp_path), collection="facts", embeddings=VECTORS, retriever="bm25", k=3)
 
 
-@pytest.mark.parametrize("lines", [0, 1, 2])
-async def test_an_index_of_words_that_was_cut_between_lines_is_built_again(
-    context: Context, tmp_path: Path, lines: int
+@pytest.mark.parametrize("kept_lines", [0, 1, 2])
+async def test_a_bm25_index_that_was_truncated_between_lines_is_built_again(
+    context: Context, tmp_path: Path, kept_lines: int
 ) -> None:
-    """As a loss of power may leave it: shorter, and still readable."""
-    before = await search("opera", context)
+    """A loss of power may leave a file that is too short, but can still be read."""
+    expected = await search("opera", context)
     (path,) = (tmp_path / "bm25").glob("*/*/passages.jsonl")
-    path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:lines]), "utf-8")
+    path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:kept_lines]), "utf-8")
     bm25_cache.LOADED_INDEXES.clear()
-    assert await search("opera", context) == before
+    assert await search("opera", context) == expected
     bm25_cache.LOADED_INDEXES.clear()
-    assert await search("opera", context) == before
+    assert await search("opera", context) == expected
 
 
 async def test_search_works_if_the_index_cannot_be_stored(
     context: Context, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = await search("opera", context)
+    expected = await search("opera", context)
     (folder,) = (path for path in (tmp_path / "bm25").glob("*/*") if path.is_dir())
     shutil.rmtree(folder)
     folder.write_text("in the way")
     bm25_cache.LOADED_INDEXES.clear()
     with caplog.at_level(logging.WARNING, "quorum"):
-        assert await search("opera", replace(context)) == before
+        assert await search("opera", replace(context)) == expected
     assert "cannot be kept" in caplog.text
     assert not list((tmp_path / "bm25").glob("*/new-*"))
 
 
-def test_token_vectors_that_were_cut_are_not_read(tmp_path: Path) -> None:
+def test_a_colbert_index_with_too_few_passages_is_not_loaded(tmp_path: Path) -> None:
     rows = np.arange(12, dtype=np.float16).reshape(4, 3)
     (tmp_path / "rows").write_bytes(rows.tobytes())
     write_memory_mapped_array(tmp_path, 4, 3)

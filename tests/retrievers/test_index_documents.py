@@ -222,7 +222,7 @@ def test_progress_counts_files_and_lines(docs: Path, index: Index) -> None:
     assert events == [(1, 5, "a.txt"), (2, 5, "b.jsonl"), (3, 5, "b.jsonl"), (4, 5, "b.jsonl"), (5, 5, "c.bin")]
 
 
-def test_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path: Path) -> None:
+def test_a_folder_with_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path: Path) -> None:
     assert get_counts(index()) == Counts()
     (docs / "x.bin").write_text("?")
     assert len(index().skipped) == 1

@@ -71,7 +71,7 @@ async def test_indexing_that_was_killed_continues_to_the_same_collection(tmp_pat
 
 @pytest.mark.long
 async def test_questions_are_answered_while_another_process_indexes(tmp_path: Path) -> None:
-    """Every answer is whole, and the first one after the change sees the change."""
+    """Every search gets whole passages, and the first search after the indexing finds only the new texts."""
     docs, store = tmp_path / "docs", tmp_path / "store"
     write_documents(docs, "river", 20)
     index_documents([docs], collection="docs", store=store, embeddings=VECTORS)

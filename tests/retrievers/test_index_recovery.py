@@ -1,4 +1,4 @@
-"""Vector indexes that a crash has cut are reported in one sentence, and the next indexing rebuilds them."""
+"""Vector indexes that a crash has truncated are reported in one sentence, and the next indexing rebuilds them."""
 
 import os
 import shutil
@@ -16,7 +16,8 @@ from quorum.retrievers.index_recovery import is_index_error, keep_write_mark, re
 from quorum.retrievers.store import Store, get_cached_store, open_store
 
 COLLECTION_NAME = "towers"
-PASSAGES = [Passage(id=f"p{n}", title="Numbers", text=f"Number {n}.") for n in range(1100)]  # Chroma writes at 1,000
+# Chroma writes its vector index to disk after 1,000 vectors.
+PASSAGES = [Passage(id=f"p{n}", title="Numbers", text=f"Number {n}.") for n in range(1100)]
 
 
 class NumberEmbeddings(Embeddings):
@@ -48,10 +49,10 @@ def reopen_store(folder: Path) -> Store:
     return open_store(folder)
 
 
-def truncate_file(folder: Path, name: str, number: int = 1000) -> None:
-    """Cut the last bytes off a file of the vector index."""
+def truncate_file(folder: Path, name: str, byte_count: int = 1000) -> None:
+    """Cut the last `byte_count` bytes off a file of the vector index."""
     (path,) = folder.glob(f"chroma/*/{name}")
-    os.truncate(path, max(0, path.stat().st_size - number))
+    os.truncate(path, max(0, path.stat().st_size - byte_count))
 
 
 def remove_file(folder: Path, name: str) -> None:
@@ -78,13 +79,13 @@ def store(whole_store: Path, tmp_path: Path) -> Path:
     return shutil.copytree(whole_store, tmp_path / "store")
 
 
-@pytest.mark.parametrize("number", [1, 1000, 100_000])
+@pytest.mark.parametrize("byte_count", [1, 1000, 100_000])
 @pytest.mark.parametrize(
     "name", ["index_metadata.pickle", "data_level0.bin", "length.bin", "header.bin", "link_lists.bin"]
 )
-def test_a_file_that_was_cut_anywhere_is_detected(store: Path, name: str, number: int) -> None:
+def test_a_file_truncated_anywhere_is_detected(store: Path, name: str, byte_count: int) -> None:
     assert not reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
-    truncate_file(store, name, number)
+    truncate_file(store, name, byte_count)
     assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
 
 
@@ -125,20 +126,20 @@ def test_a_damaged_index_is_rebuilt(
         555: "p555",
         1099: "p1099",
     }
-    again = NumberEmbeddings()
-    index(store, again)
-    assert again.texts_left == 10_000
+    unused_model = NumberEmbeddings()
+    index(store, unused_model)
+    assert unused_model.texts_left == 10_000
 
 
 def test_an_interrupted_rebuild_of_vectors_starts_again(store: Path) -> None:
     truncate_file(store, "index_metadata.pickle")
-    failing = NumberEmbeddings()
-    failing.texts_left = 500
+    failing_model = NumberEmbeddings()
+    failing_model.texts_left = 500
     with pytest.raises(SetupError, match="The embeddings are gone"):
-        index(store, failing)
-    halfway = reopen_store(store)
+        index(store, failing_model)
+    half_rebuilt_store = reopen_store(store)
     with pytest.raises(SetupError, match="being computed again; wait until that is done, or index"):
-        find_nearest(halfway, 3)
+        find_nearest(half_rebuilt_store, 3)
     index(store, NumberEmbeddings())
     assert find_nearest(reopen_store(store), 1003)[0] == "p1003"
 
@@ -205,5 +206,5 @@ def test_a_damaged_index_on_a_server_must_be_restored_there() -> None:
         ("database disk image is malformed", False),
     ],
 )
-def test_passing_errors_are_not_taken_for_a_damaged_index(error_text: str, is_damage: bool) -> None:
+def test_other_errors_of_chroma_are_not_taken_for_a_damaged_index(error_text: str, is_damage: bool) -> None:
     assert is_index_error(RuntimeError(error_text)) is is_damage

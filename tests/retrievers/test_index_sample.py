@@ -21,11 +21,12 @@ from quorum.retrievers.store import open_store
 
 VECTORS = WordVectors()
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"
-FILES = ("questions", "claims", "dialogue", "long")
+QUESTION_FILES = ("questions", "claims", "dialogue", "long")
 
 
 @pytest.fixture(scope="module")
-def refresh() -> ModuleType:
+def refresh_script() -> ModuleType:
+    """data/sample/refresh.py as a module."""
     spec = importlib.util.spec_from_file_location("refresh", SAMPLE / "refresh.py")
     assert spec is not None
     assert spec.loader is not None
@@ -35,9 +36,10 @@ def refresh() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def passages(refresh: ModuleType) -> dict[str, dict[str, str]]:
-    collected: dict[str, dict[str, str]] = refresh.passages_by_document(SAMPLE / "corpus")
-    return collected
+def passages(refresh_script: ModuleType) -> dict[str, dict[str, str]]:
+    """The texts of the sample's passages: {document: {id of the passage: text}}."""
+    texts: dict[str, dict[str, str]] = refresh_script.passages_by_document(SAMPLE / "corpus")
+    return texts
 
 
 def read_sample(name: str) -> list[Record]:
@@ -55,19 +57,23 @@ def test_the_sample_has_its_full_size(passages: dict[str, dict[str, str]]) -> No
     assert kinds == {"single", "two_hop", "yes_no", "unanswerable"}
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_gold_passages_are_up_to_date(name: str, refresh: ModuleType, passages: dict[str, dict[str, str]]) -> None:
+@pytest.mark.parametrize("name", QUESTION_FILES)
+def test_gold_passages_are_up_to_date(
+    name: str, refresh_script: ModuleType, passages: dict[str, dict[str, str]]
+) -> None:
     path = SAMPLE / f"{name}.jsonl"
-    assert refresh.refresh_text(path, passages) == path.read_text(encoding="utf-8"), "run python data/sample/refresh.py"
+    assert refresh_script.refresh_text(path, passages) == path.read_text(encoding="utf-8"), (
+        "run python data/sample/refresh.py"
+    )
 
 
 def test_every_record_is_complete(passages: dict[str, dict[str, str]]) -> None:
-    all_records = [record for name in FILES for record in read_sample(name)]
+    all_records = [record for name in QUESTION_FILES for record in read_sample(name)]
     assert len({record["id"] for record in all_records}) == len(all_records)
     assert len({record["question"] for record in all_records}) == len(all_records)
     for record in all_records:
-        unknown = record["meta"]["kind"] == "unanswerable" or record["answers"] == ["NOT ENOUGH INFO"]
-        assert bool(record["gold"]) == (not unknown), record["id"]
+        is_unknown = record["meta"]["kind"] == "unanswerable" or record["answers"] == ["NOT ENOUGH INFO"]
+        assert bool(record["gold"]) == (not is_unknown), record["id"]
         assert bool(record["answers"]) == (record["meta"]["kind"] != "unanswerable"), record["id"]
         assert record["source"] == "sample"
         documents = {evidence["document"] for evidence in record["meta"]["evidence"]}
@@ -101,9 +107,9 @@ def context(tmp_path: Path) -> Context:
 
 
 async def test_the_sample_is_indexed_on_first_use(context: Context) -> None:
-    gold = next(record for record in read_sample("questions") if record["id"] == "s002")
-    passages = await search(gold["question"], replace(context, retriever="bm25"))
-    assert gold["gold"][0] in [passage["id"] for passage in passages]
+    answerable = next(record for record in read_sample("questions") if record["id"] == "s002")
+    passages = await search(answerable["question"], replace(context, retriever="bm25"))
+    assert answerable["gold"][0] in [passage["id"] for passage in passages]
     assert len(collections.list_passages(context)) >= 120
     assert collections.list_collections(context.store) == ["sample"]
 
@@ -145,6 +151,6 @@ def test_the_sample_folder_is_beside_the_packages() -> None:
     assert json.loads((SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()[0])["id"] == "s001"
 
 
-def test_documents_of_an_unknown_collection(context: Context) -> None:
+def test_listing_an_unknown_collection_is_an_error(context: Context) -> None:
     with pytest.raises(SetupError, match="no collection 'other'"):
         collections.list_passages(replace(context, collection="other"))

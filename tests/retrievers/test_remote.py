@@ -1,4 +1,4 @@
-"""A real Chroma server on loopback."""
+"""Collections on a real Chroma server, which runs on this machine."""
 
 import contextlib
 import os

@@ -70,8 +70,8 @@ async def test_synchronous_and_asynchronous_calls_agree(kind: str, context: Cont
 async def test_dense_scores_are_cosines(context: Context) -> None:
     question = "river number 7"
     passages = await search(question, replace(context, retriever="chroma", k=1))
-    texts = f"{passages[0]['title']}\n{passages[0]['text']}"
-    question_vector, text_vector = VECTORS.embed_query(question), VECTORS.embed_query(texts)
+    text = f"{passages[0]['title']}\n{passages[0]['text']}"
+    question_vector, text_vector = VECTORS.embed_query(question), VECTORS.embed_query(text)
     assert passages[0]["score"] == pytest.approx(
         sum(a * b for a, b in zip(question_vector, text_vector, strict=True)), abs=1e-5
     )
@@ -90,7 +90,7 @@ async def test_hybrid_ignores_lexical_ranks_of_passages_without_a_word_of_the_qu
 
 
 class ForeignRetriever(BaseRetriever):
-    """A retriever that is not ours: no ids, no scores."""
+    """A retriever of another package: its documents have no ids and no scores."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         return [Document(page_content=f"{query} {i}", metadata={"title": "T"}) for i in range(9)]
@@ -162,7 +162,7 @@ async def test_an_unknown_retriever_is_an_error(context: Context) -> None:
         await search("tiger", replace(context, retriever="dpr"))
 
 
-async def test_a_collection_that_is_not_ours_is_an_error(tmp_path: Path) -> None:
+async def test_a_collection_that_quorum_did_not_make_is_an_error(tmp_path: Path) -> None:
     with open_store(tmp_path).open_client() as client:
         client.create_collection("foreign")
     with pytest.raises(SetupError, match="'foreign' was not made by Quorum"):
@@ -175,7 +175,7 @@ async def test_an_invalid_store_address_is_an_error(address: str) -> None:
         await search("tiger", Context(store=address, collection="facts", embeddings=VECTORS))
 
 
-async def test_a_store_in_a_file_is_an_error(tmp_path: Path) -> None:
+async def test_a_file_in_place_of_a_store_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(SetupError, match="cannot be made"):
         await asyncio.to_thread(index_passages, CORPUS, collection="facts", store=tmp_path / "file", embeddings=VECTORS)
@@ -198,29 +198,29 @@ async def test_the_lexical_index_follows_every_change(tmp_path: Path) -> None:
 async def test_a_broken_lexical_index_is_built_again(store: Path, context: Context) -> None:
     from quorum.retrievers import bm25_cache
 
-    bm25 = replace(context, retriever="bm25")
-    before = await search("opera", bm25)
+    bm25_context = replace(context, retriever="bm25")
+    before = await search("opera", bm25_context)
     for file in (store / "bm25").glob("*/*/passages.jsonl"):
         file.write_text('{"id": "x"')
     bm25_cache.LOADED_INDEXES.clear()
-    assert await search("opera", bm25) == before
+    assert await search("opera", bm25_context) == before
 
 
 async def test_the_event_loop_is_never_blocked(context: Context) -> None:
     """Files, databases and sockets are opened on other threads only."""
-    loop_thread, observed, watching = threading.get_ident(), list[str](), [True]
+    loop_thread, blocking_calls, watching = threading.get_ident(), list[str](), [True]
 
     def watch(event: str, args: tuple[Any, ...]) -> None:
-        slow = event in ("open", "sqlite3.connect", "os.listdir", "os.scandir", "os.mkdir", "fcntl.flock", "import")
-        if watching and slow and threading.get_ident() == loop_thread:
-            observed.append(f"{event} {args}")
+        blocks = event in ("open", "sqlite3.connect", "os.listdir", "os.scandir", "os.mkdir", "fcntl.flock", "import")
+        if watching and blocks and threading.get_ident() == loop_thread:
+            blocking_calls.append(f"{event} {args}")
 
     sys.addaudithook(watch)
     for kind in ("hybrid", "chroma", "bm25"):
         await search("vaccine", replace(context, retriever=kind))
     await search("vaccine", context, given=CORPUS)
     watching.clear()
-    assert observed == []
+    assert blocking_calls == []
 
 
 async def test_many_questions_at_once_get_their_own_passages(context: Context) -> None:
@@ -228,5 +228,5 @@ async def test_many_questions_at_once_get_their_own_passages(context: Context) -
     assert [passages[0]["title"] for passages in passages_of_question] == [subject.title() for subject in SUBJECTS * 5]
 
 
-def test_a_store_is_opened_once_for_each_place(store: Path) -> None:
+def test_a_store_is_opened_once_for_each_folder(store: Path) -> None:
     assert open_store(store) is open_store(f"{store}/../{store.name}")

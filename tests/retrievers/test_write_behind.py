@@ -1,4 +1,4 @@
-"""Writes beside the caller: their order, their errors and the last one."""
+"""Writes on another thread: they keep their order, their errors are raised, and the last write is waited for."""
 
 import threading
 
@@ -8,43 +8,43 @@ from quorum.core.errors import SetupError
 from quorum.retrievers.write_behind import WriteBehind
 
 
-def test_writes_run_in_order_beside_the_caller() -> None:
-    writing, gate, finished_writes = WriteBehind(), threading.Event(), list[str]()
+def test_writes_run_in_order_while_the_caller_goes_on() -> None:
+    writes, gate, finished_writes = WriteBehind(), threading.Event(), list[str]()
 
     def write_slowly() -> None:
         gate.wait(10)
         finished_writes.append("first")
 
-    writing.start(write_slowly)
+    writes.start(write_slowly)
     assert finished_writes == []  # the caller went on
     gate.set()
-    writing.start(lambda: finished_writes.append("second"))
-    writing.wait()
+    writes.start(lambda: finished_writes.append("second"))
+    writes.wait()
     assert finished_writes == ["first", "second"]
-    writing.close()
+    writes.close()
 
 
 def test_the_error_of_a_write_is_raised_by_the_next_call() -> None:
-    writing = WriteBehind()
+    writes = WriteBehind()
 
     def fail() -> None:
         raise SetupError("The disk is full.")
 
-    writing.start(fail)
+    writes.start(fail)
     with pytest.raises(SetupError, match="The disk is full"):
-        writing.start(lambda: None)
-    writing.close()
+        writes.start(lambda: None)
+    writes.close()
 
 
 def test_closing_waits_for_the_last_write_even_if_it_fails() -> None:
-    writing, gate, ended = WriteBehind(), threading.Event(), list[bool]()
+    writes, gate, ended_writes = WriteBehind(), threading.Event(), list[bool]()
 
     def fail_late() -> None:
         gate.wait(10)
-        ended.append(True)
+        ended_writes.append(True)
         raise SetupError("The disk is full.")
 
-    writing.start(fail_late)
+    writes.start(fail_late)
     threading.Timer(0.01, gate.set).start()
-    writing.close()
-    assert ended == [True]
+    writes.close()
+    assert ended_writes == [True]
