@@ -36,7 +36,7 @@ async def answer(
 ) -> "Result":
     """Answer one question. method: the name of a method, or a compiled graph of your own.
 
-    given: passages to answer from instead of retrieval, best first; gold_answers: read by oracle settings only, never
+    given: passages to answer from instead of retrieval, best first; gold_answers: for filter_mode="silver" only, never
     shown to a model; history: the earlier messages, {"role": "user" or "assistant", "content": text}; config:
     LangGraph's (callbacks, tags, thread). With a history, one model call rewrites the question so that it stands alone;
     `question` of the result is the rewritten question.

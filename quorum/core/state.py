@@ -136,7 +136,7 @@ class Usage(TypedDict):
 
 
 class Malformed(TypedDict):
-    """Replies that broke their prompt's contract. The parser's default took the place of each."""
+    """Replies that did not have the form that their prompt asks for. The parser's default took the place of each."""
 
     count: int
     replies: list[str]

@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Parsed(Generic[T]):
-    """The result of a parser. malformed: the reply broke its contract, and `value` is the default that the parser
-    states.
+    """The result of a parser. malformed: the reply does not have the form that the prompt asks for, and `value` is the
+    default that the parser states.
     """
 
     value: T

@@ -157,11 +157,11 @@ def read_reply(
     prompt: the prompt's name, such as "answer"; `quorum prompts` lists them. question: the question that was asked; it
     helps to detect a next question that the model invents. candidates: the texts among which the reply chooses; for
     "answer_choices" the choices, for "filter_sentences" the passages. count: how many passages were shown, or how many
-    candidates were asked for. Extras that a prompt's replies do not need are ignored. A `<think>` part is removed
+    candidates were asked for. Arguments that a prompt's replies do not need are ignored. A `<think>` part is removed
     first.
 
-    Returns an object with `value` and `malformed`. A malformed reply broke the prompt's contract; its `value` is a
-    default. The type of `value` depends on the prompt:
+    Returns an object with `value` and `malformed`. A malformed reply does not have the form that the prompt asks for;
+    its `value` is a default. The type of `value` depends on the prompt:
 
     - a text: answers of every type, summaries, "judge", "internal", "topic", "stand_alone"; "unknown" where the reply
       says so;
@@ -173,7 +173,7 @@ def read_reply(
     - `.question` and `.answers`, or None: the prompts that write questions; {"statement", "condition"}, or None:
       "mask_condition".
 
-    Raises SetupError for an unknown prompt, and for an extra that the prompt needs and that is missing.
+    Raises SetupError for an unknown prompt, and for an argument that the prompt needs and that is missing.
 
     >>> import quorum
     >>> quorum.read_reply("answer", "Answer: Paris.").value
