@@ -1,4 +1,4 @@
-"""What the tests of the API share: a store with two documents, and servers on loopback."""
+"""What the tests of the HTTP API share: a store with two collections, and servers on this machine."""
 
 import json
 from collections.abc import Iterator
@@ -28,17 +28,17 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def serve(store: Path, openai_server: OpenAIServer) -> Iterator[Serve]:
-    """Start servers over the collection towers, which ask the loopback model; they stop with the test."""
-    started: list[Any] = []
+    """A function that starts a server over the collection towers and the loopback model; it stops with the test."""
+    servers: list[Any] = []
 
     def start(**fields: Any) -> Api:
         options = {name: fields.pop(name) for name in list(fields) if name not in Context.__dataclass_fields__}
         settings = {"store": str(store), "collection": "towers", "retriever": "bm25", "model": "openai:test"} | fields
-        running = serve_api(Context(**{"attempts": 1, **settings}), **options)
-        started.append(running)
-        return running.__enter__()
+        server = serve_api(Context(**{"attempts": 1, **settings}), **options)
+        servers.append(server)
+        return server.__enter__()
 
     yield start
     openai_server.release_held_replies()
-    for running in started:
-        running.__exit__(None, None, None)
+    for server in servers:
+        server.__exit__(None, None, None)

@@ -1,4 +1,4 @@
-"""Questions over HTTP as the clients that people use ask them: OpenAI's, LangChain's, Open WebUI, LibreChat."""
+"""Questions over HTTP, sent as common clients send them: OpenAI's, LangChain's, Open WebUI, LibreChat."""
 
 import json
 from typing import Any
@@ -82,21 +82,21 @@ def test_a_forbidden_collection_is_treated_as_missing(serve: Serve, openai_serve
     api = serve()
     messages = []
     for model in ("concat@private", "concat@nowhere", "nothing", "concat@../x"):
-        with pytest.raises(openai.NotFoundError) as refused:
+        with pytest.raises(openai.NotFoundError) as refusal:
             api.ask(model=model)
-        messages.append(refused.value.message.replace(model, "NAME"))
-        assert refused.value.code == "model_not_found"
+        messages.append(refusal.value.message.replace(model, "NAME"))
+        assert refusal.value.code == "model_not_found"
     assert len(set(messages)) == 1
     assert openai_server.requests == []
 
 
-def test_a_collection_that_is_allowed_is_asked(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_a_collection_that_is_allowed_can_be_asked(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("4471")
     completion = serve(collections=("private",)).ask("What opens the safe?", model="concat@private")
     assert "4471" in completion.quorum["passages"][0]["text"]
 
 
-def test_settings_come_with_the_request(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_a_request_may_hold_settings(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(["unknown", "1931"])
     completion = serve().ask(model="concat_pf", extra_body={"quorum": {"k": 1, "temperature": 0.5, "seed": 3}})
     assert completion.quorum["votes"][0]["answer"] == "1931"
@@ -137,9 +137,9 @@ REFUSED_SETTINGS = [
 def test_forbidden_settings_are_refused_before_any_call(
     own_settings: dict[str, Any], serve: Serve, openai_server: OpenAIServer
 ) -> None:
-    with pytest.raises(openai.BadRequestError) as refused:
+    with pytest.raises(openai.BadRequestError) as refusal:
         serve().ask(extra_body={"quorum": own_settings})
-    assert refused.value.param == "quorum"
+    assert refusal.value.param == "quorum"
     assert openai_server.requests == []
 
 
@@ -195,28 +195,28 @@ def test_a_failed_model_is_reported_without_paths_of_the_server(
     serve: Serve, openai_server: OpenAIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     openai_server.reply(make_error(500, f"no space in /srv/models/secret at {openai_server.url}"))
-    with pytest.raises(openai.InternalServerError) as refused:
+    with pytest.raises(openai.InternalServerError) as refusal:
         serve().ask()
-    assert (refused.value.status_code, refused.value.code) == (502, "model_call_failed")
-    assert "/srv" not in refused.value.message
-    assert "127.0.0.1" not in refused.value.message
-    assert refused.value.response.headers["x-request-id"] in capfd.readouterr().err
+    assert (refusal.value.status_code, refusal.value.code) == (502, "model_call_failed")
+    assert "/srv" not in refusal.value.message
+    assert "127.0.0.1" not in refusal.value.message
+    assert refusal.value.response.headers["x-request-id"] in capfd.readouterr().err
 
 
 def test_a_missing_store_is_reported_without_its_path(serve: Serve, store: Any) -> None:
-    with pytest.raises(openai.BadRequestError) as refused:
+    with pytest.raises(openai.BadRequestError) as refusal:
         serve(collection="nowhere").ask()
-    assert refused.value.code == "setup"
-    assert str(store) not in refused.value.message
-    assert "There is no collection 'nowhere'." in refused.value.message
-    assert "private" not in refused.value.message
+    assert refusal.value.code == "setup"
+    assert str(store) not in refusal.value.message
+    assert "There is no collection 'nowhere'." in refusal.value.message
+    assert "private" not in refusal.value.message
 
 
-def test_a_failure_in_a_stream_is_an_error_of_the_client(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_a_failure_in_a_stream_raises_an_error_in_the_client(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(500, "broken"))
-    with pytest.raises(openai.APIError, match="broken") as refused:
+    with pytest.raises(openai.APIError, match="broken") as refusal:
         list(serve().ask(stream=True))
-    assert refused.value.code == "model_call_failed"
+    assert refusal.value.code == "model_call_failed"
 
 
 def test_the_openapi_document_lists_what_a_client_may_choose(serve: Serve) -> None:

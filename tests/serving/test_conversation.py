@@ -34,9 +34,9 @@ def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_s
     usage = completion.quorum["usage"]
     assert usage["stand_alone"]["calls"] == 1
     assert completion.usage.prompt_tokens == sum(item["input_tokens"] for item in usage.values())
-    rewriting = openai_server.chats()[0].text
-    assert "User: Where is the Lumen Tower?\nAssistant: In Vell.\n" in rewriting
-    assert not any(word in rewriting for word in ("pirate", "ignored", "Sources:", "harbour"))
+    rewriting_prompt = openai_server.chats()[0].text
+    assert "User: Where is the Lumen Tower?\nAssistant: In Vell.\n" in rewriting_prompt
+    assert not any(word in rewriting_prompt for word in ("pirate", "ignored", "Sources:", "harbour"))
 
 
 def test_a_stream_of_a_follow_up_gives_the_same_answer(serve: Serve, openai_server: OpenAIServer) -> None:

@@ -33,9 +33,9 @@ def test_a_key_is_demanded_of_everything_but_health(serve: Serve, openai_server:
         assert api.get(path).status_code == 401
     assert api.get("/health").json() == {"status": "ok"}
     for key in ("none", KEYS[0][:-1], KEYS[0] + "x"):
-        with pytest.raises(openai.AuthenticationError) as refused:
+        with pytest.raises(openai.AuthenticationError) as refusal:
             api.ask(key=key)
-        assert refused.value.code == "invalid_api_key"
+        assert refusal.value.code == "invalid_api_key"
     assert openai_server.requests == []
     assert [api.ask(key=key).choices[0].message.content for key in KEYS] == ["unknown", "unknown"]
 
@@ -43,7 +43,7 @@ def test_a_key_is_demanded_of_everything_but_health(serve: Serve, openai_server:
 @pytest.mark.parametrize(
     "headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}, {"origin": "null"}, {"host": "["}]
 )
-def test_without_a_key_foreign_sites_are_refused(headers: dict[str, str], serve: Serve) -> None:
+def test_a_server_without_keys_refuses_requests_from_other_sites(headers: dict[str, str], serve: Serve) -> None:
     response = serve().get("/v1/models", **headers)
     assert response.status_code == 403
     assert response.json()["error"]["code"].startswith("forbidden")
@@ -59,10 +59,10 @@ def test_questions_a_minute_are_counted_by_key(serve: Serve, openai_server: Open
     api = serve(tokens=KEYS, questions_per_minute=2)
     api.ask(key=KEYS[0])
     api.ask(key=KEYS[0])
-    with pytest.raises(openai.RateLimitError) as refused:
+    with pytest.raises(openai.RateLimitError) as refusal:
         api.ask(key=KEYS[0])
-    assert refused.value.code == "rate_limit_exceeded"
-    assert 1 <= int(refused.value.response.headers["retry-after"]) <= 60
+    assert refusal.value.code == "rate_limit_exceeded"
+    assert 1 <= int(refusal.value.response.headers["retry-after"]) <= 60
     api.ask(key=KEYS[1])
     assert len(openai_server.chats()) == 3
 
@@ -81,7 +81,7 @@ def test_a_minute_later_there_is_room_again() -> None:
     limits.begin("a")
 
 
-def test_dollars_a_day_are_counted_with_those_under_way() -> None:
+def test_the_dollar_limit_counts_what_questions_under_way_may_cost() -> None:
     clock = Clock()
     limits = Limits(dollars_per_day=1.0, clock=clock)
     limits.begin("a")
@@ -99,32 +99,34 @@ def test_dollars_a_day_are_counted_with_those_under_way() -> None:
     limits.begin("a")
 
 
-def test_a_spent_day_is_a_quota_of_the_client(serve: Serve, tmp_path: Path, openai_server: OpenAIServer) -> None:
+def test_a_client_that_has_spent_its_dollars_for_the_day_gets_a_quota_error(
+    serve: Serve, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 100000\noutput = 100000\n')
     api = serve(prices=prices, dollars_per_day=0.5)
     api.ask()
-    with pytest.raises(openai.RateLimitError) as refused:
+    with pytest.raises(openai.RateLimitError) as refusal:
         api.ask()
-    assert refused.value.code == "insufficient_quota"
+    assert refusal.value.code == "insufficient_quota"
     assert 'quorum_dollars_total{method="concat"}' in api.get("/metrics").text
 
 
 def test_a_limit_in_dollars_needs_prices(store: Path) -> None:
-    base = Context(model="openai:nobody-knows", store=str(store))
+    context = Context(model="openai:nobody-knows", store=str(store))
     with pytest.raises(SetupError, match=r"openai:nobody-knows.*has no price"):
-        check_prices(base, (), Prices())
+        check_prices(context, (), Prices())
     check_prices(Context(store=str(store)), (), Prices())
 
 
 def test_allowed_collections_must_exist(store: Path) -> None:
-    base = Context(store=str(store), collection="towers")
-    check_collections(base, ("private",))
+    context = Context(store=str(store), collection="towers")
+    check_collections(context, ("private",))
     with pytest.raises(SetupError, match="'nowhere'"):
-        check_collections(base, ("nowhere",))
+        check_collections(context, ("nowhere",))
 
 
-def test_figures_are_counted_by_method(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_metrics_are_counted_by_method(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     api = serve()
     completion = api.ask()

@@ -52,10 +52,10 @@ async def ask_and_leave(api: Api, model: OpenAIServer, *, stream: bool) -> None:
     model.reply(Response("1931", hold=True))
     body = {"model": "concat", "messages": [{"role": "user", "content": "When?"}], "stream": stream}
     async with httpx.AsyncClient(timeout=60) as client:
-        asking = asyncio.create_task(client.post(f"{api.url}/v1/chat/completions", json=body))
+        request = asyncio.create_task(client.post(f"{api.url}/v1/chat/completions", json=body))
         await asyncio.to_thread(model.wait_for_requests, 1)
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
+        request.cancel()
+        await asyncio.gather(request, return_exceptions=True)
     await wait_until_stopped(api)
 
 

@@ -1,4 +1,4 @@
-"""Agents' tools, with the protocol's own client: over stdio in a process, and over HTTP."""
+"""The tools that agents call, through the client of the Model Context Protocol: over stdio in a process, over HTTP."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ QUESTION = "When was the Lumen Tower finished?"
 OFFLINE_SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
-import conftest  # from here on this process reaches this machine alone
+import conftest  # from here on this process can reach this machine only
 from quorum.cli.main import main
 main()
 """
@@ -83,8 +83,8 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
     assert "finished in 1931" in source.text  # type: ignore[union-attr]
 
     for invalid_argument in ({"collection": "private"}, {"method": "nothing"}, {"settings": {"store": "/etc"}}):
-        refused = await client.call_tool("ask", arguments | invalid_argument)
-        assert refused.is_error
+        refusal = await client.call_tool("ask", arguments | invalid_argument)
+        assert refusal.is_error
     for uri_path in ("private/passages/private", "towers/passages/none", "towers/passages/..%2F..%2Fetc"):
         with pytest.raises(MCPError):
             await client.read_resource(f"quorum://{uri_path}")
@@ -127,24 +127,24 @@ async def test_queries_and_bodies_are_bounded(serve: Serve) -> None:
         long_search = await client.call_tool("search", {"query": "x" * 20_001})
         assert long_search.is_error
         assert "more than 20,000 characters" in long_search.content[0].text  # type: ignore[union-attr]
-        empty = await client.call_tool("search", {"query": " "})
-        assert empty.is_error
+        empty_search = await client.call_tool("search", {"query": " "})
+        assert empty_search.is_error
     headers = {"authorization": f"Bearer {TOKEN}", "accept": "application/json, text/event-stream"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
-        refused = await http.post(f"{api.url}/mcp", content=b"x" * 2_000_001)
-        assert (refused.status_code, refused.json()["error"]["code"]) == (413, "request_too_large")
-        with suppress(httpx2.TransportError):  # the server may close the connection while it is written to
-            unsized = await http.post(f"{api.url}/mcp", content=send_in_parts())
-            assert unsized.status_code >= 400
+        refusal = await http.post(f"{api.url}/mcp", content=b"x" * 2_000_001)
+        assert (refusal.status_code, refusal.json()["error"]["code"]) == (413, "request_too_large")
+        with suppress(httpx2.TransportError):  # the server may close the connection before all is sent
+            response = await http.post(f"{api.url}/mcp", content=send_in_parts())
+            assert response.status_code >= 400
 
 
 async def send_in_parts() -> AsyncIterator[bytes]:
-    """A body of 3 MB that does not say how long it is."""
+    """The parts of a body of 3 MB, sent without a Content-Length header."""
     for _ in range(300):
         yield b"x" * 10_000
 
 
-def test_without_the_key_there_are_no_tools(serve: Serve) -> None:
+def test_a_request_for_tools_without_the_key_is_refused(serve: Serve) -> None:
     api = serve(tokens=(TOKEN,), page=make_mcp_app)
     assert api.get("/mcp").status_code == 401
 

@@ -15,10 +15,10 @@ from openai_server import OpenAIServer
 from quorum_command import Quorum
 
 ROOT = Path(__file__).parents[2]
-BASE_INSTALL = f"""
+SCRIPT_WITHOUT_PAGE = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
-import conftest  # from here on this process reaches this machine alone
+import conftest  # from here on this process can reach this machine only
 sys.modules["nicegui"] = sys.modules["fastapi"] = None
 from quorum.cli.main import main
 main()
@@ -32,15 +32,15 @@ def process(store: Path, openai_server: OpenAIServer) -> Iterator["subprocess.Po
     args = ["serve", "--no-page", "--port", "0", "--store", str(store), "--collection", "towers"]
     args += ["--model", "openai:test", "--retriever", "bm25"]
     with subprocess.Popen(
-        [sys.executable, "-u", "-c", BASE_INSTALL, *args],
+        [sys.executable, "-u", "-c", SCRIPT_WITHOUT_PAGE, *args],
         env=environment,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-    ) as started:
-        yield started
+    ) as server:
+        yield server
         openai_server.release_held_replies()
-        started.kill()
+        server.kill()
 
 
 def test_an_answer_under_way_is_given_before_the_server_ends(
@@ -52,11 +52,11 @@ def test_an_answer_under_way_is_given_before_the_server_ends(
     assert "Quorum is at " in line, line + process.stdout.read()
     api = Api(line.split("Quorum is at ")[1].split()[0].rstrip("/"))
     with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(api.ask)
+        completion = pool.submit(api.ask)
         openai_server.wait_for_requests(1)
         process.send_signal(signal.SIGINT)
         openai_server.release_held_replies()
-        assert asking.result(60).choices[0].message.content.startswith("1931")
+        assert completion.result(60).choices[0].message.content.startswith("1931")
     api.close()
     assert process.wait(30) == 0
     assert "Traceback" not in process.stdout.read()

@@ -1,4 +1,6 @@
-"""Cascades that the server's owner named are methods for clients; no client and no file names the systems in them."""
+"""Clients can ask cascades that the server's owner names. Only the owner says where the systems in a cascade are:
+a client and a cascade's file cannot.
+"""
 
 import io
 import json
@@ -33,21 +35,23 @@ def system() -> str:
 
 
 def write_cascade(system: str, name: str = "cascade.json") -> str:
-    """A file: the system `mine`; if unknown, concat by the loopback model."""
-    left_out = RUN_SETTINGS | {"retriever", "collection"}
+    """Write a cascade's file: the system `mine` answers; if it says unknown, concat with the loopback model does."""
+    left_out_settings = RUN_SETTINGS | {"retriever", "collection"}
     system_settings, model_settings = (
-        describe_settings(Context(model=model), left_out) for model in ("embedded", "openai:test")
+        describe_settings(Context(model=model), left_out_settings) for model in ("embedded", "openai:test")
     )
     spec_hash = own_system_graph("mine", system).spec_hash
-    first = {
+    first_stage = {
         "name": "mine",
         "method": "mine",
         "accept": {"test": "known"},
         "settings": system_settings,
         "system": spec_hash,
     }
-    last = {"name": "concat", "method": "concat", "accept": None, "settings": model_settings}
-    Path(name).write_text(json.dumps({"kind": "quorum composed", "stages": [first, last], "certificate": None}))
+    last_stage = {"name": "concat", "method": "concat", "accept": None, "settings": model_settings}
+    Path(name).write_text(
+        json.dumps({"kind": "quorum composed", "stages": [first_stage, last_stage], "certificate": None})
+    )
     return name
 
 
@@ -56,17 +60,17 @@ def test_a_cascade_is_a_model_that_asks_the_owners_system(
 ) -> None:
     openai_server.reply("1931")
     api = serve(model="embedded", cascade_files=(f"cheap={write_cascade(system)}",), own_systems={"mine": system})
-    listed = {item["id"]: item["description"] for item in api.get("/v1/models").json()["data"]}
-    assert listed["cheap@towers"] == listed["cheap"] == "A cascade: mine (accepted: known), else concat."
-    known, unknown = (api.ask(question, model="cheap").quorum for question in ("Who built it?", QUESTION))
-    assert (known["answer"], list(known["usage"])) == ("Ada Korn", ["system"])
-    assert (unknown["answer"], set(unknown["usage"])) == ("1931", {"system", "answer"})
-    streamed = list(api.ask(QUESTION, model="cheap", stream=True))
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in streamed).startswith("1931")
+    descriptions = {item["id"]: item["description"] for item in api.get("/v1/models").json()["data"]}
+    assert descriptions["cheap@towers"] == descriptions["cheap"] == "A cascade: mine (accepted: known), else concat."
+    system_result, model_result = (api.ask(question, model="cheap").quorum for question in ("Who built it?", QUESTION))
+    assert (system_result["answer"], list(system_result["usage"])) == ("Ada Korn", ["system"])
+    assert (model_result["answer"], set(model_result["usage"])) == ("1931", {"system", "answer"})
+    chunks = list(api.ask(QUESTION, model="cheap", stream=True))
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks).startswith("1931")
     assert 'quorum_questions_total{method="cheap",outcome="answered"} 3' in api.get("/metrics").text
 
 
-def test_a_client_does_not_change_what_was_measured(system: str, serve: Serve) -> None:
+def test_a_client_cannot_change_the_settings_with_which_a_cascade_was_measured(system: str, serve: Serve) -> None:
     api = serve(model="embedded", cascade_files=(f"cheap={write_cascade(system)}",), own_systems={"mine": system})
     with pytest.raises(openai.BadRequestError, match="cheap was made for mine with k=5, and it is 7 now"):
         api.ask(model="cheap", extra_body={"quorum": {"k": 7}})
@@ -76,7 +80,7 @@ def test_a_client_does_not_change_what_was_measured(system: str, serve: Serve) -
 
 
 @pytest.mark.parametrize(
-    ("composed", "systems", "message"),
+    ("cascade_file", "systems", "message"),
     [
         ("cascade.json", {}, "cascade asks the system 'mine', but a file must not say where a system is"),
         ("cascade.json", {"mine": OTHER_SYSTEM}, "was measured with another system 'mine'"),
@@ -87,10 +91,10 @@ def test_a_client_does_not_change_what_was_measured(system: str, serve: Serve) -
     ],
 )
 def test_a_cascade_that_cannot_be_served_is_reported_at_the_start(
-    composed: str, systems: dict[str, str] | None, message: str, system: str
+    cascade_file: str, systems: dict[str, str] | None, message: str, system: str
 ) -> None:
     write_cascade(system)
-    options = Options(cascade_files=(composed,), own_systems={"mine": system} if systems is None else systems)
+    options = Options(cascade_files=(cascade_file,), own_systems={"mine": system} if systems is None else systems)
     with pytest.raises(SetupError, match=message):
         make_service(Context(), options, Prices())
 
@@ -129,12 +133,12 @@ def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, o
     assert run.code == 0, run.err
     assert json.loads(run.out)["answer"] == "1931"
     assert "Error in" not in run.err
-    missing, other = quorum(*command), quorum(*command, "--system", f"mine={OTHER_SYSTEM}")
-    assert (missing.code, other.code) == (2, 2)
-    assert "give the spec with which it was measured: --system mine=SPEC" in missing.err
-    assert "another system 'mine'" in other.err
-    wrong = quorum("ask", QUESTION, "--system", f"mine={system}")
-    assert (wrong.code, "is for a composed method" in wrong.err) == (2, True)
+    run_without_system, run_with_other_system = quorum(*command), quorum(*command, "--system", f"mine={OTHER_SYSTEM}")
+    assert (run_without_system.code, run_with_other_system.code) == (2, 2)
+    assert "give the spec with which it was measured: --system mine=SPEC" in run_without_system.err
+    assert "another system 'mine'" in run_with_other_system.err
+    run_without_cascade = quorum("ask", QUESTION, "--system", f"mine={system}")
+    assert (run_without_cascade.code, "is for a composed method" in run_without_cascade.err) == (2, True)
 
 
 def test_quorum_chat_takes_the_file_and_the_system(
@@ -151,13 +155,13 @@ def test_quorum_chat_takes_the_file_and_the_system(
     collection = ("--store", "store", "--collection", "chat", "--retriever", "bm25", "--model", "openai:test")
     run = quorum("chat", "--method", file, "--system", f"mine={system}", *collection)
     assert run.code == 0, run.err
-    answered, *_, changed, again = run.out.splitlines()
-    assert answered == "1931"
-    assert again == changed
-    assert changed == "cascade.json: A cascade: mine (accepted: known), else concat."
-    missing = quorum("chat", "--method", file, *collection)
-    assert missing.code == 2
-    assert "give the spec with which it was measured: --system mine=SPEC" in missing.err
+    answer, *_, method_after_change, method_now = run.out.splitlines()
+    assert answer == "1931"
+    assert method_now == method_after_change
+    assert method_after_change == "cascade.json: A cascade: mine (accepted: known), else concat."
+    run_without_system = quorum("chat", "--method", file, *collection)
+    assert run_without_system.code == 2
+    assert "give the spec with which it was measured: --system mine=SPEC" in run_without_system.err
 
 
 def test_a_comparison_names_the_system_beside_the_cascade(

@@ -1,4 +1,6 @@
-"""What chat clients ask besides questions: recognised by its shape, answered without a search."""
+"""Side tasks that chat clients send besides questions, such as titles: they are recognised by their form, and no search
+is made for them.
+"""
 
 import json
 
@@ -14,7 +16,7 @@ GUIDELINES = "### Guidelines:\n- Short.\n### Output:\nJSON format: {}\n### Chat 
 
 
 def make_webui_task(task: str) -> str:
-    """A task as Open WebUI lays it out."""
+    """A side task in the form that Open WebUI sends."""
     return f"### Task:\n{task}\n{GUIDELINES}{CHAT_HISTORY}"
 
 
@@ -27,7 +29,7 @@ TASKS = {
     "prompt": make_webui_task("Describe the image that this chat calls for."),
     "emoji": 'Your task is to show the mood of the speaker by one emoji.\n\nMessage: """Great"""',
 }
-LIBRECHAT = (
+LIBRECHAT_TITLE_TASK = (
     "Give a concise title for the conversation, five words at most.\n\nConversation:\nUser: When was it?\nAI: 1931"
 )
 QUESTIONS = [
@@ -44,13 +46,13 @@ def find_kind(text: str) -> str | None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_is_recognised_by_its_shape(name: str) -> None:
+def test_a_side_task_is_recognised_by_its_form(name: str) -> None:
     assert find_kind(TASKS[name]) == name
 
 
-def test_a_title_in_librechats_shape() -> None:
-    assert find_kind(LIBRECHAT) == "title"
-    assert make_fallback_reply("title", LIBRECHAT) == "When was it"
+def test_librechats_request_for_a_title_is_recognised_and_has_a_fallback() -> None:
+    assert find_kind(LIBRECHAT_TITLE_TASK) == "title"
+    assert make_fallback_reply("title", LIBRECHAT_TITLE_TASK) == "When was it"
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
@@ -58,7 +60,7 @@ def test_a_plain_question_is_no_side_task(text: str) -> None:
     assert find_kind(text) is None
 
 
-def test_the_embedded_model_has_a_short_fallback() -> None:
+def test_every_side_task_has_a_short_fallback_for_the_embedded_model() -> None:
     fallbacks = {name: make_fallback_reply(name, text) for name, text in TASKS.items() if name != "emoji"}
     assert {name: json.loads(text)[name] for name, text in fallbacks.items()} == {
         "title": "When was the Lumen Tower finished",
@@ -70,7 +72,7 @@ def test_the_embedded_model_has_a_short_fallback() -> None:
     }
 
 
-def test_the_chat_model_answers_without_a_search(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_a_chat_model_answers_a_side_task_without_a_search(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply('{"title": "A tower"}')
     api = serve()
     completion = api.ask(TASKS["title"], model="concat", stream=False, max_tokens=1000)
@@ -80,7 +82,7 @@ def test_the_chat_model_answers_without_a_search(serve: Serve, openai_server: Op
     assert 'quorum_questions_total{method="side_task",outcome="answered"} 1' in api.get("/metrics").text
 
 
-def test_the_embedded_model_is_not_asked(serve: Serve, openai_server: OpenAIServer) -> None:
-    completion = serve(model="embedded").ask(LIBRECHAT)
+def test_the_embedded_model_is_not_asked_for_a_side_task(serve: Serve, openai_server: OpenAIServer) -> None:
+    completion = serve(model="embedded").ask(LIBRECHAT_TITLE_TASK)
     assert completion.choices[0].message.content == "When was it"
     assert completion.usage.total_tokens == 0
