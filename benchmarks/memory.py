@@ -42,10 +42,10 @@ def main() -> None:
         server.set_behaviour()
         data = write_question_file(Path(folder), options.questions, 3)
         context = Context(model=MODEL, journal=str(Path(folder) / "journal.sqlite"))
-        runs = parse_methods(options.method, context)
+        columns = parse_methods(options.method, context)
         begin = time.perf_counter()
         asyncio.run(
-            evaluate(Options(data=data, out=Path(folder) / "out", concurrency=16), runs, progress=record_memory)
+            evaluate(Options(data=data, out=Path(folder) / "out", concurrency=16), columns, progress=record_memory)
         )
         seconds = time.perf_counter() - begin
         megabytes.append(measure_memory())

@@ -78,26 +78,28 @@ class Cost:
         self.answers[question] = result["answer"], result["unknown"]
 
 
-async def ask_all(dataset: DataSet, runs: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Cost]:
-    """Ask every question by every run: one run after the other, `at_once` questions at the same time."""
-    cost_of_run: dict[str, Cost] = {run.name: Cost() for run in runs}
+async def ask_all(dataset: DataSet, columns: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Cost]:
+    """Ask every question by every column: one column after the other, `at_once` questions at the same time."""
+    cost_of_column: dict[str, Cost] = {column.name: Cost() for column in columns}
     waiting = dataset.read_records()
 
     async def work() -> None:
         for record in waiting:
-            for run in runs:
+            for column in columns:
                 rounds = RoundCounter()
-                result = await ask_question(record, run, dataset, [rounds, spent])
-                cost_of_run[run.name].add(record["id"], result, len(rounds.steps))
+                result = await ask_question(record, column, dataset, [rounds, spent])
+                cost_of_column[column.name].add(record["id"], result, len(rounds.steps))
 
     await asyncio.gather(*(work() for _ in range(at_once)))
-    return cost_of_run
+    return cost_of_column
 
 
-async def ask_question(record: Record, run: Column, dataset: DataSet, watching: list[AsyncCallbackHandler]) -> Result:
-    context = run.make_context(dataset.get_task(record))
+async def ask_question(
+    record: Record, column: Column, dataset: DataSet, watching: list[AsyncCallbackHandler]
+) -> Result:
+    context = column.make_context(dataset.get_task(record))
     passages = record["passages"] or None
-    return await answer(record["question"], run.method, context, given=passages, config={"callbacks": [*watching]})
+    return await answer(record["question"], column.method, context, given=passages, config={"callbacks": [*watching]})
 
 
 def make_pair_row(full: Cost, saved: Cost) -> dict[str, Any]:
@@ -112,16 +114,16 @@ def make_pair_row(full: Cost, saved: Cost) -> dict[str, Any]:
 
 
 def make_sharing_row(
-    ways: Sequence[str], spent: Spending, cost_without_journal: dict[str, Cost], cost_of_run: dict[str, Cost]
+    names: Sequence[str], spent: Spending, cost_without_journal: dict[str, Cost], cost_of_column: dict[str, Cost]
 ) -> dict[str, Any]:
-    """The cost of these runs as if each had run alone, and that of the calls that were really made. Answers are
-    compared with those of runs without a journal.
+    """The cost of these columns as if each had run alone, and that of the calls that were really made. Answers are
+    compared with those without a journal.
     """
-    alone_costs = [cost_of_run[name] for name in ways]
-    compared_pairs = [(name, question) for name in ways for question in cost_without_journal[name].answers]
+    alone_costs = [cost_of_column[name] for name in names]
+    compared_pairs = [(name, question) for name in names for question in cost_without_journal[name].answers]
     return {
         "same_answers": sum(
-            cost_without_journal[name].answers[asked_question] == cost_of_run[name].answers[asked_question]
+            cost_without_journal[name].answers[asked_question] == cost_of_column[name].answers[asked_question]
             for name, asked_question in compared_pairs
         ),
         "questions": len(compared_pairs),
@@ -134,27 +136,29 @@ def make_sharing_row(
 async def measure_savings(dataset: DataSet, context: Context, samples: int, at_once: int) -> dict[str, dict[str, Any]]:
     """All rows. The context's journal must be empty."""
 
-    def parse_runs(names: Iterable[str], context: Context) -> list[Column]:
+    def parse_columns(names: Iterable[str], context: Context) -> list[Column]:
         return parse_methods(",".join(dict.fromkeys(name.format(samples=samples) for name in names)), context)
 
     spent_alone, spent_shared = Spending(), Spending()
-    cost_of_run = await ask_all(dataset, parse_runs(METHODS_WITH_EQUAL_CALLS[:1], context), at_once, spent_alone)
-    cost_of_run |= await ask_all(dataset, parse_runs(METHODS_WITH_EQUAL_CALLS[1:], context), at_once, spent_shared)
-    cost_without_journal = await ask_all(
-        dataset, parse_runs(METHODS_WITH_EQUAL_CALLS, replace(context, journal="off")), at_once, Spending()
+    cost_of_column = await ask_all(dataset, parse_columns(METHODS_WITH_EQUAL_CALLS[:1], context), at_once, spent_alone)
+    cost_of_column |= await ask_all(
+        dataset, parse_columns(METHODS_WITH_EQUAL_CALLS[1:], context), at_once, spent_shared
     )
-    cost_of_run |= await ask_all(
-        dataset, parse_runs([way for pair in PAIRS.values() for way in pair], context), at_once, Spending()
+    cost_without_journal = await ask_all(
+        dataset, parse_columns(METHODS_WITH_EQUAL_CALLS, replace(context, journal="off")), at_once, Spending()
+    )
+    cost_of_column |= await ask_all(
+        dataset, parse_columns([way for pair in PAIRS.values() for way in pair], context), at_once, Spending()
     )
     figures = {
-        name.format(samples=samples): make_pair_row(*(cost_of_run[way.format(samples=samples)] for way in pair))
+        name.format(samples=samples): make_pair_row(*(cost_of_column[way.format(samples=samples)] for way in pair))
         for name, pair in PAIRS.items()
     }
     figures["equal passages asked once"] = make_sharing_row(
-        METHODS_WITH_EQUAL_CALLS[:1], spent_alone, cost_without_journal, cost_of_run
+        METHODS_WITH_EQUAL_CALLS[:1], spent_alone, cost_without_journal, cost_of_column
     )
     figures["equal calls asked once"] = make_sharing_row(
-        METHODS_WITH_EQUAL_CALLS, add_spending(spent_alone, spent_shared), cost_without_journal, cost_of_run
+        METHODS_WITH_EQUAL_CALLS, add_spending(spent_alone, spent_shared), cost_without_journal, cost_of_column
     )
     return figures
 
