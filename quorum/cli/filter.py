@@ -118,10 +118,10 @@ def print_statistics(statistics: "Statistics", out: Path) -> None:
     """Print the statistics on stdout and the path of the file on stderr."""
     from quorum.core.text import format_count
 
-    share = statistics.found / statistics.questions
+    share = statistics.with_silver / statistics.questions
     typer.echo(
-        f"{format_count(statistics.questions, 'question')}, silver for {statistics.found} ({share:.0%}), nothing for "
-        f"{statistics.questions - statistics.found}.\n"
+        f"{format_count(statistics.questions, 'question')}, silver for {statistics.with_silver} ({share:.0%}), "
+        f"nothing for {statistics.questions - statistics.with_silver}.\n"
         f"Words per question: {statistics.words_before:.1f} in the passages, "
         f"{statistics.words_after:.1f} in the silver."
     )

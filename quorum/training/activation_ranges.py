@@ -18,13 +18,14 @@ Batch = tuple[Tensor, Tensor, Tensor]  # ids, segment types, mask
 
 
 @dataclass
-class Ranges:
+class ActivationRange:
     """The range of the activations at one point: the lowest and the highest quantile over all batches."""
 
     low: float = 0.0
     high: float = 0.0
 
     def add_values(self, values: Tensor, tail: float) -> None:
+        """Widen the range by the values of a batch. tail: the share of extreme values to leave out at each end."""
         flat = values.flatten()
         if tail:
             quantile_rank = max(1, int(flat.numel() * tail))
@@ -37,13 +38,13 @@ class Ranges:
         self.low, self.high = min(self.low, low), max(self.high, high)
 
     def compute_scale(self) -> tuple[float, int]:
-        """uint8 scale and zero point."""
+        """The uint8 scale and zero point of the range."""
         scale = max((self.high - self.low) / 255, 1e-8)
         return scale, int(np.clip(round(-self.low / scale), 0, 255))
 
 
 def observe_layer(layer: Layer, x: Tensor, mask: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """Yield the inputs of a layer's products and, as 'out', the layer's output, as `Layer.forward` computes them."""
+    """Yield (point, input of the matrix product there), as in `Layer.forward`; at last ('out', the layer's output)."""
     batch, length, hidden = x.shape
     yield "hidden", x
     query, key, value = (
@@ -52,9 +53,9 @@ def observe_layer(layer: Layer, x: Tensor, mask: Tensor) -> Iterator[tuple[str, 
     attention_output = torch.nn.functional.scaled_dot_product_attention(
         query, key, value, attn_mask=mask[:, None, None, :]
     )
-    attended = attention_output.transpose(1, 2).reshape(batch, length, hidden)
-    yield "attended", attended
-    x = layer.attended_norm(x + layer.attended(attended))
+    attention_output = attention_output.transpose(1, 2).reshape(batch, length, hidden)
+    yield "attended", attention_output
+    x = layer.attended_norm(x + layer.attended(attention_output))
     yield "normed", x
     inner = torch.nn.functional.gelu(layer.inner(x))
     yield "inner", inner
@@ -62,34 +63,34 @@ def observe_layer(layer: Layer, x: Tensor, mask: Tensor) -> Iterator[tuple[str, 
 
 
 @torch.no_grad()
-def calibrate(
+def measure_activation_ranges(
     model: TwoTowers,
-    reading: Iterable[Batch],
-    embedding: Iterable[Batch],
+    reading_batches: Iterable[Batch],
+    embedding_batches: Iterable[Batch],
     tail: float,
-) -> dict[str, Ranges]:
+) -> dict[str, ActivationRange]:
     """Activation ranges by 'base.N.point', 'low.N.point' and 'tower.N.point', over batches of (ids, types, mask)."""
-    ranges: dict[str, Ranges] = {}
+    ranges: dict[str, ActivationRange] = {}
 
-    def walk(batches: Iterable[Batch], path: list[tuple[str, Layer]]) -> None:
+    def add_batches(batches: Iterable[Batch], named_layers: list[tuple[str, Layer]]) -> None:
         for ids, types, mask in batches:
             x = model.embed_tokens(ids, types)
-            for name, layer in path:
+            for name, layer in named_layers:
                 for point, values in observe_layer(layer, x, mask):
                     if point == "out":
                         x = values
                     else:
-                        ranges.setdefault(f"{name}.{point}", Ranges()).add_values(values[mask], tail)
+                        ranges.setdefault(f"{name}.{point}", ActivationRange()).add_values(values[mask], tail)
 
     base: list[tuple[str, Layer]] = [(f"base.{n}", layer) for n, layer in enumerate(model.base)]
     tower: list[tuple[str, Layer]] = [(f"tower.{n}", layer) for n, layer in enumerate(model.tower)]
-    walk(embedding, base)
-    walk(reading, [(f"low.{n}", layer) for n, layer in enumerate(merge_updates(model))] + tower)
+    add_batches(embedding_batches, base)
+    add_batches(reading_batches, [(f"low.{n}", layer) for n, layer in enumerate(make_low_layers(model))] + tower)
     return ranges
 
 
-def merge_updates(model: TwoTowers) -> list[Layer]:
-    """The reader's low layers with their updates added."""
+def make_low_layers(model: TwoTowers) -> list[Layer]:
+    """The reader's low layers: copies of the sentence encoder's, with their updates added."""
     layers = []
     for number in range(model.low):
         layer: Layer = copy.deepcopy(model.base[number])
@@ -98,22 +99,22 @@ def merge_updates(model: TwoTowers) -> list[Layer]:
     return layers
 
 
-def make_text_batches(texts: Sequence[str], tokenizer: Tokenizer, size: int = 16) -> list[Batch]:
+def make_text_batches(texts: Sequence[str], tokenizer: Tokenizer, batch_size: int = 16) -> list[Batch]:
     """Padded batches of texts as the sentence encoder reads them."""
-    rows = sorted((tokenizer.encode(text).ids[:256] for text in texts), key=len)
+    token_ids = sorted((tokenizer.encode(text).ids[:256] for text in texts), key=len)
     return [
-        pad([EncodedExample(row, [0] * len(row), []) for row in rows[i : i + size]]) for i in range(0, len(rows), size)
+        pad([EncodedExample(ids, [0] * len(ids), []) for ids in token_ids[i : i + batch_size]])
+        for i in range(0, len(token_ids), batch_size)
     ]
 
 
 def make_calibration_batches(
     tokenizer: Tokenizer, data: Path, count: int, length: int
 ) -> tuple[list[Batch], list[Batch]]:
-    """(reading batches, embedding batches) from a file of reading examples, spread over the whole file."""
+    """(batches for the reader, batches for the sentence encoder) from `count` examples, spread over the file `data`."""
     examples = read_examples(data)
     examples = examples[:: max(1, len(examples) // count)][:count]
     encoded = sorted((encode(tokenizer, example, length) for example in examples), key=lambda item: len(item.ids))
-    reading = [pad(encoded[i : i + 16]) for i in range(0, len(encoded), 16)]
+    reading_batches = [pad(encoded[i : i + 16]) for i in range(0, len(encoded), 16)]
     texts = [example.question if n % 3 == 0 else example.context for n, example in enumerate(examples)]
-    embedding = make_text_batches(texts, tokenizer)
-    return reading, embedding
+    return reading_batches, make_text_batches(texts, tokenizer)

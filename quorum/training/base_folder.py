@@ -1,8 +1,8 @@
 """Write the sentence encoder of an exported reader as a folder: python -m quorum.training.base_folder --help.
 
 Training can continue from the shipped file alone: the folder holds what `quorum.training.reader --base` needs
-(config.json, model.safetensors, tokenizer.json). Its weights are those of the file, rounded to int8. Another export
-gives the same integers.
+(config.json, model.safetensors, tokenizer.json). The weights in the folder are those of the file, which are rounded to
+int8. If they are exported again, they give the same integers.
 """
 
 import argparse
@@ -20,7 +20,7 @@ ATTENTION_HEADS = 12  # of all-MiniLM-L6-v2; the file does not hold the number
 
 
 def read_base(file: Path) -> tuple[dict[str, Tensor], dict[str, int]]:
-    """The weights of the sentence encoder in `file`, by BERT's names, and its sizes."""
+    """(weights of the sentence encoder in an exported file, by BERT's names; its sizes, as in config.json)."""
     stored = StoredTensors(file)
     weights = {
         "embeddings.word_embeddings.weight": stored.read("words") * stored.read("words.scales"),
@@ -31,17 +31,17 @@ def read_base(file: Path) -> tuple[dict[str, Tensor], dict[str, int]]:
     }
     depth = 0
     while f"base.{depth}.qkv.bias" in stored:
-        ours, theirs = f"base.{depth}", f"encoder.layer.{depth}"
-        joined, biases = stored.read_weight(f"{ours}.qkv").chunk(3), stored.read(f"{ours}.qkv.bias").chunk(3)
-        for name, values, bias in zip(("query", "key", "value"), joined, biases, strict=True):
-            weights[f"{theirs}.attention.self.{name}.weight"] = values.contiguous()
-            weights[f"{theirs}.attention.self.{name}.bias"] = bias.contiguous()
-        for short, name in {"o": "attention.output", "inner": "intermediate", "outer": "output"}.items():
-            weights[f"{theirs}.{name}.dense.weight"] = stored.read_weight(f"{ours}.{short}")
-            weights[f"{theirs}.{name}.dense.bias"] = stored.read(f"{ours}.{short}.bias")
-        for short, name in {"norm1": "attention.output", "norm2": "output"}.items():
-            weights[f"{theirs}.{name}.LayerNorm.weight"] = stored.read(f"{ours}.{short}.gamma")
-            weights[f"{theirs}.{name}.LayerNorm.bias"] = stored.read(f"{ours}.{short}.beta")
+        stored_layer, bert_layer = f"base.{depth}", f"encoder.layer.{depth}"
+        qkv = stored.read_weight(f"{stored_layer}.qkv").chunk(3), stored.read(f"{stored_layer}.qkv.bias").chunk(3)
+        for name, values, bias in zip(("query", "key", "value"), *qkv, strict=True):
+            weights[f"{bert_layer}.attention.self.{name}.weight"] = values.contiguous()
+            weights[f"{bert_layer}.attention.self.{name}.bias"] = bias.contiguous()
+        for stored_part, name in {"o": "attention.output", "inner": "intermediate", "outer": "output"}.items():
+            weights[f"{bert_layer}.{name}.dense.weight"] = stored.read_weight(f"{stored_layer}.{stored_part}")
+            weights[f"{bert_layer}.{name}.dense.bias"] = stored.read(f"{stored_layer}.{stored_part}.bias")
+        for stored_part, name in {"norm1": "attention.output", "norm2": "output"}.items():
+            weights[f"{bert_layer}.{name}.LayerNorm.weight"] = stored.read(f"{stored_layer}.{stored_part}.gamma")
+            weights[f"{bert_layer}.{name}.LayerNorm.bias"] = stored.read(f"{stored_layer}.{stored_part}.beta")
         depth += 1
     sizes = {
         "vocab_size": len(stored.arrays["words"]),
@@ -54,12 +54,12 @@ def read_base(file: Path) -> tuple[dict[str, Tensor], dict[str, int]]:
     return weights, sizes
 
 
-def write_base_folder(source: Path, out: Path, heads: int = ATTENTION_HEADS) -> None:
+def write_base_folder(source: Path, out: Path, attention_heads: int = ATTENTION_HEADS) -> None:
     """Write the encoder of the folder `source` (reader.onnx, vocab.txt) to the folder `out`."""
     weights, sizes = read_base(source / "reader.onnx")
     out.mkdir(parents=True, exist_ok=True)
     save_file(weights, out / "model.safetensors")
-    config = json.dumps(sizes | {"num_attention_heads": heads}, indent=2) + "\n"
+    config = json.dumps(sizes | {"num_attention_heads": attention_heads}, indent=2) + "\n"
     (out / "config.json").write_text(config, encoding="utf-8")
     BertWordPieceTokenizer(str(source / "vocab.txt"), lowercase=True).save(str(out / "tokenizer.json"))
 

@@ -1,8 +1,8 @@
 """Calibrate the reader's confidence: python -m quorum.training.calibrate --help.
 
 Runs the exported reader (no torch) on questions held out of training, with and without their gold passage among wrong
-passages of the same search. Writes reader.json: the weights' hash and quorum.models.embedded.reading.Calibration; if
-the sentence encoder is that of the installed file, also the name of its vectors.
+passages of the same search. Writes reader.json: the hash of the weights, the calibration (see `Calibration` in
+quorum.models.embedded.reading) and, if the sentence encoder is that of the installed file, the name of its vectors.
 """
 
 import argparse
@@ -29,13 +29,13 @@ from quorum.training.shared_encoder import hash_encoder
 UNCALIBRATED = Calibration(
     margin=1, answerable=0, bias=0, threshold_one_passage=0, threshold_several_passages=0, window=320, candidate_bonus=0
 )
-MISSED = 0.25  # the share of questions whose five passages are taken to hold no answer
-BONUSES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
-WINDOWS = (256, 320, 384)
+SHARE_WITHOUT_ANSWER = 0.25  # assumed: the share of questions whose passages, five from a search, hold no answer
+CANDIDATE_BONUSES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+WINDOW_SIZES = (256, 320, 384)
 
 
-def read_cases(model: Encoder, group: Sequence[Case], calibration: Calibration) -> list[JobResult]:
-    jobs = [Job(case.question, case.passages) for case in group]
+def run_reader(model: Encoder, cases: Sequence[Case], calibration: Calibration) -> list[JobResult]:
+    jobs = [Job(case.question, case.passages) for case in cases]
     return [
         result
         for begin in range(0, len(jobs), 64)
@@ -43,62 +43,70 @@ def read_cases(model: Encoder, group: Sequence[Case], calibration: Calibration) 
     ]
 
 
-def score_answer(case: Case, answer: str | None) -> float:
-    """F1 of an answer; None stands for unknown, which gets 1 if it is right."""
+def compute_answer_credit(case: Case, answer: str | None) -> float:
+    """The credit of an answer: its F1. None stands for unknown, which gets 1 if the case has no answer, else 0."""
     if answer is None:
         return float(not case.answers)
     return f1(answer, case.answers) if case.answers else 0.0
 
 
-def find_best_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
-    """(threshold on the probability, mean credit) with the highest mean credit. Cases with and without an answer have
-    the same total weight.
+def find_best_threshold(cases: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
+    """(threshold on the probability, mean credit): the threshold with the highest mean credit. All cases with an answer
+    together weigh as much as all cases without one.
     """
-    known = sum(bool(case.answers) for case in group)
-    weights = [0.5 / known if case.answers else 0.5 / (len(group) - known) for case in group]
+    answerable_count = sum(bool(case.answers) for case in cases)
+    weights = [0.5 / answerable_count if case.answers else 0.5 / (len(cases) - answerable_count) for case in cases]
     best = (0.5, -1.0)
     for threshold in np.arange(0.02, 0.981, 0.02):
         total = sum(
             weight
-            * score_answer(case, reading.spans[0].text if reading.probability >= threshold and reading.spans else None)
-            for weight, case, reading in zip(weights, group, readings, strict=True)
+            * compute_answer_credit(
+                case, reading.spans[0].text if reading.probability >= threshold and reading.spans else None
+            )
+            for weight, case, reading in zip(weights, cases, readings, strict=True)
         )
         if total > best[1]:
             best = (round(float(threshold), 2), float(total))
     return best
 
 
-def find_matching_threshold(group: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
-    """(threshold on the probability, mean credit) at which "unknown" is as frequent as it is right, if MISSED of the
-    questions have no answer. The highest credit would need far more "unknown", because a right answer gets only its F1
-    but a right "unknown" gets 1.
+def find_matching_threshold(cases: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
+    """(threshold on the probability, mean credit): the threshold at which "unknown" is as frequent as questions that
+    have no answer, if their share is SHARE_WITHOUT_ANSWER. The threshold with the highest credit would give far more
+    "unknown", because a right answer gets only its F1 but a right "unknown" gets 1.
     """
-    weights = weigh_cases(group)
+    weights = compute_case_weights(cases)
 
     def compute_unknown_share(threshold: float) -> float:
         unknown = [reading.probability < threshold or not reading.spans for reading in readings]
         return float(np.dot(weights, unknown))
 
     thresholds = [round(0.02 * step, 2) for step in range(1, 50)]
-    best = min(thresholds, key=lambda threshold: abs(compute_unknown_share(threshold) - MISSED))
+    best = min(thresholds, key=lambda threshold: abs(compute_unknown_share(threshold) - SHARE_WITHOUT_ANSWER))
     answers = [reading.spans[0].text if reading.probability >= best and reading.spans else None for reading in readings]
-    return best, compute_credit(group, answers)
+    return best, compute_credit(cases, answers)
 
 
-def weigh_cases(group: Sequence[Case]) -> list[float]:
-    """The weight of each case, of 1 in all: MISSED for the cases without an answer, the rest for the others."""
-    known = sum(bool(case.answers) for case in group)
-    return [(1 - MISSED) / known if case.answers else MISSED / (len(group) - known) for case in group]
+def compute_case_weights(cases: Sequence[Case]) -> list[float]:
+    """The weight of each case; the cases without an answer weigh SHARE_WITHOUT_ANSWER together, and all cases 1."""
+    answerable_count = sum(bool(case.answers) for case in cases)
+    return [
+        (1 - SHARE_WITHOUT_ANSWER) / answerable_count
+        if case.answers
+        else SHARE_WITHOUT_ANSWER / (len(cases) - answerable_count)
+        for case in cases
+    ]
 
 
-def compute_credit(group: Sequence[Case], answers: Sequence[str | None]) -> float:
-    """The mean credit of the answers to cases over several passages, weighed as `weigh_cases` says."""
-    pairs = zip(weigh_cases(group), group, answers, strict=True)
-    return sum(weight * score_answer(case, answer) for weight, case, answer in pairs)
+def compute_credit(cases: Sequence[Case], answers: Sequence[str | None]) -> float:
+    """The mean credit of the answers to cases over several passages, with the weights of `compute_case_weights`."""
+    pairs = zip(compute_case_weights(cases), cases, answers, strict=True)
+    return sum(weight * compute_answer_credit(case, answer) for weight, case, answer in pairs)
 
 
-def add_bonus(reading: Reading, names: set[str], bonus: float) -> Reading:
-    spans = [replace(span, score=span.score + bonus * (normalize(span.text) in names)) for span in reading.spans]
+def add_candidate_bonus(reading: Reading, candidates: set[str], bonus: float) -> Reading:
+    """The reading with a higher score for each span that is one of the candidates (normalised texts)."""
+    spans = [replace(span, score=span.score + bonus * (normalize(span.text) in candidates)) for span in reading.spans]
     spans.sort(key=lambda span: -span.score)
     return Reading(spans, spans[0].score if spans else reading.score)
 
@@ -109,28 +117,28 @@ def calibrate(
     several_passage_cases: list[Case],
     report: Callable[[str], None] = print,
 ) -> Calibration:
-    """Fit the probability, then the window, the two thresholds and the bonus of candidates."""
-    rows, labels = [], []
-    for case, result in zip(one_passage_cases, read_cases(model, one_passage_cases, UNCALIBRATED), strict=True):
+    """Fit the probability of an answer; then choose the window, the two thresholds and the bonus of candidates."""
+    feature_rows, labels = [], []
+    for case, result in zip(one_passage_cases, run_reader(model, one_passage_cases, UNCALIBRATED), strict=True):
         for window, logits in zip(result.windows, result.logits, strict=True):
             for span in find_spans(window, logits, case.passages, UNCALIBRATED, 1):
-                rows.append((span.score, logits.answerable))
-                labels.append(float(score_answer(case, span.text) >= 0.5))
-    features, right = np.array(rows), np.array(labels)
+                feature_rows.append((span.score, logits.answerable))
+                labels.append(float(compute_answer_credit(case, span.text) >= 0.5))
+    features, right = np.array(feature_rows), np.array(labels)
     weights = fit_logistic_regression(features, right)
     if weights[1] < 0:  # the two signals are correlated: use one of them, not their difference
         margin, bias = fit_logistic_regression(features[:, :1], right)
         weights = np.array([margin, 0.0, bias])
     calibration = replace(UNCALIBRATED, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
     threshold, credit = find_best_threshold(
-        one_passage_cases, [result.reading for result in read_cases(model, one_passage_cases, calibration)]
+        one_passage_cases, [result.reading for result in run_reader(model, one_passage_cases, calibration)]
     )
     calibration = replace(calibration, threshold_one_passage=threshold)
     report(f"one passage: {len(one_passage_cases)} cases, threshold {threshold}, credit {credit:.3f}")
     trials = []
-    for size in WINDOWS:
+    for size in WINDOW_SIZES:
         trial = replace(calibration, window=size)
-        readings = [result.reading for result in read_cases(model, several_passage_cases, trial)]
+        readings = [result.reading for result in run_reader(model, several_passage_cases, trial)]
         threshold, credit = find_matching_threshold(several_passage_cases, readings)
         report(
             f"several passages, windows of {size}: {len(several_passage_cases)} cases, threshold {threshold}, "
@@ -138,25 +146,25 @@ def calibrate(
         )
         trials.append((credit, replace(trial, threshold_several_passages=threshold), readings))
     _, calibration, readings = max(trials, key=lambda item: item[0])
-    singles = read_cases(
+    single_readings = run_reader(
         model, [Case(c.question, c.answers, (p,)) for c in several_passage_cases for p in c.passages], calibration
     )
     credits = []
-    for bonus in BONUSES:
+    for bonus in CANDIDATE_BONUSES:
         answers, begin = [], 0
         for case, reading in zip(several_passage_cases, readings, strict=True):
-            case_readings = [result.reading for result in singles[begin : begin + len(case.passages)]]
+            case_readings = [result.reading for result in single_readings[begin : begin + len(case.passages)]]
             begin += len(case.passages)
-            names = {
+            candidates = {
                 normalize(r.spans[0].text)
                 for r in case_readings
                 if r.spans and r.probability >= calibration.threshold_one_passage
             }
-            reading_with_bonus = add_bonus(reading, names, bonus)
-            known = (
+            reading_with_bonus = add_candidate_bonus(reading, candidates, bonus)
+            is_known = (
                 reading_with_bonus.spans and reading_with_bonus.probability >= calibration.threshold_several_passages
             )
-            answers.append(reading_with_bonus.spans[0].text if known else None)
+            answers.append(reading_with_bonus.spans[0].text if is_known else None)
         credit = compute_credit(several_passage_cases, answers)
         credits.append((credit, bonus))
         report(f"candidate bonus {bonus}: credit {credit:.3f}")
@@ -170,7 +178,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--negatives", type=Path, required=True, help="mined wrong passages, at least 5 for each question"
     )
-    parser.add_argument("--limit", type=int, default=600, help="cases over several passages")
+    parser.add_argument("--limit", type=int, default=600, help="number of cases over several passages")
     options = parser.parse_args(arguments)
     examples = [example for path in options.data for example in read_examples(path)]
     random.Random(0).shuffle(examples)

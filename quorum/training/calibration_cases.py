@@ -27,31 +27,32 @@ def make_passage(text: str, title: str = "") -> Passage:
 def make_cases(
     examples: Iterable[Example], negatives: dict[str, list[Passage]], seed: int = 0
 ) -> tuple[list[Case], list[Case]]:
-    """(cases over one passage, cases over several). Each held-out question with enough wrong passages gives a case with
-    the gold passage and one without it. Questions that the data mark as unanswerable give cases over one passage.
+    """(cases over one passage, cases over several). In each list, a held-out question with enough wrong passages has
+    a case with the gold passage and a case without it. A question that the data mark as unanswerable has one case, over
+    one passage.
     """
-    rng, one_passage_cases, several_passage_cases, seen = random.Random(seed), [], [], set()
+    rng, one_passage_cases, several_passage_cases, seen_questions = random.Random(seed), [], [], set()
     for example in examples:
-        if not is_held_out(example, CALIBRATION_PERCENT) or example.question in seen:
+        if not is_held_out(example, CALIBRATION_PERCENT) or example.question in seen_questions:
             continue
         if not example.spans and not example.group.endswith("xneg"):
-            seen.add(example.question)
+            seen_questions.add(example.question)
             one_passage_cases.append(Case(example.question, (), (make_passage(example.context),)))
             continue
         wrong_passages = negatives.get(example.question, [])
         if not example.spans or len(wrong_passages) <= WRONG_PASSAGES:
             continue
-        seen.add(example.question)
+        seen_questions.add(example.question)
         answers = tuple(dict.fromkeys(example.context[start:end] for start, end in example.spans))
         gold = make_passage(example.context)
         one_passage_cases += [
             Case(example.question, answers, (gold,)),
             Case(example.question, (), (wrong_passages[0],)),
         ]
-        mixed = [gold, *wrong_passages[:WRONG_PASSAGES]]
-        rng.shuffle(mixed)
+        mixed_passages = [gold, *wrong_passages[:WRONG_PASSAGES]]
+        rng.shuffle(mixed_passages)
         several_passage_cases += [
-            Case(example.question, answers, tuple(mixed)),
+            Case(example.question, answers, tuple(mixed_passages)),
             Case(example.question, (), tuple(wrong_passages[: WRONG_PASSAGES + 1])),
         ]
     return one_passage_cases, several_passage_cases

@@ -1,4 +1,4 @@
-"""The model card of the embedded reader: python -m quorum.training.card --help. Every figure in it comes from a file.
+"""Write the model card of the embedded reader: python -m quorum.training.card --help. Its figures come from files.
 
 `--trained` is the file that `quorum.training.reader` wrote beside its checkpoint; `--figures` is the output of
 `quorum.training.evaluate`.
@@ -50,25 +50,27 @@ def make_head_rows(figures: dict[str, Any]) -> str:
             f"({sentence_figures['sentences']:.0f} sentences): F1 / precision / recall "
             f"| {sentence_figures['f1']:.3f} / {sentence_figures['precision']:.3f} / {sentence_figures['recall']:.3f} |"
         )
-    if sentence_figures := figures.get("verdict"):
+    if verdict_figures := figures.get("verdict"):
         rows += (
-            f"\n| yes or no, cross-validated over {sentence_figures['questions']:.0f} questions of StrategyQA and "
+            f"\n| yes or no, cross-validated over {verdict_figures['questions']:.0f} questions of StrategyQA and "
             f"HotpotQA: "
-            f"accuracy (majority class) | {sentence_figures['cross-validated accuracy']:.3f} "
-            f"({sentence_figures['majority']:.3f}) |"
+            f"accuracy (majority class) | {verdict_figures['cross-validated accuracy']:.3f} "
+            f"({verdict_figures['majority']:.3f}) |"
         )
     return rows
 
 
-def card(trained: dict[str, Any], figures: dict[str, Any], size: int, head: int, window: int) -> str:
+def make_card(
+    trained: dict[str, Any], figures: dict[str, Any], reader_bytes: int, sentence_head_bytes: int, window: int
+) -> str:
     """The card's text. `trained`: {"start", "low", "selection", "runs": [text, ...], "heads": [text, ...],
     "calibration_contexts", "held_out_percent"}; selection: choices that were made after the reported sets were seen;
-    size, head: bytes of the reader's and the sentence head's files; window: tokens of a window of the reader.
+    reader_bytes, sentence_head_bytes: sizes of the two files; window: tokens of a window of the reader.
     """
     runs = "\n".join(f"* {run}" for run in [f"Start: {trained['start']}", *trained["runs"]])
     return CARD_TEMPLATE.substitute(
-        size=f"{size / 1e6:.1f}",
-        head=f"{head / 1e6:.1f}",
+        size=f"{reader_bytes / 1e6:.1f}",
+        head=f"{sentence_head_bytes / 1e6:.1f}",
         heads="\n".join(f"* {text}" for text in trained["heads"]),
         figures=make_figure_table(figures) + make_head_rows(figures),
         low=trained["low"],
@@ -89,7 +91,7 @@ def main(arguments: list[str] | None = None) -> None:
     trained, figures = (json.loads(path.read_text(encoding="utf-8")) for path in (options.trained, options.figures))
     sizes = [(options.folder / name).stat().st_size for name in ("reader.onnx", "sentences.onnx")]
     manifest = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
-    text = card(trained, figures, sizes[0], sizes[1], manifest["calibration"]["window"])
+    text = make_card(trained, figures, sizes[0], sizes[1], manifest["calibration"]["window"])
     (options.folder / "README.md").write_text(text, encoding="utf-8")
 
 

@@ -2,8 +2,8 @@
 
 Ranks the statements of questions held out of the reader's training, with and without their gold passage, as
 `quorum.models.embedded.statements` does, and fits a logistic regression: does the best statement hold the answer?
-Writes its weights, and the lowest certainty without a warning, to reader.json. The reader keeps its name: no answer
-depends on them.
+Writes its weights, and the lowest certainty without a warning, to reader.json. The reader keeps its name, because no
+answer depends on these numbers.
 """
 
 import argparse
@@ -29,23 +29,25 @@ from quorum.training.logistic_regression import fit_logistic_regression
 
 FOLDS = 5
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(10, 20))  # below 0.5 a statement is more likely wrong
-WARNED = 0.75  # the least share of the questions without an answer that get a warning
-RIGHT = 0.75  # the least share of the statements without a warning that hold the answer
+LEAST_SHARE_WARNED = 0.75  # the least share of the questions without an answer that get a warning
+LEAST_SHARE_RIGHT = 0.75  # the least share of the statements without a warning that hold the answer
 
 
 @dataclass(frozen=True)
 class MeasuredCase:
-    """One case: the signals of its best statement, in the order of SIGNALS, and whether that statement is right."""
+    """One case with its best statement. signals: of that statement, in the order of SIGNALS; is_right: it holds a gold
+    answer; is_answerable: the case has a gold answer; agrees: the statement holds the reader's own answer.
+    """
 
     question: str
     signals: list[float]
-    right: bool
-    answerable: bool
+    is_right: bool
+    is_answerable: bool
     agrees: bool
 
 
 def measure_case(case: Case, calibration: Calibration) -> MeasuredCase | None:
-    """The best statement of a case; None without a statement. It agrees if it holds the reader's own answer."""
+    """Measure the best statement of a case; None if its passages have no statement."""
     ranked = measure_statements(case.question, case.passages)
     if not ranked:
         return None
@@ -68,7 +70,7 @@ def compute_certainties(weights: NDArray[np.float64], signals: NDArray[np.float6
 def cross_validate(
     signals: NDArray[np.float64], right: NDArray[np.float64], questions: Sequence[str], seed: int = 0
 ) -> NDArray[np.float64]:
-    """(n,) each case's certainty by weights that were fitted without any case of its question, in FOLDS parts."""
+    """(n,) certainties. Each case's weights are fitted to the other folds; all cases of a question are in one fold."""
     _, numbers = np.unique(questions, return_inverse=True)
     folds = np.random.default_rng(seed).permutation(numbers.max() + 1)[numbers] % FOLDS
     certainties = np.zeros(len(right))
@@ -78,39 +80,42 @@ def cross_validate(
     return certainties
 
 
-def choose_lowest_sure(certainty: NDArray[np.float64], cases: Sequence[MeasuredCase]) -> float:
-    """The lowest step of 0.05, from 0.5 on, at which at least WARNED of the questions without an answer get a warning,
-    and at least RIGHT of the statements that are shown without one hold the answer.
+def choose_warning_threshold(certainty: NDArray[np.float64], cases: Sequence[MeasuredCase]) -> float:
+    """The lowest certainty without a warning: the lowest of THRESHOLDS at which at least LEAST_SHARE_WARNED of the
+    questions without an answer get a warning, and at least LEAST_SHARE_RIGHT of the statements without one are right.
     """
     agrees = np.array([case.agrees for case in cases])
-    unanswerable = np.array([not case.answerable for case in cases])
-    right = np.array([case.right for case in cases])
+    unanswerable = np.array([not case.is_answerable for case in cases])
+    right = np.array([case.is_right for case in cases])
     for threshold in THRESHOLDS:
-        sure = agrees & (certainty >= threshold)
-        if 1 - sure[unanswerable].mean() >= WARNED and (not sure.any() or right[sure].mean() >= RIGHT):
+        no_warning = agrees & (certainty >= threshold)
+        share_warned = 1 - no_warning[unanswerable].mean()
+        if share_warned >= LEAST_SHARE_WARNED and (
+            not no_warning.any() or right[no_warning].mean() >= LEAST_SHARE_RIGHT
+        ):
             return threshold
     return THRESHOLDS[-1]
 
 
 def fit_certainty(cases: Sequence[MeasuredCase]) -> tuple[dict[str, Any], dict[str, float]]:
-    """(the entry for reader.json, the figures by cross-validation)."""
+    """(the entry for reader.json, figures from cross-validation)."""
     signals = np.array([case.signals for case in cases])
-    right = np.array([float(case.right) for case in cases])
+    right = np.array([float(case.is_right) for case in cases])
     certainty = cross_validate(signals, right, [case.question for case in cases])
-    lowest = choose_lowest_sure(certainty, cases)
-    sure = np.array([case.agrees for case in cases]) & (certainty >= lowest)
-    unanswerable = np.array([not case.answerable for case in cases])
+    lowest = choose_warning_threshold(certainty, cases)
+    no_warning = np.array([case.agrees for case in cases]) & (certainty >= lowest)
+    unanswerable = np.array([not case.is_answerable for case in cases])
     weights = fit_logistic_regression(signals, right)
     fitted = dict(zip([*SIGNALS, "bias"], (round(float(weight), 3) for weight in weights), strict=True))
     figures = {
         "cases": len(cases),
-        "unanswerable": sum(not case.answerable for case in cases),
+        "unanswerable": sum(not case.is_answerable for case in cases),
         "right": float(right.mean()),
         "auroc": compute_auroc(list(certainty[right == 1]), list(certainty[right == 0])),
         "lowest_sure": lowest,
-        "unanswerable with a warning": float(1 - sure[unanswerable].mean()),
-        "right without a warning": float(sure[right == 1].mean()),
-        "right among those without a warning": float(right[sure].mean()) if sure.any() else 0.0,
+        "unanswerable with a warning": float(1 - no_warning[unanswerable].mean()),
+        "right without a warning": float(no_warning[right == 1].mean()),
+        "right among those without a warning": float(right[no_warning].mean()) if no_warning.any() else 0.0,
     }
     return {"weights": fitted, "lowest_sure": lowest}, figures
 
@@ -119,7 +124,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.certainty", description=__doc__)
     parser.add_argument("--data", type=Path, nargs="+", required=True, help="the files that the reader was trained on")
     parser.add_argument("--negatives", type=Path, required=True, help="mined wrong passages, at least 5 for a question")
-    parser.add_argument("--limit", type=int, default=600, help="cases, half of them over several passages")
+    parser.add_argument("--limit", type=int, default=600, help="number of cases, half of them over several passages")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--manifest", type=Path, default=FOLDER / "reader.json", help="the reader.json to write to")
     options = parser.parse_args(arguments)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from quorum.training.stored_tensors import StoredTensors
 
 ADAPTER_SCALE, RANK = 2.0, 32
-OWN_WEIGHTS = ("updates.", "tower.", "span.", "answerable.")  # the reader's own weights
+OWN_WEIGHTS = ("updates.", "tower.", "span.", "answerable.")  # how the names of the reader's own weights begin
 LINEAR_NAMES = {
     "attention.self.query": "query",
     "attention.self.key": "key",
@@ -28,7 +28,10 @@ LINEAR_NAMES = {
 
 
 def round_weights(weight: Tensor, levels: int) -> Tensor:
-    """Round the weight to int8 precision, `levels` steps to each side per output; gradients pass unchanged."""
+    """Round the weight to int8 precision, with one scale per output and integers from -levels to levels.
+
+    Gradients pass unchanged.
+    """
     scale = weight.detach().abs().amax(1, keepdim=True).clamp_min(1e-8) / levels
     return weight + ((weight / scale).round() * scale - weight).detach()
 
@@ -43,7 +46,9 @@ def round_activations(x: Tensor) -> Tensor:
 class Layer(nn.Module):
     """One post-norm transformer layer: (batch, length, hidden) -> the same shape.
 
-    `levels` rounds the products as the exported file does: quantisation-aware training (Jacob et al. 2018).
+    If `levels` is not 0, weights and activations are rounded as in the exported file: quantisation-aware training
+    (Jacob et al. 2018). `attended` is the output projection of attention, `inner` and `outer` are the two layers of the
+    feed-forward network; checkpoints store the weights under these names.
     """
 
     def __init__(self, hidden: int, inner: int, heads: int) -> None:
@@ -70,9 +75,9 @@ class Layer(nn.Module):
             multiply(part, rounded_input).view(batch, length, self.heads, -1).transpose(1, 2)
             for part in (self.query, self.key, self.value)
         )
-        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
-        attended = attended.transpose(1, 2).reshape(batch, length, hidden)
-        x = self.attended_norm(x + multiply(self.attended, round_if_quantised(attended)))
+        attention = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+        attention = attention.transpose(1, 2).reshape(batch, length, hidden)
+        x = self.attended_norm(x + multiply(self.attended, round_if_quantised(attention)))
         inner = round_if_quantised(F.gelu(multiply(self.inner, round_if_quantised(x))))
         normed: Tensor = self.outer_norm(x + multiply(self.outer, inner))
         return normed
@@ -92,6 +97,9 @@ class Update(nn.Module):
 
 class TwoTowers(nn.Module):
     """Token ids (batch, length) -> sentence embedding, or span and answerability logits.
+
+    `base`: the layers of the sentence encoder; `updates`: what the reader adds to the lowest `low` of them; `tower`:
+    the reader's own layers above; `span`, `answerable`: its heads. Checkpoints store the weights under these names.
 
     `config` holds the BERT sizes: vocab_size, max_position_embeddings, type_vocab_size, hidden_size,
     intermediate_size, num_hidden_layers, num_attention_heads.
@@ -119,14 +127,14 @@ class TwoTowers(nn.Module):
 
     def embed_tokens(self, ids: Tensor, types: Tensor) -> Tensor:
         """The common input of both towers: the embeddings, summed and normalised."""
-        at = torch.arange(ids.shape[1], device=ids.device)
-        normed: Tensor = self.embedded_norm(self.words(ids) + self.positions(at) + self.types(types))
+        positions = torch.arange(ids.shape[1], device=ids.device)
+        normed: Tensor = self.embedded_norm(self.words(ids) + self.positions(positions) + self.types(types))
         return normed
 
     def read(self, ids: Tensor, types: Tensor, mask: Tensor, levels: int = 0) -> tuple[Tensor, Tensor]:
         """-> span logits (batch, length, 2: start, end) and answerability logits (batch).
 
-        `levels`: compute like a file that is exported with this many weight steps to each side; 0 computes in float.
+        `levels`: compute like a file whose weights are integers from -levels to levels; 0: compute in float.
         """
         x = self.embed_tokens(ids, types)
         for number in range(self.low):
@@ -159,31 +167,31 @@ class TwoTowers(nn.Module):
 
 
 def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> TwoTowers:
-    """The published sentence encoder in `folder` (config.json, model.safetensors); the tower starts as its copy."""
+    """Both towers, from the published sentence encoder in `folder`, of which the reader starts as a copy."""
     model = TwoTowers(config or json.loads((folder / "config.json").read_text(encoding="utf-8")), low)
     weights = load_file(folder / "model.safetensors")
     weights = {name.removeprefix("bert."): value for name, value in weights.items()}
     own_weights: dict[str, Tensor] = {}
-    for ours, theirs in {
+    for name, bert_name in {
         "words": "word_embeddings",
         "positions": "position_embeddings",
         "types": "token_type_embeddings",
     }.items():
-        own_weights[f"{ours}.weight"] = weights[f"embeddings.{theirs}.weight"]
+        own_weights[f"{name}.weight"] = weights[f"embeddings.{bert_name}.weight"]
     norms = {"attended_norm": "attention.output.LayerNorm", "outer_norm": "output.LayerNorm"}
     for kind in ("weight", "bias"):
         own_weights[f"embedded_norm.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
         for number in range(len(model.base)):
             prefix = f"encoder.layer.{number}"
-            for theirs, ours in LINEAR_NAMES.items():
-                own_weights[f"base.{number}.{ours}.{kind}"] = weights[f"{prefix}.{theirs}.{kind}"]
-            for ours, theirs in norms.items():
-                own_weights[f"base.{number}.{ours}.{kind}"] = weights[f"{prefix}.{theirs}.{kind}"]
+            for bert_name, name in LINEAR_NAMES.items():
+                own_weights[f"base.{number}.{name}.{kind}"] = weights[f"{prefix}.{bert_name}.{kind}"]
+            for name, bert_name in norms.items():
+                own_weights[f"base.{number}.{name}.{kind}"] = weights[f"{prefix}.{bert_name}.{kind}"]
     for name, value in list(own_weights.items()):
         if name.startswith("base."):
-            at, rest = name.removeprefix("base.").split(".", 1)
-            if int(at) >= model.low:
-                own_weights[f"tower.{int(at) - model.low}.{rest}"] = value.clone()
+            layer_number, rest = name.removeprefix("base.").split(".", 1)
+            if int(layer_number) >= model.low:
+                own_weights[f"tower.{int(layer_number) - model.low}.{rest}"] = value.clone()
     missing, unexpected = model.load_state_dict(own_weights, strict=False)
     missing_base_weights = [name for name in missing if not name.startswith(("updates.", "span.", "answerable."))]
     if missing_base_weights or unexpected:
@@ -198,47 +206,48 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
 def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
     """The reader's own weights, read from an exported file: low-rank updates as stored, the rest in int8 precision."""
     stored = StoredTensors(file)
-    joined, plain = {"qkv": ("query", "key", "value")}, {"o": "attended", "inner": "inner", "outer": "outer"}
-    parts = joined | {theirs: (ours,) for theirs, ours in plain.items()}
+    # Name in the exported file -> names here. The file stores query, key and value as one matrix.
+    linear_names = {"qkv": ("query", "key", "value"), "o": ("attended",), "inner": ("inner",), "outer": ("outer",)}
     tensors = {"span.weight": stored.read("span.weight").T, "span.bias": stored.read("span.bias")}
     tensors |= {
         "answerable.weight": stored.read("answerable.weight")[None],
         "answerable.bias": stored.read("answerable.bias").reshape(1),
     }
     for number in range(model.low):
-        for theirs, names in parts.items():
-            for at, ours in enumerate(names):
-                tensors[f"updates.{number}.{ours}.A"] = stored.read(f"base.{number}.{theirs}.{at}.A").T
-                tensors[f"updates.{number}.{ours}.B"] = stored.read(f"base.{number}.{theirs}.{at}.B").T / ADAPTER_SCALE
+        for stored_name, names in linear_names.items():
+            for index, name in enumerate(names):
+                adapter = f"base.{number}.{stored_name}.{index}"
+                tensors[f"updates.{number}.{name}.A"] = stored.read(f"{adapter}.A").T
+                tensors[f"updates.{number}.{name}.B"] = stored.read(f"{adapter}.B").T / ADAPTER_SCALE
     for number in range(len(model.tower)):
-        for theirs, names in parts.items():
-            weights = stored.read_weight(f"tower.{number}.{theirs}").chunk(len(names))
-            biases = stored.read(f"tower.{number}.{theirs}.bias").chunk(len(names))
-            for ours, value, bias in zip(names, weights, biases, strict=True):
-                tensors |= {f"tower.{number}.{ours}.weight": value, f"tower.{number}.{ours}.bias": bias}
-        for theirs, ours in {"norm1": "attended_norm", "norm2": "outer_norm"}.items():
-            tensors[f"tower.{number}.{ours}.weight"] = stored.read(f"tower.{number}.{theirs}.gamma")
-            tensors[f"tower.{number}.{ours}.bias"] = stored.read(f"tower.{number}.{theirs}.beta")
+        for stored_name, names in linear_names.items():
+            weights = stored.read_weight(f"tower.{number}.{stored_name}").chunk(len(names))
+            biases = stored.read(f"tower.{number}.{stored_name}.bias").chunk(len(names))
+            for name, value, bias in zip(names, weights, biases, strict=True):
+                tensors |= {f"tower.{number}.{name}.weight": value, f"tower.{number}.{name}.bias": bias}
+        for stored_name, name in {"norm1": "attended_norm", "norm2": "outer_norm"}.items():
+            tensors[f"tower.{number}.{name}.weight"] = stored.read(f"tower.{number}.{stored_name}.gamma")
+            tensors[f"tower.{number}.{name}.bias"] = stored.read(f"tower.{number}.{stored_name}.beta")
     return {name: value.contiguous() for name, value in tensors.items()}
 
 
 def start_from(model: TwoTowers, file: Path) -> TwoTowers:
     """Start from `file`: the reader's own weights (.safetensors, or an exported .onnx), or low-rank adapters (A, B) of
-    all layers, which are merged into the tower.
+    all layers. The adapters of the low layers are copied; those of the other layers are merged into the reader's own.
     """
     weights = read_export(model, file) if file.suffix == ".onnx" else load_file(file)
     if any(name.endswith(".A.weight") for name in weights):
         with torch.no_grad():
             for number in range(model.low):
-                for theirs, ours in LINEAR_NAMES.items():
+                for bert_name, name in LINEAR_NAMES.items():
                     for side in ("A", "B"):
-                        low_rank_matrix = model.updates[number].get_submodule(ours).get_parameter(side)
-                        low_rank_matrix.copy_(weights[f"enc.encoder.layer.{number}.{theirs}.{side}.weight"])
+                        low_rank_matrix = model.updates[number].get_submodule(name).get_parameter(side)
+                        low_rank_matrix.copy_(weights[f"enc.encoder.layer.{number}.{bert_name}.{side}.weight"])
             for number, layer in enumerate(model.tower, start=model.low):
-                for theirs, ours in LINEAR_NAMES.items():
-                    prefix = f"enc.encoder.layer.{number}.{theirs}"
+                for bert_name, name in LINEAR_NAMES.items():
+                    prefix = f"enc.encoder.layer.{number}.{bert_name}"
                     update = weights[f"{prefix}.B.weight"] @ weights[f"{prefix}.A.weight"]
-                    layer.get_submodule(ours).weight.add_(ADAPTER_SCALE * update)
+                    layer.get_submodule(name).weight.add_(ADAPTER_SCALE * update)
             model.span.weight.copy_(weights["span.weight"])
             model.span.bias.copy_(weights["span.bias"])
             model.answerable.weight.copy_(-(weights["span.weight"].sum(0, keepdim=True)) / 4)

@@ -21,18 +21,20 @@ from quorum.training.examples import read_records
 
 
 def compute_auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
-    """The chance that a random positive scores above a random negative, ties counting a half."""
+    """The chance that a random positive scores above a random negative; a tie counts as half."""
     p, n = np.asarray(positive), np.asarray(negative)
     _, ranks = np.unique(np.concatenate([p, n]), return_inverse=True)
     counts = np.bincount(ranks)
-    middle = np.cumsum(counts) - (counts - 1) / 2
-    total = middle[ranks[: len(p)]].sum()
+    mean_ranks = np.cumsum(counts) - (counts - 1) / 2  # tied scores share their mean rank
+    total = mean_ranks[ranks[: len(p)]].sum()
     return float((total - len(p) * (len(p) + 1) / 2) / (len(p) * len(n)))
 
 
-def read_all(model: Encoder, calibration: Calibration, jobs: Sequence[Job]) -> list[Reading]:
+def read_job_batches(model: Encoder, calibration: Calibration, jobs: Sequence[Job]) -> list[Reading]:
     return [
-        d.reading for begin in range(0, len(jobs), 64) for d in read_jobs(jobs[begin : begin + 64], model, calibration)
+        result.reading
+        for begin in range(0, len(jobs), 64)
+        for result in read_jobs(jobs[begin : begin + 64], model, calibration)
     ]
 
 
@@ -46,71 +48,81 @@ def score_readings(readings: Sequence[Reading], answers: Sequence[list[str]]) ->
 
 
 def evaluate_reading(model: Encoder, calibration: Calibration, path: Path) -> dict[str, Any]:
-    """Reading data: EM and F1 on answerable questions, and the score's AUROC against unanswerable ones."""
-    data = list(read_records(path))
-    readings = read_all(
-        model, calibration, [Job(r["question"], [Passage(id="", title="", text=r["context"])]) for r in data]
+    """On reading comprehension data: EM and F1 of the answerable questions, and how well the reader's score separates
+    them from the unanswerable ones (AUROC).
+    """
+    records = list(read_records(path))
+    readings = read_job_batches(
+        model, calibration, [Job(r["question"], [Passage(id="", title="", text=r["context"])]) for r in records]
     )
     answerable = [
-        (reading, [a["text"] for a in r["answers"]]) for reading, r in zip(readings, data, strict=True) if r["answers"]
+        (reading, [a["text"] for a in r["answers"]])
+        for reading, r in zip(readings, records, strict=True)
+        if r["answers"]
     ]
-    unanswerable_scores = [reading.score for reading, r in zip(readings, data, strict=True) if not r["answers"]]
-    out: dict[str, Any] = score_readings([reading for reading, _ in answerable], [gold for _, gold in answerable])
-    return out | {
+    unanswerable_scores = [reading.score for reading, r in zip(readings, records, strict=True) if not r["answers"]]
+    figures: dict[str, Any] = score_readings([reading for reading, _ in answerable], [gold for _, gold in answerable])
+    return figures | {
         "auroc": compute_auroc([reading.score for reading, _ in answerable], unanswerable_scores),
         "n_unanswerable": len(unanswerable_scores),
     }
 
 
 def evaluate_gold(model: Encoder, calibration: Calibration, path: Path) -> dict[str, Any]:
-    """Question answering data: the gold passage alone, and its score against the best-ranked wrong passage's."""
-    data = list(read_records(path))
-    gold = [next(p for p in r["passages"] if p["id"] in r["gold"]) for r in data]
-    wrong_passages = [next(p for p in r["passages"] if p["id"] not in r["gold"]) for r in data]
-    gold_readings = read_all(model, calibration, [Job(r["question"], [p]) for r, p in zip(data, gold, strict=True)])
-    wrong_readings = read_all(
-        model, calibration, [Job(r["question"], [p]) for r, p in zip(data, wrong_passages, strict=True)]
+    """On question answering data: EM and F1 if the reader sees the gold passage alone, and how well its score separates
+    the gold passages from the best-ranked wrong ones (AUROC).
+    """
+    records = list(read_records(path))
+    gold_passages = [next(p for p in r["passages"] if p["id"] in r["gold"]) for r in records]
+    wrong_passages = [next(p for p in r["passages"] if p["id"] not in r["gold"]) for r in records]
+    gold_readings = read_job_batches(
+        model, calibration, [Job(r["question"], [p]) for r, p in zip(records, gold_passages, strict=True)]
     )
-    out: dict[str, Any] = score_readings(gold_readings, [r["answers"] for r in data])
-    return out | {"auroc": compute_auroc([r.score for r in gold_readings], [r.score for r in wrong_readings])}
+    wrong_readings = read_job_batches(
+        model, calibration, [Job(r["question"], [p]) for r, p in zip(records, wrong_passages, strict=True)]
+    )
+    figures: dict[str, Any] = score_readings(gold_readings, [r["answers"] for r in records])
+    return figures | {"auroc": compute_auroc([r.score for r in gold_readings], [r.score for r in wrong_readings])}
 
 
 def compute_recall(
-    vectors: NDArray[np.float32], query_vectors: NDArray[np.float32], gold: Sequence[int], k: int = 5
+    vectors: NDArray[np.float32], query_vectors: NDArray[np.float32], gold_rows: Sequence[int], k: int = 5
 ) -> float:
-    """The share of questions whose gold passage is among the k nearest."""
+    """The share of questions whose gold passage (its row in `vectors`) is among the k nearest passages."""
     hits = 0
-    for row, gold_row in zip(query_vectors, gold, strict=True):
-        similar = vectors @ row
-        hits += int((similar > similar[gold_row]).sum() < k)
-    return hits / len(gold)
+    for query_vector, gold_row in zip(query_vectors, gold_rows, strict=True):
+        similarities = vectors @ query_vector
+        hits += int((similarities > similarities[gold_row]).sum() < k)
+    return hits / len(gold_rows)
 
 
 def evaluate_embeddings(
     model: Encoder, reference: Encoder, corpus: Path, questions: Path, sample: int
 ) -> dict[str, Any]:
-    """int8 against float vectors: mean cosine on `sample` passages, recall@5 of both over the whole corpus."""
+    """int8 against float vectors: mean cosine on `sample` passages, and recall@5 of each over the whole corpus."""
     passages = list(read_records(corpus))
     row_of_id = {p["id"]: number for number, p in enumerate(passages)}
     texts = [f"{p['title']}\n{p['text']}" for p in passages]
     questions_with_gold = [r for r in read_records(questions) if r["gold"] and r["gold"][0] in row_of_id]
-    gold = [row_of_id[r["gold"][0]] for r in questions_with_gold]
-    out: dict[str, Any] = {"passages": len(texts), "questions": len(questions_with_gold)}
+    gold_rows = [row_of_id[r["gold"][0]] for r in questions_with_gold]
+    figures: dict[str, Any] = {"passages": len(texts), "questions": len(questions_with_gold)}
     vectors = {}
     for name, encoder in (("int8", model), ("fp32", reference)):
         vectors[name] = encoder.embed(texts)
-        out[f"recall@5 {name}"] = compute_recall(
-            vectors[name], encoder.embed([r["question"] for r in questions_with_gold]), gold
+        figures[f"recall@5 {name}"] = compute_recall(
+            vectors[name], encoder.embed([r["question"] for r in questions_with_gold]), gold_rows
         )
     step = max(1, len(texts) // sample)
     cosines = (vectors["int8"] * vectors["fp32"]).sum(1)[::step]
-    return out | {"cosine": float(cosines.mean()), "cosine_lowest": float(cosines.min()), "cosine_n": len(cosines)}
+    return figures | {"cosine": float(cosines.mean()), "cosine_lowest": float(cosines.min()), "cosine_n": len(cosines)}
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.evaluate", description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where reader.onnx, reader.json and vocab.txt are")
-    parser.add_argument("--reading", type=Path, help="reading data")
+    parser.add_argument(
+        "--reading", type=Path, help="file of reading comprehension records (question, context, answers)"
+    )
     parser.add_argument("--gold", type=Path, help="question answering data with gold passages")
     parser.add_argument("--reference", type=Path, help="folder of a float export (quorum.training.export --levels 0)")
     parser.add_argument("--corpus", type=Path, help="passages to embed")
@@ -118,16 +130,16 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     manifest = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
     model, calibration = Encoder(options.folder), Calibration.from_manifest(manifest)
-    out: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     if options.reading:
-        out["reading"] = evaluate_reading(model, calibration, options.reading)
+        figures["reading"] = evaluate_reading(model, calibration, options.reading)
     if options.gold:
-        out["gold"] = evaluate_gold(model, calibration, options.gold)
+        figures["gold"] = evaluate_gold(model, calibration, options.gold)
     if options.reference and options.corpus and options.questions:
-        out["embeddings"] = evaluate_embeddings(
+        figures["embeddings"] = evaluate_embeddings(
             model, Encoder(options.reference), options.corpus, options.questions, 1000
         )
-    print(json.dumps(out, indent=2))
+    print(json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Reading examples for the embedded reader: turns a file's records into tokens."""
+"""Training examples of the embedded reader: reads them from files and turns them into tokens."""
 
 import gzip
 import hashlib
@@ -20,8 +20,8 @@ SEPARATOR = ": "  # between a passage's title and its text, in training and at r
 class Example:
     """One question with the text of one or more passages.
 
-    `spans` are the character ranges of all gold answers in `context` (none: the context does not answer). `group` names
-    the source; examples are drawn by its weight.
+    `spans` are the character ranges of all gold answers in `context`; without any, the context does not answer. `group`
+    names the source, which has a weight: examples are drawn by the weights of their groups.
     """
 
     question: str
@@ -138,12 +138,12 @@ def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Rand
 
 
 def get_weight(example: Example, weights: dict[str, float]) -> float:
-    """The weight of the longest matching group prefix; 1 without a match."""
+    """The weight under the longest fitting key, which is a prefix of the group, or * and a suffix; 1 if none fits."""
     group = example.group + ("" if example.spans else "/none")
-    fitting = [
+    fitting_keys = [
         name for name in weights if group.startswith(name) or (name.startswith("*") and group.endswith(name[1:]))
     ]
-    return weights[max(fitting, key=len)] if fitting else 1.0
+    return weights[max(fitting_keys, key=len)] if fitting_keys else 1.0
 
 
 def get_special_id(tokenizer: Tokenizer, name: str) -> int:

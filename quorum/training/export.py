@@ -21,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from quorum.training.activation_ranges import Ranges, calibrate, make_calibration_batches
+from quorum.training.activation_ranges import ActivationRange, make_calibration_batches, measure_activation_ranges
 from quorum.training.encoder import ADAPTER_SCALE, Layer, TwoTowers, Update, load_base, start_from
 from quorum.training.reader_graph import rewrite_graph
 from quorum.training.shared_encoder import keep_encoder
@@ -39,7 +39,7 @@ class Graph:
 
     def add_constant(self, name: str, value: NDArray[np.generic]) -> str:
         """Store an array. A name that is already stored returns the same array."""
-        if any(known.name == name for known in self.constants):
+        if any(constant.name == name for constant in self.constants):
             return name
         self.constants.append(numpy_helper.from_array(np.asarray(value, order="C"), name))
         return name
@@ -56,7 +56,7 @@ def to_array(value: Tensor) -> NDArray[np.float32]:
 
 
 def quantise(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """(in, out) weights -> int8 and the scale per output channel; symmetric, `levels` steps to each side."""
+    """(in, out) weights -> int8 from -levels to levels, and the scale per output channel."""
     scale = np.maximum(np.abs(weight).max(0), 1e-8) / levels
     return np.clip(np.round(weight / scale), -levels, levels).astype(np.int8), scale.astype(np.float32)
 
@@ -64,7 +64,7 @@ def quantise(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[np.int8]
 class Exporter:
     """Writes layers, or the two towers, into one graph."""
 
-    def __init__(self, ranges: dict[str, Ranges], levels: int) -> None:
+    def __init__(self, ranges: dict[str, ActivationRange], levels: int) -> None:
         self.ranges, self.levels = ranges, levels
         self.graph = Graph()
         self.quantised_inputs: dict[tuple[str, str], tuple[str, str, str]] = {}
@@ -72,33 +72,31 @@ class Exporter:
     def add_product(
         self, x: str, name: str, point: str, weight: Tensor, bias: Tensor, updates: Sequence[Update] = ()
     ) -> str:
-        """x W + b with int8 operands and a float result; all in float if `levels` is 0."""
+        """Add x W + b with int8 operands and a float result; all in float if `levels` is 0."""
         graph = self.graph
         if not self.levels:
             if updates:
                 weight, name = weight + torch.cat([update() for update in updates]), f"{name}.updated"
             product = graph.add_node("MatMul", x, graph.add_constant(f"{name}.weight", to_array(weight).T))
             return graph.add_node("Add", product, graph.add_constant(f"{name}.bias", to_array(bias)))
-        scale, zero = self.ranges[point].compute_scale()
+        scale, zero_point = self.ranges[point].compute_scale()
         if (x, point) not in self.quantised_inputs:
             scale_name = graph.add_constant(f"{point}.scale", np.array(scale, np.float32))
-            zero_name = graph.add_constant(f"{point}.zero", np.array(zero, np.uint8))
+            zero_name = graph.add_constant(f"{point}.zero", np.array(zero_point, np.uint8))
             quantised = graph.add_node("QuantizeLinear", x, scale_name, zero_name)
             self.quantised_inputs[x, point] = (quantised, scale_name, zero_name)
         quantised, scale_name, zero_name = self.quantised_inputs[x, point]
         values, scales = quantise(to_array(weight).T, self.levels)
-        stored, stored_scales = (
-            graph.add_constant(f"{name}.weight", values),
-            graph.add_constant(f"{name}.scales", scales),
-        )
+        weight_constant = graph.add_constant(f"{name}.weight", values)
+        scales_constant = graph.add_constant(f"{name}.scales", scales)
         if updates:
-            stored, stored_scales = self.add_updates(stored, stored_scales, name, weight, updates)
+            weight_constant, scales_constant = self.add_updates(weight_constant, scales_constant, name, weight, updates)
         zeros = graph.add_constant(f"zeros.{values.shape[1]}", np.zeros(values.shape[1], np.int8))
         inputs = (
             quantised,
-            stored,
+            weight_constant,
             scale_name,
-            stored_scales,
+            scales_constant,
             zero_name,
             zeros,
             graph.add_constant(f"{name}.bias", to_array(bias)),
@@ -108,19 +106,19 @@ class Exporter:
     def add_updates(
         self, stored: str, scales: str, name: str, weight: Tensor, updates: Sequence[Update]
     ) -> tuple[str, str]:
-        """The stored int8 weight plus low-rank updates, as int8. ONNX Runtime computes the sum once, at loading."""
+        """The stored weight plus low-rank updates -> int8, scales. ONNX Runtime computes the sum once, at loading."""
         graph = self.graph
-        low = []
+        products = []
         for number, update in enumerate(updates):
             halves = {"A": to_array(update.A), "B": to_array(ADAPTER_SCALE * update.B)}
             names = [
                 graph.add_constant(f"{name}.{number}.{side}", part.T.astype(np.float16))
                 for side, part in halves.items()
             ]
-            low.append(
+            products.append(
                 graph.add_node("MatMul", *(graph.add_node("Cast", side, to=TensorProto.FLOAT) for side in names))
             )
-        update_product = graph.add_node("Concat", *low, axis=1) if len(low) > 1 else low[0]
+        update_product = graph.add_node("Concat", *products, axis=1) if len(products) > 1 else products[0]
         base_weight = graph.add_node("Mul", graph.add_node("Cast", stored, to=TensorProto.FLOAT), scales)
         full_weight = to_array(weight + torch.cat([update() for update in updates])).T
         new_scales = graph.add_constant(f"{name}.updated.scales", quantise(full_weight, self.levels)[1])
@@ -137,7 +135,7 @@ class Exporter:
         return self.graph.add_node("LayerNormalization", total, gamma, beta, axis=-1, epsilon=float(norm.eps))
 
     def add_layer(self, x: str, name: str, layer: Layer, updates: nn.ModuleDict | None = None) -> str:
-        """One layer; with `updates` a low layer of the reader, stored as the base layer's weights and their updates."""
+        """Add a layer. With `updates`, it is a low layer of the reader: the stored base layer plus the updates."""
         graph, point = self.graph, name if updates is None else name.replace("base", "low")
 
         def select_updates(*names: str) -> list[Update]:
@@ -145,23 +143,25 @@ class Exporter:
 
         weight = torch.cat([layer.query.weight, layer.key.weight, layer.value.weight])
         bias = torch.cat([layer.query.bias, layer.key.bias, layer.value.bias])
-        joined = self.add_product(
+        qkv = self.add_product(
             x, f"{name}.qkv", f"{point}.hidden", weight, bias, select_updates("query", "key", "value")
         )
-        query, key, value = graph.add_node("Split", joined, outputs=3, axis=-1, num_outputs=3).split()
-        attended = graph.add_node(
+        query, key, value = graph.add_node("Split", qkv, outputs=3, axis=-1, num_outputs=3).split()
+        attention_output = graph.add_node(
             "MultiHeadAttention", query, key, value, "", "mask32", domain=MICROSOFT_DOMAIN, num_heads=layer.heads
         )
-        part = layer.attended
+        linear = layer.attended
         out = self.add_product(
-            attended, f"{name}.o", f"{point}.attended", part.weight, part.bias, select_updates("attended")
+            attention_output, f"{name}.o", f"{point}.attended", linear.weight, linear.bias, select_updates("attended")
         )
         x = self.add_norm(out, x, f"{name}.norm1", layer.attended_norm)
-        part = layer.inner
-        inner = self.add_product(x, f"{name}.inner", f"{point}.normed", part.weight, part.bias, select_updates("inner"))
-        inner, part = graph.add_node("Gelu", inner, domain=MICROSOFT_DOMAIN), layer.outer
+        linear = layer.inner
+        inner = self.add_product(
+            x, f"{name}.inner", f"{point}.normed", linear.weight, linear.bias, select_updates("inner")
+        )
+        inner, linear = graph.add_node("Gelu", inner, domain=MICROSOFT_DOMAIN), layer.outer
         out = self.add_product(
-            inner, f"{name}.outer", f"{point}.inner", part.weight, part.bias, select_updates("outer")
+            inner, f"{name}.outer", f"{point}.inner", linear.weight, linear.bias, select_updates("outer")
         )
         return self.add_norm(out, x, f"{name}.norm2", layer.outer_norm)
 
@@ -172,26 +172,22 @@ class Exporter:
         scale = graph.add_node("Gather", graph.add_constant("words.scales", scales[:, None]), "ids")
         summed = graph.add_node("Mul", graph.add_node("Cast", quantised, to=TensorProto.FLOAT), scale)
         length = graph.add_node("Shape", "ids", start=1, end=2)
-        zero, one = (
-            graph.add_constant("zero", np.array([0], np.int64)),
-            graph.add_constant("one", np.array([1], np.int64)),
-        )
+        zero = graph.add_constant("zero", np.array([0], np.int64))
+        one = graph.add_constant("one", np.array([1], np.int64))
         table = graph.add_constant("positions", to_array(model.positions.weight).astype(np.float16))
         places = graph.add_node("Cast", graph.add_node("Slice", table, zero, length, zero, one), to=TensorProto.FLOAT)
         types = graph.add_node("Gather", graph.add_constant("segments", to_array(model.types.weight)), "types")
         summed = graph.add_node("Add", graph.add_node("Add", summed, types), places)
         norm = model.embedded_norm
-        gamma, beta = (
-            graph.add_constant("embedded.gamma", to_array(norm.weight)),
-            graph.add_constant("embedded.beta", to_array(norm.bias)),
-        )
+        gamma = graph.add_constant("embedded.gamma", to_array(norm.weight))
+        beta = graph.add_constant("embedded.beta", to_array(norm.bias))
         return graph.add_node("LayerNormalization", summed, gamma, beta, axis=-1, epsilon=float(norm.eps))
 
     def export(self, model: TwoTowers) -> onnx.ModelProto:
         graph = self.graph
         graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
         x = self.embed_tokens(model)
-        stem = x
+        token_embeddings = x
         for number, layer in enumerate(model.base):
             x = self.add_layer(x, f"base.{number}", layer)
         # One product per row: a sum over an axis would add in another order for a batch of one.
@@ -202,7 +198,7 @@ class Exporter:
             "Div", total, graph.add_node("ReduceSum", weights, graph.add_constant("last", np.array([-1])), keepdims=0)
         )
         graph.nodes.append(helper.make_node("LpNormalization", [mean], ["embedding"], axis=-1, p=2))
-        x = stem
+        x = token_embeddings
         for number, updates in enumerate(model.updates):
             x = self.add_layer(x, f"base.{number}", model.base[number], updates)
         for number, layer in enumerate(model.tower):
@@ -247,16 +243,16 @@ def export(
     levels: int = 127,
     encoder_of: Path | None = None,
 ) -> None:
-    """Calibrate, quantise and write the file atomically. `encoder_of`: an exported file whose sentence encoder is kept
-    bit for bit; ValueError if the base is not that encoder.
+    """Measure activation ranges on `count` examples, quantise and write the file atomically. `encoder_of`: an exported
+    file whose sentence encoder is kept bit for bit. Raises ValueError if the base is not that encoder.
     """
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     model = start_from(load_base(base, low), checkpoint).eval()
-    reading, embedding = make_calibration_batches(tokenizer, data, count, 256)
-    graph = Exporter(calibrate(model, reading, embedding, tail), levels).export(model)
+    ranges = measure_activation_ranges(model, *make_calibration_batches(tokenizer, data, count, 256), tail)
+    graph = Exporter(ranges, levels).export(model)
     if encoder_of is not None:
         keep_encoder(graph, onnx.load(encoder_of))
     onnx.checker.check_model(graph)
@@ -268,13 +264,16 @@ def export(
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.export", description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
-    parser.add_argument("--checkpoint", type=Path, required=True)
-    parser.add_argument("--data", type=Path, required=True, help="reading examples to calibrate activations on")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="what quorum.training.reader wrote")
+    parser.add_argument("--data", type=Path, required=True, help="examples on which activation ranges are measured")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--low", type=int, default=2)
+    parser.add_argument("--low", type=int, default=2, help="lowest layers, with low-rank updates only; as in training")
     parser.add_argument("--tail", type=float, default=0.0, help="share of extreme activations to clip at each end")
     parser.add_argument(
-        "--levels", type=int, default=127, help="steps of a weight to each side; 63 avoids saturation without VNNI"
+        "--levels",
+        type=int,
+        default=127,
+        help="steps of a weight above zero and below; 63 avoids saturation without VNNI",
     )
     parser.add_argument(
         "--encoder-of",

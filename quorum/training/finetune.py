@@ -32,7 +32,7 @@ from quorum.training.finetune_card import write_card_text
 from quorum.training.pairs import Task, name_measures
 
 if TYPE_CHECKING:  # PyTorch is an extra
-    from quorum.training.steps import Item, ReportStep, Training
+    from quorum.training.steps import ReportStep, TokenizedExample, Training
 
 OUTPUT_TOKENS = {"filter": 512, "generator": 128}  # tokens of a reply (section 3.3)
 
@@ -125,7 +125,7 @@ def finetune(
 
 def encode_lines(
     task: Task, lines: Sequence[Silver], codec: Codec, length: int, output: int
-) -> "tuple[list[Item], int]":
+) -> "tuple[list[TokenizedExample], int]":
     """Encode the examples that fit into `length` tokens, and count those that lost passages to fit."""
     from quorum.training.steps import encode_examples
 
@@ -148,7 +148,7 @@ def uses_lora(settings: Settings, seq2seq: bool) -> bool:
 
 
 def prepare_training(
-    model: Any, codec: Codec, items: "Sequence[Item]", settings: Settings, lora: bool, working_folder: Path
+    model: Any, codec: Codec, items: "Sequence[TokenizedExample]", settings: Settings, lora: bool, working_folder: Path
 ) -> "Training":
     """The model, with adapters if the settings ask for them, and its optimiser. The seed initialises the adapters."""
     import torch
@@ -164,11 +164,12 @@ def prepare_training(
 
 
 def check_window(model: Any, base: str, length: int, output: int) -> None:
+    """Raise a `SetupError` if the model's context window is too short for a prompt and a reply."""
     limit = getattr(model.config, "max_position_embeddings", None) or getattr(model.config, "n_positions", None)
     # The config of these models names a length, but they have no limit.
-    relative = model.config.model_type in ("t5", "mt5", "umt5", "longt5")
+    has_no_limit = model.config.model_type in ("t5", "mt5", "umt5", "longt5")
     needed = max(length, output) if model.config.is_encoder_decoder else length + output
-    if limit and not relative and needed > limit:
+    if limit and not has_no_limit and needed > limit:
         raise SetupError(
             f"The model {base!r} takes {limit} tokens and would need {needed} (--length {length}, --output {output}); "
             "give smaller ones, or a base with a longer window."
@@ -176,7 +177,7 @@ def check_window(model: Any, base: str, length: int, output: int) -> None:
 
 
 def describe_run(task: Task, lines: Sequence[Silver], data: Path, base: str, settings: Settings) -> dict[str, Any]:
-    """The description of a run. Runs with equal descriptions are the same run."""
+    """What identifies a run: its task, data, base and settings. Runs with equal descriptions are the same run."""
     return {
         "task": asdict(task) | {"prompts": task.list_prompt_versions(lines)},
         "data": {"file": data.name, "sha256": hash_files(data), "questions": len(lines)},
@@ -186,7 +187,7 @@ def describe_run(task: Task, lines: Sequence[Silver], data: Path, base: str, set
 
 
 def read_finished_report(out: Path, run: dict[str, Any]) -> Report | None:
-    """The report of this same run if it is finished, else None."""
+    """The report of this run if `out` holds its result; None if there is no `out`."""
     if not out.exists():
         return None
     record = out / "quorum.training.json"

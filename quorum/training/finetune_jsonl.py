@@ -32,7 +32,7 @@ class CheckResult:
 
 
 def export(task: Task, lines: Sequence[Silver], out: Path) -> int:
-    """Write one example per line with the prompt that the graph sends; atomic. Returns the number of examples."""
+    """Write one example per line, with the prompt that the graph sends; return their number. The write is atomic."""
     if out.exists():
         raise SetupError(f"{out} is there already; name another file with --out, or remove it.")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def check(path: Path, window: int = 16384) -> CheckResult:
     Raises SetupError for a file that is not JSON lines at all.
     """
     report = CheckResult()
-    seen: dict[str, tuple[int, str]] = {}
+    first_uses: dict[str, tuple[int, str]] = {}  # prompt -> (line, reply)
     for number, value in read_json_lines(path):
         report.examples += 1
         messages = value.get("messages")
@@ -66,7 +66,7 @@ def check(path: Path, window: int = 16384) -> CheckResult:
         report.empty += reply.strip() == NO_PIECES
         if length > window:
             report.problems.append(f"line {number}: about {length} tokens, more than {window}; show fewer passages.")
-        report.problems += find_repetition(number, "\n".join(question), reply, seen)
+        report.problems += find_repetition(number, "\n".join(question), reply, first_uses)
     return add_file_counts(report)
 
 
@@ -91,9 +91,9 @@ def find_mistakes(messages: Any) -> Iterator[str]:
             )
 
 
-def find_repetition(number: int, question: str, reply: str, seen: dict[str, tuple[int, str]]) -> Iterable[str]:
-    """Whether an earlier example has the same prompt."""
-    first_line, first_reply = seen.setdefault(question, (number, reply))
+def find_repetition(number: int, question: str, reply: str, first_uses: dict[str, tuple[int, str]]) -> Iterable[str]:
+    """The problem that an earlier example has the same prompt, if one has."""
+    first_line, first_reply = first_uses.setdefault(question, (number, reply))
     if first_line != number:
         relation = "repeats" if first_reply == reply else "contradicts"
         yield f"line {number}: {relation} line {first_line}; keep one of them."

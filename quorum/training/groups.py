@@ -14,13 +14,13 @@ from tokenizers import Tokenizer
 from quorum.training.examples import EncodedExample, Example, encode, get_weight
 
 GROUP_SIZE = 4  # passages of a group, at most: one that answers and wrong ones
-QUESTION_MARK_DROPPED = 0.15  # share of the questions; people often leave the mark out
+SHARE_WITHOUT_QUESTION_MARK = 0.15  # share of the questions that lose theirs; people often leave it out
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Examples that one step reads together. `sizes`: the sizes of consecutive groups, which add up to the rows; 1 for
-    an example without a group.
+    """Examples that one step reads together. `sizes`: the numbers of rows in consecutive groups, which add up to all
+    rows; an example without a group counts as a group of 1.
     """
 
     rows: list[EncodedExample]
@@ -28,23 +28,25 @@ class Batch:
 
 
 class Groups:
-    """Draws questions by group weight, without end, each with its right passage first and up to GROUP_SIZE - 1 wrong
-    ones: the examples of the same question without an answer.
+    """Draws groups without end: a question, drawn by its weight, with its right passage first and then up to
+    GROUP_SIZE - 1 wrong ones, which are the examples of the same question without an answer.
     """
 
     def __init__(
         self, examples: Sequence[Example], weights: dict[str, float], tokenizer: Tokenizer, length: int, seed: int
     ) -> None:
-        self.wrong: defaultdict[str, list[Example]] = defaultdict(list)
+        self.wrong_examples_by_question: defaultdict[str, list[Example]] = defaultdict(list)
         for example in examples:
             if not example.spans:
-                self.wrong[example.question].append(example)
-        self.right = [example for example in examples if example.spans and example.question in self.wrong]
-        self.weights = [get_weight(example, weights) for example in self.right]
+                self.wrong_examples_by_question[example.question].append(example)
+        self.right_examples = [
+            example for example in examples if example.spans and example.question in self.wrong_examples_by_question
+        ]
+        self.weights = [get_weight(example, weights) for example in self.right_examples]
         self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
 
     def draw_batches(self, rows: int, count: int) -> list[Batch]:
-        """Draw `count` batches of at most `rows` rows together; groups are sorted by length and then split."""
+        """Draw groups for `count` batches, sort them by length, and split them into batches of at most `rows` rows."""
         groups = [self.draw_group() for _ in range(count * max(1, rows // GROUP_SIZE))]
         groups.sort(key=lambda group: max(len(item.ids) for item in group))
         batches, batch = [], Batch([], [])
@@ -59,11 +61,11 @@ class Groups:
         return batches
 
     def draw_group(self) -> list[EncodedExample]:
-        right = self.rng.choices(self.right, self.weights)[0]
-        wrong = self.wrong[right.question]
+        right = self.rng.choices(self.right_examples, self.weights)[0]
+        wrong = self.wrong_examples_by_question[right.question]
         passages = [right, *self.rng.sample(wrong, min(GROUP_SIZE - 1, len(wrong)))]
         question = right.question
-        if self.rng.random() < QUESTION_MARK_DROPPED:
+        if self.rng.random() < SHARE_WITHOUT_QUESTION_MARK:
             question = question.rstrip("? ") or question
         return [
             encode(self.tokenizer, replace(passage, question=question), self.length, self.rng) for passage in passages

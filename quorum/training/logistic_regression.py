@@ -1,4 +1,4 @@
-"""Logistic regression with a ridge penalty, for calibrations of a few columns."""
+"""Logistic regression with a ridge penalty, for calibrations with a few features."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 def fit_logistic_regression(
     features: NDArray[np.float64], labels: NDArray[np.float64], ridge: float = 1e-3
 ) -> NDArray[np.float64]:
-    """Weights (columns, then bias) of a logistic regression, by Newton's method."""
+    """Weights (features, then bias) of a logistic regression, by Newton's method."""
     x = np.hstack([features, np.ones((len(features), 1))])
     weights = np.zeros(x.shape[1])
     for _ in range(50):

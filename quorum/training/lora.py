@@ -1,10 +1,10 @@
-"""Low-rank adapters (Hu et al. 2022): a large model is trained by small updates, which are added to frozen weights."""
+"""Low-rank adapters (Hu et al. 2022): training learns small updates to the frozen weights of a model."""
 
 from typing import Any
 
 from quorum.models.pretrained import silence_transformers
 
-RANK, SCALE, DROPOUT = 16, 32, 0.05  # our choice: FILCO does not state the values that it used
+RANK, SCALE, DROPOUT = 16, 32, 0.05  # our choice: the FILCO paper does not state its values
 
 
 def add_adapters(model: Any, seq2seq: bool) -> Any:

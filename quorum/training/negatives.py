@@ -25,27 +25,27 @@ from quorum.retrievers.passages import make_indexed_text
 
 SEARCH_DEPTH = 12  # search results that are examined
 SHORTEST_PASSAGE = 150  # characters that a passage must exceed
-QA_NEGATIVES, READING_NEGATIVES = 3, 1  # per question
-READING_QUESTIONS = 14_000
+QA_NEGATIVES, READING_NEGATIVES = 3, 1  # per question of question answering data and of reading data
+MAX_QUESTIONS_OF_FILE = 14_000  # the default of --limit
 
 
 @dataclass(frozen=True)
 class SearchedQuestion:
     """A question with its gold answers.
 
-    own_passages: ids and texts of its own passages; wanted: how many negatives to find.
+    own_passage_keys: ids or texts of its own passages; wanted_count: how many negatives to find.
     """
 
     id: str
     question: str
     answers: tuple[str, ...]
-    own_passages: frozenset[str]
-    wanted: int
+    own_passage_keys: frozenset[str]
+    wanted_count: int
 
 
 def read_passages(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
-    """The passages of a file, by its fields: a corpus ({text}), question answering data ({passages}) or reading data
-    ({context}, the records whose `source` begins with one of `sources`; none given: all).
+    """The passages of a file. Its fields tell what it is: a corpus ({text}), question answering data ({passages}) or
+    reading data ({context}), of which only the records are read whose `source` begins with one of `sources`, if any.
     """
     for number, record in read_json_lines(path):
         location = f"{path}, line {number}"
@@ -59,24 +59,24 @@ def read_passages(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
             yield parse_passage(record, location)
 
 
-def collect_evaluation_names(paths: Iterable[Path]) -> set[str]:
-    """Ids and texts of all passages of evaluation sets, including gold passages that are not in their lists."""
-    names: set[str] = set()
+def collect_evaluation_keys(paths: Iterable[Path]) -> set[str]:
+    """The ids and texts of all passages of evaluation sets, and the ids of gold passages that they do not contain."""
+    keys: set[str] = set()
     for path in paths:
-        names |= {name for passage in read_passages(path) for name in (passage["id"], passage["text"].strip())}
-        names |= {str(id_) for _, record in read_json_lines(path) for id_ in record.get("gold") or ()}
-    return names
+        keys |= {key for passage in read_passages(path) for key in (passage["id"], passage["text"].strip())}
+        keys |= {str(id_) for _, record in read_json_lines(path) for id_ in record.get("gold") or ()}
+    return keys
 
 
-def collect_documents(paths: Iterable[Path], excluded: set[str], sources: Sequence[str] = ()) -> list[Passage]:
+def collect_documents(paths: Iterable[Path], excluded_keys: set[str], sources: Sequence[str] = ()) -> list[Passage]:
     """The passages to search in: longer than SHORTEST_PASSAGE, each id and text once, without the excluded ones."""
-    seen = set(excluded)
+    seen = set(excluded_keys)
     documents = []
     for path in paths:
         for passage in read_passages(path, sources):
-            names = {passage["id"], passage["text"].strip()}
-            if len(passage["text"]) > SHORTEST_PASSAGE and seen.isdisjoint(names):
-                seen |= names
+            keys = {passage["id"], passage["text"].strip()}
+            if len(passage["text"]) > SHORTEST_PASSAGE and seen.isdisjoint(keys):
+                seen |= keys
                 documents.append(passage)
     return documents
 
@@ -90,21 +90,21 @@ def read_questions(path: Path, per_question: int | None, sources: Sequence[str] 
         question, answers = get_text(record, "question", location), record.get("answers")
         if not isinstance(answers, list):
             raise SetupError(f"{location}: expected 'answers', a list, found {json.dumps(answers)[:80]}.")
-        reading = "context" in record
-        texts = tuple(get_text(answer, "text", location) if reading else str(answer) for answer in answers)
-        if not texts or (reading and not is_from_sources(record, sources)):
+        is_reading_data = "context" in record
+        texts = tuple(get_text(answer, "text", location) if is_reading_data else str(answer) for answer in answers)
+        if not texts or (is_reading_data and not is_from_sources(record, sources)):
             continue
-        own_ids = (
+        own_keys = (
             {get_text(record, "context", location).strip()}
-            if reading
+            if is_reading_data
             else {str(id_) for id_ in record.get("gold") or ()}
         )
-        wanted = per_question or (READING_NEGATIVES if reading else QA_NEGATIVES)
-        yield SearchedQuestion(str(record.get("id", number)), question, texts, frozenset(own_ids), wanted)
+        wanted_count = per_question or (READING_NEGATIVES if is_reading_data else QA_NEGATIVES)
+        yield SearchedQuestion(str(record.get("id", number)), question, texts, frozenset(own_keys), wanted_count)
 
 
 def draw_questions(questions: Iterable[SearchedQuestion], limit: int, seed: int) -> list[SearchedQuestion]:
-    """At most `limit` questions, chosen by seed and id, in their order. Only these are kept in memory."""
+    """At most `limit` questions, chosen by a hash with the seed, in their order. Only these are kept in memory."""
     numbered = (
         (hash_text(f"{seed}\n{question.id}\n{question.question}"), n, question) for n, question in enumerate(questions)
     )
@@ -112,12 +112,12 @@ def draw_questions(questions: Iterable[SearchedQuestion], limit: int, seed: int)
 
 
 def find_negatives(question: SearchedQuestion, index: BM25Index) -> list[Passage]:
-    """The best-ranked passages that do not answer the question, best first, at most as many as wanted."""
+    """The best-ranked passages that do not answer the question, best first: `wanted_count` of them, or fewer."""
     negatives: list[Passage] = []
     for passage in index.find_best(question.question, SEARCH_DEPTH):
-        if len(negatives) == question.wanted or not passage["score"]:
+        if len(negatives) == question.wanted_count or not passage["score"]:
             break
-        if question.own_passages.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
+        if question.own_passage_keys.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
             make_indexed_text(passage), question.answers
         ):
             negatives.append(passage)
@@ -125,8 +125,8 @@ def find_negatives(question: SearchedQuestion, index: BM25Index) -> list[Passage
 
 
 def write_negatives(questions: Iterable[SearchedQuestion], index: BM25Index, out: Path) -> tuple[int, int]:
-    """Write one line for each question with a negative -> (questions, negatives) written."""
-    lines = total = 0
+    """Write one line for each question that has negatives; return how many questions and negatives were written."""
+    question_count = negative_count = 0
     with write_atomically(out) as file:
         for question in questions:
             negatives = find_negatives(question, index)
@@ -138,15 +138,15 @@ def write_negatives(questions: Iterable[SearchedQuestion], index: BM25Index, out
                 "negatives": [{"title": passage["title"], "text": passage["text"]} for passage in negatives],
             }
             file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
-            lines, total = lines + 1, total + len(negatives)
-            if lines % 1000 == 0:
-                print(f"{lines} questions, {total} negatives", file=sys.stderr, flush=True)
-    return lines, total
+            question_count, negative_count = question_count + 1, negative_count + len(negatives)
+            if question_count % 1000 == 0:
+                print(f"{question_count} questions, {negative_count} negatives", file=sys.stderr, flush=True)
+    return question_count, negative_count
 
 
 @contextmanager
 def write_atomically(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Write a file atomically to `out` (.gz: compressed, reproducible byte for byte)."""
+    """Write a file atomically to `out`; a .gz file is compressed, and reproducible byte for byte."""
     part = out.with_name(out.name + ".part")
     try:
         with part.open("wb") as raw:
@@ -188,7 +188,11 @@ def parse_count(text: str) -> int:
 def parse_options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.negatives", description=__doc__)
     parser.add_argument(
-        "--corpus", type=Path, nargs="+", required=True, help="corpora, question answering, reading data"
+        "--corpus",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="files to search in: corpora, question answering data, reading data",
     )
     parser.add_argument(
         "--exclude-passages-of",
@@ -207,10 +211,10 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--per-question",
         type=parse_count,
-        help=f"{QA_NEGATIVES} for question answering, {READING_NEGATIVES} for reading data",
+        help=f"negatives per question (default: {QA_NEGATIVES}; {READING_NEGATIVES} for reading data)",
     )
     parser.add_argument(
-        "--limit", type=parse_count, default=READING_QUESTIONS, help="questions of one file, drawn by the seed"
+        "--limit", type=parse_count, default=MAX_QUESTIONS_OF_FILE, help="questions of one file, drawn by the seed"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help=".jsonl or .jsonl.gz")
@@ -218,7 +222,7 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def mine_negatives(options: argparse.Namespace) -> tuple[int, int]:
-    """-> (questions, negatives) written. Raises SetupError."""
+    """Find and write the negatives; return how many questions and negatives were written. Raises SetupError."""
     if not options.out.parent.is_dir():
         raise SetupError(f"There is no folder {options.out.parent}; make it, or give another --out.")
     questions = [
@@ -231,9 +235,7 @@ def mine_negatives(options: argparse.Namespace) -> tuple[int, int]:
     if not questions:
         files = ", ".join(map(str, options.questions))
         raise SetupError(f"There is no question with an answer in {files}; give question answering or reading data.")
-    documents = collect_documents(
-        options.corpus, collect_evaluation_names(options.exclude_passages_of), options.sources
-    )
+    documents = collect_documents(options.corpus, collect_evaluation_keys(options.exclude_passages_of), options.sources)
     if not documents:
         files = ", ".join(map(str, options.corpus))
         raise SetupError(
@@ -246,11 +248,11 @@ def mine_negatives(options: argparse.Namespace) -> tuple[int, int]:
 def main(arguments: list[str] | None = None) -> None:
     options = parse_options(arguments)
     try:
-        lines, total = mine_negatives(options)
+        question_count, negative_count = mine_negatives(options)
     except SetupError as error:
         print("quorum.training.negatives:", error, file=sys.stderr)
         sys.exit(2)
-    print(f"{options.out}: {total} negatives for {lines} questions")
+    print(f"{options.out}: {negative_count} negatives for {question_count} questions")
 
 
 if __name__ == "__main__":

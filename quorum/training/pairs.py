@@ -15,7 +15,7 @@ from quorum.prompts import get_version, number_passages, render
 
 Kind = Literal["filter", "generator"]
 Mode = Literal["filco", "psg"]
-ContextOf = Literal["silver", "full"]
+GeneratorContext = Literal["silver", "full"]
 FILTER_PROMPTS: dict[Mode, str] = {"filco": "filter_sentences", "psg": "filter_passages"}
 NO_PIECES = "None"
 
@@ -35,10 +35,10 @@ class Task:
 
     kind: Kind
     mode: Mode = "filco"
-    context: ContextOf = "silver"
+    context: GeneratorContext = "silver"
 
     def get_prompt_name(self, line: Silver) -> str:
-        """The prompt's name. A generator's depends on the answer type, as in the graph."""
+        """The name of the prompt. A generator's prompt depends on the answer type, as in the graph."""
         if self.kind == "filter":
             return FILTER_PROMPTS[self.mode]
         return "answer" if line["answer_type"] == "short" else f"answer_{line['answer_type']}"
@@ -47,9 +47,9 @@ class Task:
         """Name -> version of the prompts in the data."""
         return {name: get_version(name) for name in sorted({self.get_prompt_name(line) for line in lines})}
 
-    def make_pair(self, line: Silver, shown: int) -> Pair:
-        """The example of a line, with the first `shown` of its prompt's passages."""
-        passages = self.select_passages(line)[:shown]
+    def make_pair(self, line: Silver, passage_count: int) -> Pair:
+        """The example of a line, with the first `passage_count` of its prompt's passages."""
+        passages = self.select_passages(line)[:passage_count]
         text = render(self.get_prompt_name(line), question=line["question"], passages=number_passages(passages)).text
         return Pair(line["id"], text, self.make_target(line, passages))
 
@@ -80,7 +80,7 @@ def list_silver_pieces(line: Silver, passages: Sequence[Passage]) -> list[Piece]
 
 
 def read_lines(path: Path, kind: Kind, limit: int | None = None) -> list[Silver]:
-    """The silver lines with passages and, for a generator, an answer. SetupError if there are none."""
+    """The silver lines with passages and, for a generator, an answer. Raises `SetupError` if there are none."""
     lines = [line for line in take_first(read_silver(path), limit) if line["passages"]]
     lines = [line for line in lines if kind == "filter" or any(answer.strip() for answer in line["answers"])]
     if not lines:
@@ -96,5 +96,5 @@ def take_first(lines: Iterator[Silver], limit: int | None) -> Iterator[Silver]:
 
 
 def name_measures(lines: Sequence[Silver]) -> str:
-    """The measure of the data; for a mixture, all measures."""
+    """The name of the measure that made the data; several names with + if it was not the same for all lines."""
     return "+".join(sorted({line["measure"] for line in lines}))

@@ -32,7 +32,7 @@ from quorum.training.examples import (
 )
 from quorum.training.groups import Batch, Groups
 
-MULTI_PASSAGE_SHARE = 0.15
+MULTI_PASSAGE_SHARE = 0.15  # of the examples: their context is joined with another one
 
 
 def pad(batch: list[EncodedExample]) -> tuple[Tensor, Tensor, Tensor]:
@@ -60,10 +60,10 @@ def compute_loss(
     levels: int = 0,
     bf16: bool = False,
 ) -> Tensor:
-    """The negative log likelihood of all gold spans ([CLS] if there is none) and of answerability. With `sizes`, the
+    """The negative log likelihood of all gold spans ([CLS] if there is none) and of answerability; with `sizes`, the
     sizes of consecutive groups, also that of the gold spans among the spans of all passages of their group.
 
-    `levels`: compute like a file that is exported with this many weight steps (0: in float). `bf16`: multiply in
+    `levels`: compute like a file whose weights are integers from -levels to levels (0: in float). `bf16`: multiply in
     bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
     """
     ids, types, mask = (part.to(model.words.weight.device) for part in pad(batch))
@@ -78,21 +78,22 @@ def compute_loss(
     has_answer = torch.tensor([float(bool(item.spans)) for item in batch], device=ids.device)
     answerable_loss = F.binary_cross_entropy_with_logits(answerable.float(), has_answer)
     loss = torch.stack(losses).mean() / 2 + answerable_weight * answerable_loss
-    shared = compute_group_losses(span, batch, sizes)
-    return loss + torch.stack(shared).mean() / 2 if shared else loss
+    group_losses = compute_group_losses(span, batch, sizes)
+    return loss + torch.stack(group_losses).mean() / 2 if group_losses else loss
 
 
 def compute_group_losses(span: Tensor, batch: list[EncodedExample], sizes: Sequence[int]) -> list[Tensor]:
-    """For each group of two and more passages, minus the log of the gold spans' share among all spans of the group
-    and "none". A span counts by the score that the reader ranks with: its logits less those of [CLS].
+    """For each group of two or more passages, the negative log likelihood of its gold spans ("no answer" without
+    any) among all its spans and "no answer". A span counts by the score that the reader ranks with: its logits less
+    those of [CLS].
     """
-    null = span[:, 0].sum(-1)
-    all_spans = torch.logsumexp(span[:, 1:], 1).sum(-1) - null  # of all pairs of a start and an end
+    no_answer = span[:, 0].sum(-1)
+    all_spans = torch.logsumexp(span[:, 1:], 1).sum(-1) - no_answer  # of all pairs of a start and an end
     losses, begin = [], 0
     for size in sizes:
         rows = range(begin, begin + size)
         begin += size
-        gold = [span[row, a, 0] + span[row, b, 1] - null[row] for row in rows for a, b in batch[row].spans]
+        gold = [span[row, a, 0] + span[row, b, 1] - no_answer[row] for row in rows for a, b in batch[row].spans]
         if size > 1:
             all_scores = torch.logsumexp(torch.cat([all_spans[rows.start : rows.stop], all_spans.new_zeros(1)]), 0)
             losses.append(all_scores - torch.logsumexp(torch.stack(gold), 0) if gold else all_scores)
@@ -107,11 +108,11 @@ class Mixture:
     ) -> None:
         self.examples = examples
         self.weights = [get_weight(example, weights) for example in examples]
-        self.others = [example.context for example in examples if 80 < len(example.context) < 900]
+        self.other_contexts = [example.context for example in examples if 80 < len(example.context) < 900]
         self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
 
     def draw_batches(self, batch: int, count: int) -> list[list[EncodedExample]]:
-        """Draw `count` batches together; examples are sorted by length and then split."""
+        """Draw the examples of `count` batches, sort them by length, and split them into batches."""
         drawn = self.rng.choices(self.examples, self.weights, k=batch * count)
         items = [self.encode_example(example) for example in drawn]
         items.sort(key=lambda item: len(item.ids))
@@ -121,8 +122,11 @@ class Mixture:
 
     def encode_example(self, example: Example) -> EncodedExample:
         length = self.length
-        if self.others and self.rng.random() < MULTI_PASSAGE_SHARE:
-            example, length = join_contexts(example, self.rng.choice(self.others), self.rng), int(self.length * 1.4)
+        if self.other_contexts and self.rng.random() < MULTI_PASSAGE_SHARE:
+            example, length = (
+                join_contexts(example, self.rng.choice(self.other_contexts), self.rng),
+                int(self.length * 1.4),
+            )
         return encode(self.tokenizer, example, length, self.rng)
 
 
@@ -143,10 +147,12 @@ def train(
     groups: Groups | None = None,
     group_share: float = 0.0,
 ) -> dict[str, float]:
-    """AdamW, warm-up, linear decay over `minutes` (or `steps`); writes the running average of the weights to `out`.
+    """Train by AdamW with warm-up and linear decay over `minutes` (or `steps`). Write the running average of the
+    weights to `out`.
 
-    `levels_from`: the share of the training after which `levels` applies. `group_share`: the share of the batches that
-    come from `groups`, the others from the mixture. Returns the number of examples, steps and minutes.
+    `average`: the decay of the running average. `levels_from`: the share of the training after which `levels` applies.
+    `group_share`: the share of the batches that come from `groups`; the others come from the mixture. Returns the
+    number of examples, steps and minutes.
     """
     trained_weights = {name: value for name, value in model.named_parameters() if value.requires_grad}
     vectors = [value for name, value in trained_weights.items() if value.ndim < 2]
@@ -154,11 +160,11 @@ def train(
     optimiser = torch.optim.AdamW(
         [{"params": matrices, "weight_decay": 0.01}, {"params": vectors, "weight_decay": 0.0}], lr=rate
     )
-    mean = {name: value.detach().clone() for name, value in trained_weights.items()}
-    begin = saved = time.monotonic()
+    average_weights = {name: value.detach().clone() for name, value in trained_weights.items()}
+    begin = saved_at = time.monotonic()
     progress, step, examples, running_loss = 0.0, 0, 0, 0.0
     while progress < 1:
-        for drawn in draw_batches(mixture, groups, batch, 64, group_share):
+        for drawn_batch in draw_batches(mixture, groups, batch, 64, group_share):
             elapsed = (time.monotonic() - begin) / 60
             progress = step / steps if steps else elapsed / minutes
             if progress >= 1:
@@ -166,36 +172,36 @@ def train(
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 100) * max(0.01, 1 - progress)
             loss = compute_loss(
-                model, drawn.rows, drawn.sizes, levels=levels if progress >= levels_from else 0, bf16=bf16
+                model, drawn_batch.rows, drawn_batch.sizes, levels=levels if progress >= levels_from else 0, bf16=bf16
             )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(list(trained_weights.values()), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-            step, examples = step + 1, examples + len(drawn.rows)
+            step, examples = step + 1, examples + len(drawn_batch.rows)
             decay = min(average, step / (step + 10))
             with torch.no_grad():
                 for name, value in trained_weights.items():
-                    mean[name].lerp_(value, 1 - decay)
+                    average_weights[name].lerp_(value, 1 - decay)
             running_loss += (loss.item() - running_loss) * max(0.01, 1 / step)
             if step % 50 == 0:
                 print(f"{elapsed:.1f} min, {examples} examples, loss {running_loss:.3f}", file=sys.stderr, flush=True)
-            if time.monotonic() - saved > save_every:
-                saved = time.monotonic()
-                write_weights(model.get_trained_weights() | mean, out)
-    write_weights(model.get_trained_weights() | mean, out)
+            if time.monotonic() - saved_at > save_every:
+                saved_at = time.monotonic()
+                write_weights(model.get_trained_weights() | average_weights, out)
+    write_weights(model.get_trained_weights() | average_weights, out)
     with torch.no_grad():
         for name, value in trained_weights.items():
-            value.copy_(mean[name])
+            value.copy_(average_weights[name])
     return {"examples": examples, "steps": step, "minutes": (time.monotonic() - begin) / 60}
 
 
 def draw_batches(mixture: Mixture, groups: Groups | None, batch: int, count: int, group_share: float) -> list[Batch]:
-    """About `count` batches, in random order."""
-    group_batches = round(count * group_share) if groups else 0
-    batches = [Batch(rows, [1] * len(rows)) for rows in mixture.draw_batches(batch, count - group_batches)]
-    if groups and group_batches:
-        batches += groups.draw_batches(batch, group_batches)
+    """About `count` batches of the mixture and of the groups, in random order."""
+    group_batch_count = round(count * group_share) if groups else 0
+    batches = [Batch(rows, [1] * len(rows)) for rows in mixture.draw_batches(batch, count - group_batch_count)]
+    if groups and group_batch_count:
+        batches += groups.draw_batches(batch, group_batch_count)
         mixture.rng.shuffle(batches)
     return batches
 
@@ -225,14 +231,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--length", type=int, default=168, help="tokens of question and context")
     parser.add_argument("--low", type=int, default=2, help="lowest layers that get low-rank updates only")
+    parser.add_argument("--keep-low", action="store_true", help="do not train the low-rank updates (a quarter faster)")
     parser.add_argument(
-        "--keep-low", action="store_true", help="leave the low-rank updates as they are (a quarter faster)"
+        "--weights",
+        type=parse_weights,
+        default={},
+        help="group=weight,...; group/none stands for the examples without an answer",
     )
     parser.add_argument(
-        "--weights", type=parse_weights, default={}, help="group=weight,... (group/none: without answer)"
-    )
-    parser.add_argument(
-        "--levels", type=int, default=0, help="quantisation-aware: train for an export with --levels (0: in float)"
+        "--levels",
+        type=int,
+        default=0,
+        help="train for an export with the same --levels (quantisation-aware; 0: in float)",
     )
     parser.add_argument(
         "--levels-from", type=float, default=0.0, help="share of the training after which --levels applies"
@@ -264,9 +274,9 @@ def main(arguments: list[str] | None = None) -> None:
     training_examples = [example for example in examples if not is_held_out(example, CALIBRATION_PERCENT)]
     training_examples = [example for example in training_examples if get_weight(example, options.weights) > 0]
     print(f"{len(training_examples)} of {len(examples)} examples in the mixture", file=sys.stderr)
-    common = (training_examples, options.weights, tokenizer, options.length, options.seed)
-    mixture, groups = Mixture(*common), Groups(*common) if options.group_share else None
-    if groups and not groups.right:
+    arguments_of_both = (training_examples, options.weights, tokenizer, options.length, options.seed)
+    mixture, groups = Mixture(*arguments_of_both), Groups(*arguments_of_both) if options.group_share else None
+    if groups and not groups.right_examples:
         parser.error(
             "--group-share needs questions with a passage that answers and one that does not, and there are none; "
             "add --negatives, as quorum.training.negatives mines them"

@@ -1,4 +1,4 @@
-"""Training cases of the embedded sentence filter: questions, passages and their sentences' labels from silver data."""
+"""Training data of the embedded sentence filter: questions and passages with labelled sentences, from silver data."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.judging import find_sentence_tokens
 from quorum.models.embedded.reading import make_windows
 
-IGNORED = -1.0  # a sentence that contains the answer but was not chosen: its prediction is neither right nor wrong
+IGNORED = -1.0  # of a sentence that contains the answer but is not silver: no prediction for it is right or wrong
 
 
 @dataclass(frozen=True)
-class Case:
-    """A question, its passages, and for each passage its sentences' labels: 1 chosen, 0 not, IGNORED."""
+class SilverCase:
+    """A question, its passages, and for each passage the labels of its sentences: 1 (silver), 0 (not) or IGNORED."""
 
     question: str
     passages: list[Passage]
@@ -28,15 +28,17 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Item:
-    """One window: states (length, hidden), which token is in which sentence, and the sentences' labels."""
+class LabelledWindow:
+    """One window of the reader. states: (length, hidden); members: (sentences, length), 1 where the token is in the
+    sentence; labels: of the sentences.
+    """
 
     states: NDArray[np.float16]
     members: NDArray[np.float32]
     labels: list[float]
 
 
-def read_cases(paths: Sequence[Path]) -> Iterator[Case]:
+def read_cases(paths: Sequence[Path]) -> Iterator[SilverCase]:
     """The lines of silver files ({question, answers, passages, silver: [{passage, start, end}]})."""
     for path in paths:
         for number, record in read_json_lines(path):
@@ -56,7 +58,7 @@ def read_cases(paths: Sequence[Path]) -> Iterator[Case]:
                 for p in passages
                 for sentences in [find_sentences(p["text"])]
             ]
-            yield Case(record["question"], passages, labels)
+            yield SilverCase(record["question"], passages, labels)
 
 
 def choose_label(chosen: bool, sentence: str, answers: Sequence[str]) -> float:
@@ -65,7 +67,7 @@ def choose_label(chosen: bool, sentence: str, answers: Sequence[str]) -> float:
     return IGNORED if contains_answer(sentence, answers) else 0.0
 
 
-def make_items(model: Encoder, group: Sequence[Case], size: int) -> Iterator[Item]:
+def make_labelled_windows(model: Encoder, group: Sequence[SilverCase], size: int) -> Iterator[LabelledWindow]:
     """The windows of the cases with the reader's states; each passage is read alone."""
     items = [
         (window, find_sentence_tokens(window, find_sentences(passage["text"])).tokens, labels)
@@ -75,4 +77,4 @@ def make_items(model: Encoder, group: Sequence[Case], size: int) -> Iterator[Ite
     ]
     states = model.hidden([window.ids for window, _, _ in items], [window.types for window, _, _ in items])
     for (_, members, labels), state in zip(items, states, strict=True):
-        yield Item(state.astype(np.float16), members, labels)
+        yield LabelledWindow(state.astype(np.float16), members, labels)

@@ -1,7 +1,8 @@
 """Train the embedded sentence filter on silver data: quorum filter train --base embedded (extra `train`).
 
-The head is one transformer layer on the reader's last states, with two scores for each token. A sentence's score adds
-the maximum of the first and the mean of the second. The reader does not change, so its states are computed once.
+The head is one transformer layer on the reader's last states, with two scores for each token. A sentence's score is the
+maximum of its tokens' first scores plus the mean of their second scores. The reader does not change, so its states are
+computed once.
 """
 
 import argparse
@@ -23,11 +24,11 @@ from quorum.models.embedded import FOLDER, name_weights
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead
 from quorum.models.embedded.judging import score_sentences_blocking
-from quorum.training.activation_ranges import Ranges, observe_layer
+from quorum.training.activation_ranges import ActivationRange, observe_layer
 from quorum.training.encoder import Layer
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_examples, read_records
 from quorum.training.export import Exporter, to_array
-from quorum.training.sentence_cases import IGNORED, Case, Item, make_items, read_cases
+from quorum.training.sentence_cases import IGNORED, LabelledWindow, SilverCase, make_labelled_windows, read_cases
 
 ATTENTION_HEADS, INNER_SIZE, INT8_LEVELS = 12, 1536, 63
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
@@ -49,7 +50,7 @@ class Head(nn.Module):
         return total
 
 
-def collate(batch: Sequence[Item]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def collate(batch: Sequence[LabelledWindow]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """-> states, mask (true where a token is), sentences, labels (IGNORED where there is none)."""
     length, max_sentences = max(len(item.states) for item in batch), max(1, *(len(item.labels) for item in batch))
     states = torch.zeros(len(batch), length, batch[0].states.shape[1])
@@ -66,19 +67,26 @@ def collate(batch: Sequence[Item]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def fit_head(
-    head: Head, data: list[Item], *, epochs: int, rate: float, batch: int, seed: int, report: Callable[[str], None]
+    head: Head,
+    data: list[LabelledWindow],
+    *,
+    epochs: int,
+    rate: float,
+    batch: int,
+    seed: int,
+    report: Callable[[str], None],
 ) -> None:
-    """AdamW with linear decay, quantisation-aware; batches of windows of similar length."""
+    """Train the head by AdamW with linear decay, quantisation-aware; a batch holds windows of similar length."""
     rng = random.Random(seed)
     optimiser = torch.optim.AdamW(head.parameters(), lr=rate, weight_decay=0.01)
     total, step = epochs * -(-len(data) // batch), 0
     for epoch in range(epochs):
-        order = sorted(range(len(data)), key=lambda place: (len(data[place].states) // 16, rng.random()))
+        order = sorted(range(len(data)), key=lambda index: (len(data[index].states) // 16, rng.random()))
         batches = [order[begin : begin + batch] for begin in range(0, len(order), batch)]
         rng.shuffle(batches)
-        running = 0.0
-        for places in batches:
-            states, mask, members, labels = collate([data[place] for place in places])
+        running_loss = 0.0
+        for indexes in batches:
+            states, mask, members, labels = collate([data[index] for index in indexes])
             has_label = labels >= 0
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 50) * max(0.01, 1 - step / total)
@@ -91,19 +99,19 @@ def fit_head(
             torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-            running += (loss.item() - running) / min(step, 100)
-        report(f"epoch {epoch + 1} of {epochs}: {step} steps, loss {running:.4f}")
+            running_loss += (loss.item() - running_loss) / min(step, 100)
+        report(f"epoch {epoch + 1} of {epochs}: {step} steps, loss {running_loss:.4f}")
 
 
 @torch.no_grad()
-def export_head(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
-    """The head as one graph: `states`, `mask`, `sentences` -> `helps`, int8 with ranges found on the sample."""
-    ranges: dict[str, Ranges] = {}
+def export_head(head: Head, sample: Sequence[LabelledWindow]) -> onnx.ModelProto:
+    """The head as one ONNX graph: `states`, `mask`, `sentences` -> `helps`; int8 with ranges found on the sample."""
+    ranges: dict[str, ActivationRange] = {}
     for begin in range(0, len(sample), 16):
         states, mask, _, _ = collate(sample[begin : begin + 16])
         for point, values in observe_layer(head.layer, states, mask):
             if point != "out":
-                ranges.setdefault(f"head.{point}", Ranges()).add_values(values[mask], 0.0)
+                ranges.setdefault(f"head.{point}", ActivationRange()).add_values(values[mask], 0.0)
     exporter = Exporter(ranges, INT8_LEVELS)
     graph = exporter.graph
     graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
@@ -111,12 +119,12 @@ def export_head(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
     scores = graph.add_node("MatMul", x, graph.add_constant("scores.weight", to_array(head.scores.weight).T))
     scores = graph.add_node("Add", scores, graph.add_constant("scores.bias", to_array(head.scores.bias)))
     scores = graph.add_node("Transpose", scores, perm=[0, 2, 1])
-    first, second = graph.add_node("Split", scores, outputs=2, axis=1, num_outputs=2).split()
+    maximum_part, mean_part = graph.add_node("Split", scores, outputs=2, axis=1, num_outputs=2).split()
     one, far = graph.add_constant("one", np.array(1, np.float32)), graph.add_constant("far", np.array(1e4, np.float32))
     outside = graph.add_node("Mul", graph.add_node("Sub", "sentences", one), far)
     last = graph.add_constant("last", np.array([-1]))
-    best = graph.add_node("ReduceMax", graph.add_node("Add", outside, first), last, keepdims=0)
-    summed = graph.add_node("ReduceSum", graph.add_node("Mul", "sentences", second), last, keepdims=0)
+    best = graph.add_node("ReduceMax", graph.add_node("Add", outside, maximum_part), last, keepdims=0)
+    summed = graph.add_node("ReduceSum", graph.add_node("Mul", "sentences", mean_part), last, keepdims=0)
     count = graph.add_node("Max", graph.add_node("ReduceSum", "sentences", last, keepdims=0), one)
     graph.nodes.append(helper.make_node("Add", [best, graph.add_node("Div", summed, count)], ["helps"]))
     hidden = head.scores.in_features
@@ -132,25 +140,26 @@ def export_head(head: Head, sample: Sequence[Item]) -> onnx.ModelProto:
 
 
 def score_sentences(
-    group: Sequence[Case], model: Encoder, head: SentenceHead, thresholds: Iterable[float] = THRESHOLDS
+    group: Sequence[SilverCase], model: Encoder, head: SentenceHead, thresholds: Iterable[float] = THRESHOLDS
 ) -> dict[str, float]:
-    """Over the cases: F1, precision and recall of the kept sentences against silver, over all sentences except ignored
-    ones, at the threshold with the best F2, for which recall counts twice as much as precision: a generator can pass
-    over a sentence too many, but it never sees one that was dropped. `share`: the share of sentences that are kept.
+    """F1, precision and recall of the kept sentences against silver, over all sentences except ignored ones.
+
+    The threshold is the one with the best F2, which weighs recall twice as much as precision: a generator can pass over
+    a sentence too many, but it never sees one that was dropped. `share`: the share of sentences that are kept.
     """
     scores, labels = [], []
     for case in group:
         for case_scores, case_labels in zip(
             score_sentences_blocking(case.question, case.passages, model, head), case.labels, strict=True
         ):
-            scores += [chance for _, _, chance in case_scores]
+            scores += [probability for _, _, probability in case_scores]
             labels += case_labels
-    chances, truth = np.array(scores), np.array(labels)
+    probabilities, truth = np.array(scores), np.array(labels)
     has_label = truth >= 0
     best: dict[str, float] = {}
     best_f2 = -1.0
     for threshold in thresholds:
-        kept_sentences = (chances >= threshold) & has_label
+        kept_sentences = (probabilities >= threshold) & has_label
         right = float((kept_sentences & (truth == 1)).sum())
         precision, recall = right / max(1, kept_sentences.sum()), right / max(1, (truth == 1).sum())
         f1 = 2 * precision * recall / max(1e-9, precision + recall)
@@ -162,7 +171,7 @@ def score_sentences(
                 "f1": f1,
                 "precision": precision,
                 "recall": recall,
-                "share": float((chances >= threshold).mean()),
+                "share": float((probabilities >= threshold).mean()),
             }
     return best | {"sentences": float(has_label.sum()), "questions": float(len(group))}
 
@@ -198,7 +207,7 @@ def train(
     data = [
         item
         for begin in range(0, len(training_cases), 32)
-        for item in make_items(model, training_cases[begin : begin + 32], window)
+        for item in make_labelled_windows(model, training_cases[begin : begin + 32], window)
     ]
     report(f"{len(data)} windows")
     torch.manual_seed(seed)
@@ -213,10 +222,10 @@ def train(
     part.replace(out / "sentences.onnx")
     reader = name_weights(read_manifest(folder))
     write_manifest(out, reader, 0.5)
-    trained = SentenceHead(out, reader)
-    chosen = score_sentences(held_out[::2], model, trained)
-    write_manifest(out, reader, chosen["threshold"])
-    return score_sentences(held_out[1::2], model, trained, [chosen["threshold"]])
+    trained_head = SentenceHead(out, reader)
+    threshold = score_sentences(held_out[::2], model, trained_head)["threshold"]
+    write_manifest(out, reader, threshold)
+    return score_sentences(held_out[1::2], model, trained_head, [threshold])
 
 
 def write_manifest(out: Path, reader: str, threshold: float) -> None:

@@ -16,19 +16,19 @@ ENCODER_TENSOR = re.compile(
 def keep_encoder(graph: onnx.ModelProto, source: onnx.ModelProto) -> None:
     """Replace the encoder's tensors in `graph` by those of `source`.
 
-    Raises ValueError if the two do not have the same encoder: other tensors, or other int8 weights.
+    Raises ValueError if the two encoders differ in their tensors or in their int8 weights.
     """
-    theirs = {item.name: item for item in source.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}
-    ours = {item.name for item in graph.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}
-    if ours != theirs.keys():
-        raise ValueError(f"the encoders have other tensors: {sorted(ours ^ theirs.keys())[:3]}")
+    source_tensors = {item.name: item for item in source.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}
+    names = {item.name for item in graph.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}
+    if names != source_tensors.keys():
+        raise ValueError(f"the encoders have different tensors: {sorted(names ^ source_tensors.keys())[:3]}")
     for item in graph.graph.initializer:
-        if item.name not in theirs:
+        if item.name not in source_tensors:
             continue
-        values, source_values = numpy_helper.to_array(item), numpy_helper.to_array(theirs[item.name])
+        values, source_values = numpy_helper.to_array(item), numpy_helper.to_array(source_tensors[item.name])
         if values.shape != source_values.shape or (item.name.endswith(".weight") and (values != source_values).any()):
             raise ValueError(f"{item.name} differs; train from the base that quorum.training.base_folder writes")
-        item.CopyFrom(theirs[item.name])
+        item.CopyFrom(source_tensors[item.name])
 
 
 def hash_encoder(file: Path) -> str:

@@ -34,10 +34,10 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """The settings of silver data. top: one piece over all passages, as in the paper, or one of each, as in its code;
-    k: passages per question; scorer: the name of the model that CXMI asks; limit: only the first questions. measure:
-    "auto" takes the paper's choice for each question (section 5.1). tokens: what LEXICAL counts; threshold: replaces
-    the measure's own; answer_type: replaces the answer types of the data.
+    """The settings of silver data. measure: "auto" takes the paper's choice for each question (section 5.1); top: one
+    piece over all passages, as in the paper, or one of each passage, as in its code; k: passages per question; scorer:
+    the name of the model that CXMI asks; limit: only the first questions; tokens: what LEXICAL counts; threshold:
+    replaces that of the measure; answer_type: replaces the answer types of the data.
     """
 
     measure: Measure | Literal["auto"]
@@ -54,13 +54,14 @@ class Recipe:
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
-    """Means over questions. found: questions with silver sentences; words: of the passages and of the silver;
-    precision: unigram precision with respect to the answers, of the passages and of the silver, over the questions
-    whose answers are not verdicts, 0 for an empty silver as in the paper; None without such a question.
+    """Numbers of questions, and means over them. with_silver: questions with silver sentences; words: in the passages
+    (before) and in the silver (after); precision: unigram precision of the passages and of the silver with respect to
+    the answers, over the questions whose answers are not verdicts; 0 for an empty silver, as in the paper; None without
+    such questions.
     """
 
     questions: int
-    found: int
+    with_silver: int
     words_before: float
     words_after: float
     precision_before: float | None
@@ -76,7 +77,7 @@ async def make_silver(
     context: Context | None = None,
     progress: Progress = lambda done: None,
 ) -> Statistics:
-    """Write the silver lines of a data set. `out` appears when all are complete; a stopped run continues.
+    """Write the silver lines of a data set. `out` appears when all are complete; the same call continues a stopped run.
 
     A question without passages of its own gets them from the context's collection, if the recipe names one. One
     without gold answers gets an empty silver. Raises SetupError for data without passages or without any gold answer.
@@ -115,9 +116,9 @@ def name_part_file(data: Path, out: Path, recipe: Recipe, context: Context | Non
         raise SetupError(f"There is no file {data}; give a data set of questions with passages.")
     stat = data.stat()
     source = [context.store, str(context.retriever), str(context.embeddings)] if context else []
-    made_from = json.dumps([str(data.resolve()), stat.st_size, stat.st_mtime_ns, asdict(recipe), *source])
+    origin = json.dumps([str(data.resolve()), stat.st_size, stat.st_mtime_ns, asdict(recipe), *source])
     out.parent.mkdir(parents=True, exist_ok=True)
-    return out.with_name(f".{out.name}.{hashlib.sha256(made_from.encode()).hexdigest()[:10]}.part")
+    return out.with_name(f".{out.name}.{hashlib.sha256(origin.encode()).hexdigest()[:10]}.part")
 
 
 def count_finished_lines(part: Path) -> int:
@@ -140,14 +141,14 @@ def read_records(data: Path, recipe: Recipe, done: int) -> Iterator[Record]:
 async def make_lines(
     questions: Iterator[Record], recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
 ) -> AsyncIterator[Silver]:
-    """The silver of the questions, in their order. Several questions are processed at the same time."""
+    """The silver lines of the questions, in their order. Several questions are processed at the same time."""
     while group := list(islice(questions, QUESTIONS_AT_ONCE)):
         for line in await asyncio.gather(*(make_line(record, recipe, scorer, context) for record in group)):
             yield line
 
 
 async def make_line(record: Record, recipe: Recipe, scorer: LogProbabilities | None, context: Context | None) -> Silver:
-    """The silver of a question; an empty one if the question has no gold answers."""
+    """The silver line of a question; its silver is empty if the question has no gold answers."""
     answers = record["answers"]
     passages = await find_passages(record, recipe, context)
     given_type = recipe.answer_type or (record.get("meta") or {}).get("answer_type")
@@ -202,15 +203,15 @@ async def find_passages(record: Record, recipe: Recipe, context: Context | None)
 
 def compute_statistics(path: Path) -> Statistics | None:
     """The statistics of a silver file; None if no question has gold answers."""
-    questions = found_count = measured_count = 0
+    questions = with_silver_count = measured_count = 0
     words, precision = [0, 0], [0.0, 0.0]
     has_gold_answers = False
     for line in read_silver(path):
         texts = [" ".join(part["text"] for part in side) for side in (line["passages"], line["silver"])]
         words = [total + len(text.split()) for total, text in zip(words, texts, strict=True)]
-        questions, found_count, has_gold_answers = (
+        questions, with_silver_count, has_gold_answers = (
             questions + 1,
-            found_count + bool(line["silver"]),
+            with_silver_count + bool(line["silver"]),
             has_gold_answers or bool(line["answers"]),
         )
         if line["answers"] and not are_verdicts(line["answers"]):
@@ -221,7 +222,7 @@ def compute_statistics(path: Path) -> Statistics | None:
     return (
         Statistics(
             questions=questions,
-            found=found_count,
+            with_silver=with_silver_count,
             words_before=words[0] / questions,
             words_after=words[1] / questions,
             precision_before=before,

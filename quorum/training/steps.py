@@ -1,4 +1,4 @@
-"""Optimises a seq2seq or causal model on prompts and targets. A killed run continues when it is started again.
+"""Trains a seq2seq or causal model on prompts and targets. A killed run continues when it is started again.
 
 AdamW without weight decay, linear decay of the learning rate to 0, gradients clipped at 1 (FILCO, section 3.3, states
 learning rate, epochs, batch and length).
@@ -23,7 +23,7 @@ class ReportStep(Protocol):
 
 
 @dataclass(frozen=True)
-class Item:
+class TokenizedExample:
     """One example as token ids."""
 
     prompt: list[int]
@@ -44,7 +44,7 @@ class Plan:
     save_every: float = 300.0
 
 
-def collate(items: Sequence[Item], seq2seq: bool, pad: int, device: Any) -> dict[str, Tensor]:
+def collate(items: Sequence[TokenizedExample], seq2seq: bool, pad: int, device: Any) -> dict[str, Tensor]:
     """-> input_ids, attention_mask and labels, each (batch, longest), padded at the end."""
     inputs = [item.prompt if seq2seq else item.prompt + item.target for item in items]
     labels = [item.target if seq2seq else [IGNORED] * len(item.prompt) + item.target for item in items]
@@ -66,55 +66,57 @@ def make_batches(count: int, plan: Plan, epoch: int) -> list[list[int]]:
 class Training:
     """One model under training."""
 
-    def __init__(self, model: Any, pad: int, seq2seq: bool, items: Sequence[Item], plan: Plan, file: Path) -> None:
+    def __init__(
+        self, model: Any, pad: int, seq2seq: bool, items: Sequence[TokenizedExample], plan: Plan, file: Path
+    ) -> None:
         self.model, self.pad, self.seq2seq, self.items, self.plan, self.file = model, pad, seq2seq, items, plan, file
-        self.trainable = {name: value for name, value in model.named_parameters() if value.requires_grad}
-        self.optimiser = torch.optim.AdamW(list(self.trainable.values()), lr=plan.rate, weight_decay=0.0)
+        self.trainable_weights = {name: value for name, value in model.named_parameters() if value.requires_grad}
+        self.optimiser = torch.optim.AdamW(list(self.trainable_weights.values()), lr=plan.rate, weight_decay=0.0)
         self.steps_per_epoch = -(-len(items) // plan.batch)
         self.total = self.steps_per_epoch * plan.epochs
         self.step = 0
         self.losses = [0.0] * plan.epochs  # the mean loss of a step, for each epoch
 
     def run(self, report: ReportStep) -> list[float]:
-        """Train to the end, from the checkpoint if there is one; the mean loss of each epoch (nats per token)."""
+        """Train to the end, from the checkpoint if there is one; return each epoch's mean loss (nats per token)."""
         torch.manual_seed(self.plan.seed)
         if self.file.exists():
             self.resume()
         self.model.train()
-        saved = time.monotonic()
+        saved_at = time.monotonic()
         while self.step < self.total:
             epoch, number = divmod(self.step, self.steps_per_epoch)
             for group in make_batches(len(self.items), self.plan, epoch)[number:]:
                 self.losses[epoch] += self.optimise([self.items[index] for index in group]) / self.steps_per_epoch
                 self.step += 1
-                if time.monotonic() - saved >= self.plan.save_every or self.step % self.steps_per_epoch == 0:
+                if time.monotonic() - saved_at >= self.plan.save_every or self.step % self.steps_per_epoch == 0:
                     self.save()
-                    saved = time.monotonic()
+                    saved_at = time.monotonic()
                 report("train", self.step, self.total)
         self.model.eval()
         return self.losses
 
-    def optimise(self, group: Sequence[Item]) -> float:
-        """One step; the loss per target token, which does not depend on how many examples are passed at once."""
+    def optimise(self, group: Sequence[TokenizedExample]) -> float:
+        """Do one step; return the loss per target token, which does not depend on how many examples one pass takes."""
         for parameters in self.optimiser.param_groups:
             parameters["lr"] = self.plan.rate * (1 - self.step / self.total)
-        tokens, loss_of_all, device = sum(len(item.target) for item in group), 0.0, self.model.device
+        tokens, total_loss, device = sum(len(item.target) for item in group), 0.0, self.model.device
         for start in range(0, len(group), self.plan.at_once):
             part = group[start : start + self.plan.at_once]
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 loss = self.model(**collate(part, self.seq2seq, self.pad, device)).loss
             weighted_loss = loss.float() * (sum(len(item.target) for item in part) / tokens)
             weighted_loss.backward()
-            loss_of_all += weighted_loss.item()
-        torch.nn.utils.clip_grad_norm_(list(self.trainable.values()), 1.0)
+            total_loss += weighted_loss.item()
+        torch.nn.utils.clip_grad_norm_(list(self.trainable_weights.values()), 1.0)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
-        return loss_of_all
+        return total_loss
 
     def save(self) -> None:
         """Save weights, optimiser, random state and position atomically."""
         state = {
-            "weights": {name: value.detach() for name, value in self.trainable.items()},
+            "weights": {name: value.detach() for name, value in self.trainable_weights.items()},
             "optimiser": self.optimiser.state_dict(),
             "random": torch.get_rng_state(),
             "random_gpu": torch.cuda.get_rng_state() if torch.cuda.is_available() else None,
@@ -128,7 +130,7 @@ class Training:
     def resume(self) -> None:
         state = torch.load(self.file, map_location="cpu", weights_only=True)
         with torch.no_grad():
-            for name, value in self.trainable.items():
+            for name, value in self.trainable_weights.items():
                 value.copy_(state["weights"][name])
         self.optimiser.load_state_dict(state["optimiser"])
         torch.set_rng_state(state["random"])
@@ -139,20 +141,20 @@ class Training:
 
 def encode_examples(
     makers: Sequence[Callable[[int], tuple[str, str]]], counts: Sequence[int], codec: Any, length: int, output: int
-) -> tuple[list[Item], int]:
-    """-> the examples that fit, how many of them lost passages.
+) -> tuple[list[TokenizedExample], int]:
+    """Return the examples that fit, and how many of them lost passages.
 
-    Each maker returns (prompt, target) with the first n of its passages. As at run time, the lowest-ranked passages are
-    dropped until the prompt has at most `length` tokens. An example is left out if it does not fit with one passage, or
-    if its target is longer than `output`.
+    makers: for each example, a function from a number n to (prompt, target) with the first n passages; counts: how many
+    passages each example has. As at run time, the lowest-ranked passages are dropped until the prompt has at most
+    `length` tokens. An example is left out if it does not fit with one passage or its target is longer than `output`.
     """
     items, shortened = [], 0
     for make, count in zip(makers, counts, strict=True):
-        for shown in range(count, 0, -1):
-            prompt, target = make(shown)
-            item = Item(codec.encode_prompt(prompt), codec.encode_target(target))
+        for passage_count in range(count, 0, -1):
+            prompt, target = make(passage_count)
+            item = TokenizedExample(codec.encode_prompt(prompt), codec.encode_target(target))
             if len(item.prompt) <= length and len(item.target) <= output:
                 items.append(item)
-                shortened += shown < count
+                shortened += passage_count < count
                 break
     return items, shortened

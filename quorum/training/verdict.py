@@ -68,7 +68,7 @@ def compute_features(model: Encoder, examples: Sequence[tuple[str, list[Passage]
 def fit_softmax_regression(
     x: NDArray[np.float64], labels: NDArray[np.int64], ridge: float, steps: int = 200
 ) -> NDArray[np.float64]:
-    """Weights (classes, features + 1), the bias last: gradient descent with momentum on the penalised likelihood."""
+    """Weights (classes, features + 1), the bias last, by gradient descent with momentum on the penalised likelihood."""
     with_bias = np.hstack([x, np.ones((len(x), 1))])
     truth = np.eye(len(VERDICT_CLASSES))[labels]
     weights = np.zeros((len(VERDICT_CLASSES), with_bias.shape[1]))
@@ -84,7 +84,7 @@ def fit_softmax_regression(
 
 
 def compute_accuracy(weights: NDArray[np.float64], x: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """The share of the yes/no rows for which the likelier of the classes yes and no is right."""
+    """Of the rows whose class is yes or no: the share for which the likelier of these two classes is right."""
     is_yes_no = labels < 2
     scores = x[is_yes_no] @ weights[:, :-1].T + weights[:, -1]
     return float((scores[:, :2].argmax(1) == labels[is_yes_no]).mean())
@@ -93,9 +93,9 @@ def compute_accuracy(weights: NDArray[np.float64], x: NDArray[np.float64], label
 def choose_ridge_and_fit(
     x: NDArray[np.float64], labels: NDArray[np.int64], questions: NDArray[np.int64], seed: int = 0
 ) -> tuple[NDArray[np.float64], float, float]:
-    """(weights, ridge, accuracy): the ridge with the best cross-validated accuracy on yes/no, fitted on everything.
+    """(weights, ridge, accuracy): weights fitted on all rows, with the ridge of the best cross-validated accuracy.
 
-    questions: the question number of each row. All rows of a question are in one fold.
+    questions: the number of each row's question. All rows of a question are in one fold.
     """
     folds = np.random.default_rng(seed).permutation(questions.max() + 1)[questions] % FOLDS
     accuracies = []

@@ -67,7 +67,7 @@ def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path
         "answer_type": "short",
     }
     assert [line["answer_type"] for line in read_silver(out)] == ["short", "short", "yes_no", "short", "short"]
-    assert (statistics.questions, statistics.found) == (5, 3)
+    assert (statistics.questions, statistics.with_silver) == (5, 3)
     assert statistics.words_before == pytest.approx((14 + 4 + 6 + 4 + 11) / 5)
     assert statistics.words_after == pytest.approx((5 + 3 + 5) / 5)
     # the means are over q1, q2 and q5, because q3's answer is a verdict and q4 has no answer; before and after the

@@ -258,7 +258,7 @@ def test_training_goes_on_from_an_exported_file_alone(
 ) -> None:
     """The folder of the base model is written from the file. Exported again, the encoder has the same integers."""
     source = get_export(63)
-    base_folder.write_base_folder(source, tmp_path / "base", heads=4)
+    base_folder.write_base_folder(source, tmp_path / "base", attention_heads=4)
     original_model, rebuilt_model = load_base(base, LOW_LAYERS), load_base(tmp_path / "base", LOW_LAYERS)
     assert rebuilt_model.config == {name: original_model.config[name] for name in rebuilt_model.config}
     words = [Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab() for folder in (base, tmp_path / "base")]
@@ -294,7 +294,7 @@ def test_an_export_may_keep_the_sentence_encoder_of_another_file(
 ) -> None:
     """After more training the reader has changed, but the sentence encoder gives the same vectors."""
     source, out = get_export(63), tmp_path / "out"
-    base_folder.write_base_folder(source, tmp_path / "base", heads=4)
+    base_folder.write_base_folder(source, tmp_path / "base", attention_heads=4)
     out.mkdir()
     common = ["--base", str(tmp_path / "base"), "--low", str(LOW_LAYERS)]
     new_checkpoint = tmp_path / "reader.safetensors"

@@ -47,7 +47,7 @@ def get_question(item: EncodedExample) -> list[int]:
 
 
 def test_questions_without_a_wrong_passage_form_no_group(examples: list[Example], tokenizer: Tokenizer) -> None:
-    assert Groups(examples, {}, tokenizer, 60, seed=0).right == []
+    assert Groups(examples, {}, tokenizer, 60, seed=0).right_examples == []
 
 
 def test_the_weight_of_a_source_decides_how_often_its_questions_are_drawn(

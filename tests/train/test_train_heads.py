@@ -18,7 +18,7 @@ from quorum.models.embedded.heads import SentenceHead, pool_states
 from quorum.models.embedded.judging import score_sentences_blocking
 from quorum.training import export, reader, sentence_filter, verdict
 from quorum.training.encoder import start_from
-from quorum.training.sentence_cases import IGNORED, make_items, read_cases
+from quorum.training.sentence_cases import IGNORED, make_labelled_windows, read_cases
 from quorum.training.sentence_filter import Head, collate, export_head, score_sentences, train
 
 SILVER_LINE = {
@@ -118,7 +118,7 @@ def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: P
 def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_path: Path) -> None:
     torch.manual_seed(1)
     group = list(read_cases([silver]))[:12]
-    windows = list(make_items(Encoder(folder), group, 256))
+    windows = list(make_labelled_windows(Encoder(folder), group, 256))
     head = Head(32, 4, 128).eval()
     states, mask, belongs, _ = collate(windows)
     with torch.no_grad():

@@ -11,7 +11,7 @@ import pytest
 from quorum.models.embedded import FOLDER, read_manifest
 from quorum.models.embedded.statements import SIGNALS
 from quorum.training import certainty
-from quorum.training.certainty import MeasuredCase, choose_lowest_sure, cross_validate, fit_certainty
+from quorum.training.certainty import MeasuredCase, choose_warning_threshold, cross_validate, fit_certainty
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 
 TOWNS = ("Rohrau", "Eisenach", "Salzburg", "Bonn", "Parma", "Zwickau", "Leipzig", "Halle", "Prague", "Vienna")
@@ -42,20 +42,20 @@ def test_the_span_decides_if_it_alone_separates_right_from_wrong() -> None:
 
 
 def make_case(*, right: bool = False, agrees: bool = True) -> MeasuredCase:
-    return MeasuredCase("q", [0.0] * 5, right=right, answerable=right, agrees=agrees)
+    return MeasuredCase("q", [0.0] * 5, is_right=right, is_answerable=right, agrees=agrees)
 
 
 def test_the_threshold_is_the_lowest_step_that_warns_at_three_quarters_of_the_questions_without_an_answer() -> None:
-    assert choose_lowest_sure(np.array([0.3, 0.3]), [make_case(right=True), make_case()]) == 0.5
+    assert choose_warning_threshold(np.array([0.3, 0.3]), [make_case(right=True), make_case()]) == 0.5
     chances = np.array([0.52, 0.57, 0.62, 0.82, 0.9, 0.9, 0.9])
     known = [make_case(right=True)] * 3
-    assert choose_lowest_sure(chances, [make_case()] * 4 + known) == 0.65
-    assert choose_lowest_sure(chances, [make_case()] * 3 + [make_case(agrees=False)] + known) == 0.6
+    assert choose_warning_threshold(chances, [make_case()] * 4 + known) == 0.65
+    assert choose_warning_threshold(chances, [make_case()] * 3 + [make_case(agrees=False)] + known) == 0.6
 
 
 def test_the_threshold_rises_until_three_quarters_of_the_statements_without_a_warning_are_right() -> None:
     chances = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.62, 0.9])
-    assert choose_lowest_sure(chances, [make_case()] * 6 + [make_case(right=True)]) == 0.65
+    assert choose_warning_threshold(chances, [make_case()] * 6 + [make_case(right=True)]) == 0.65
 
 
 def test_no_case_is_scored_by_weights_fitted_on_its_own_question() -> None:
