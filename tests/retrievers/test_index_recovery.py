@@ -1,5 +1,6 @@
 """Vector indexes that a crash has truncated are reported in one sentence, and the next indexing rebuilds them."""
 
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -21,7 +22,9 @@ PASSAGES = [Passage(id=f"p{n}", title="Numbers", text=f"Number {n}.") for n in r
 
 
 class NumberEmbeddings(Embeddings):
-    """Vectors on a parabola, by the number in the text. `texts_left`: how many texts it embeds before it fails."""
+    """Vectors on a Fibonacci sphere, by the number in the text: far enough apart that an approximate index finds each.
+    `texts_left`: how many texts it embeds before it fails.
+    """
 
     texts_left = 10_000
 
@@ -33,7 +36,9 @@ class NumberEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         number = float(text.rstrip(".").split()[-1])
-        return [1.0, number / 1100, (number / 1100) ** 2]
+        height, angle = 1 - 2 * number / len(PASSAGES), number * math.pi * (3 - math.sqrt(5))
+        radius = math.sqrt(1 - height**2)
+        return [radius * math.cos(angle), radius * math.sin(angle), height]
 
 
 def index(folder: Path, model: Embeddings) -> None:
