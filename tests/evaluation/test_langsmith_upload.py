@@ -1,4 +1,4 @@
-"""`--langsmith NAME`: results as a dataset, experiments, runs and feedback, through LangSmith's client and a socket."""
+"""`--langsmith NAME` sends results as a dataset, experiments, runs and feedback; here, to a loopback server."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ METHODS = ("--methods", "concat,post_fusion[k=2]", "--model", "openai:test", "--
 
 @pytest.fixture
 def workspace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[Workspace]:
-    """An account to which the environment points."""
+    """A LangSmith workspace that the environment variables name."""
     workspace = Workspace(**getattr(request, "param", {}))
     monkeypatch.setenv("LANGSMITH_ENDPOINT", workspace.url)
     monkeypatch.setenv("LANGSMITH_API_KEY", KEY)
@@ -71,8 +71,8 @@ def list_answer_runs(workspace: Workspace, project: str | None = None) -> list[d
 
 
 def list_scores(workspace: Workspace, run: dict[str, Any]) -> dict[str, float]:
-    collected = [item for item in workspace.feedback.values() if item["run_id"] == run["id"]]
-    return {item["key"]: item["score"] for item in collected}
+    feedback = [item for item in workspace.feedback.values() if item["run_id"] == run["id"]]
+    return {item["key"]: item["score"] for item in feedback}
 
 
 @pytest.mark.parametrize("workspace", [{"multipart": True}, {"multipart": False}], indirect=True, ids=["new", "old"])
@@ -140,15 +140,15 @@ def test_a_repeated_upload_asks_and_sends_nothing(
     assert (len(workspace.sessions), len(list_answer_runs(workspace)), len(workspace.examples)) == (2, 6, 3)
 
 
-@pytest.mark.parametrize("refused", ["/runs/multipart", "/examples", "/datasets"])
+@pytest.mark.parametrize("refused_path", ["/runs/multipart", "/examples", "/datasets"])
 def test_a_failed_upload_is_completed_by_the_same_command(
-    refused: str, workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
+    refused_path: str, workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(reply_as_reader)
     assert quorum("eval", data, *METHODS[:-2], "--out", "out").code == 0
     request_count = len(openai_server.requests)
-    if refused != "/datasets":  # the data set is looked up before the run as well
-        workspace.refused_paths = {refused}
+    if refused_path != "/datasets":  # the data set is looked up before the run as well
+        workspace.refused_paths = {refused_path}
         failed = quorum("eval", data, *METHODS, "--out", "out")
         assert (failed.code, failed.err.splitlines()[-1].count("LangSmith did not accept them")) == (2, 1)
         assert "no room" in failed.err
@@ -162,7 +162,7 @@ def test_a_failed_upload_is_completed_by_the_same_command(
     assert len(openai_server.requests) == request_count
 
 
-def test_a_failed_question_is_a_failed_run_and_its_exit_code_stays(
+def test_a_failed_question_is_a_failed_run_and_the_command_still_ends_with_code_1(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(
@@ -211,7 +211,7 @@ def test_a_refused_account_is_found_before_any_call(
     ],
     ids=lambda command: command[0],
 )
-def test_comparisons_and_experiments_are_uploaded_and_passages_stay_here(
+def test_comparisons_and_experiments_are_uploaded_without_hidden_passages(
     command: tuple[str, ...], workspace: Workspace, data: str, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
@@ -228,9 +228,9 @@ def test_comparisons_and_experiments_are_uploaded_and_passages_stay_here(
 
 
 @given(st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1)), st.lists(st.text(), min_size=1))
-def test_ids_are_uuids_of_version_7_that_follow_from_what_they_name(when: datetime, parts: list[str]) -> None:
-    dated = when.replace(tzinfo=UTC)
-    result = make_dated_id(dated, *parts)
+def test_ids_are_uuids_of_version_7_that_depend_only_on_time_and_parts(when: datetime, parts: list[str]) -> None:
+    time = when.replace(tzinfo=UTC)
+    result = make_dated_id(time, *parts)
     assert (result.version, result.variant) == (7, "specified in RFC 4122")
-    assert result.int >> 80 == int(dated.timestamp() * 1000)
-    assert result == make_dated_id(dated, *parts) != make_dated_id(dated, *parts, "more")
+    assert result.int >> 80 == int(time.timestamp() * 1000)
+    assert result == make_dated_id(time, *parts) != make_dated_id(time, *parts, "more")

@@ -1,4 +1,4 @@
-"""The sentence that is shown with an answer."""
+"""The sentence of a passage that is shown as the support of an answer."""
 
 import pytest
 from openai_server import OpenAIServer
@@ -63,17 +63,19 @@ async def test_the_embedded_reader_finds_rows_and_sentences(question: str, sente
     assert 0 <= (support["certainty"] or 0) <= 1
 
 
-async def test_a_question_without_an_answer_is_not_sure_or_unknown() -> None:
+async def test_a_question_without_an_answer_gets_unknown_or_an_unsure_answer() -> None:
     question = "Which dentist does the company recommend?"
-    supported = await add_support(question, await answer(question, "concat", Context(), given=HANDBOOK), Context())
-    assert supported["unknown"] or is_unsure(supported)
+    supported_result = await add_support(
+        question, await answer(question, "concat", Context(), given=HANDBOOK), Context()
+    )
+    assert supported_result["unknown"] or is_unsure(supported_result)
 
 
 async def test_an_answer_outside_the_best_sentence_is_not_sure() -> None:
     question = "Who hands out new laptops?"
-    supported = await add_support(question, make_result("37.5 hours"), Context())
-    assert supported["support"] is not None
-    assert is_unsure(supported)
+    supported_result = await add_support(question, make_result("37.5 hours"), Context())
+    assert supported_result["support"] is not None
+    assert is_unsure(supported_result)
 
 
 async def test_without_passages_or_words_there_is_no_sentence() -> None:
@@ -82,7 +84,7 @@ async def test_without_passages_or_words_there_is_no_sentence() -> None:
     assert await find_support("?", make_result("unknown", unknown=True), Context()) is None
 
 
-async def test_a_served_models_answer_has_its_sentence(openai_server: OpenAIServer) -> None:
+async def test_the_answer_of_a_model_on_a_server_has_its_sentence(openai_server: OpenAIServer) -> None:
     openai_server.reply("37.5 hours")
     context = Context(model="openai:test")
     result = await answer("How long is a week?", "concat", context, given=HANDBOOK)
@@ -91,23 +93,25 @@ async def test_a_served_models_answer_has_its_sentence(openai_server: OpenAIServ
     assert support["sentence"] == "A week has 37.5 hours."
 
 
-async def test_the_offline_reader_says_that_it_reads_english_only() -> None:
+async def test_a_german_question_gets_the_note_that_the_embedded_reader_reads_english_only() -> None:
     unknown_result = make_result("unknown", unknown=True)
-    supported = await add_support("Wann öffnet das Büro?", unknown_result, Context())
-    assert (supported["note"] or "").startswith("The question looks like German, and the offline reader reads English")
+    supported_result = await add_support("Wann öffnet das Büro?", unknown_result, Context())
+    assert (supported_result["note"] or "").startswith(
+        "The question looks like German, and the offline reader reads English"
+    )
     assert (await add_support("When does it open?", unknown_result, Context()))["note"] is None
     assert (await add_support("Wann öffnet das Büro?", unknown_result, Context(model="openai:test")))["note"] is None
 
 
 @pytest.mark.parametrize("follow_up", ["Who hands out new laptops?", "Which one?"])
-async def test_a_follow_up_question_counts_as_it_was_understood(follow_up: str) -> None:
+async def test_the_support_of_a_follow_up_answers_the_rewritten_question(follow_up: str) -> None:
     result = make_result("Maren Solvik") | {"question": "Who hands out new laptops?"}
-    supported = await add_support(follow_up, result, Context())  # type: ignore[arg-type]
-    assert supported["support"] is not None
-    assert supported["support"]["sentence"] == HANDBOOK[2]["text"]
+    supported_result = await add_support(follow_up, result, Context())  # type: ignore[arg-type]
+    assert supported_result["support"] is not None
+    assert supported_result["support"]["sentence"] == HANDBOOK[2]["text"]
 
 
-async def test_a_command_is_marked_whole() -> None:
+async def test_a_line_that_is_a_command_is_marked_whole() -> None:
     text = "heron back\nBrings files back:\nheron back --all --into /tmp/restore"
     passage = Passage(id="c", title="heron", text=text)
     result = Result(answer="unknown", unknown=True, evidence=[], passages=[passage])

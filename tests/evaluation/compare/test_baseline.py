@@ -1,4 +1,4 @@
-"""Methods against a baseline: which questions count, what is tested, how it is shown."""
+"""Methods against a baseline: which questions count, which tests are used, and the tables that show the differences."""
 
 import io
 from typing import Any
@@ -15,18 +15,19 @@ from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
 def make_column_scores(em: dict[str, float | None], **other_measures: dict[str, float | None]) -> ColumnScores:
-    """The scores of one method by question; F1 is as EM unless given; a question whose EM is null failed."""
+    """The scores of one method by question id. F1 equals EM unless given; a question whose EM is None failed."""
     column_scores = ColumnScores()
     measures = {"f1": em, **other_measures}
     for id_, value in em.items():
         row: Any = Row(id=id_, method="x", em=value, malformed=0, seconds=1.0)
         row |= {"error": "no reply" if value is None else None, "unknown": False, "calls": 1, "input_tokens": 1200}
-        row |= {"output_tokens": 12, "context_tokens": 640} | {name: of[id_] for name, of in measures.items()}
+        row |= {"output_tokens": 12, "context_tokens": 640} | {name: values[id_] for name, values in measures.items()}
         column_scores.add(row)
     return column_scores
 
 
 def make_scores(share: float, seed: int, count: int = 200) -> dict[str, float | None]:
+    """EM by question id, of a method that is right on this share of the questions."""
     rng = np.random.default_rng(seed)
     return {f"q{number}": float(rng.random() < share) for number in range(count)}
 
@@ -44,7 +45,7 @@ def test_only_questions_that_all_answered_are_compared() -> None:
     assert compare(methods, ["a", "c"], "c")["n"] == 3
 
 
-def test_the_tests_are_those_of_the_statistics_and_p_is_adjusted() -> None:
+def test_the_tests_are_mcnemar_and_sign_flip_and_p_values_are_corrected_by_holm() -> None:
     methods = {
         "a": make_column_scores(make_scores(0.3, 1)),
         "b": make_column_scores(make_scores(0.5, 2)),
@@ -57,7 +58,7 @@ def test_the_tests_are_those_of_the_statistics_and_p_is_adjusted() -> None:
     assert (em["test"], f1["test"]) == ("mcnemar", "sign flip")
     assert em["p"] == pytest.approx(mcnemar(b, a), abs=1e-6)
     assert f1["p"] == pytest.approx(sign_flip(b - a), abs=1e-6)
-    assert em["p_holm"] == pytest.approx(2 * em["p"], abs=1e-5)  # the smaller of two
+    assert em["p_holm"] == pytest.approx(2 * em["p"], abs=1e-5)  # the smaller of two p-values is doubled
     assert (em["difference"], em["low"], em["high"]) == pytest.approx(bootstrap(b - a), abs=1e-6)
     assert em["questions_needed"] is not None
     assert comparison["methods"]["c"]["em"]["p_holm"] == comparison["methods"]["c"]["em"]["p"]

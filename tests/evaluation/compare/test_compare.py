@@ -191,10 +191,10 @@ def test_a_missing_corpus_is_refused(data: Path, openai_server: OpenAIServer, qu
     assert (run.code, "There is no corpus nowhere; give a folder" in run.err) == (2, True)
 
 
-def test_methods_are_crossed_with_settings_of_several_values() -> None:
+def test_every_method_is_compared_with_every_combination_of_models_k_and_retrievers() -> None:
     settings = {"models": ["openai:a", "openai:b"], "k": ["5", "10"], "retrievers": ["bm25"]}
-    crossed = list_columns(Options(data=Path(), methods="concat,sure[k=3]", **settings))
-    assert [column.name for column in crossed] == [
+    columns = list_columns(Options(data=Path(), methods="concat,sure[k=3]", **settings))
+    assert [column.name for column in columns] == [
         "concat[model=openai:a;k=5]",
         "concat[model=openai:a;k=10]",
         "concat[model=openai:b;k=5]",
@@ -202,7 +202,7 @@ def test_methods_are_crossed_with_settings_of_several_values() -> None:
         "sure[k=3;model=openai:a]",
         "sure[k=3;model=openai:b]",
     ]
-    assert {column.context.retriever for column in crossed} == {"bm25"}
+    assert {column.context.retriever for column in columns} == {"bm25"}
     single = list_columns(Options(data=Path(), methods="concat", models=["openai:a"]))
     assert [(column.name, column.context.model) for column in single] == [("concat", "openai:a")]
 

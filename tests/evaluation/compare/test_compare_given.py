@@ -61,7 +61,7 @@ def test_given_passages_must_exist_and_take_no_retriever(
     assert openai_server.requests == []
 
 
-def test_all_leaves_out_methods_that_cannot_serve_the_questions(
+def test_the_choice_of_all_methods_leaves_out_those_that_cannot_serve_the_questions(
     data_with_passages: Path, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     claim = {
@@ -99,8 +99,8 @@ def test_an_evaluation_by_all_methods_leaves_out_unsuitable_ones(
     all_methods = quorum(*command, "all")
     assert all_methods.code == 0, all_methods.err
     assert "without react: The prompt 'react' does not serve answer_type='label'." in caplog.messages
-    rows = json.loads((Path("out") / "summary.json").read_text("utf-8"))
-    assert ("concat" in rows, "post_fusion" in rows, "react" in rows) == (True, True, False)
+    summary = json.loads((Path("out") / "summary.json").read_text("utf-8"))
+    assert ("concat" in summary, "post_fusion" in summary, "react" in summary) == (True, True, False)
     again = quorum(*command, "all")
     assert (again.code, "made 0 calls now" in again.err) == (0, True)
     by_name = quorum(

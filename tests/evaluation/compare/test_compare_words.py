@@ -17,7 +17,7 @@ from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
 def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed: int = 0) -> ColumnScores:
-    """A method that is right on that share of the questions."""
+    """The scores of a method that is right on this share of the questions."""
     column_scores, rng = ColumnScores(), np.random.default_rng(seed)
     for number in range(count):
         em = float(rng.random() < share)
@@ -55,8 +55,8 @@ def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -
         poor=make_scores(0.1, 3, count=60),
     )
     assert (recommendation.best, recommendation.equals, recommendation.cheapest) == ("dear", ["cheap"], "cheap")
-    first = "Too few questions to choose; the cheapest of the equals is cheap: exact match "
-    assert recommendation.sentences[0].startswith(first)
+    beginning = "Too few questions to choose; the cheapest of the equals is cheap: exact match "
+    assert recommendation.sentences[0].startswith(beginning)
     assert recommendation.sentences[1].startswith("dear has the highest mean: ")
     assert "do not distinguish it from cheap (" in recommendation.sentences[1]
     assert "questions would be enough)" in recommendation.sentences[1]
@@ -103,10 +103,10 @@ def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None
     recommendation, _ = make_recommendation({"calls": 1, "tokens": 101}, **methods)
     assert recommendation.best == "poor"
     assert "No other method keeps within the limit." in recommendation.sentences
-    nothing, _ = make_recommendation({"seconds": 0.1}, **methods)
-    assert nothing.best is None
-    assert nothing.sentences[0] == "No method keeps within 0.1 seconds (95th percentile) a question."
-    assert "Without the limit good has the highest mean" in nothing.sentences[-1]
+    unmet_recommendation, _ = make_recommendation({"seconds": 0.1}, **methods)
+    assert unmet_recommendation.best is None
+    assert unmet_recommendation.sentences[0] == "No method keeps within 0.1 seconds (95th percentile) a question."
+    assert "Without the limit good has the highest mean" in unmet_recommendation.sentences[-1]
 
 
 def test_a_limit_on_cost_needs_prices() -> None:

@@ -1,4 +1,4 @@
-"""What a comparison says beside its recommendation: the cross-fitted score, and what a cascade would save."""
+"""What a comparison adds to its recommendation: the cross-fitted score, and intervals for few questions."""
 
 import json
 from pathlib import Path
@@ -12,13 +12,13 @@ from quorum.evaluation.compare.baseline import compute_interval
 from quorum.evaluation.metrics.statistics import bootstrap
 
 
-def test_the_cross_fitted_score_stands_beside_the_one_that_chose(tmp_path: Path) -> None:
+def test_the_cross_fitted_score_is_told_beside_the_score_of_the_chosen_method(tmp_path: Path) -> None:
     decision = make_decision(tmp_path / "out", 60)
-    words = next(
+    cross_fitted_sentence = next(
         sentence for sentence in decision.recommendation.sentences if sentence.startswith("Chosen on one half")
     )
     cross_fitted = json.loads((tmp_path / "out" / "recommendation.json").read_text())["cross_fitted"]
-    assert f"{100 * cross_fitted:.1f}%" in words
+    assert f"{100 * cross_fitted:.1f}%" in cross_fitted_sentence
     best = max(figure.quality for figure in decision.figures)
     assert best - 0.1 < cross_fitted <= best
     assert decision.recommendation.sentences[-1].startswith("Answers that failed")

@@ -47,7 +47,7 @@ def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAISe
         ("blendfilter", {}, (11, 11)),
     ],
 )
-def test_the_bounds_of_calls_come_from_the_shape(
+def test_the_bounds_of_calls_come_from_the_methods_formula_and_settings(
     method: str, settings: dict[str, Any], bounds: tuple[float, float]
 ) -> None:
     assert compute_call_bounds(parse_methods(method, Context(**settings))[0]) == bounds
@@ -58,7 +58,7 @@ def test_every_method_has_bounds() -> None:
     assert evaluate_formula("K(K-1)", {"K": 4}) == 12
 
 
-def test_limits_in_a_minute_set_the_estimate_seconds() -> None:
+def test_limits_per_minute_lengthen_the_estimated_seconds() -> None:
     assert estimate_seconds(Context(), 100, 1000, concurrency=8) == 25
     assert estimate_seconds(Context(requests_per_minute=10), 100, 1000, concurrency=8) == 600
     assert estimate_seconds(Context(tokens_per_minute=100), 100, 1000, concurrency=8) == 600
@@ -83,8 +83,8 @@ def test_prices_are_found_and_applied(tmp_path: Path) -> None:
         "answer": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
         "validity": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
     }
-    hybrid = Context(model="openai:gpt-4o-mini", verifier="openai:gpt-4o")
-    assert prices.compute_cost(hybrid, usage) == 0.15 + 2.50
+    context_with_verifier = Context(model="openai:gpt-4o-mini", verifier="openai:gpt-4o")
+    assert prices.compute_cost(context_with_verifier, usage) == 0.15 + 2.50
     assert prices.compute_cost(Context(model="openai:x"), usage) is None
 
 

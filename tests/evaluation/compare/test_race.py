@@ -20,17 +20,18 @@ from quorum.evaluation.compare.decide import Decision
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RunningRace
 
-QUESTIONS = 60
+QUESTION_COUNT = 60
 METHODS = "concat,concat[k=2],concat[k=3]"
+# By method, for the races of `test_the_best_is_hardly_ever_dropped`.
 SHARE_RIGHT = {"a": 0.5, "b": 0.5, "c": 0.4, "d": 0.2}
-SKILL_OF_K = {1: 0.05, 2: 0.5, 3: 1.0}  # by the number of passages that a method reads: the share of right answers
+SHARE_RIGHT_OF_K = {1: 0.05, 2: 0.5, 3: 1.0}  # passages that a method reads -> its share of right answers
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """Questions that bring three passages."""
     path = tmp_path / "data.jsonl"
-    write_questions(path, QUESTIONS)
+    write_questions(path, QUESTION_COUNT)
     return path
 
 
@@ -53,10 +54,10 @@ def read_number(request: Request) -> int:
 
 
 def reply_with_skill(request: Request) -> Response:
-    """Give right answers as often as SKILL_OF_K says, always to the same questions."""
+    """Give right answers as often as SHARE_RIGHT_OF_K says, always to the same questions."""
     passage_count = request.text.count("Passage ")
     number = read_number(request)
-    right = random.Random(f"{passage_count}:{number}").random() < SKILL_OF_K[passage_count]
+    right = random.Random(f"{passage_count}:{number}").random() < SHARE_RIGHT_OF_K[passage_count]
     usage = {"prompt_tokens": 100 * passage_count, "completion_tokens": 2, "total_tokens": 100 * passage_count + 2}
     return Response(f"person {number}" if right else "unknown", usage=usage)
 
@@ -90,27 +91,32 @@ async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_se
     result = decision.scores.race
     assert result is not None
     assert (result.survivors, [item.method for item in result.dropped]) == (["concat[k=3]"], ["concat", "concat[k=2]"])
-    first, second = (item.asked for item in result.dropped)
-    assert first < second < QUESTIONS
+    first_asked, second_asked = (item.asked for item in result.dropped)
+    assert first_asked < second_asked < QUESTION_COUNT
     asked_counts = Counter(row["method"] for row in read_rows(decision.scores.folder))
-    assert asked_counts["concat[k=3]"] == QUESTIONS
-    assert first <= asked_counts["concat"] <= first + 3 * 4  # those asked ahead of the decision
-    assert decision.scores.summary["concat"]["n"] == first
+    assert asked_counts["concat[k=3]"] == QUESTION_COUNT
+    # a few more questions were asked before the drop was decided
+    assert first_asked <= asked_counts["concat"] <= first_asked + 3 * 4
+    assert decision.scores.summary["concat"]["n"] == first_asked
     assert decision.recommendation.best == "concat[k=3]"
     words = decision.recommendation.sentences
     assert words[0].startswith("concat[k=3] won the race: exact match 100.0%")
-    assert f"concat after {first} of {QUESTIONS} questions" in words[1]
+    assert f"concat after {first_asked} of {QUESTION_COUNT} questions" in words[1]
     assert "at most 5%" in words[2]
     page = (decision.scores.folder / "report.html").read_text(encoding="utf-8")
     text = (decision.scores.folder / "report.md").read_text(encoding="utf-8")
-    assert all("When methods were dropped" in item and f"{first} of {QUESTIONS}" in item for item in (page, text))
+    for report in (page, text):
+        assert "When methods were dropped" in report
+        assert f"{first_asked} of {QUESTION_COUNT}" in report
     content = json.loads((decision.scores.folder / "race.json").read_text(encoding="utf-8"))
     assert (content["seed"], content["mode"], content["survivors"]) == (0, "questions", ["concat[k=3]"])
     config = json.loads((decision.scores.folder / "config.json").read_text(encoding="utf-8"))
     assert config["race"] == {"mode": "questions", "error": 0.05, "seed": 0}
 
 
-async def test_a_dropped_method_has_no_test_of_a_fixed_size(data: Path, openai_server: OpenAIServer) -> None:
+async def test_a_dropped_method_is_tested_by_the_race_and_the_others_by_mcnemar(
+    data: Path, openai_server: OpenAIServer
+) -> None:
     openai_server.reply(
         lambda request: Response("wrong") if request.text.count("Passage ") == 1 else reply_with_skill(request)
     )
@@ -119,7 +125,7 @@ async def test_a_dropped_method_has_no_test_of_a_fixed_size(data: Path, openai_s
     dropped, equal = comparison["methods"]["concat"]["em"], comparison["methods"]["concat[k=3;seed=1]"]["em"]
     assert (dropped["test"], dropped["p"], dropped["p_holm"]) == ("race", 1.0, 1.0)
     assert dropped["low"] == dropped["difference"] == -1 < dropped["high"] < 0.1
-    assert (equal["test"], equal["p_holm"], comparison["n"]) == ("mcnemar", 1.0, QUESTIONS)
+    assert (equal["test"], equal["p_holm"], comparison["n"]) == ("mcnemar", 1.0, QUESTION_COUNT)
     assert decision.recommendation.equals == ["concat[k=3;seed=1]"]
     assert "dropped" in (decision.scores.folder / "report.md").read_text(encoding="utf-8")
 
@@ -136,55 +142,58 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     race_run = await run_race(data, "raced", mode="future", methods="concat[k=3],concat[k=2],concat")
     assert race_run.scores.race is not None
     assert race_run.scores.race.survivors == ["concat[k=3]", "concat[k=2]"]
-    p, adjusted = (
+    full_p, race_p = (
         item.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for item in (full_run, race_run)
     )
-    assert (p, adjusted) == (2 / 2**6, 2 * 2 / 2**6)  # the smaller of two p-values is doubled, even if the other is 1
+    # the smaller of two p-values is doubled, even if the other is 1
+    assert (full_p, race_p) == (2 / 2**6, 2 * 2 / 2**6)
     assert race_run.recommendation.equals == ["concat[k=2]"]
 
 
 @pytest.mark.long
 async def test_an_interrupted_race_ends_like_an_uninterrupted_one(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_with_skill)
-    full_run = (await run_race(data, "whole", concurrency=3)).scores.folder
-    lines = (full_run / "results.jsonl").read_bytes()
-    for place in (0, 1, len(lines) // 7, len(lines) // 3, len(lines) // 2 + 5, len(lines) - 1):
-        folder = data.parent / f"cut{place}"
-        shutil.copytree(full_run, folder)
-        (folder / "results.jsonl").write_bytes(lines[:place])
-        again = await run_race(data, folder.name, concurrency=3)
-        assert again.scores.new_answers > 0 or place == len(lines) - 1
-        assert read_outcome(folder) == read_outcome(full_run)
+    full_folder = (await run_race(data, "whole", concurrency=3)).scores.folder
+    lines = (full_folder / "results.jsonl").read_bytes()
+    for byte_count in (0, 1, len(lines) // 7, len(lines) // 3, len(lines) // 2 + 5, len(lines) - 1):
+        folder = data.parent / f"cut{byte_count}"
+        shutil.copytree(full_folder, folder)
+        (folder / "results.jsonl").write_bytes(lines[:byte_count])
+        continued_run = await run_race(data, folder.name, concurrency=3)
+        assert continued_run.scores.new_answers > 0 or byte_count == len(lines) - 1
+        assert read_outcome(folder) == read_outcome(full_folder)
     request_count = len(openai_server.requests)
-    finished = await run_race(data, "whole", concurrency=3)
-    assert (finished.scores.new_answers, len(openai_server.requests)) == (0, request_count)
+    repeated_run = await run_race(data, "whole", concurrency=3)
+    assert (repeated_run.scores.new_answers, len(openai_server.requests)) == (0, request_count)
 
 
-async def test_a_failed_call_counts_as_the_worst_until_asked_again(data: Path, openai_server: OpenAIServer) -> None:
+async def test_a_failed_answer_may_be_right_or_wrong_until_it_is_asked_again(
+    data: Path, openai_server: OpenAIServer
+) -> None:
     """The worst method might have been right where its call failed, so it is dropped later. The same command asks these
     questions again and ends like a race without failures.
     """
     openai_server.reply(reply_with_skill)
     without_failures = await run_race(data, "plain")
     assert without_failures.scores.race is not None
-    first = without_failures.scores.race.units[0][0]
+    first_id = without_failures.scores.race.units[0][0]
 
     def reply_with_one_failure(request: Request) -> Response:
         has_one_passage = request.text.count("Passage ") == 1
         return (
             make_error(400, "no")
-            if has_one_passage and read_number(request) == int(first[1:])
+            if has_one_passage and read_number(request) == int(first_id[1:])
             else reply_with_skill(request)
         )
 
     openai_server.reply(reply_with_one_failure)
-    failing = await run_race(data, "failing")
-    assert failing.scores.race is not None
-    assert failing.scores.race.standings["concat"].asked > without_failures.scores.race.standings["concat"].asked
-    assert failing.scores.summary["concat"]["errors"] == 1
+    failing_run = await run_race(data, "failing")
+    assert failing_run.scores.race is not None
+    assert failing_run.scores.race.standings["concat"].asked > without_failures.scores.race.standings["concat"].asked
+    assert failing_run.scores.summary["concat"]["errors"] == 1
     openai_server.reply(reply_with_skill)
-    again = await run_race(data, "failing")
-    assert read_outcome(again.scores.folder) == read_outcome(without_failures.scores.folder)
+    repeated_run = await run_race(data, "failing")
+    assert read_outcome(repeated_run.scores.folder) == read_outcome(without_failures.scores.folder)
 
 
 async def test_at_the_limit_on_cost_the_survivors_are_named(
@@ -197,11 +206,13 @@ async def test_at_the_limit_on_cost_the_survivors_are_named(
     stopped = await run_race(data, max_cost=6.5, prices=prices, concurrency=1)
     result = stopped.scores.race
     assert result is not None
-    assert 0 < result.settled < QUESTIONS
+    assert 0 < result.settled < QUESTION_COUNT
     assert (stopped.recommendation.best, result.survivors) == (None, ["concat[k=2]", "concat[k=3]"])
-    first = stopped.recommendation.sentences[0]
-    assert first.startswith(f"The race stopped at the limit of $6.5, after {result.settled} of {QUESTIONS} questions.")
-    assert first.endswith("none of them certified as the best: concat[k=2] and concat[k=3].")
+    first_sentence = stopped.recommendation.sentences[0]
+    assert first_sentence.startswith(
+        f"The race stopped at the limit of $6.5, after {result.settled} of {QUESTION_COUNT} questions."
+    )
+    assert first_sentence.endswith("none of them certified as the best: concat[k=2] and concat[k=3].")
     assert all(method["em"]["p"] == 1 for method in stopped.scores.comparisons[0]["methods"].values())
     continued = await run_race(data, max_cost=100, prices=prices, concurrency=1)
     full_run = await run_race(data, "whole", prices=prices, concurrency=1)
@@ -235,10 +246,10 @@ async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, 
     result = decision.scores.race
     assert result is not None
     assert decision.recommendation.best == "concat[k=2]"
-    assert result.standings["concat[k=2]"].asked == QUESTIONS
+    assert result.standings["concat[k=2]"].asked == QUESTION_COUNT
 
 
-async def test_models_and_k_are_columns_of_a_race(data: Path, openai_server: OpenAIServer) -> None:
+async def test_a_race_may_be_between_models(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(
         lambda request: reply_with_skill(request) if request.body["model"] == "good" else Response("wrong")
     )
@@ -248,7 +259,7 @@ async def test_models_and_k_are_columns_of_a_race(data: Path, openai_server: Ope
     assert (result.survivors, len(result.dropped)) == (["concat[model=openai:good]"], 1)
 
 
-async def test_a_changed_column_starts_another_race(data: Path, openai_server: OpenAIServer) -> None:
+async def test_changed_methods_or_race_settings_need_another_folder(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_with_skill)
     await run_race(data, limit=10)
     with pytest.raises(
@@ -261,7 +272,7 @@ async def test_a_changed_column_starts_another_race(data: Path, openai_server: O
         await run_race(data, mode="fast")
 
 
-async def test_questions_of_one_document_are_bet_on_as_one(tmp_path: Path, openai_server: OpenAIServer) -> None:
+async def test_questions_of_one_document_are_one_unit_of_the_race(tmp_path: Path, openai_server: OpenAIServer) -> None:
     data = tmp_path / "grouped.jsonl"
     write_questions(data, 40, meta=lambda number: {"document": f"d{number % 10}"})
     openai_server.reply(reply_with_skill)
@@ -294,18 +305,18 @@ def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server:
 
 
 def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:
-    """The running race gets the answers of random tables in random order; two methods are equally good."""
-    lost, times = 0, 60
-    for seed in range(times):
+    """Each race gets the answers of a random table in random order; two of the methods are equally good."""
+    losses, race_count = 0, 60
+    for seed in range(race_count):
         rng = random.Random(seed)
         units = tuple((f"q{n}",) for n in range(60))
         table = {(name, f"q{n}"): float(rng.random() < share) for name, share in SHARE_RIGHT.items() for n in range(60)}
-        running = RunningRace(list(SHARE_RIGHT), units, mode="questions", measure="em")
+        race = RunningRace(list(SHARE_RIGHT), units, mode="questions", measure="em")
         for name, id_ in sorted(table, key=lambda _: rng.random()):
-            if running.is_live(name):
-                running.record(name, id_, table[name, id_], unknown=False)
-                running.settle()
+            if race.is_live(name):
+                race.record(name, id_, table[name, id_], unknown=False)
+                race.settle()
         means = {name: sum(table[name, f"q{n}"] for n in range(60)) for name in SHARE_RIGHT}
-        lost += not any(running.is_live(name) for name in SHARE_RIGHT if means[name] == max(means.values()))
-        assert running.finished
-    assert lost <= 0.05 * times + 3 * (0.05 * 0.95 * times) ** 0.5
+        losses += not any(race.is_live(name) for name in SHARE_RIGHT if means[name] == max(means.values()))
+        assert race.finished
+    assert losses <= 0.05 * race_count + 3 * (0.05 * 0.95 * race_count) ** 0.5

@@ -1,4 +1,4 @@
-"""`--wrong-cost`: the shares and the worth of answers, and the cost at which the recommendation changes."""
+"""`--wrong-cost`: shares of right, wrong and unknown answers, their worth, and where the recommendation changes."""
 
 import json
 from pathlib import Path
@@ -34,12 +34,12 @@ def make_answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> C
 
 
 def test_shares_sum_to_one_and_unknown_that_is_right_counts_as_right() -> None:
-    result = count_shares(make_answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
-    assert (result.right, result.wrong, result.unknown) == pytest.approx((0.5, 0.3, 0.2))
+    shares = count_shares(make_answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
+    assert (shares.right, shares.wrong, shares.unknown) == pytest.approx((0.5, 0.3, 0.2))
     all_unknown = make_answers(0, 0, 10)
     all_unknown.values["em"][3] = 1.0  # the data have no answer
-    result = count_shares(all_unknown, "em", all_unknown.ids)
-    assert (result.right, result.wrong, result.unknown) == pytest.approx((0.1, 0.0, 0.9))
+    shares = count_shares(all_unknown, "em", all_unknown.ids)
+    assert (shares.right, shares.wrong, shares.unknown) == pytest.approx((0.1, 0.0, 0.9))
 
 
 def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
@@ -63,13 +63,15 @@ def test_the_sentence_names_the_cost_at_which_the_choice_changes() -> None:
     words = describe_choices(choose_at_costs(methods, "em", {"bold": 1, "cautious": 1}, methods["bold"].ids))
     assert words is not None
     assert "bold at 0, cautious from 0.5 on" in words
-    dominated = {"good": make_answers(70, 30, 0), "poor": make_answers(10, 90, 0)}
-    words = describe_choices(choose_at_costs(dominated, "em", {"good": 1, "poor": 1}, dominated["good"].ids))
+    one_always_better = {"good": make_answers(70, 30, 0), "poor": make_answers(10, 90, 0)}
+    words = describe_choices(
+        choose_at_costs(one_always_better, "em", {"good": 1, "poor": 1}, one_always_better["good"].ids)
+    )
     assert words == "The recommendation stays good whatever a wrong answer costs, up to 10 right ones."
     assert describe_choices([]) is None
 
 
-def test_on_few_questions_the_interval_of_a_worth_holds_too() -> None:
+def test_on_few_questions_the_interval_of_a_difference_in_worth_stays_in_its_range() -> None:
     methods = {"bold": make_answers(30, 20, 0), "cautious": make_answers(25, 0, 25)}
     for method in methods.values():
         method.add_worth("em", 3.0)
@@ -78,9 +80,9 @@ def test_on_few_questions_the_interval_of_a_worth_holds_too() -> None:
     assert -4 <= comparison["low"] <= comparison["difference"] <= comparison["high"] <= 4
 
 
-def test_a_race_bets_on_the_worth() -> None:
-    """Bold is right as often as cautious, and wrong where cautious says unknown: a cost of wrong answers drops it."""
-    dropped = []
+def test_a_race_bets_on_the_worth_of_answers() -> None:
+    """Bold is right as often as cautious, but wrong where cautious says unknown: a cost of wrong answers drops bold."""
+    dropped_methods = []
     for cost in (0.0, 1.0):
         race = RunningRace(
             ["bold", "cautious"], tuple((f"q{n}",) for n in range(200)), mode="questions", measure="em", wrong_cost=cost
@@ -90,11 +92,11 @@ def test_a_race_bets_on_the_worth() -> None:
             race.record("bold", f"q{number}", right, False)
             race.record("cautious", f"q{number}", right, not right)
             race.settle()
-        dropped.append(sorted(race.asked_when_dropped))
-    assert dropped == [[], ["bold"]]
+        dropped_methods.append(sorted(race.asked_when_dropped))
+    assert dropped_methods == [[], ["bold"]]
 
 
-def test_the_report_shows_shares_and_turning_costs(tmp_path: Path) -> None:
+def test_the_decision_has_shares_and_the_costs_at_which_the_choice_changes(tmp_path: Path) -> None:
     decision = make_decision(tmp_path / "out", 60)
     content = json.loads((tmp_path / "out" / "recommendation.json").read_text())
     assert content["wrong_cost"] == 0

@@ -1,4 +1,4 @@
-"""A promise of few wrong answers, from results in a folder to answers that are withheld."""
+"""`quorum calibrate` promises few wrong answers: from a folder of results to answers that are withheld."""
 
 import json
 from pathlib import Path
@@ -28,24 +28,24 @@ def results(tmp_path: Path, openai_server: OpenAIServer) -> Path:
 
 
 def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(results: Path) -> None:
-    read_back = read_results(results)
-    calibrated = calibrate_methods(read_back, 0.1, 0.05, "post_fusion")
+    recorded = read_results(results)
+    calibrated = calibrate_methods(recorded, 0.1, 0.05, "post_fusion")
     assert [item.method for item in calibrated] == ["post_fusion"]
-    result = calibrated[0].threshold
-    assert result is not None
-    assert 0.5 < result.value <= 0.7  # from 0.7 on nothing is wrong
-    assert result.questions == 240
-    calibration_file = make_calibration_file(read_back, calibrated[0], 0.1, 0.05)
+    threshold = calibrated[0].threshold
+    assert threshold is not None
+    assert 0.5 < threshold.value <= 0.7  # from 0.7 on nothing is wrong
+    assert threshold.questions == 240
+    calibration_file = make_calibration_file(recorded, calibrated[0], 0.1, 0.05)
     assert (calibration_file["method"], calibration_file["answer_from"], calibration_file["confidence"]) == (
         "post_fusion",
-        result.value,
+        threshold.value,
         0.95,
     )
     assert calibration_file["settings"]["k"] == 2
     assert "answer_type" not in calibration_file["settings"]
 
 
-def test_several_methods_share_the_error(results: Path) -> None:
+def test_several_methods_share_the_probability_of_error(results: Path) -> None:
     recorded = read_results(results)
     single_threshold = calibrate_methods(recorded, 0.1, 0.05, "sure")[0].threshold
     thresholds = {item.method: item.threshold for item in calibrate_methods(recorded, 0.1, 0.05)}

@@ -33,9 +33,9 @@ def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:
 
 def test_calls_that_methods_share_are_paid_once(results: Path) -> None:
     table = make_answer_table(read_results(results), "calls")
-    concat, fallback, sure = (table.methods.index(name) for name in ("concat", "concat_pf", "sure"))
+    concat, concat_pf, sure = (table.methods.index(name) for name in ("concat", "concat_pf", "sure"))
     assert table.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
-    assert (table.shared_cost[concat, fallback] == 1).all()
+    assert (table.shared_cost[concat, concat_pf] == 1).all()
     assert not table.shared_cost[concat, sure].any()
     tokens = make_answer_table(read_results(results), "tokens")
     assert np.allclose(tokens.cost, 102 * table.cost)
@@ -59,7 +59,7 @@ def test_the_command_writes_a_method(quorum: Quorum, results: Path) -> None:
     assert json.loads(again.out) == json.loads((results / "composed.json").read_text())
 
 
-def test_without_a_certificate_the_single_method_is_used(quorum: Quorum, tmp_path: Path) -> None:
+def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tmp_path: Path) -> None:
     folder = write_results(
         tmp_path / "out", {"concat": 0.6, "sure": 0.65}, questions=150, unknown_share=0.0, agreement=0.8
     )

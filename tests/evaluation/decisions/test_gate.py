@@ -13,14 +13,14 @@ def baseline(tmp_path: Path) -> Path:
     return write_results(tmp_path / "old", {"concat": 0.6}, seed=1, questions=300)
 
 
-@pytest.mark.parametrize(("share", "code", "word"), [(0.75, 0, "Pass"), (0.3, 1, "Fail"), (0.57, 3, "Cannot tell")])
+@pytest.mark.parametrize(("share", "code", "verdict"), [(0.75, 0, "Pass"), (0.3, 1, "Fail"), (0.57, 3, "Cannot tell")])
 def test_a_gate_passes_fails_or_is_undecided(
-    quorum: Quorum, baseline: Path, tmp_path: Path, share: float, code: int, word: str
+    quorum: Quorum, baseline: Path, tmp_path: Path, share: float, code: int, verdict: str
 ) -> None:
     new = write_results(tmp_path / "new", {"sure": share}, seed=1, questions=300, agreement=0.9)
     run = quorum("gate", str(baseline), str(new), "--margin", "0.03")
     assert (run.code, run.err) == (code, "")
-    assert run.out.startswith(word)
+    assert run.out.startswith(verdict)
     assert "over 300 questions" in run.out
     run = quorum("gate", str(baseline), str(new), "--margin", "0.03", "--json")
     content = json.loads(run.out)
@@ -63,7 +63,9 @@ def test_different_data_and_too_few_questions_are_refused(quorum: Quorum, baseli
         assert message in run.err
 
 
-def test_failed_answers_count_against_the_claimed_verdict(quorum: Quorum, baseline: Path, tmp_path: Path) -> None:
+def test_failed_answers_make_each_verdict_of_the_gate_harder_to_reach(
+    quorum: Quorum, baseline: Path, tmp_path: Path
+) -> None:
     new = write_results(tmp_path / "new", {"sure": 0.75}, seed=1, questions=300, agreement=0.9)
     file = new / "results.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]

@@ -22,7 +22,7 @@ CONTEXT = Context(model="openai:test", attempts=1)
 
 
 def make_scores(**measures: list[float | None]) -> ColumnScores:
-    """The scores of one run over questions q0, q1, ...; where EM is null the question failed."""
+    """The scores of one run over questions q0, q1, ...; a question whose EM is None failed."""
     column_scores = ColumnScores()
     for number, em in enumerate(measures["em"]):
         row: Any = Row(id=f"q{number}", error="no reply" if em is None else None, malformed=0)
@@ -45,10 +45,10 @@ def test_the_best_attempt_at_each_question_counts() -> None:
 
 
 def test_a_judges_verdict_is_a_measure_of_experiments_too() -> None:
-    judged, unjudged = make_scores(em=[0, 0], answer_on_top=[1, 0]), make_scores(em=[0, 0])
-    judged.add_verdicts({"q0": 1, "q1": 0}, {})
-    unjudged.add_verdicts({"q0": 0, "q1": 1}, {})
-    runs = {"cot[seed=1]": judged, "cot[seed=2]": unjudged}
+    first_run, second_run = make_scores(em=[0, 0], answer_on_top=[1, 0]), make_scores(em=[0, 0])
+    first_run.add_verdicts({"q0": 1, "q1": 0}, {})
+    second_run.add_verdicts({"q0": 0, "q1": 1}, {})
+    runs = {"cot[seed=1]": first_run, "cot[seed=2]": second_run}
     assert make_best_of_runs_panel(runs, [list(runs)], ("em", "judged"))[0]["rows"][0]["judged"].mean == 1
     assert make_split_panel(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged pos"] == 1
     assert make_spread_panel(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged"] == 0.5

@@ -1,4 +1,4 @@
-"""Every table and figure runs from its file to its analysis: ten tiny questions, a scripted model on a socket."""
+"""Every table and figure runs from its data to its analysis: ten tiny questions, a model on a loopback server."""
 
 import csv
 import io
@@ -52,7 +52,7 @@ ANALYSIS_WITHOUT_OPTIONS = {
     "cost": ("sure-table-10",),
     "coverage": ("filco-table-2",),
 }
-REPLY_AFTER = {  # the last words of a prompt -> what the model says besides the town
+REPLY_TO_LAST_LINE = {  # the last line of a prompt -> the reply; {gold}: the number of the passage with the answer
     "Ranking:": "[{gold}] > [2] > [4]",
     "Choice:": "Summary 1",
     "Relevant passages:": "{gold}",
@@ -69,19 +69,19 @@ def reply(request: Request) -> str:
     town = next(
         (town for river, town in RIVERS.items() if river in asked_river and f"through {town}" in text), "unknown"
     )
-    end = text.rstrip().splitlines()[-1]
-    if end in REPLY_AFTER:
-        positions = [at for at, line in enumerate(text.split("\n[")) if f"through {town}" in line]
-        return REPLY_AFTER[end].format(gold=positions[0] if positions else 1)
+    last_line = text.rstrip().splitlines()[-1]
+    if last_line in REPLY_TO_LAST_LINE:
+        positions = [position for position, line in enumerate(text.split("\n[")) if f"through {town}" in line]
+        return REPLY_TO_LAST_LINE[last_line].format(gold=positions[0] if positions else 1)
     if "True or False" in text:
         return "True"
     if "Passage 1" in text and "Passage 2" in text:
         return "Passage 1"
-    if end == "Answers:":
+    if last_line == "Answers:":
         return f"(a) {town} (b) Oslo"
-    if end == "Sentences that help:":
+    if last_line == "Sentences that help:":
         return next((line for line in text.splitlines() if f"through {town}" in line), "None")
-    if end in ("Paragraph:", "Rationale:", "Judgement:"):
+    if last_line in ("Paragraph:", "Rationale:", "Judgement:"):
         return f"The river flows through {town}. So the answer is {town}.\nAnswer: {town}"
     return f"Finish[{town}]" if "Finish[" in text else town
 
@@ -117,16 +117,10 @@ def run(
 
     def run_experiment(name: str, *extra_options: str) -> tuple[int, str, str]:
         options = [item.format(pool=pool, prices=prices) for item in OPTIONS.get(name, ())]
-        common = [
-            "--model",
-            "openai:test",
-            "--out",
-            str(tmp_path / "out"),
-            "--set",
-            "attempts=3",
-        ]  # a busy machine loses a connection at times
+        # three attempts, because a busy machine loses a connection at times
+        common_options = ["--model", "openai:test", "--out", str(tmp_path / "out"), "--set", "attempts=3"]
         try:
-            main(["experiment", name, str(questions), *common, *options, *extra_options])
+            main(["experiment", name, str(questions), *common_options, *options, *extra_options])
             code: Any = 0
         except SystemExit as exit_:
             code = exit_.code or 0
@@ -145,7 +139,7 @@ ANALYSIS_TITLES = {
     "cost": "What the answers cost",
     "coverage": "Questions whose passages support the answer",
 }
-ANALYSIS_COLUMNS = {  # what each analysis is for
+ANALYSIS_COLUMNS = {  # the main column of each analysis
     "best": "EM",
     "split": "EM pos",
     "spread": "EM",
@@ -177,9 +171,9 @@ def check_analysis(experiment: Experiment, folder: Path) -> None:
     """Check that each measure of the paper has our figures, with intervals for shares, and each analysis its column."""
     panels = json.loads((folder / "analysis.json").read_text())
     for measure in set(experiment.measures) - UNCHECKED_MEASURES:
-        ours = find_panel(panels, f"{paper_figures.PANEL_TITLES[measure]}: ours")["rows"]
+        rows_of_measure = find_panel(panels, f"{paper_figures.PANEL_TITLES[measure]}: ours")["rows"]
         kind = str if measure in paper_figures.PLAIN_MEAN_MEASURES else list
-        assert any(isinstance(row["ours"], kind) for row in ours), measure
+        assert any(isinstance(row["ours"], kind) for row in rows_of_measure), measure
     for analysis in experiment.analyses:
         rows = find_panel(panels, ANALYSIS_TITLES[analysis].partition("{n}")[2] or ANALYSIS_TITLES[analysis])["rows"]
         assert rows
@@ -232,9 +226,9 @@ def test_the_papers_figures_stand_beside_ours(run: Callable[..., tuple[int, str,
         ["sure", "100.0", "[100.0,", "100.0]", "33.5"],
     ]
     assert "bm25 does not search for them; methods base,sure." in " ".join(out.split())
-    _, other, _ = run("sure-table-1", "--methods", "base,sure", "--beside", "HotpotQA")
-    assert "paper: HotpotQA" in other
-    assert "30.8" in other
+    _, hotpotqa_output, _ = run("sure-table-1", "--methods", "base,sure", "--beside", "HotpotQA")
+    assert "paper: HotpotQA" in hotpotqa_output
+    assert "30.8" in hotpotqa_output
 
 
 def test_counts_of_calls_are_reported_as_means(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:

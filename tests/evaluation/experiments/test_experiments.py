@@ -109,6 +109,7 @@ def test_drawn_demonstrations_name_their_columns() -> None:
 
 
 def write_pool(path: Path, count: int) -> Path:
+    """Write examples to draw from, and two that are not drawn: a question of the data, and one without an answer."""
     lines: list[dict[str, Any]] = [{"question": f"Number {n}?", "answers": [str(n), "x"]} for n in range(count)]
     lines += [{"question": "Which town lies on the RHINE", "answer": "Basel"}, {"question": "None?", "answers": []}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -149,9 +150,9 @@ def answer_or_rank(request: Request) -> str:
 async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(answer_or_rank)
     experiment = find_experiment("rerank")
-    reordered = [variant for variant in experiment.variants if variant in ("", "reranker=listwise")]
+    kept_variants = [variant for variant in experiment.variants if variant in ("", "reranker=listwise")]
     report, _ = await run_experiment_over(
-        type(experiment)(**(vars(experiment) | {"variants": tuple(reordered)})),
+        type(experiment)(**(vars(experiment) | {"variants": tuple(kept_variants)})),
         data,
         CONTEXT,
         {},

@@ -21,7 +21,7 @@ from quorum.evaluation.run.score import Scores
 from quorum.parsing.correctness import parse_correctness
 
 CONTEXT = Context(model="openai:test", attempts=1)
-ANSWER_ABOUT = {
+ANSWER_ABOUT_RIVER = {
     "Rhine": "the town of Basel",
     "Thames": "London",
     "Danube": "Budapest",
@@ -49,7 +49,7 @@ def reply_by_model(request: Request, verdicts: dict[str, Any] | None = None) -> 
     river = next(river for river in TOWNS_OF_RIVER if f"the {river}?" in request.text)
     if request.body["model"].startswith("judge"):
         return (verdicts or {"Rhine": "Correct", "Danube": "Incorrect."})[river]
-    return ANSWER_ABOUT[river]
+    return ANSWER_ABOUT_RIVER[river]
 
 
 def list_judge_requests(server: OpenAIServer) -> list[Request]:
@@ -68,7 +68,7 @@ def make_options(data: Path, context: Context = CONTEXT, **options: Any) -> Opti
 
 
 @pytest.mark.parametrize(
-    ("reply", "value"),
+    ("reply", "verdict"),
     [
         ("Correct", True),
         ("**Incorrect**", False),
@@ -93,9 +93,9 @@ def make_options(data: Path, context: Context = CONTEXT, **options: Any) -> Opti
         ("", None),
     ],
 )
-def test_a_verdict_of_the_judge_is_read(reply: str, value: bool | None) -> None:
+def test_a_verdict_of_the_judge_is_read(reply: str, verdict: bool | None) -> None:
     parsed = parse_correctness(reply)
-    assert (None if parsed.malformed else parsed.value) is value
+    assert (None if parsed.malformed else parsed.value) is verdict
     assert not (parsed.malformed and parsed.value)
 
 
@@ -106,9 +106,10 @@ async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, op
     assert (summary["em"], summary["judged"], summary["unscored"], summary["judge_errors"]) == (0.2, 0.4, 0, 0)
     assert summary["judged_low"] <= summary["judged"] <= summary["judged_high"]  # type: ignore[operator]
     assert report.measures == ("em", "f1", "judged")
-    sent = list_judge_requests(openai_server)
-    assert {river for item in sent for river in TOWNS_OF_RIVER if f"the {river}?" in item.text} == {"Rhine", "Danube"}
-    rhine = next(item.text for item in sent if "Rhine" in item.text)
+    judge_requests = list_judge_requests(openai_server)
+    judged_rivers = {river for request in judge_requests for river in TOWNS_OF_RIVER if f"the {river}?" in request.text}
+    assert judged_rivers == {"Rhine", "Danube"}
+    rhine = next(request.text for request in judge_requests if "Rhine" in request.text)
     assert "- Basel" in rhine
     assert "the town of Basel" in rhine
     lines = [json.loads(line) for line in (report.folder / "judged.jsonl").read_text().splitlines()]
@@ -132,18 +133,20 @@ async def test_the_judges_calls_are_counted_separately(data: Path, openai_server
     assert report.judge_spent.input_tokens == pytest.approx(5 * float(summary["judge_input_tokens"] or 0))
 
 
-async def test_the_judge_can_be_named_later_and_continues(data: Path, openai_server: OpenAIServer) -> None:
+async def test_the_judge_can_be_named_after_a_run_and_continues_after_a_kill(
+    data: Path, openai_server: OpenAIServer
+) -> None:
     openai_server.reply(reply_by_model)
-    first = await run(data, judge=None)
-    assert "judged" not in first.summary["concat"]
-    assert first.judge_spent is None
+    without_judge = await run(data, judge=None)
+    assert "judged" not in without_judge.summary["concat"]
+    assert without_judge.judge_spent is None
     report = await run(data)
     assert (report.new_answers, report.summary["concat"]["judged"]) == (0, 0.4)
-    lines = report.folder / "judged.jsonl"
-    lines.write_bytes(lines.read_bytes()[:-20])  # a kill in the middle of the last line
-    again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
-    assert again.judge_spent is not None
-    assert (again.judge_spent.calls <= 1, again.summary) == (True, report.summary)
+    judged_file = report.folder / "judged.jsonl"
+    judged_file.write_bytes(judged_file.read_bytes()[:-20])  # a kill in the middle of the last line
+    continued_run = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
+    assert continued_run.judge_spent is not None
+    assert (continued_run.judge_spent.calls <= 1, continued_run.summary) == (True, report.summary)
     openai_server.reply(lambda request: reply_by_model(request, dict.fromkeys(TOWNS_OF_RIVER, "Incorrect")))
     request_count = len(list_judge_requests(openai_server))
     other_run = await run(data, judge="openai:judge2")
@@ -154,11 +157,12 @@ async def test_a_changed_answer_is_judged_again(data: Path, openai_server: OpenA
     openai_server.reply(reply_by_model)
     report = await run(data)
     (report.folder / "results.jsonl").unlink()
-    lines = report.folder / "judged.jsonl"
-    lines.write_text('{"id": "Rhine", "method": "concat"}\n' + lines.read_text())  # this line has no verdict
-    openai_server.reply(lambda item: "Incorrect" if item.body["model"].startswith("judge") else "Bern")
-    again = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
-    assert again.summary["concat"]["judged"] == 0
+    judged_file = report.folder / "judged.jsonl"
+    line_without_verdict = '{"id": "Rhine", "method": "concat"}\n'
+    judged_file.write_text(line_without_verdict + judged_file.read_text())
+    openai_server.reply(lambda request: "Incorrect" if request.body["model"].startswith("judge") else "Bern")
+    second_run = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
+    assert second_run.summary["concat"]["judged"] == 0
 
 
 async def test_unreadable_verdicts_stay_unscored_and_failed_calls_are_asked_again(
@@ -194,7 +198,7 @@ async def test_the_embedded_reader_judges_nothing(data: Path, openai_server: Ope
 async def test_a_comparison_with_a_judge_reports_its_verdicts_and_spending(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    """spent.json counts the judge's calls apart, and every table has a column for its verdicts."""
+    """spent.json counts the judge's calls separately, and every table has a column for its verdicts."""
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n["openai:judge"]\ninput = 1.0\noutput = 1.0\n')
     openai_server.reply(reply_by_model)
@@ -214,14 +218,14 @@ async def test_a_comparison_with_a_judge_reports_its_verdicts_and_spending(
     assert "Separately from the methods, openai:judge judged answers: 2 calls really made" in text
     with (folder / "report.csv").open(newline="") as file:
         assert {row["judged"] for row in csv.DictReader(file)} == {"0.4"}
-    again = await compare(await plan_comparison(options))
-    assert again.spent["judge"] == decision.spent["judge"]
-    without = await compare(await plan_comparison(make_options(data, methods="concat,concat_pf", prices=prices)))
-    assert without.spent["judge"] == decision.spent["judge"]
-    assert "judged" not in without.scores.measures
+    repeated = await compare(await plan_comparison(options))
+    assert repeated.spent["judge"] == decision.spent["judge"]
+    without_judge = await compare(await plan_comparison(make_options(data, methods="concat,concat_pf", prices=prices)))
+    assert without_judge.spent["judge"] == decision.spent["judge"]
+    assert "judged" not in without_judge.scores.measures
 
 
-async def test_the_limit_on_cost_is_one_for_the_judge_too(
+async def test_the_limit_on_cost_includes_the_judges_calls(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     prices = tmp_path / "prices.toml"
@@ -234,7 +238,7 @@ async def test_the_limit_on_cost_is_one_for_the_judge_too(
     assert len(list_judge_requests(openai_server)) == 1
 
 
-async def test_a_judge_without_a_price_is_not_limited(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
+async def test_a_limit_on_cost_needs_the_judges_price(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n')
     options = make_options(data, methods="concat", judge="openai:judge", prices=prices, max_cost=5)
@@ -248,9 +252,9 @@ async def test_the_judge_ignores_the_methods_own_settings(
 ) -> None:
     openai_server.reply(reply_by_model)
     options = make_options(data, methods="concat[context_window=600],concat", judge="openai:judge")
-    long = json.loads(data.read_text().splitlines()[0])
-    long["answers"] += [f"Basel, {'the town on the Rhine ' * 9}{number}" for number in range(9)]
-    data.write_text(json.dumps(long) + "\n")
+    long_question = json.loads(data.read_text().splitlines()[0])
+    long_question["answers"] += [f"Basel, {'the town on the Rhine ' * 9}{number}" for number in range(9)]
+    data.write_text(json.dumps(long_question) + "\n")
     decision = await compare(await plan_comparison(options))
     assert {row["judge_errors"] for row in decision.scores.summary.values()} == {0}
 

@@ -1,4 +1,4 @@
-"""The scorers: pure functions of a result and the gold answers."""
+"""The scorers of answers: pure functions of a result and the gold answers."""
 
 from typing import Any
 
@@ -22,18 +22,18 @@ from quorum.evaluation.metrics.registry import METRICS
 from quorum.evaluation.metrics.wordy import describe_wordy_answers
 
 
-def score(outputs: Result, answers: list[str], **reference: Any) -> dict[str, Any]:
-    return registry.score_result(outputs, Reference(answers=answers, **reference))
+def score(result: Result, answers: list[str], **reference: Any) -> dict[str, Any]:
+    return registry.score_result(result, Reference(answers=answers, **reference))
 
 
 def make_result(answer: str, unknown: bool = False, votes: list[str] | None = None) -> Result:
-    """A result; the vote "?" is an unknown one."""
-    outputs = Result(answer=answer, unknown=unknown)
+    """A result with this answer; the vote "?" stands for unknown."""
+    result = Result(answer=answer, unknown=unknown)
     if votes is not None:
-        outputs["votes"] = [
+        result["votes"] = [
             Vote(rank=rank, passage=f"p{rank}", answer=vote, unknown=vote == "?") for rank, vote in enumerate(votes)
         ]
-    return outputs
+    return result
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_the_label_for_too_little_information_is_an_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("candidates", "votes", "best"),
+    ("candidates", "votes", "expected"),
     [
         (["Rome", "Paris"], None, True),
         (["Rome"], ["Paris"], False),  # with candidates, the votes do not count
@@ -130,11 +130,11 @@ def test_the_label_for_too_little_information_is_an_answer() -> None:
     ],
 )
 def test_the_oracle_is_right_if_any_candidate_or_vote_is(
-    candidates: list[str] | None, votes: list[str] | None, best: bool | None
+    candidates: list[str] | None, votes: list[str] | None, expected: bool | None
 ) -> None:
-    outputs = make_result("Rome", votes=votes)
-    outputs["candidates"] = candidates
-    assert oracle(outputs, Reference(answers=["Paris"])) is best
+    result = make_result("Rome", votes=votes)
+    result["candidates"] = candidates
+    assert oracle(result, Reference(answers=["Paris"])) is expected
 
 
 @pytest.mark.parametrize(
@@ -164,21 +164,21 @@ def test_str_em_is_the_share_of_answer_groups_found_in_the_text() -> None:
 
 
 def test_a_summary_overlaps_with_its_own_candidate() -> None:
-    outputs = make_result("Paris")
-    outputs["candidates"] = ["Paris", "Rome"]
-    outputs["summaries"] = ["The tower stands in Paris.", "The forum is in Rome."]
+    result = make_result("Paris")
+    result["candidates"] = ["Paris", "Rome"]
+    result["summaries"] = ["The tower stands in Paris.", "The forum is in Rome."]
     reference = Reference(answers=["Paris"])
-    assert (overlap_own(outputs, reference) or 0) > 0.3
-    assert overlap_other(outputs, reference) == 0
-    outputs["summaries"] = None
-    assert overlap_own(outputs, reference) is None
+    assert (overlap_own(result, reference) or 0) > 0.3
+    assert overlap_other(result, reference) == 0
+    result["summaries"] = None
+    assert overlap_own(result, reference) is None
 
 
 def test_a_single_candidate_has_no_other_to_overlap() -> None:
-    outputs = make_result("Paris")
-    outputs["candidates"], outputs["summaries"] = ["Paris"], ["It stands in Paris."]
-    assert overlap_other(outputs) is None
-    assert (overlap_own(outputs) or 0) > 0
+    result = make_result("Paris")
+    result["candidates"], result["summaries"] = ["Paris"], ["It stands in Paris."]
+    assert overlap_other(result) is None
+    assert (overlap_own(result) or 0) > 0
 
 
 WORDS = st.text(alphabet="abc the.", max_size=12)
@@ -209,20 +209,23 @@ def test_measures_agree_with_one_another(answer: str, golds: list[str], votes: l
     ],
 )
 def test_contains_finds_a_gold_answer_at_word_boundaries(answer: str, golds: list[str], expected: float) -> None:
-    outputs: Any = {"answer": answer, "unknown": False}
-    assert contains(outputs, Reference(answers=golds)) == expected
+    result: Any = {"answer": answer, "unknown": False}
+    assert contains(result, Reference(answers=golds)) == expected
     for task in ("yes_no", "label", "long", "dialogue"):
-        assert contains(outputs, Reference(answers=golds, task=task)) is None
+        assert contains(result, Reference(answers=golds, task=task)) is None
 
 
-def test_the_words_of_a_refusal_contain_nothing() -> None:
-    outputs: Any = {"answer": "unknown", "unknown": True}
-    assert (contains(outputs, Reference(answers=["who"])), contains(outputs, Reference(answers=[]))) == (0.0, 1.0)
+def test_an_unknown_answer_contains_no_gold_answer_and_is_right_if_there_is_none() -> None:
+    result: Any = {"answer": "unknown", "unknown": True}
+    assert (contains(result, Reference(answers=["who"])), contains(result, Reference(answers=[]))) == (0.0, 1.0)
 
 
 def test_wordy_answers_that_exact_match_counts_as_wrong_are_reported() -> None:
-    wordy = {"em": 0.05, "contains": 0.4}
-    message = describe_wordy_answers({"concat": wordy, "sure": {"em": 0.3, "contains": 0.4}, "cot": {"em": None}}) or ""
+    wordy_summary = {"em": 0.05, "contains": 0.4}
+    message = (
+        describe_wordy_answers({"concat": wordy_summary, "sure": {"em": 0.3, "contains": 0.4}, "cot": {"em": None}})
+        or ""
+    )
     assert message.startswith("concat: 40.0% of the answers contain a gold answer, 5.0% equal one. ")
     assert "--set shorten=auto" in message
     assert "--judge" in message

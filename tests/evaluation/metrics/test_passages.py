@@ -1,4 +1,4 @@
-"""Scorers of what was read: gold passages found, order, length and density of the context."""
+"""Scorers of the passages that were read: gold passages among them, their order, length and precision."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from quorum.evaluation.metrics.passages import (
 
 
 def make_result(ids: str, before: str | None = None, text: str = "") -> Result:
-    """A result whose final passages and those before a filter are named by letters."""
+    """A result; each letter is the id of a final passage, or of a passage before the filter."""
     outputs = Result(answer="x", unknown=False, passages=[Passage(id=id_, title="", text=text) for id_ in ids])
     outputs["retrieved"] = None if before is None else list(before)
     return outputs
@@ -48,26 +48,26 @@ def make_reference(gold: str = "", *answers: str) -> Reference:
         ("ab", "", (None, None, None)),
     ],
 )
-def test_the_final_passages_against_the_gold_ones(
+def test_recall_and_precision_compare_the_final_passages_with_the_gold_passages(
     final: str, gold: str, expected: tuple[float | None, float | None, float | None]
 ) -> None:
     arguments = make_result(final), make_reference(gold)
     assert (recall(*arguments), precision(*arguments), s_precision(*arguments)) == expected
 
 
-def test_measures_before_the_filter_use_all_passages() -> None:
+def test_measures_before_the_filter_use_all_retrieved_passages() -> None:
     arguments = make_result("a", before="abcd"), make_reference("ab")
     assert (recall_before(*arguments), precision_before(*arguments), s_precision_before(*arguments)) == (1, 0.5, 0)
-    none = make_result("ab"), make_reference("ab")
-    assert (recall_before(*none), precision_before(*none), s_precision_before(*none)) == (None, None, None)
+    unfiltered = make_result("ab"), make_reference("ab")
+    assert (recall_before(*unfiltered), precision_before(*unfiltered), s_precision_before(*unfiltered)) == (None,) * 3
 
 
 @pytest.mark.parametrize(
-    ("final", "hit", "rank"), [("abc", 1, 1), ("cab", 0, 1 / 2), ("cdb", 0, 1 / 3), ("cd", 0, 0), ("", 0, 0)]
+    ("final", "hit", "reciprocal"), [("abc", 1, 1), ("cab", 0, 1 / 2), ("cdb", 0, 1 / 3), ("cd", 0, 0), ("", 0, 0)]
 )
-def test_hit_at_1_and_reciprocal_rank_use_the_first_gold_passage(final: str, hit: float, rank: float) -> None:
+def test_hit_at_1_and_reciprocal_rank_use_the_first_gold_passage(final: str, hit: float, reciprocal: float) -> None:
     assert hit_at_1(make_result(final), make_reference("ab")) == hit
-    assert reciprocal_rank(make_result(final), make_reference("ab")) == pytest.approx(rank)
+    assert reciprocal_rank(make_result(final), make_reference("ab")) == pytest.approx(reciprocal)
     assert reciprocal_rank(make_result(final), make_reference("")) is None
 
 
@@ -80,15 +80,15 @@ def make_passages(*texts: str) -> Result:
 
 
 def test_passages_that_contain_the_answer_are_counted() -> None:
-    scored = make_passages("It must be here.", "Paris, in the US.")
-    assert answer_in_passages(scored, make_reference("", "US")) is True
-    assert answer_on_top(scored, make_reference("", "US")) is False
-    assert answer_on_top(scored, make_reference("", "US", "here")) is True
-    assert answer_in_passages(scored, make_reference()) is None
+    result = make_passages("It must be here.", "Paris, in the US.")
+    assert answer_in_passages(result, make_reference("", "US")) is True
+    assert answer_on_top(result, make_reference("", "US")) is False
+    assert answer_on_top(result, make_reference("", "US", "here")) is True
+    assert answer_in_passages(result, make_reference()) is None
     assert answer_on_top(make_passages(), make_reference("", "US")) is False
 
 
-def test_tokens_are_three_bytes_each_titles_too() -> None:
+def test_a_token_is_counted_for_every_three_bytes_of_title_and_text() -> None:
     assert context_tokens(make_passages("1234567")) == 3
     assert context_tokens(make_passages("1234567", "ü")) == 3 + 2
     assert context_tokens(make_passages()) == 0
@@ -96,9 +96,8 @@ def test_tokens_are_three_bytes_each_titles_too() -> None:
 
 def test_the_precision_of_the_context_counts_words_as_often_as_the_answer_has_them() -> None:
     assert context_precision(make_passages("Paris Paris", "the big city"), make_reference("", "in Paris")) == 1 / 4
-    assert context_precision(make_passages("a b", "c d"), make_reference("", "z", "c d")) == pytest.approx(
-        2 / 3
-    )  # "a" is dropped
+    precision_without_article = context_precision(make_passages("a b", "c d"), make_reference("", "z", "c d"))
+    assert precision_without_article == pytest.approx(2 / 3)  # normalisation drops the article "a"
     assert context_precision(make_passages(), make_reference("", "Paris")) is None
 
 
@@ -110,20 +109,20 @@ def test_an_empty_context_has_precision_zero_where_a_filter_emptied_it() -> None
 
 @pytest.mark.parametrize("task", ["label", "yes_no", "dialogue", "long"])
 def test_answers_that_stand_in_no_passage_are_supported_by_gold_passages(task: Any) -> None:
-    scored, reference = make_passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
-    assert (answer_on_top(scored, reference), supported(scored, reference)) == (False, True)
-    assert supported(scored, Reference(answers=["SUPPORTS"], gold=[], task=task)) is None
+    result, reference = make_passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
+    assert (answer_on_top(result, reference), supported(result, reference)) == (False, True)
+    assert supported(result, Reference(answers=["SUPPORTS"], gold=[], task=task)) is None
 
 
 def test_a_gold_article_counts_once_whichever_of_its_paragraphs_is_read() -> None:
     reference = Reference(answers=["x"], gold=["12:4"], articles=[["12", "Basel"], ["7", "Rhine"]])
     ids = [("12:1", "?"), ("12:2", "?"), ("90", "Rhine"), ("8:1", "Thames")]
-    scored = make_result("")
-    scored["passages"] = [Passage(id=id_, title=title, text="") for id_, title in ids]
-    assert (recall(scored, reference), precision(scored, reference), s_precision(scored, reference)) == (1, 2 / 3, 0)
-    assert (hit_at_1(scored, reference), reciprocal_rank(scored, reference)) == (1, 1)
-    scored["retrieved"] = ["8:1", "7:9"]
-    assert (recall_before(scored, reference), reciprocal_rank(scored, reference)) == (0.5, 0.5)
+    result = make_result("")
+    result["passages"] = [Passage(id=id_, title=title, text="") for id_, title in ids]
+    assert (recall(result, reference), precision(result, reference), s_precision(result, reference)) == (1, 2 / 3, 0)
+    assert (hit_at_1(result, reference), reciprocal_rank(result, reference)) == (1, 1)
+    result["retrieved"] = ["8:1", "7:9"]
+    assert (recall_before(result, reference), reciprocal_rank(result, reference)) == (0.5, 0.5)
 
 
 IDS = st.text("abcdef", max_size=6)

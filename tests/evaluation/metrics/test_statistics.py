@@ -1,4 +1,4 @@
-"""Intervals and tests, against reference implementations and what must hold for any data."""
+"""Intervals and significance tests agree with reference implementations and keep bounds that hold for any data."""
 
 import numpy as np
 import pytest
@@ -28,12 +28,14 @@ OTHER_METHOD = np.where(RNG.random(300) < 0.7, EM, 1 - EM)
 
 @pytest.mark.parametrize("values", [EM, F1, F1 - OTHER_METHOD, RNG.normal(2, 5, 80)])
 def test_the_interval_is_that_of_scipy(values: np.ndarray) -> None:
-    ours = bootstrap(values)
-    theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=9999, rng=np.random.default_rng(1))
-    error = theirs.standard_error
-    assert ours.mean == pytest.approx(values.mean())
-    assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.15 * error)
-    assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.15 * error)
+    interval = bootstrap(values)
+    scipy_result = stats.bootstrap(
+        (values,), np.mean, method="percentile", n_resamples=9999, rng=np.random.default_rng(1)
+    )
+    standard_error = scipy_result.standard_error
+    assert interval.mean == pytest.approx(values.mean())
+    assert interval.low == pytest.approx(scipy_result.confidence_interval.low, abs=0.15 * standard_error)
+    assert interval.high == pytest.approx(scipy_result.confidence_interval.high, abs=0.15 * standard_error)
 
 
 def test_the_interval_covers_the_true_mean_as_often_as_it_says() -> None:
@@ -52,18 +54,21 @@ def test_an_interval_of_equal_values_has_no_width() -> None:
     assert bootstrap(np.ones(20)) == (1, 1, 1)
 
 
-def test_many_distinct_values_are_drawn_in_parts() -> None:
+def test_resamples_of_many_distinct_values_are_drawn_in_parts() -> None:
     assert list(split_rows(10, MOST_DRAWN_NUMBERS // 4)) == [4, 4, 2]
     assert list(split_rows(3, 2 * MOST_DRAWN_NUMBERS)) == [1, 1, 1]
-    drawn_at_once = bootstrap(np.arange(1000), resamples=2000)
-    assert drawn_at_once.low == pytest.approx(499.5 - 1.96 * 289 / 1000**0.5, abs=2)
+    interval = bootstrap(np.arange(1000), resamples=2000)
+    assert interval.low == pytest.approx(499.5 - 1.96 * 289 / 1000**0.5, abs=2)
 
 
-@pytest.mark.parametrize(("only_one", "only_other"), [(0, 0), (1, 0), (3, 9), (20, 41), (700, 800), (5, 5)])
-def test_mcnemar_is_that_of_statsmodels(only_one: int, only_other: int) -> None:
-    first_scores = np.concatenate([np.ones(only_one + 4), np.zeros(only_other + 2)])
-    second_scores = np.concatenate([np.zeros(only_one), np.ones(4 + only_other), np.zeros(2)])
-    expected = reference_mcnemar([[4, only_one], [only_other, 2]], exact=True).pvalue
+@pytest.mark.parametrize(
+    ("only_first", "only_second"),  # questions that only one of two methods answers correctly
+    [(0, 0), (1, 0), (3, 9), (20, 41), (700, 800), (5, 5)],
+)
+def test_mcnemar_is_that_of_statsmodels(only_first: int, only_second: int) -> None:
+    first_scores = np.concatenate([np.ones(only_first + 4), np.zeros(only_second + 2)])
+    second_scores = np.concatenate([np.zeros(only_first), np.ones(4 + only_second), np.zeros(2)])
+    expected = reference_mcnemar([[4, only_first], [only_second, 2]], exact=True).pvalue
     assert mcnemar(first_scores, second_scores) == pytest.approx(min(1, expected))
     assert mcnemar(second_scores, first_scores) == mcnemar(first_scores, second_scores)
 
@@ -85,7 +90,7 @@ def test_the_permutation_test_of_few_differences_is_exact(count: int) -> None:
     ],
     ids=["repeated", "distinct"],
 )
-def test_the_permutation_test_of_many_is_that_of_scipy(differences: np.ndarray) -> None:
+def test_the_permutation_test_of_many_differences_is_that_of_scipy(differences: np.ndarray) -> None:
     expected = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=9999, rng=np.random.default_rng(1)
     )
@@ -109,7 +114,7 @@ def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
 
 
 @pytest.mark.parametrize(("shift", "spread"), [(0.1, 0.5), (-0.03, 0.6), (0.5, 0.2)])
-def test_the_questions_needed_reach_the_power(shift: float, spread: float) -> None:
+def test_the_questions_needed_give_the_test_a_power_of_80_percent(shift: float, spread: float) -> None:
     differences = np.tile([shift - spread, shift + spread], 50)
     needed = count_questions_needed(differences)
     effect = abs(shift) / differences.std(ddof=1)

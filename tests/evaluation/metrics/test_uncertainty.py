@@ -28,7 +28,7 @@ def test_a_risk_coverage_curve_computed_by_hand() -> None:
     assert calibration.ece == pytest.approx((0.1 + 0.8 + 0.4 + 0.4) / 4)
 
 
-def test_equal_confidence_is_one_step_and_worth_its_mean() -> None:
+def test_answers_of_equal_confidence_are_one_step_of_the_curve_with_their_mean_risk() -> None:
     calibration = compute_calibration([1, 1, 1, 1], [1, 0, 1, 0])
     assert calibration is not None
     assert (calibration.coverage, calibration.risk) == ([1], [0.5])
@@ -68,8 +68,8 @@ def test_the_area_lies_between_the_best_and_the_worst_order(data: st.DataObject)
     assert calibration.risk[-1] == pytest.approx(calibration.chance)
     assert 0 <= calibration.ece <= 1
     assert sum(item.count for item in calibration.bins) == n
-    orders = [np.cumsum(wrong) / np.arange(1, n + 1) for wrong in shuffle_ties(confidences, 1 - right)]
-    assert calibration.area == pytest.approx(np.mean(orders), abs=0.2)
+    risk_curves = [np.cumsum(wrong) / np.arange(1, n + 1) for wrong in shuffle_ties(confidences, 1 - right)]
+    assert calibration.area == pytest.approx(np.mean(risk_curves), abs=0.2)
 
 
 def shuffle_ties(confidences: Any, wrong: Any) -> list[Any]:

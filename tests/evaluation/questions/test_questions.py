@@ -40,7 +40,9 @@ async def write_questions(store: str, options: Options, **settings: Any) -> Writ
     return await make_questions(await plan(None, "towers", make_context(store=store, **settings), options, OUTPUT_FILE))
 
 
-async def test_all_three_kinds_have_gold_passages_and_their_writer(store: str, openai_server: OpenAIServer) -> None:
+async def test_questions_of_all_three_kinds_name_their_gold_passages_and_their_writer(
+    store: str, openai_server: OpenAIServer
+) -> None:
     openai_server.reply(make_question_writer())
     written = await write_questions(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
     assert (written.kept_counts, written.drafts, written.faults.total()) == (
@@ -49,8 +51,8 @@ async def test_all_three_kinds_have_gold_passages_and_their_writer(store: str, o
         0,
     )
     assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == written.spent.calls
-    by_kind = {kind: [line for line in read_lines() if line["meta"]["kind"] == kind] for kind in QUESTION_KINDS}
-    single, two, open_ = by_kind["single"][0], by_kind["two"][0], by_kind["unanswerable"][0]
+    lines_of_kind = {kind: [line for line in read_lines() if line["meta"]["kind"] == kind] for kind in QUESTION_KINDS}
+    single, two, unanswerable = lines_of_kind["single"][0], lines_of_kind["two"][0], lines_of_kind["unanswerable"][0]
     number = single["gold"][0][1:]
     assert single["keep"] is True
     assert single["answers"] in ([f"Ida{number}", f"the Ida{number}"][:1], [f"Orm{number}"])
@@ -62,8 +64,8 @@ async def test_all_three_kinds_have_gold_passages_and_their_writer(store: str, o
         "passage 1": "unknown",
         "passage 2": "unknown",
     }
-    assert (open_["answers"], open_["gold"]) == ([], [])
-    assert open_["meta"]["read"] == {"passages": "unknown", "retrieved": "unknown"}
+    assert (unanswerable["answers"], unanswerable["gold"]) == ([], [])
+    assert unanswerable["meta"]["read"] == {"passages": "unknown", "retrieved": "unknown"}
     assert {line["meta"]["model"] for line in read_lines()} == {line["meta"]["verifier"] for line in read_lines()}
     assert single["meta"]["model"] == "openai:test"
     assert (single["meta"]["prompt"], len(single["meta"]["version"])) == ("question_single", 10)
@@ -73,17 +75,17 @@ async def test_all_three_kinds_have_gold_passages_and_their_writer(store: str, o
 
 async def test_the_seed_decides_what_is_asked(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_question_writer())
-    collected = []
+    file_texts = []
     for seed in (0, 0, 1):
         OUTPUT_FILE.unlink(missing_ok=True)
         await write_questions(store, Options(n=5, mix=SINGLE_ONLY), seed=seed)
-        collected.append(OUTPUT_FILE.read_text())
-    assert collected[0] == collected[1] != collected[2]
+        file_texts.append(OUTPUT_FILE.read_text())
+    assert file_texts[0] == file_texts[1] != file_texts[2]
     assert len({line["gold"][0][1:] for line in read_lines()}) > 1
 
 
 def answer_from_first_passage(prompt: str, n: int, text: str) -> str | None:
-    """Every question about two passages can be answered from the lamp's alone."""
+    """Every question about two passages can be answered from the lamp's passage alone."""
     return f"Ida{n}" if prompt == "answer" and "whose tower" in text and f"keeper Ida{n}" in text else None
 
 
@@ -154,12 +156,14 @@ async def test_a_question_that_is_refused_by_its_form_is_checked_by_no_call(
 async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_question_writer())
     await write_questions(store, Options(n=2, mix=SINGLE_ONLY), verifier="openai:judge")
-    sent_texts = [(request.body["model"], request.text.startswith("You write")) for request in openai_server.chats()]
-    assert set(sent_texts) == {("test", True), ("judge", False)}
+    models_and_tasks = [
+        (request.body["model"], request.text.startswith("You write")) for request in openai_server.chats()
+    ]
+    assert set(models_and_tasks) == {("test", True), ("judge", False)}
     assert {line["meta"]["verifier"] for line in read_lines()} == {"openai:judge"}
 
 
-async def test_the_embedded_reader_may_check(store: str, openai_server: OpenAIServer) -> None:
+async def test_the_embedded_reader_may_check_the_questions(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_question_writer())
     written = await write_questions(store, Options(n=1, mix=SINGLE_ONLY), verifier="embedded")
     assert written.drafts == len(openai_server.chats())
@@ -188,7 +192,7 @@ async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, op
     assert (third_run.drafts, len(openai_server.chats())) == (0, request_count)
 
 
-async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
+async def test_a_run_stopped_by_the_limit_on_cost_goes_on_from_the_journal(
     tmp_path: Path, store: str, openai_server: OpenAIServer
 ) -> None:
     prices = tmp_path / "prices.toml"
@@ -200,9 +204,9 @@ async def test_stopped_by_the_limit_on_cost_it_goes_on_from_the_journal(
     options = Options(n=3, mix=SINGLE_ONLY, concurrency=1, prices=prices, max_cost=0.03)
     with pytest.raises(SetupError, match=r"the limit is \$0\.03"):
         await write_questions(store, options, journal="journal.sqlite")
-    first = len(openai_server.chats())
+    first_call_count = len(openai_server.chats())
     written = await write_questions(store, Options(n=3, mix=SINGLE_ONLY), journal="journal.sqlite")
-    assert (first, written.kept_counts["single"], written.spent.calls) == (4, 3, 9 - first)
+    assert (first_call_count, written.kept_counts["single"], written.spent.calls) == (4, 3, 9 - first_call_count)
 
 
 async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_server: OpenAIServer) -> None:

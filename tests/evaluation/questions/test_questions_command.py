@@ -27,10 +27,10 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
         quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all"
     )
     assert run.code == 0, run.err
-    words = run.out.splitlines()
-    assert words[0].endswith(" answered without their passage.")
-    assert "5 kept: " in words[0]
-    assert words[1] == "questions.jsonl: 5 questions to keep (4 single, 1 unanswerable)."
+    lines = run.out.splitlines()
+    assert lines[0].endswith(" answered without their passage.")
+    assert "5 kept: " in lines[0]
+    assert lines[1] == "questions.jsonl: 5 questions to keep (4 single, 1 unanswerable)."
     assert run.err.startswith("To write 5 questions: 15 calls, about ")
     rejected = [line for line in read_lines() if not line["keep"]]
     assert {line["meta"]["why"] for line in rejected} == {"known"}
@@ -126,7 +126,7 @@ def test_a_deleted_file_is_written_again() -> None:
         assert (file.ids, list(file.list_texts())) == (set(), [])
 
 
-def test_a_file_that_cannot_be_replaced_leaves_no_half_one() -> None:
+def test_a_failed_replacement_leaves_no_half_written_file() -> None:
     file = QuestionFile(OUTPUT_FILE)
     OUTPUT_FILE.mkdir()
     with pytest.raises(SetupError, match="cannot be written"):

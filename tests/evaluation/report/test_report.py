@@ -1,4 +1,4 @@
-"""The report: texts from outside stay texts, the numbers of the page, Markdown and CSV."""
+"""The report: no text from outside becomes markup, and the page, the Markdown and the CSV files hold the figures."""
 
 import base64
 import csv
@@ -22,7 +22,7 @@ from quorum.evaluation.report.questions import escape_script_json
 from quorum.evaluation.report.text import escape_markdown
 from quorum.evaluation.report.write import write_report
 
-TOO_FEW = "Too few questions to choose; the cheapest of the equals is sure"
+TOO_FEW_QUESTIONS = "Too few questions to choose; the cheapest of the equals is sure"
 
 
 class Elements(HTMLParser):
@@ -34,21 +34,21 @@ class Elements(HTMLParser):
         self.handlers: list[str] = []
         self.scripts: list[tuple[dict[str, str | None], str]] = []
         self.addresses: list[str] = []
-        self.inside = False
+        self.is_in_script = False
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.handlers += [name for name, _ in attributes if name.startswith("on")]
         self.addresses += [str(value) for name, value in attributes if name in ("src", "href")]
-        self.inside = tag == "script"
-        if self.inside:
+        self.is_in_script = tag == "script"
+        if self.is_in_script:
             self.scripts.append((dict(attributes), ""))
 
     def handle_endtag(self, tag: str) -> None:
-        self.inside = False
+        self.is_in_script = False
 
     def handle_data(self, data: str) -> None:
-        if self.inside:
+        if self.is_in_script:
             attributes, text = self.scripts[-1]
             self.scripts[-1] = (attributes, text + data)
 
@@ -59,17 +59,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def list_elements(page: Path) -> Elements:
-    parsed = Elements()
-    parsed.feed(page.read_text(encoding="utf-8"))
-    return parsed
+    elements = Elements()
+    elements.feed(page.read_text(encoding="utf-8"))
+    return elements
 
 
 def test_no_text_becomes_markup_and_nothing_is_loaded(page: Path) -> None:
-    parsed = list_elements(page)
-    assert "img" not in parsed.tags
-    assert (parsed.handlers, parsed.addresses) == ([], [])
-    kinds = [attributes.get("type") for attributes, _ in parsed.scripts]
-    assert kinds == ["application/json", *["text/plain"] * 3, None]
+    elements = list_elements(page)
+    assert "img" not in elements.tags
+    assert (elements.handlers, elements.addresses) == ([], [])
+    script_types = [attributes.get("type") for attributes, _ in elements.scripts]
+    assert script_types == ["application/json", *["text/plain"] * 3, None]
     assert "://" not in re.sub(r"<script type.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
@@ -90,15 +90,15 @@ def test_the_page_holds_every_question_with_all_that_it_shows(page: Path) -> Non
         f"What is number 7 of the things that were asked? {HTML_ATTACK}",
         ["answer 7", "an answer 7"],
     ]
-    packed = [json.loads(gzip.decompress(base64.b64decode(text))) for _, text in scripts[1:-1]]
-    assert [len(item) for item in packed] == [25, 25, 10]
-    opened = packed[1][2]
-    assert len(opened["passages"]) == 3  # each once, though three methods read it
-    answer = opened["answers"][2]
+    question_groups = [json.loads(gzip.decompress(base64.b64decode(text))) for _, text in scripts[1:-1]]
+    assert [len(group) for group in question_groups] == [25, 25, 10]
+    question = question_groups[1][2]
+    assert len(question["passages"]) == 3  # each passage once, though three methods read it
+    answer = question["answers"][2]
     assert answer["replies"][0]["reply"] == f"A reply {HTML_ATTACK}"
     assert [step["node"] for step in answer["steps"]][:2] == ["begin", "retrieve"]
     evidence = answer["evidence"][0]
-    assert opened["passages"][0][2][evidence["start"] : evidence["end"]] == "answer 27"
+    assert question["passages"][0][2][evidence["start"] : evidence["end"]] == "answer 27"
 
 
 def test_answers_in_the_index_have_their_marks(page: Path) -> None:
@@ -106,13 +106,14 @@ def test_answers_in_the_index_have_their_marks(page: Path) -> None:
     results = [json.loads(line) for line in (page.parent / "results.jsonl").read_text().splitlines()]
     for result in results:
         score, mark, _ = rows[int(result["id"][1:])][3 + METHODS.index(result["method"])]
+        # e: error, u: unknown, r: right, w: wrong
         expected_mark = "e" if result["error"] else "u" if result["unknown"] else "r" if result["em"] else "w"
         assert (mark, score) == (expected_mark, None if result["error"] else result["em"])
 
 
 def test_the_recommendation_comes_first_and_errors_are_reported(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert text.index(f'class="verdict">{TOO_FEW}') < text.index("<svg")
+    assert text.index(f'class="verdict">{TOO_FEW_QUESTIONS}') < text.index("<svg")
     assert "Answers that failed count neither as right nor as wrong" in text
     assert text.count("<svg") == 4  # two charts, for a broad screen and a narrow one
 
@@ -121,7 +122,7 @@ def test_the_markdown_and_csv_files_hold_the_figures(page: Path) -> None:
     folder = page.parent
     markdown = (folder / "report.md").read_text(encoding="utf-8")
     assert markdown.startswith("# Which method is worth its cost\n")
-    assert f"**{TOO_FEW}: exact match" in markdown
+    assert f"**{TOO_FEW_QUESTIONS}: exact match" in markdown
     assert "| p against the best |" in markdown
     assert re.search(r"\| concat \|.*\| (0\.\d{3}|&lt; 0\.001)( \\\*)? \|", markdown)
     assert "<script" not in markdown
@@ -135,12 +136,12 @@ def test_the_markdown_and_csv_files_hold_the_figures(page: Path) -> None:
     assert questions[0]["gold"] == "answer 0 | an answer 0"
 
 
-def test_the_report_of_a_budget_that_no_method_keeps(tmp_path: Path) -> None:
+def test_the_report_says_that_no_method_keeps_within_the_budget(tmp_path: Path) -> None:
     page = write_report(make_decision(tmp_path, 12, budget={"calls": 0.5}))
     assert "No method keeps within 0.5 calls a question." in page.read_text(encoding="utf-8")
 
 
-def test_methods_that_do_not_serve_the_questions_are_named_with_the_reason(tmp_path: Path) -> None:
+def test_methods_that_do_not_serve_the_questions_are_named_with_their_reason(tmp_path: Path) -> None:
     reason = "The method 'react' gives no long answers; choose another."
     decision = make_decision(tmp_path, 12)
     plan = replace(decision.scores.plan, left_out={"react": reason, "self_ask": reason})

@@ -26,10 +26,10 @@ CORPUS = [
 def data(tmp_path: Path) -> Path:
     """Each question brings one passage, which answers another question."""
     path = tmp_path / "data.jsonl"
-    wrong = [*CORPUS[1:], CORPUS[0]]
+    other_passages = [*CORPUS[1:], CORPUS[0]]
     lines = [
         {"id": river, "question": f"Which town lies on the {river}?", "answers": [town], "passages": [passage]}
-        for (river, town), passage in zip(TOWN_OF_RIVER.items(), wrong, strict=True)
+        for (river, town), passage in zip(TOWN_OF_RIVER.items(), other_passages, strict=True)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
@@ -61,14 +61,15 @@ async def test_a_corpus_is_indexed_once_and_searched_once_for_a_question(
     report = await run(data, "out", corpus=str(corpus), progress=lambda *step: events.append(step))
     assert all(river in result and len(result) == 2 for river, result in read_passages(report).items())
     assert ("index", 4, 4) in events
-    embedded = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS_PATH]
-    queries = [texts for texts in embedded if len(texts) == 1]
+    embedded_texts = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS_PATH]
+    queries = [texts for texts in embedded_texts if len(texts) == 1]
     assert len(queries) == len(TOWN_OF_RIVER)  # both methods share what was found
-    again = await run(data, "again", methods="concat[retriever=bm25]", corpus=str(corpus))
-    assert all(river == result[0] for river, result in read_passages(again).items())
+    bm25_report = await run(data, "again", methods="concat[retriever=bm25]", corpus=str(corpus))
+    assert all(river == result[0] for river, result in read_passages(bm25_report).items())
     assert len(list_collections()) == 1
-    assert sum(request.path == EMBEDDINGS_PATH for request in openai_server.requests) == len(embedded)  # not again
-    assert json.loads((again.folder / "config.json").read_text())["source"]["corpus"] == "corpus.jsonl"
+    request_count = sum(request.path == EMBEDDINGS_PATH for request in openai_server.requests)
+    assert request_count == len(embedded_texts)  # nothing is embedded again
+    assert json.loads((bm25_report.folder / "config.json").read_text())["source"]["corpus"] == "corpus.jsonl"
 
 
 async def test_the_pool_holds_the_passages_of_all_questions(data: Path, openai_server: OpenAIServer) -> None:

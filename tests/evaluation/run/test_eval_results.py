@@ -1,4 +1,4 @@
-"""The folder of an evaluation: whole lines, resumed counts, one configuration."""
+"""The folder of an evaluation: whole lines only, means and counts over several runs, and one configuration."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def make_row(id_: str, method: str = "concat", **fields: Any) -> Row:
     return row_values
 
 
-def test_means_are_over_the_answered_and_counts_over_all(tmp_path: Path) -> None:
+def test_means_are_over_answered_questions_and_counts_over_all(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat"]) as results:
         results.append(make_row("1", em=1.0, f1=1.0, calls=1, malformed=1, seconds=1))
         results.append(make_row("2", em=0.0, f1=0.5, unknown=True, calls=6, malformed=1, seconds=3))
@@ -60,7 +60,7 @@ def test_seconds_are_of_answers_whose_calls_were_made_for_them(tmp_path: Path) -
     assert (summary["concat_pf"]["seconds_p50"], summary["concat_pf"]["seconds_without"]) == (None, 1)
 
 
-def test_questions_without_a_vote_count_as_not_lost(tmp_path: Path) -> None:
+def test_questions_without_a_vote_count_as_not_outvoted(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat_pf"]) as results:
         results.append(make_row("1", "concat_pf", not_majority=True, gold_in_pool=True))
         results.append(make_row("2", "concat_pf", not_majority=None, gold_in_pool=None))

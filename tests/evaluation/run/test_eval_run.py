@@ -163,7 +163,7 @@ async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIS
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changed_options", "message"),
     [
         ({"methods": "concat"}, "methods.concat_pf was there, now absent"),
         ({"methods": "concat,concat_pf[k=1]"}, r"concat_pf\[k=1\] was absent"),
@@ -171,12 +171,12 @@ async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIS
     ],
 )
 async def test_another_configuration_needs_another_folder(
-    data: Path, openai_server: OpenAIServer, changed: dict[str, Any], message: str
+    data: Path, openai_server: OpenAIServer, changed_options: dict[str, Any], message: str
 ) -> None:
     openai_server.reply(reply_as_reader)
     await run(data)
     with pytest.raises(SetupError, match=message):
-        await run(data, **changed)
+        await run(data, **changed_options)
 
 
 async def test_methods_of_different_settings_have_names_of_their_own(data: Path, openai_server: OpenAIServer) -> None:
@@ -188,7 +188,7 @@ async def test_methods_of_different_settings_have_names_of_their_own(data: Path,
     assert [item["oracle"] for item in report.summary.values()] == [0.666667, 0, None]
 
 
-async def test_questions_at_once_are_bounded(data: Path, openai_server: OpenAIServer) -> None:
+async def test_concurrency_bounds_the_questions_that_are_asked_at_once(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(Response("unknown", hold=True))
     task = asyncio.create_task(run(data, "concat", concurrency=2))
     await asyncio.to_thread(openai_server.wait_for_requests, 2)
@@ -286,7 +286,7 @@ def test_runs_of_one_method_need_different_settings() -> None:
         parse_methods("concat[k=3],concat[k=3]", Context())
 
 
-def test_all_takes_settings_too() -> None:
+def test_the_choice_of_all_methods_takes_settings() -> None:
     runs = parse_methods("all[k=3;vote=staged],concat", Context())
     assert [run.name for run in runs][:1] == ["concat[k=3;vote=staged]"]
     assert runs[-1] == Column("concat", "concat", {}, replace(Context()))
@@ -296,8 +296,8 @@ def test_all_takes_settings_too() -> None:
 def read_settings(data: Path, methods: str, **options: Any) -> dict[str, Any]:
     """The settings of the only method as config.json holds them, over given passages."""
     runs = parse_methods(methods, Context(**CONTEXT | options))
-    dataset = make_config(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
-    return dict(next(iter(dataset.values())))
+    methods_in_config = make_config(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
+    return dict(next(iter(methods_in_config.values())))
 
 
 def test_given_passages_are_weighed_and_ordered_by_the_embeddings(data: Path) -> None:
@@ -309,13 +309,15 @@ def test_given_passages_are_weighed_and_ordered_by_the_embeddings(data: Path) ->
 def test_a_retrained_filter_is_another_configuration(data: Path, tmp_path: Path) -> None:
     folder_path = tmp_path / "filter"
     folder_path.mkdir()
-    observed = []
+    described_filters = []
     for text in ("first", "second"):
         (folder_path / "sentences.json").write_text(text)
         (folder_path / "config.json").write_text(text)
         kinds = (f"embedded:{folder_path}", f"transformers:{folder_path}", f"llm:transformers:{folder_path}")
-        observed.append([read_settings(data, "filco", context_filter=kind)["context_filter"] for kind in kinds])
-    assert all(before != after for before, after in zip(*observed, strict=True))
+        described_filters.append(
+            [read_settings(data, "filco", context_filter=kind)["context_filter"] for kind in kinds]
+        )
+    assert all(before != after for before, after in zip(*described_filters, strict=True))
     assert read_settings(data, "filco", context_filter="llm:openai:ft:own")["context_filter"]["model"] == "ft:own"
     assert [read_settings(data, "filco", context_filter=kind)["context_filter"] for kind in (None, "llm", "odd")] == [
         *(None, "llm", "odd")

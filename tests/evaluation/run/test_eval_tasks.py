@@ -1,4 +1,4 @@
-"""Which task a question is, what it changes, and measures of the user's own."""
+"""Which task a question belongs to, what the task changes, and measures of the user's own."""
 
 import json
 from pathlib import Path
@@ -152,7 +152,7 @@ number = 3
 """
 
 
-async def test_a_measure_of_the_users_own(
+async def test_a_users_own_measure_is_computed_and_written(
     tmp_path: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))

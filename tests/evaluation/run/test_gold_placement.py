@@ -29,7 +29,7 @@ def make_passages(*ids: str) -> list[Passage]:
 
 
 def make_record(own_passages: list[Passage], gold: tuple[str, ...] = (), **fields: Any) -> Record:
-    row_values: Any = {
+    record: Any = {
         "id": "q",
         "question": "Which town?",
         "answers": ["Basel"],
@@ -37,11 +37,11 @@ def make_record(own_passages: list[Passage], gold: tuple[str, ...] = (), **field
         "gold": list(gold),
         **fields,
     }
-    return row_values
+    return record
 
 
-def list_ids(passages_found: list[Passage]) -> list[str]:
-    return [passage["id"] for passage in passages_found]
+def list_ids(passages: list[Passage]) -> list[str]:
+    return [passage["id"] for passage in passages]
 
 
 def test_gold_passages_are_listed_or_contain_an_answer() -> None:
@@ -61,52 +61,52 @@ def test_gold_passages_are_listed_or_contain_an_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "gold_at_4", "gold_at_2"),
+    ("placement", "gold_at_4", "gold_at_2"),
     [
         ("retrieved", ["a", "b", "g"], ["a", "g", "b"]),
         ("top", ["g", "a", "b"], ["g", "a", "b"]),
         ("bottom", ["a", "b", "g"], ["a", "b", "g"]),
     ],
 )
-def test_gold_passages_are_put_at_the_chosen_rank(how: str, gold_at_4: list[str], gold_at_2: list[str]) -> None:
+def test_gold_passages_are_put_at_the_chosen_rank(placement: str, gold_at_4: list[str], gold_at_2: list[str]) -> None:
     """A gold passage that was not retrieved replaces the passage at rank k."""
     context = Context(k=3)
     late, early = make_passages("a", "b", "c", "g"), make_passages("a", "g", "b", "c")
-    assert list_ids(place_gold(late[:3], make_record(late, ("g",)), "short", context, how)) == gold_at_4
-    assert list_ids(place_gold(early[:3], make_record(early, ("g",)), "short", context, how)) == gold_at_2
+    assert list_ids(place_gold(late[:3], make_record(late, ("g",)), "short", context, placement)) == gold_at_4
+    assert list_ids(place_gold(early[:3], make_record(early, ("g",)), "short", context, placement)) == gold_at_2
 
 
 def test_all_gold_passages_that_were_found_move_together() -> None:
-    retrieved, asked_record = make_passages("a", "g", "b", "g2"), make_record([], ("g", "g2"))
-    assert list_ids(place_gold(retrieved, asked_record, "short", Context(), "top")) == ["g", "g2", "a", "b"]
-    assert list_ids(place_gold(retrieved, asked_record, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
-    assert place_gold(retrieved, asked_record, "short", Context(), "inserted") == retrieved
+    retrieved, record = make_passages("a", "g", "b", "g2"), make_record([], ("g", "g2"))
+    assert list_ids(place_gold(retrieved, record, "short", Context(), "top")) == ["g", "g2", "a", "b"]
+    assert list_ids(place_gold(retrieved, record, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
+    assert place_gold(retrieved, record, "short", Context(), "inserted") == retrieved
 
 
 @given(st.integers(1, 8), st.integers(0, 50), st.text(max_size=4), st.sampled_from(["inserted", "top", "bottom"]))
 @settings(deadline=None, max_examples=50)
-def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str, how: str) -> None:
+def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str, placement: str) -> None:
     own_passages = make_passages(*"abcdefgh"[:6], "x")
-    inputs: Any = {**make_record(own_passages, ("x",)), "id": id_}
-    placed = place_gold(own_passages[:6][:k], inputs, "short", Context(k=k, seed=seed), how)
-    assert placed == place_gold(own_passages[:6][:k], inputs, "short", Context(k=k, seed=seed), how)
+    record: Any = {**make_record(own_passages, ("x",)), "id": id_}
+    placed = place_gold(own_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
+    assert placed == place_gold(own_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
     assert len(placed) == min(k, 7)
     assert "x" in list_ids(placed)
     assert [item for item in list_ids(placed) if item != "x"] == list_ids(own_passages)[: len(placed) - 1]
 
 
-@pytest.mark.parametrize("how", ["inserted", "retrieved", "top", "bottom"])
-def test_without_a_gold_passage_the_ranking_is_unchanged(how: str) -> None:
+@pytest.mark.parametrize("placement", ["inserted", "retrieved", "top", "bottom"])
+def test_without_a_gold_passage_the_ranking_is_unchanged(placement: str) -> None:
     retrieved = make_passages("g", "a", "b")  # their words do not answer a yes/no question
-    assert place_gold(retrieved, make_record([]), "yes_no", Context(k=3), how) == retrieved
+    assert place_gold(retrieved, make_record([]), "yes_no", Context(k=3), placement) == retrieved
 
 
 def test_the_drawn_ranks_are_spread() -> None:
     own_passages = make_passages("a", "b", "c", "g")
     ranks = set()
     for number in range(40):
-        inputs: Any = {**make_record(own_passages, ("g",)), "id": f"q{number}"}
-        ranks.add(list_ids(place_gold(own_passages[:3], inputs, "short", Context(k=3), "inserted")).index("g"))
+        record: Any = {**make_record(own_passages, ("g",)), "id": f"q{number}"}
+        ranks.add(list_ids(place_gold(own_passages[:3], record, "short", Context(k=3), "inserted")).index("g"))
     assert ranks == {0, 1, 2}
 
 
@@ -198,7 +198,7 @@ async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: Open
     assert report.summary["concat[k=2]"]["em"] == 0
 
 
-async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server: OpenAIServer) -> None:
+async def test_gold_texts_for_given_passages_come_from_a_file(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: "Basel" if "It is Basel" in request.text else "unknown")
     lines: list[dict[str, Any]] = [
         {"id": "q", "question": "Which town?", "answers": ["Basel"], "gold": ["g"], "passages": make_passages("a", "b")}
@@ -223,7 +223,7 @@ async def test_given_passages_and_gold_from_a_file(tmp_path: Path, openai_server
         ("gold_position", {"gold_from": Path("missing.jsonl")}, "no file missing.jsonl; give passages"),
     ],
 )
-async def test_a_file_of_other_gold_passages_is_refused(
+async def test_a_gold_from_file_that_is_missing_or_not_needed_is_refused(
     data: Path, name: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):
@@ -231,11 +231,19 @@ async def test_a_file_of_other_gold_passages_is_refused(
 
 
 def test_positions_are_compared_for_each_number_of_passages() -> None:
-    collected = [[run.name for run in group] for group in group_columns(find_experiment("gold_position"), CONTEXT)]
-    assert collected[0] == ["concat[k=5;gold=retrieved]", "concat[k=5;gold=top]", "concat[k=5;gold=bottom]"]
-    assert [group[0] for group in collected] == [f"concat[k={k};gold=retrieved]" for k in (5, 10, 20)]
-    insertion = [[run.name for run in group] for group in group_columns(find_experiment("gold_insertion"), CONTEXT)]
-    assert (insertion[0][0], insertion[1][0], len(insertion[0])) == ("concat", "concat[gold=inserted]", 6)
+    position_groups = [
+        [run.name for run in group] for group in group_columns(find_experiment("gold_position"), CONTEXT)
+    ]
+    assert position_groups[0] == ["concat[k=5;gold=retrieved]", "concat[k=5;gold=top]", "concat[k=5;gold=bottom]"]
+    assert [group[0] for group in position_groups] == [f"concat[k={k};gold=retrieved]" for k in (5, 10, 20)]
+    insertion_groups = [
+        [run.name for run in group] for group in group_columns(find_experiment("gold_insertion"), CONTEXT)
+    ]
+    assert (insertion_groups[0][0], insertion_groups[1][0], len(insertion_groups[0])) == (
+        "concat",
+        "concat[gold=inserted]",
+        6,
+    )
 
 
 async def test_questions_that_the_model_knows_are_dropped_for_every_method(

@@ -19,9 +19,9 @@ from openai_server import OpenAIServer, Request
 
 TESTS_FOLDER = Path(__file__).resolve().parents[2]
 QUESTION_COUNT = 24
-CALL_COUNT = 3 * QUESTION_COUNT  # one over both passages, one for each
-MAX_CALLS_BETWEEN = 7  # calls between two interruptions, of which there are ten
-MAX_OPEN_CALLS = 4  # calls at most: two questions at once, two passages
+CALL_COUNT = 3 * QUESTION_COUNT  # for each question one call over both passages, and one for each passage
+MAX_CALLS_BETWEEN_STOPS = 7  # calls between two interruptions
+MAX_OPEN_CALLS = 4  # two questions at once, with one call for each of their two passages
 WRITTEN_FILES = ("summary.json", "comparison.json", "recommendation.json", "uncertainty.json")
 
 
@@ -120,7 +120,7 @@ def test_interrupted_at_ten_random_points_it_ends_the_same(
     trap, rng = Trap(), random.Random(5)
     openai_server.reply(trap)
     for stop in [signal.SIGKILL, signal.SIGINT] * 5:
-        trap.set(commands.start(make_command(data, "stopped")), stop, rng.randint(1, MAX_CALLS_BETWEEN))
+        trap.set(commands.start(make_command(data, "stopped")), stop, rng.randint(1, MAX_CALLS_BETWEEN_STOPS))
         assert commands.read_number() == (130 if stop == signal.SIGINT else -stop)
         assert not (tmp_path / "stopped" / "summary.json").exists()
     commands.start(make_command(data, "stopped"))
@@ -134,8 +134,8 @@ def test_interrupted_at_ten_random_points_it_ends_the_same(
             read_json(tmp_path / "whole" / name)
         ), name
     lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
-    answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
-    assert (len(answered), set(answered.values())) == (2 * QUESTION_COUNT, {1})
+    answer_counts = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
+    assert (len(answer_counts), set(answer_counts.values())) == (2 * QUESTION_COUNT, {1})
 
 
 @pytest.mark.long
@@ -145,7 +145,7 @@ def test_a_race_killed_at_six_random_points_ends_the_same(
     trap, rng, race = Trap(), random.Random(7), ("--race", "questions")
     openai_server.reply(trap)
     for stop in [signal.SIGKILL, signal.SIGINT] * 3:
-        trap.set(commands.start(make_command(data, "stopped", *race)), stop, rng.randint(1, MAX_CALLS_BETWEEN))
+        trap.set(commands.start(make_command(data, "stopped", *race)), stop, rng.randint(1, MAX_CALLS_BETWEEN_STOPS))
         assert commands.read_number() == (130 if stop == signal.SIGINT else -stop)
     commands.start(make_command(data, "stopped", *race))
     assert commands.read_number() == 0
@@ -158,6 +158,6 @@ def test_a_race_killed_at_six_random_points_ends_the_same(
     result = read_json(tmp_path / "whole" / "race.json")
     assert (result["survivors"], result["finished"]) == (["post_fusion"], True)
     lines = (tmp_path / "stopped" / "results.jsonl").read_text(encoding="utf-8").splitlines()
-    answered = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
-    assert set(answered.values()) == {1}
-    assert sum(answered.values()) < 2 * QUESTION_COUNT
+    answer_counts = Counter((row["method"], row["id"]) for row in map(json.loads, lines))
+    assert set(answer_counts.values()) == {1}
+    assert sum(answer_counts.values()) < 2 * QUESTION_COUNT

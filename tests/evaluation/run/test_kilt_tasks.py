@@ -28,7 +28,7 @@ async def evaluate_line(
     return scores, row
 
 
-async def test_a_claim_with_two_labels_is_asked_for_two(tmp_path: Path, openai_server: OpenAIServer) -> None:
+async def test_the_prompt_for_a_claim_of_kilt_offers_two_labels(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply("REFUTES")
     provenance = [{"wikipedia_id": "77", "title": "Vell", "start_paragraph_id": 2}]
     claim = {"id": "f", "input": "Vell has no tower.", "output": [{"answer": "REFUTES", "provenance": provenance}]}
@@ -36,15 +36,14 @@ async def test_a_claim_with_two_labels_is_asked_for_two(tmp_path: Path, openai_s
     prompt = openai_server.chats()[-1].text
     assert "REFUTES" in prompt
     assert "NOT ENOUGH INFO" not in prompt
-    assert (row["accuracy"], row["recall"], row["precision"]) == (
-        1,
-        1,
-        1,
-    )  # the passage is found by its article's title
+    # the passage counts as gold, because it has the title of the gold article
+    assert (row["accuracy"], row["recall"], row["precision"]) == (1, 1, 1)
     assert (row["supported"], row["answer_on_top"]) == (True, True)
 
 
-async def test_three_labels_and_the_users_prompts_are_not_changed(tmp_path: Path, openai_server: OpenAIServer) -> None:
+async def test_other_claims_are_offered_three_labels_and_a_users_prompt_is_not_changed(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
     openai_server.reply("REFUTES")
     claim = {"id": 1, "claim": "Vell has no tower.", "label": "NOT ENOUGH INFO", "evidence": []}
     await evaluate_line(tmp_path, "fever.jsonl", claim)

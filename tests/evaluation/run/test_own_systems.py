@@ -1,4 +1,4 @@
-"""Somebody's own system as a column: measured, compared and continued beside the methods."""
+"""A user's own system is measured, compared and continued beside the methods."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,9 @@ def read_rows(folder: str) -> dict[str, Any]:
     return {row["question"]: row for row in rows if row["method"] == "mine"}
 
 
-def test_a_served_system_is_a_column_with_its_cost(quorum: Quorum, data: Path, openai_server: OpenAIServer) -> None:
+def test_a_system_on_a_server_is_compared_with_its_cost(
+    quorum: Quorum, data: Path, openai_server: OpenAIServer
+) -> None:
     openai_server.reply(lambda request: "Ada Korn" if "Who" in request.text else "I don't know.")
     Path("prices.json").write_text(json.dumps({"openai:their-model": {"input": 1, "output": 1}}))
     spec = f"concat,mine={openai_server.url}#their-model"
@@ -59,7 +61,7 @@ def test_a_question_that_failed_is_asked_again_alone(quorum: Quorum, data: Path,
 
 
 def test_systems_take_part_in_a_race(quorum: Quorum, openai_server: OpenAIServer) -> None:
-    """The worse ones are dropped before they have answered every question; the same command again asks nothing."""
+    """The worse methods are dropped before they have answered every question; the same command again asks nothing."""
     count = 40
     lines = [
         {"id": f"q{n}", "question": f"Who found {n}?", "answers": [f"p{n}"], "passages": [PASSAGE]}
@@ -76,9 +78,9 @@ def test_systems_take_part_in_a_race(quorum: Quorum, openai_server: OpenAIServer
     asked_counts = {method: sum(row["method"] == method for row in rows) for method in ("concat", "mine", "served")}
     assert asked_counts["mine"] == count > max(asked_counts["served"], asked_counts["concat"])
     assert json.loads(Path("out/recommendation.json").read_text())["best"] == "mine"
-    before = len(openai_server.chats())
+    request_count = len(openai_server.chats())
     assert quorum(*command, "--out", "out").code == 0
-    assert len(openai_server.chats()) == before
+    assert len(openai_server.chats()) == request_count
 
 
 def test_a_folder_is_continued_only_with_the_same_system(
@@ -96,7 +98,7 @@ def test_names_and_settings_of_methods_are_distinguished_from_systems() -> None:
         split_systems("a=http://h/v1#m,a=http://h/v1#n")
 
 
-def test_models_and_k_are_not_crossed_with_a_system(tmp_path: Path) -> None:
+def test_models_and_k_are_not_applied_to_a_system(tmp_path: Path) -> None:
     options = Options(data=tmp_path, methods="concat,mine=http://h/v1#gpt-4o", k=("3", "5"), context=Context())
     assert [column.name for column in list_columns(options)] == ["concat[k=3]", "concat[k=5]", "mine"]
     usage: Any = {"system": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}}
@@ -112,6 +114,7 @@ def test_a_system_may_not_have_the_name_of_a_method(tmp_path: Path) -> None:
 
 
 def test_the_page_and_its_links_take_no_system() -> None:
+    """They use `parse_methods`, which refuses systems."""
     for spec in ("mine=python:os:system", "mine=http://127.0.0.1:1/v1#m"):
         with pytest.raises(SetupError, match="cannot be read"):
             parse_methods(spec, Context())

@@ -78,7 +78,7 @@ def test_foreign_details_are_refused_in_one_sentence(details: dict[str, Any], tm
         read_calls(read_results(folder), ["concat"])
 
 
-def test_details_that_cannot_be_parsed_are_passed_over(tmp_path: Path) -> None:
+def test_details_that_cannot_be_parsed_are_skipped(tmp_path: Path) -> None:
     deep_line = b'{"method": "concat", "id": "1", "calls": ' + b"[" * 100_000
     odd_line = b'{"method": {}, "id": 1}'
     (tmp_path / "details.jsonl").write_bytes(b"\n".join([deep_line, odd_line, b"\xff", b"{}"]) + b"\n")

@@ -20,8 +20,8 @@ from quorum.graphs import answer
 async def test_equal_passages_are_asked_once_and_vote_each(openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: "1931" if PASSAGES[0]["text"] in request.text else "1950")
     first, second = PASSAGES[:2]
-    again = [Passage(id=f"again-{number}", title=first["title"], text=first["text"]) for number in range(2)]
-    passages = [second, first, *again]
+    copies = [Passage(id=f"again-{number}", title=first["title"], text=first["text"]) for number in range(2)]
+    passages = [second, first, *copies]
     result = await answer(QUESTION, "post_fusion", Context(model="openai:test"), given=passages)
     assert len(openai_server.chats()) == 2
     assert [vote["answer"] for vote in result["votes"]] == ["1950", "1931", "1931", "1931"]

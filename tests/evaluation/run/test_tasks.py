@@ -157,7 +157,7 @@ def test_an_empty_reply_is_malformed() -> None:
 
 @given(st.text(max_size=200))
 @settings(max_examples=100)
-def test_any_reply_is_on_one_line(reply: str) -> None:
+def test_any_reply_is_parsed_to_one_line(reply: str) -> None:
     for parse in (parse_turn, parse_long_answer):
         parsed = parse(reply).value
         assert parsed == " ".join(parsed.split())
@@ -166,11 +166,11 @@ def test_any_reply_is_on_one_line(reply: str) -> None:
 
 @pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
 def test_the_prompts_of_both_rounds_share_their_beginning(kind: str) -> None:
-    base = render(f"answer_{kind}", passages="P", question="Q").text
-    again = render(f"answer_candidates_{kind}", passages="P", question="Q", candidates="- c").text
-    shared = base.index("Q", base.index("P\n\n") + 3) + 2
-    assert base[:shared] == again[:shared]
-    assert again.index("- c") > shared
+    first_prompt = render(f"answer_{kind}", passages="P", question="Q").text
+    candidates_prompt = render(f"answer_candidates_{kind}", passages="P", question="Q", candidates="- c").text
+    shared = first_prompt.index("Q", first_prompt.index("P\n\n") + 3) + 2
+    assert first_prompt[:shared] == candidates_prompt[:shared]
+    assert candidates_prompt.index("- c") > shared
 
 
 async def ask_about_passages(method: str, model: ScriptedModel, kind: str, **settings: Any) -> Any:
@@ -200,10 +200,10 @@ async def test_not_enough_info_is_an_answer_and_has_a_vote() -> None:
     result = await ask_about_passages("concat_pf", model, "label")
     assert (result["answer"], result["unknown"], result["evidence"]) == (NOT_ENOUGH_INFO, False, [])
     assert len(model.history) == 1  # no fallback
-    votes = ScriptedModel()
+    voting_model = ScriptedModel()
     for number, reply in enumerate(["NOT ENOUGH INFO", "SUPPORTS", "not enough information"], start=1):
-        votes.on(f"answer_label: passage {number}", reply)
-    result = await ask_about_passages("post_fusion", votes, "label")
+        voting_model.on(f"answer_label: passage {number}", reply)
+    result = await ask_about_passages("post_fusion", voting_model, "label")
     assert (result["answer"], result["unknown"]) == (NOT_ENOUGH_INFO, False)
     assert result["confidence"] == pytest.approx(2 / 3)
     assert [evidence["passage"] for evidence in result["evidence"]] == ["p1", "p3"]
@@ -216,7 +216,7 @@ async def test_samples_agree_on_labels() -> None:
     assert (result["answer"], result["confidence"]) == (REFUTES, pytest.approx(2 / 3))
 
 
-async def test_a_garbled_label_is_unknown_and_falls_back() -> None:
+async def test_an_unreadable_label_is_unknown_and_falls_back() -> None:
     model = ScriptedModel().on("answer_label", "1931")
     for number in (1, 2, 3):
         model.on(f"answer_label: passage {number}", "SUPPORTS")
