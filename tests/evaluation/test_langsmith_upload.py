@@ -128,9 +128,9 @@ def test_a_repeated_upload_asks_and_sends_nothing(
     assert quorum("eval", data, *METHODS, "--out", "out").code == 0
     request_count = len(openai_server.requests)
     workspace.requests.clear()
-    again = quorum("eval", data, *METHODS, "--out", "out")
-    assert again.code == 0, again.err
-    assert "has 2 experiments of these results (all sent before)" in again.err
+    second_run = quorum("eval", data, *METHODS, "--out", "out")
+    assert second_run.code == 0, second_run.err
+    assert "has 2 experiments of these results (all sent before)" in second_run.err
     assert len(openai_server.requests) == request_count
     assert {method for method, _ in workspace.requests} == {"GET"}
     Path("elsewhere").mkdir()
@@ -155,8 +155,8 @@ def test_a_failed_upload_is_completed_by_the_same_command(
         assert "concat " in failed.out
         assert len(read_rows()) == 6
     workspace.refused_paths = set()
-    again = quorum("eval", data, *METHODS, "--out", "out")
-    assert (again.code, "6 runs sent now" in again.err) == (0, True)
+    retried_run = quorum("eval", data, *METHODS, "--out", "out")
+    assert (retried_run.code, "6 runs sent now" in retried_run.err) == (0, True)
     assert (len(list_answer_runs(workspace)), len(workspace.examples)) == (6, 3)
     assert all({"em", "f1", "unknown"} <= list_scores(workspace, run).keys() for run in list_answer_runs(workspace))
     assert len(openai_server.requests) == request_count

@@ -222,8 +222,8 @@ async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() 
 async def test_retrieved_ids_are_stored_before_the_first_filter() -> None:
     state = State(rank=1, passages=[make_passage("a")])
     assert await collect(state) == {"knowledge": [Knowledge(rank=1, retrieved=["a"], passages=[make_passage("a")])]}
-    collected = await collect(State(rank=1, passages=[], retrieved=["a", "b"]))
-    assert collected == {"knowledge": [Knowledge(rank=1, retrieved=["a", "b"], passages=[])]}
+    update = await collect(State(rank=1, passages=[], retrieved=["a", "b"]))
+    assert update == {"knowledge": [Knowledge(rank=1, retrieved=["a", "b"], passages=[])]}
 
 
 async def test_a_small_window_drops_the_lowest_passages_from_judging_and_choosing() -> None:

@@ -203,14 +203,14 @@ async def test_answer_uses_the_default_method() -> None:
 
 
 async def test_answer_passes_its_config_on() -> None:
-    observed: list[str] = []
+    started_names: list[str] = []
 
     class NameRecorder(get_callback_class()):  # type: ignore[misc]
         def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
-            observed.append(kwargs["name"])
+            started_names.append(kwargs["name"])
 
         def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
-            observed.append(kwargs["name"])
+            started_names.append(kwargs["name"])
 
     await answer(
         QUESTION,
@@ -219,9 +219,9 @@ async def test_answer_passes_its_config_on() -> None:
         given=PASSAGES,
         config={"callbacks": [NameRecorder()]},
     )
-    assert [name for name in observed if name in ("post_fusion", "begin", "retrieve", "vote", "answer: passage 1")] == [
-        *("post_fusion", "begin", "retrieve", "answer: passage 1", "vote")
-    ]
+    assert [
+        name for name in started_names if name in ("post_fusion", "begin", "retrieve", "vote", "answer: passage 1")
+    ] == [*("post_fusion", "begin", "retrieve", "answer: passage 1", "vote")]
 
 
 def get_callback_class() -> Any:

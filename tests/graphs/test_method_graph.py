@@ -100,11 +100,11 @@ def run_in_notebook() -> list[str]:
 
 
 def run_in_thread() -> list[str]:
-    collected: list[list[str]] = []
-    thread = threading.Thread(target=lambda: collected.append(ask_all_ways()))
+    answer_lists: list[list[str]] = []
+    thread = threading.Thread(target=lambda: answer_lists.append(ask_all_ways()))
     thread.start()
     thread.join()
-    return collected[0]
+    return answer_lists[0]
 
 
 def run_in_handler() -> list[str]:

@@ -43,8 +43,8 @@ async def test_the_questions_own_passages_are_a_corpus(
     assert (decision.spent["searches"], decision.spent["searched"]) == ((12, 6) if corpus == "pool" else (0, 0))
     assert (folder / "report.html").exists()
     request_count = len(openai_server.requests)
-    _, again = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")
-    assert (again.scores.new_answers, len(openai_server.requests)) == (0, request_count)
+    _, second_run = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")
+    assert (second_run.scores.new_answers, len(openai_server.requests)) == (0, request_count)
 
 
 def test_given_passages_must_exist_and_take_no_retriever(
@@ -101,8 +101,8 @@ def test_an_evaluation_by_all_methods_leaves_out_unsuitable_ones(
     assert "without react: The prompt 'react' does not serve answer_type='label'." in caplog.messages
     summary = json.loads((Path("out") / "summary.json").read_text("utf-8"))
     assert ("concat" in summary, "post_fusion" in summary, "react" in summary) == (True, True, False)
-    again = quorum(*command, "all")
-    assert (again.code, "made 0 calls now" in again.err) == (0, True)
+    second_run = quorum(*command, "all")
+    assert (second_run.code, "made 0 calls now" in second_run.err) == (0, True)
     by_name = quorum(
         "eval", str(data_with_passages), "--model", "openai:test", "--out", "named", "--methods", "concat,react"
     )

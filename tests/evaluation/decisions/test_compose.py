@@ -55,8 +55,8 @@ def test_the_command_writes_a_method(quorum: Quorum, results: Path) -> None:
     diagram = quorum("methods", str(results / "composed.json"), "--diagram")
     assert diagram.code == 0
     assert f"begin --> {composed.stages[0].method};" in diagram.out
-    again = quorum("compose", str(results), "--lose-at-most", "0.08", "--cost", "calls", "--json")
-    assert json.loads(again.out) == json.loads((results / "composed.json").read_text())
+    second_run = quorum("compose", str(results), "--lose-at-most", "0.08", "--cost", "calls", "--json")
+    assert json.loads(second_run.out) == json.loads((results / "composed.json").read_text())
 
 
 def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tmp_path: Path) -> None:

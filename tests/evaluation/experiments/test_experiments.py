@@ -182,8 +182,10 @@ async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path
     ]
     assert "Number" in openai_server.requests[-1].text
     assert report.comparisons == []
-    again, _ = await run_experiment_over(find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
-    assert (report.new_answers, again.new_answers) == (3 * 9, 0)
+    second_report, _ = await run_experiment_over(
+        find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out"
+    )
+    assert (report.new_answers, second_report.new_answers) == (3 * 9, 0)
     write_pool(tmp_path / "pool.jsonl", 7)
     with pytest.raises(SetupError, match="another configuration"):
         await run_experiment_over(find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
@@ -249,8 +251,8 @@ def test_an_experiment_runs_and_continues_from_the_command_line(
     assert sampling_settings == {(0, None), (1, 0.5), (1, None)}
     analysis = json.loads(Path("o/analysis.json").read_text())
     assert analysis[0]["rows"] == [{"method": "concat", "n": 3, "EM": [1, 1, 1], "F1": [1, 1, 1]}]
-    _, again, err = quorum(*command)
-    assert (again, "made 0 calls now" in err) == (out, True)
+    _, second_output, err = quorum(*command)
+    assert (second_output, "made 0 calls now" in err) == (out, True)
 
 
 @pytest.mark.parametrize(

@@ -184,9 +184,9 @@ async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, op
     edited[0] |= {"keep": False, "note": "dull"}
     edited[1]["answers"].append("a third form")
     OUTPUT_FILE.write_text("\n".join(map(json.dumps, edited)))  # as an editor leaves it, without a last line end
-    again = await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
+    second_run = await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
     assert read_lines()[:3] == edited
-    assert (len(read_lines()), again.count_before, again.kept_counts["single"]) == (4, 2, 3)
+    assert (len(read_lines()), second_run.count_before, second_run.kept_counts["single"]) == (4, 2, 3)
     request_count = len(openai_server.chats())
     third_run = await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
     assert (third_run.drafts, len(openai_server.chats())) == (0, request_count)
@@ -220,8 +220,8 @@ async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_ser
     assert (written.kept_counts["single"], written.faults["failed"], len(read_lines())) == (4, 4, 4)
     assert "400: no" in str(written.error)
     openai_server.reply(make_correct_reply)
-    again = await write_questions(store, Options(n=8, mix=SINGLE_ONLY), journal="journal.sqlite")
-    assert (again.kept_counts["single"], again.spent.calls) == (8, 4 * 2)
+    second_run = await write_questions(store, Options(n=8, mix=SINGLE_ONLY), journal="journal.sqlite")
+    assert (second_run.kept_counts["single"], second_run.spent.calls) == (8, 4 * 2)
 
 
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:

@@ -109,11 +109,15 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
 
 async def test_a_repeated_evaluation_asks_nothing(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
-    first = await run(data)
+    first_report = await run(data)
     request_count = len(openai_server.requests)
-    second = await run(data)
-    assert (second.summary, second.new_answers, len(openai_server.requests)) == (first.summary, 0, request_count)
-    assert (first.spent.calls, second.spent.calls) == (request_count, 0)
+    second_report = await run(data)
+    assert (second_report.summary, second_report.new_answers, len(openai_server.requests)) == (
+        first_report.summary,
+        0,
+        request_count,
+    )
+    assert (first_report.spent.calls, second_report.spent.calls) == (request_count, 0)
 
 
 async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path, openai_server: OpenAIServer) -> None:
@@ -128,12 +132,12 @@ async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path
 async def test_without_a_folder_the_configuration_names_it(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
     runs = parse_methods("concat", Context(**CONTEXT))
-    first = await evaluate(Options(data=data), runs)
-    again = await evaluate(Options(data=data, concurrency=2), runs)
-    other = await evaluate(Options(data=data, limit=2), runs)
-    assert first.folder.parent == Path("results")
-    assert (again.folder, again.new_answers) == (first.folder, 0)
-    assert (other.folder != first.folder, other.new_answers) == (True, 2)
+    first_report = await evaluate(Options(data=data), runs)
+    second_report = await evaluate(Options(data=data, concurrency=2), runs)
+    limited_report = await evaluate(Options(data=data, limit=2), runs)
+    assert first_report.folder.parent == Path("results")
+    assert (second_report.folder, second_report.new_answers) == (first_report.folder, 0)
+    assert (limited_report.folder != first_report.folder, limited_report.new_answers) == (True, 2)
 
 
 async def test_a_failed_question_is_a_row_and_is_asked_again(data: Path, openai_server: OpenAIServer) -> None:

@@ -138,10 +138,10 @@ async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_ser
     )
     lines = "".join(json.dumps({key: row[key] for key in old_keys}) + "\n" for row in rows)
     (report.folder / "results.jsonl").write_text(lines, encoding="utf-8")
-    again, _ = await run(data)
-    assert again.new_answers == 0
-    assert again.summary["concat"]["em"] == 0.5
-    assert again.summary["concat"]["context_tokens"] is None
+    second_report, _ = await run(data)
+    assert second_report.new_answers == 0
+    assert second_report.summary["concat"]["em"] == 0.5
+    assert second_report.summary["concat"]["context_tokens"] is None
 
 
 MEASURE_MODULE = """
