@@ -1,5 +1,5 @@
 """Context filters that score sentences and shorten passages before a prompt shows them (FILCO: Wang et al. 2023,
-section 2.3; arXiv:2311.08377). Filters that write the context (a chat model, or a model from `quorum filter train`)
+section 2.3; arXiv:2311.08377). Filters that write the context themselves, which are chat models and local generators,
 need a prompt: see nodes/filter_context.py.
 """
 
@@ -49,11 +49,14 @@ class EmbeddedFilter:
         from quorum.models.embedded.replies_filter import pick_pieces
 
         selected = shorten_passages(passages, await pick_pieces(question, passages, mode, self.folder))
-        texts = [question, *(passage["text"] for passage in passages)], [passage["text"] for passage in selected]
-        counts = await asyncio.get_running_loop().run_in_executor(
-            WORKER, lambda: [sum(map(get_encoder().count, side)) for side in texts]
+        input_texts = [question, *(passage["text"] for passage in passages)]
+        output_texts = [passage["text"] for passage in selected]
+        input_tokens, output_tokens = await asyncio.get_running_loop().run_in_executor(
+            WORKER, lambda: [sum(map(get_encoder().count, texts)) for texts in (input_texts, output_texts)]
         )
-        return Selection(selected, Usage(calls=1, input_tokens=counts[0], output_tokens=counts[1], cached_tokens=0))
+        return Selection(
+            selected, Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=0)
+        )
 
 
 FILTER_KINDS = {"embedded": EmbeddedFilter}

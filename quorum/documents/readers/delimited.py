@@ -28,12 +28,13 @@ def detect_delimiter(text: str, name: str) -> str:
     if name.lower().endswith((".tsv", ".tab")):
         return "\t"
 
-    def measure_evenness(delimiter: str) -> tuple[bool, int]:
+    def score_delimiter(delimiter: str) -> tuple[bool, int]:
+        """Higher is better: it occurs in every row; it occurs more often in each; the rows differ less."""
         rows = read_first_rows(text[:SAMPLE_CHARACTERS], delimiter)
         counts = [len(row) - 1 for row in rows[:-1] or rows]  # the last row may be cut
         return (min(counts, default=0) > 0, min(counts, default=0) * 100 - max(counts, default=0))
 
-    return max(DELIMITERS, key=measure_evenness)
+    return max(DELIMITERS, key=score_delimiter)
 
 
 def read_first_rows(text: str, delimiter: str) -> list[list[str]]:
@@ -51,8 +52,8 @@ def read_first_rows(text: str, delimiter: str) -> list[list[str]]:
 
 
 def has_column_names(grid: list[list[str]]) -> bool | None:
-    """Whether the first row names the columns: all its values have letters and differ. None if there is only one
-    row.
+    """Whether the first row names the columns: all its values have letters and differ, or some are years and the rest
+    looks like a header. None if there is only one row.
     """
     rows = [row for row in grid if any(value.strip() for value in row)]
     if len(rows) < 2:
