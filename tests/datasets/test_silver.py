@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -158,7 +159,7 @@ def test_mostly_empty_silver_is_reported(tmp_path: Path, capsys: pytest.CaptureF
 
 
 class InterruptedScorer:
-    """A scorer that raises KeyboardInterrupt at one request: `interrupted_request` of 1 is the first, 0 none."""
+    """A scorer that gets Ctrl-C at one request: `interrupted_request` of 1 is the first, 0 none."""
 
     def __init__(self, interrupted_request: int) -> None:
         self.interrupted_request, self.request_count = interrupted_request, 0
@@ -166,10 +167,12 @@ class InterruptedScorer:
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         self.request_count += 1
         if self.request_count == self.interrupted_request:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.sleep(60)
         return [float(len(prompt)) for prompt, _ in pairs]
 
 
+@pytest.mark.usefixtures("ctrl_c_raises")
 def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
     records = [{**RECORDS[number % 3], "id": f"m{number}"} for number in range(50)]
     data, cxmi = write_records(tmp_path / "data.jsonl", records), Recipe(measure="cxmi")
@@ -190,6 +193,7 @@ def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
     assert not part.exists()
 
 
+@pytest.mark.usefixtures("ctrl_c_raises")
 def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
     data, out = write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     with pytest.raises(KeyboardInterrupt):
