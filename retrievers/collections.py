@@ -7,7 +7,7 @@ from pathlib import Path
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.datasets.sample import find_sample_folder
-from quorum.documents.find_files import Choice
+from quorum.documents.find_files import FileChoice
 from quorum.models import get_embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.index import IndexOptions, add_documents
@@ -52,7 +52,7 @@ def ensure_sample(context: Context, progress: Progress | None = None) -> None:
             # Check again: another process may just have made the collection.
             if is_outdated(store, embedding) and SAMPLE in store.list_collections():
                 store.delete(SAMPLE)
-        options = IndexOptions(choice=Choice(gitignore=False), sample=hash_sample())
+        options = IndexOptions(choice=FileChoice(gitignore=False), sample=hash_sample())
         add_documents([get_sample_folder()], SAMPLE, context.store, context.embeddings, options, progress)
     READY_SAMPLES.add(key)
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from quorum.core.state import Passage
 from quorum.documents.duplicates import (
     PassageWords,
-    contains_all,
+    contains_all_words,
     is_comparable,
     make_sketch,
     normalize_headings,
@@ -61,7 +61,7 @@ class CopyFinder:
         similar = list(islice(fitting, MAX_COMPARED))
         words_by_id = self.load_words(similar, new_passages)
         return next(
-            (id_ for id_ in similar if id_ in words_by_id and contains_all(words_by_id[id_], passage_words)), None
+            (id_ for id_ in similar if id_ in words_by_id and contains_all_words(words_by_id[id_], passage_words)), None
         )
 
     def find_similar(self, passage: Passage) -> list[str]:

@@ -13,8 +13,8 @@ from quorum.core.files import escape_name
 from quorum.core.ray_cluster import check_engine
 from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
-from quorum.documents.find_files import Choice, choose_files, explain_irregular_path, is_below, resolve_roots
-from quorum.documents.guarded_reading import TIME_LIMIT, FilePassages, GuardedReader, get_reader, read_ahead
+from quorum.documents.find_files import FileChoice, choose_files, explain_irregular_path, is_below, resolve_roots
+from quorum.documents.guarded_reading import TIME_LIMIT, FilePassages, GuardedReader, get_shared_reader, read_ahead
 from quorum.documents.pieces import split_passage
 from quorum.documents.read import count_lines, is_passage_file, read_passage_lines
 from quorum.models import get_embedding_name
@@ -36,7 +36,7 @@ def index_documents(
     engine: str = "local",
     progress: Progress | None = None,
     watch: WatchCallback | None = None,
-    choice: Choice | None = None,
+    choice: FileChoice | None = None,
     made_for: str | None = None,
     made_from: str | None = None,
     time_limit: float = TIME_LIMIT,
@@ -68,7 +68,7 @@ def index_documents(
     if check_collection_name(collection) == SAMPLE:
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name with --collection.")
     options = IndexOptions(
-        words, prune, engine, choice or Choice(), made_for=made_for, made_from=made_from, time_limit=time_limit
+        words, prune, engine, choice or FileChoice(), made_for=made_for, made_from=made_from, time_limit=time_limit
     )
     return add_documents(paths, collection, str(store), embeddings, options, progress, watch)
 
@@ -106,7 +106,7 @@ class IndexOptions:
     words: int = 100
     prune: bool = False
     engine: str = "local"
-    choice: Choice = field(default_factory=Choice)
+    choice: FileChoice = field(default_factory=FileChoice)
     sample: str | None = None
     made_for: str | None = None
     made_from: str | None = None
@@ -137,7 +137,7 @@ def add_documents(
         ) as ledger:
             existing_roots = check_roots(roots, ledger, options.prune)
             files = choose_files(existing_roots, opened_store.folder, options.choice)
-            report.skipped, report.notes, report.ignored = files.skipped, files.notes, files.ignored
+            report.skipped, report.notes, report.ignored = files.skipped, files.notes, files.ignored_count
             if ledger.has_older_format:
                 report.notes.append(
                     (collection, "made by an older version: files that are read better now are replaced")
@@ -146,7 +146,7 @@ def add_documents(
             lengths = {path: count_units(path) for path in files.files}
             counter = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
             # The files of the sample make no parser hang, so they need no guarded reader.
-            reader = get_reader(options.time_limit) if options.sample is None else None
+            reader = get_shared_reader(options.time_limit) if options.sample is None else None
             passages_by_file = read_files(
                 options.engine, files.files, options.words, report, counter, ledger, embeddings, reader
             )

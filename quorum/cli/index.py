@@ -54,11 +54,11 @@ def index(
     """
     from quorum.cli.progress import index_progress
     from quorum.cli.settings import read_context
-    from quorum.documents.find_files import Choice
+    from quorum.documents.find_files import FileChoice
     from quorum.retrievers.index import index_documents
 
     context = read_context(None, store=store, embeddings=embeddings)
-    choice = Choice(tuple(include or ()), tuple(exclude or ()), gitignore=not no_gitignore, follow=follow)
+    choice = FileChoice(tuple(include or ()), tuple(exclude or ()), gitignore=not no_gitignore, follow=follow)
     try:
         with index_progress() as watch:
             report = index_documents(

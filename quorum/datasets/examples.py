@@ -27,7 +27,7 @@ def read_examples(path: str) -> tuple[Example, ...]:
     """Read the demonstrations in a file of JSON lines {"question", "answer", "rationale", "passages", "steps"}.
 
     The last three keys are optional; a step is {"query", "answer", "thought", "passages"}. The result is cached until
-    the file changes. A broken line or an empty file is a `SetupError`.
+    the file changes. Raises `SetupError` for a broken line or an empty file.
     """
     file = Path(path)
     stamp = file.stat().st_mtime_ns if file.is_file() else 0

@@ -17,8 +17,8 @@ def read_questions(
 ) -> Iterator[Record]:
     """Yield the questions of an evaluation set, in our JSON lines or another format of `quorum.datasets.formats`.
 
-    A bad record is a `SetupError`; with a list `problems` it becomes a sentence in that list, and reading continues. A
-    record with "keep": false was rejected in a review: it is skipped, and its id is appended to `left_out`.
+    Raises `SetupError` for a bad record. With a list `problems`, the message is added to that list instead, and reading
+    continues. A record with "keep": false was rejected in a review: it is skipped, and its id is added to `left_out`.
     """
     for record in read_records(path, problems):
         if record.get("meta", {}).get("keep") is not False:

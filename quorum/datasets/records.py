@@ -18,7 +18,7 @@ class Record(TypedDict):
     """One question of an evaluation set.
 
     answers: accepted answers, empty if "unknown" is right; gold: ids of the passages that answer it; gold_passages:
-    gold passages that are not among `passages`, added by experiments that place them there.
+    gold passages that are not among `passages`; experiments on the rank of gold passages insert them there.
     """
 
     id: str
@@ -72,7 +72,7 @@ def read_json_lines(path: Path, problems: list[str] | None = None) -> Iterator[t
 
 
 def parse_object(line: str, where: str) -> dict[str, Any]:
-    """The JSON object on a line; anything else is a `SetupError` that names the place `where`."""
+    """The JSON object on a line. Raises `SetupError`, which names the place `where`, for anything else."""
     try:
         value = parse_json(line)
     except json.JSONDecodeError as error:

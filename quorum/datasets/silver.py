@@ -19,7 +19,7 @@ class SilverSpan(TypedDict):
     text: str
 
 
-class Silver(TypedDict):
+class SilverLine(TypedDict):
     """One question. `passages`: the passages that were searched, best first; `silver`: the chosen sentences, if any."""
 
     id: str
@@ -39,10 +39,10 @@ def make_spans(passages: Sequence[Passage], chosen: Sequence[Piece]) -> list[Sil
     ]
 
 
-def read_silver(path: Path) -> Iterator[Silver]:
+def read_silver(path: Path) -> Iterator[SilverLine]:
     """Yield the lines of a silver file (.jsonl, .jsonl.gz).
 
-    A broken line, a file of another kind and an empty file are a `SetupError` that names the place.
+    Raises `SetupError`, which names the place, for a broken line, a file of another kind and an empty file.
     """
     number = 0
     for number, value in read_json_lines(path):
@@ -51,20 +51,20 @@ def read_silver(path: Path) -> Iterator[Silver]:
         raise SetupError(f"{path} is empty; make silver data with: quorum filter silver DATA --out {path}.")
 
 
-def parse_silver(value: dict[str, Any], where: str) -> Silver:
+def parse_silver(value: dict[str, Any], where: str) -> SilverLine:
     """Check one line of a silver file and return it."""
     question, answers, measure = value.get("question"), get_list(value, "answers", where), value.get("measure")
     if not isinstance(question, str) or "silver" not in value or measure not in get_args(Measure):
         raise SetupError(f"{where}: expected a line that `quorum filter silver` wrote, found {preview_value(value)}.")
     passages = [parse_passage(passage, where) for passage in get_list(value, "passages", where)]
-    texts = {passage["id"]: passage["text"] for passage in passages}
+    text_of_id = {passage["id"]: passage["text"] for passage in passages}
     spans = get_list(value, "silver", where)
     for span in spans:
-        if not is_in_passage(texts, span):
+        if not is_in_passage(text_of_id, span):
             raise SetupError(
                 f"{where}: the span {preview_value(span)} is not in its passage; make the silver data again."
             )
-    return Silver(
+    return SilverLine(
         id=str(value.get("id")),
         question=question,
         answers=[str(answer) for answer in answers],
@@ -75,9 +75,9 @@ def parse_silver(value: dict[str, Any], where: str) -> Silver:
     )
 
 
-def is_in_passage(texts: dict[str, str], span: Any) -> bool:
+def is_in_passage(text_of_id: dict[str, str], span: Any) -> bool:
     """Whether the span's characters in its passage equal the span's text."""
     try:
-        return bool(texts[span["passage"]][span["start"] : span["end"]] == span["text"])
+        return bool(text_of_id[span["passage"]][span["start"] : span["end"]] == span["text"])
     except (KeyError, TypeError):
         return False

@@ -21,7 +21,7 @@ class Block:
 
     kind: "text" is prose, in which line ends mean nothing; "code" keeps its lines; "row" is a table row or another
     record and is never split over passages; "heading" has a `level`, 1 being the highest. page: counted from 1, None if
-    the file has no pages. names: for code, the definitions around it.
+    the file has no pages. names: for code, the names of the definitions around it.
     """
 
     text: str

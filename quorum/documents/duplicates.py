@@ -101,16 +101,16 @@ def has_file_title(passage: Passage) -> bool:
     return passage["title"] in names
 
 
-def contains_all(longer: PassageWords, shorter: PassageWords) -> bool:
+def contains_all_words(longer: PassageWords, shorter: PassageWords) -> bool:
     """Whether `longer` contains all words of `shorter`, in order and without a gap, and has the same title and
     headings.
 
     >>> def words(text): return read_words({"id": "", "title": "T", "text": text})
-    >>> contains_all(words("The fee is 20 euros, paid in May."), words("the fee is 20 Euros"))
+    >>> contains_all_words(words("The fee is 20 euros, paid in May."), words("the fee is 20 Euros"))
     False
-    >>> contains_all(words("The fee is 20 euros."), words("THE FEE IS 20 EUROS"))
+    >>> contains_all_words(words("The fee is 20 euros."), words("THE FEE IS 20 EUROS"))
     True
-    >>> contains_all(words("The fee is 20 euros."), words("The fee is 30 euros."))
+    >>> contains_all_words(words("The fee is 20 euros."), words("The fee is 30 euros."))
     False
     """
     same_section = shorter.title in ("", longer.title) and shorter.headings in ("", longer.headings)

@@ -29,8 +29,8 @@ class DecodedText(NamedTuple):
     note: str = ""
 
 
-def decode_text(data: bytes, declared: str = "") -> DecodedText:
-    """The text of a file. declared: the encoding that the file itself names; it is tried after UTF-8.
+def decode_text(data: bytes, declared_encoding: str = "") -> DecodedText:
+    """The text of a file. declared_encoding: the one that the file itself names; it is tried after UTF-8.
 
     Raises `Unreadable` if the bytes are not text.
 
@@ -46,9 +46,9 @@ def decode_text(data: bytes, declared: str = "") -> DecodedText:
         return DecodedText(unify_line_ends(data.decode("utf-8")))
     except UnicodeDecodeError:
         pass
-    if declared:
+    if declared_encoding:
         try:
-            return DecodedText(unify_line_ends(data.decode(declared)))
+            return DecodedText(unify_line_ends(data.decode(declared_encoding)))
         except (LookupError, UnicodeDecodeError):
             pass
     name = detect_encoding(data)
@@ -90,10 +90,10 @@ def detect_encoding(data: bytes) -> str:
 
     letters = sum(byte > 127 or chr(byte).isalpha() for byte in data[:DETECTED_BYTES])
     non_ascii = sum(byte > 127 for byte in data[:DETECTED_BYTES])
-    choice = ["cp1252", "cp1250"] if non_ascii <= MAX_NON_ASCII_SHARE * letters else list(LIKELY_ENCODINGS)
-    if choice[:2] == ["cp1252", "cp1250"] and len(choice) == 2 and len(data) < 100:
+    likely_encodings = ["cp1252", "cp1250"] if non_ascii <= MAX_NON_ASCII_SHARE * letters else list(LIKELY_ENCODINGS)
+    if likely_encodings[:2] == ["cp1252", "cp1250"] and len(likely_encodings) == 2 and len(data) < 100:
         return "cp1252"
-    best = from_bytes(data[:DETECTED_BYTES], cp_isolation=choice, enable_fallback=False).best()
+    best = from_bytes(data[:DETECTED_BYTES], cp_isolation=likely_encodings, enable_fallback=False).best()
     if best is None or str(best) == data[:DETECTED_BYTES].decode("cp1252", "replace"):
         return "cp1252"
     return best.encoding

@@ -17,13 +17,13 @@ LARGEST_RULES = 1_000_000  # bytes of a .gitignore
 
 
 @dataclass(frozen=True)
-class Choice:
+class FileChoice:
     """Which files below a folder are read. The patterns are those of .gitignore, relative to the given folder.
 
     include: only files that match one of these; all if empty. exclude: no files that match one of these. gitignore:
     skip files that git ignores. follow: also follow links that lead out of the folder.
 
-    >>> Choice(include=("*.md",), exclude=("drafts/",)).follow
+    >>> FileChoice(include=("*.md",), exclude=("drafts/",)).follow
     False
     """
 
@@ -38,13 +38,13 @@ class FoundFiles:
     """The result of a search for files.
 
     files: each once, in order. skipped: (path, reason) of what cannot be read. notes: (path, remark) for the user.
-    ignored: the number of files and folders that .gitignore leaves out.
+    ignored_count: the number of files and folders that .gitignore leaves out.
     """
 
     files: list[Path] = field(default_factory=list)
     skipped: list[SkippedFile] = field(default_factory=list)
     notes: list[SkippedFile] = field(default_factory=list)
-    ignored: int = 0
+    ignored_count: int = 0
 
 
 def resolve_path(path: str | Path) -> Path:
@@ -53,23 +53,25 @@ def resolve_path(path: str | Path) -> Path:
 
 
 def find_files(
-    roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None
+    roots: Iterable[Path], excluded_folder: Path | None = None, choice: FileChoice | None = None
 ) -> tuple[list[Path], list[SkippedFile]]:
     """(files, skipped) of the result of `choose_files`."""
-    files = choose_files(roots, without, choice)
+    files = choose_files(roots, excluded_folder, choice)
     return files.files, files.skipped
 
 
-def choose_files(roots: Iterable[Path], without: Path | None = None, choice: Choice | None = None) -> FoundFiles:
+def choose_files(
+    roots: Iterable[Path], excluded_folder: Path | None = None, choice: FileChoice | None = None
+) -> FoundFiles:
     """The given files and the files below the given folders that `choice` allows. Hidden files are left out.
 
-    without: a folder to leave out, which is the store itself. Each file is listed once.
+    excluded_folder: a folder below these that is left out: the store. Each file is listed once.
     """
     found_files = FoundFiles()
     files: dict[Path, None] = {}
     given_roots = list(roots)
     for root in given_roots:
-        walk = FolderWalk(root, given_roots, without, choice or Choice(), found_files)
+        walk = FolderWalk(root, given_roots, excluded_folder, choice or FileChoice(), found_files)
         for path in walk.list_files() if root.is_dir() else [root]:
             if reason := explain_irregular_path(path):
                 found_files.skipped.append((str(path), reason))
@@ -94,9 +96,15 @@ class FolderWalk:
     """Lists the files below one folder."""
 
     def __init__(
-        self, root: Path, roots: Sequence[Path], without: Path | None, choice: Choice, found_files: FoundFiles
+        self,
+        root: Path,
+        roots: Sequence[Path],
+        excluded_folder: Path | None,
+        choice: FileChoice,
+        found_files: FoundFiles,
     ) -> None:
-        self.root, self.roots, self.without, self.choice, self.found_files = root, roots, without, choice, found_files
+        self.root, self.roots, self.excluded_folder = root, roots, excluded_folder
+        self.choice, self.found_files = choice, found_files
         self.include = parse_patterns(choice.include, "--include")
         self.exclude = parse_patterns(choice.exclude, "--exclude")
         self.rules: dict[Path, GitIgnoreSpec | None] = {}
@@ -110,7 +118,7 @@ class FolderWalk:
         while waiting:
             folder = waiting.pop()
             real_folder = folder.resolve()
-            if real_folder in self.visited_folders or real_folder == self.without:
+            if real_folder in self.visited_folders or real_folder == self.excluded_folder:
                 continue
             self.visited_folders.add(real_folder)
             for path, is_folder in self.list_entries(folder):
@@ -124,11 +132,11 @@ class FolderWalk:
         """(path, whether it is a folder) of each chosen entry of a folder."""
         try:
             with os.scandir(folder) as scanned:
-                names = sorted(scanned, key=lambda entry: entry.name)
+                entries = sorted(scanned, key=lambda entry: entry.name)
         except OSError as error:
             self.found_files.skipped.append((str(folder), error.strerror or "cannot be read"))
             return
-        for entry in names:
+        for entry in entries:
             path, is_folder = Path(entry.path), is_dir(entry)
             if entry.name.startswith(".") or not self.is_chosen(path, is_folder):
                 continue
@@ -137,7 +145,7 @@ class FolderWalk:
             yield path, is_folder
 
     def is_followed(self, path: Path, is_folder: bool) -> bool:
-        """Whether to follow a link; adds a note or a reason to the result.
+        """Whether to follow a link. Adds a note, or the reason why not, to `found_files`.
 
         Links that leave the given folders are followed only if `choice.follow` is set.
         """
@@ -155,7 +163,7 @@ class FolderWalk:
         if self.choice.exclude and self.exclude.match_file(relative_path):
             return False
         if self.choice.gitignore and self.is_ignored(path, is_folder):
-            self.found_files.ignored += 1
+            self.found_files.ignored_count += 1
             return False
         return is_folder or not self.choice.include or bool(self.include.match_file(relative_path))
 

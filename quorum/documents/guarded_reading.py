@@ -22,8 +22,8 @@ from quorum.documents.readers import find_reader
 
 TIME_LIMIT = 60.0  # seconds of processor time for one file
 SECONDS_PER_MEGABYTE = 5.0  # added to the limit, because large files take long without being hostile
-LONGEST_WAIT = 900.0  # seconds, plus ten times the limit, for a process without a timer of its own
-SIMPLE_READERS = ("plain_text", "source_code", "delimited", "json_file")  # built-in, in linear time
+LONGEST_WAIT = 900.0  # seconds, plus ten times the limit; then a process is killed that its own timer did not end
+SIMPLE_READERS = ("plain_text", "source_code", "delimited_text", "json_file")  # built-in, in linear time
 FilePassages = tuple[list[Passage], list[tuple[str, str]]]  # the passages of a file, and (path, note for the user)
 WORKER_COMMAND = "from quorum.documents.read_worker import main; main()"
 
@@ -34,7 +34,7 @@ class GuardedReader:
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
         self.process: subprocess.Popen[bytes] | None = None
-        self.owner = 0
+        self.owner_pid = 0
         self.lock = threading.Lock()
 
     def read(self, path: Path, words: int) -> FilePassages:
@@ -50,7 +50,7 @@ class GuardedReader:
                 assert process.stdin is not None
                 pickle.dump(Request(str(path), words, seconds), process.stdin)
                 process.stdin.flush()
-                reply = receive(process, LONGEST_WAIT + 10 * seconds)
+                reply = receive_reply(process, LONGEST_WAIT + 10 * seconds)
             except TimeoutError:
                 process.kill()
                 raise Unreadable(self.explain_end(process, f"takes more than {LONGEST_WAIT:,.0f} s")) from None
@@ -64,7 +64,7 @@ class GuardedReader:
 
     def get_process(self) -> subprocess.Popen[bytes]:
         """The running process; a new one if there is none, or if this process is a fork of the one that started it."""
-        if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
+        if self.process is None or self.owner_pid != os.getpid() or self.process.poll() is not None:
             if self.process is not None:
                 close_pipes(self.process)
             path = os.pathsep.join(part for part in sys.path if part)
@@ -75,7 +75,7 @@ class GuardedReader:
                 env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
                 start_new_session=True,  # Ctrl-C must not reach the process; it exits when its standard input is closed
             )
-            self.owner = os.getpid()
+            self.owner_pid = os.getpid()
         return self.process
 
     def explain_end(self, process: subprocess.Popen[bytes], overrun: str) -> str:
@@ -100,13 +100,13 @@ class GuardedReader:
     def close(self) -> None:
         """End the process, also while it reads."""
         process, self.process = self.process, None
-        if process is not None and self.owner == os.getpid():
+        if process is not None and self.owner_pid == os.getpid():
             process.kill()
             process.wait()
             close_pipes(process)
 
 
-def receive(process: subprocess.Popen[bytes], seconds: float) -> Reply:
+def receive_reply(process: subprocess.Popen[bytes], seconds: float) -> Reply:
     """The reply of the process. Raises EOFError if the process ends, TimeoutError after `seconds` seconds."""
     assert process.stdout is not None
     if os.name == "posix":
@@ -174,7 +174,7 @@ def read_ahead(
         pool.shutdown()
 
 
-def get_reader(time_limit: float = TIME_LIMIT) -> GuardedReader:
+def get_shared_reader(time_limit: float = TIME_LIMIT) -> GuardedReader:
     """The reader that this process shares, with its time limit set.
 
     The worker process of the reader stays for the next files and ends with this process.

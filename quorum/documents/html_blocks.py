@@ -91,9 +91,9 @@ class BlockWalk:
     """Collects the blocks of a tree in one pass, without recursion, because pages may be nested to any depth."""
 
     def __init__(self) -> None:
-        self.collected: list[Block] = []
-        self.inline: list[str] = []
-        self.lists: list[int | None] = []  # the number of the next item; None: a bullet
+        self.blocks: list[Block] = []
+        self.inline_parts: list[str] = []
+        self.item_numbers: list[int | None] = []  # of each open list: the number of its next item, None for bullets
 
     def list_blocks(self, root: Any) -> list[Block]:
         from lxml import etree
@@ -106,9 +106,9 @@ class BlockWalk:
             else:
                 self.leave(element)
                 if element is not root and element.tail:
-                    self.inline.append(element.tail)
+                    self.inline_parts.append(element.tail)
         self.flush()
-        return self.collected
+        return self.blocks
 
     def enter(self, element: Any) -> bool:
         """Process the start of an element. Returns True if its content needs no further processing."""
@@ -128,42 +128,42 @@ class BlockWalk:
             self.add_table(element)
             return True
         if tag in ("sup", "img", "br"):
-            self.inline.append(format_inline(element))
+            self.inline_parts.append(format_inline(element))
             return True
         if tag in ("ol", "ul", "menu"):
-            self.lists.append(get_first_number(element) if tag == "ol" else None)
+            self.item_numbers.append(get_first_number(element) if tag == "ol" else None)
         if tag in BLOCK_TAGS and tag != "dd":
             self.flush()
         if tag == "li":
-            self.inline.append(self.make_mark())
-        self.inline.append(element.text or "")
+            self.inline_parts.append(self.make_mark())
+        self.inline_parts.append(element.text or "")
         return False
 
     def leave(self, element: Any) -> None:
         if element.tag == "dt":
-            self.inline.append(": ")
+            self.inline_parts.append(": ")
         elif element.tag in BLOCK_TAGS and not is_hidden(element):
             self.flush()
-            if element.tag in ("ol", "ul", "menu") and self.lists:
-                self.lists.pop()
+            if element.tag in ("ol", "ul", "menu") and self.item_numbers:
+                self.item_numbers.pop()
 
     def make_mark(self) -> str:
         """The mark of a list item: a bullet or its number."""
-        if not self.lists or self.lists[-1] is None:
+        if not self.item_numbers or self.item_numbers[-1] is None:
             return "- "
-        number = self.lists[-1]
-        self.lists[-1] = number + 1
+        number = self.item_numbers[-1]
+        self.item_numbers[-1] = number + 1
         return f"{number}. "
 
     def flush(self) -> None:
-        text = join_lines("".join(self.inline))
-        self.inline.clear()
+        text = join_lines("".join(self.inline_parts))
+        self.inline_parts.clear()
         if text and text not in ("-", ":"):
-            self.collected.append(Block(text))
+            self.blocks.append(Block(text))
 
     def add(self, block: Block) -> None:
         if block.text.strip():
-            self.collected.append(block)
+            self.blocks.append(block)
 
     def add_table(self, element: Any) -> None:
         for caption in element.iterchildren("caption"):
@@ -190,7 +190,7 @@ def format_inline(element: Any) -> str:
 
 
 def get_inner_text(element: Any, *, keeps_white_space: bool = False) -> str:
-    """The text inside an element; tables become one line. White space is reduced, unless kept."""
+    """The text inside an element. A table becomes one line; line ends separate blocks, unless white space is kept."""
     from lxml import etree
 
     parts: list[str] = []

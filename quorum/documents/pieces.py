@@ -91,7 +91,7 @@ def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
     """
     section: list[LocatedUnit] = []
     for unit in locate_units(document, 2 * words):
-        if unit.unit.heading and unit.block.kind == "heading" and any(not is_heading(before) for before in section):
+        if unit.unit.is_heading and unit.block.kind == "heading" and any(not is_heading(before) for before in section):
             yield from split_section(document, section, 2 * words)
             section = []
         section.append(unit)
@@ -136,10 +136,10 @@ def find_line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]
         stop = text.find("\n", begin, end)
         stop = end if stop < 0 else stop
         line = text[begin:stop]
-        if shown := line.strip():
+        if stripped := line.strip():
             indent = len(line) - len(line.lstrip())
             start = begin + (indent if indent > DEEPEST_INDENT else 0)
-            yield start, begin + indent + len(shown)
+            yield start, begin + indent + len(stripped)
         begin = stop + 1
 
 

@@ -16,12 +16,15 @@ BLOCK_BREAK = re.compile(r"\n\s*\n|\n(?=[ \t]*(?:[-*+•|>] |\d{1,3}[.)] ))")
 
 
 class Unit(NamedTuple):
-    """A piece of text that is not split: a sentence, or a part of a sentence that is longer than a passage."""
+    """A piece of text that is not split: a sentence, or a part of a sentence that is longer than a passage.
+
+    size: its length in half words (see `count_half_words`).
+    """
 
     start: int
     end: int
     size: int
-    heading: bool
+    is_heading: bool
 
 
 def split_text(text: str, words: int = 100) -> list[str]:
@@ -76,31 +79,31 @@ def split_overlong(text: str, start: int, end: int, limit: int) -> list[Unit]:
     return [*parts, Unit(atoms[first].start(), end, length, False)]
 
 
-def pack_units(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:
+def pack_units(units: list[Unit], limit: int) -> list[tuple[int, int]]:
     """(start, end) of each passage, in characters."""
-    return [(pieces[first].start, pieces[last - 1].end) for first, last in pack_ranges(pieces, limit)]
+    return [(units[first].start, units[last - 1].end) for first, last in pack_ranges(units, limit)]
 
 
-def pack_ranges(pieces: list[Unit], limit: int) -> list[tuple[int, int]]:
+def pack_ranges(units: list[Unit], limit: int) -> list[tuple[int, int]]:
     """(first unit, unit after the last) of each passage: as few passages as possible, then as even as possible.
 
     Dynamic programming over the ends of units.
     """
     costs: list[tuple[int, int]] = [(0, 0)]
     starts: list[int] = [0]
-    for end in range(1, len(pieces) + 1):
-        heading_penalty = limit * limit if pieces[end - 1].heading and end < len(pieces) else 0
-        best, total, choice = (1 << 62, 0), 0, end - 1
+    for end in range(1, len(units) + 1):
+        heading_penalty = limit * limit if units[end - 1].is_heading and end < len(units) else 0
+        best_cost, total, best_start = (1 << 62, 0), 0, end - 1
         for start in range(end - 1, -1, -1):
-            total += pieces[start].size
+            total += units[start].size
             if total > limit and start < end - 1:
                 break
             cost = (costs[start][0] + 1, costs[start][1] + total * total + heading_penalty)
-            if cost <= best:
-                best, choice = cost, start
-        costs.append(best)
-        starts.append(choice)
-    spans, end = [], len(pieces)
+            if cost <= best_cost:
+                best_cost, best_start = cost, start
+        costs.append(best_cost)
+        starts.append(best_start)
+    spans, end = [], len(units)
     while end:
         spans.append((starts[end], end))
         end = starts[end]

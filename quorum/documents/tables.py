@@ -24,12 +24,12 @@ def format_rows(grid: Grid, *, has_header: bool | None = None) -> Iterator[str]:
     """
     rows = [[join_lines(value) for value in row] for row in grid]
     rows = [row for row in rows if any(row)]
-    head = looks_like_header(rows) if has_header is None else has_header and len(rows) > 1
-    if not head and max(map(len, rows), default=0) == 2:
+    has_names = looks_like_header(rows) if has_header is None else has_header and len(rows) > 1
+    if not has_names and max(map(len, rows), default=0) == 2:
         yield from (": ".join(value.rstrip(":") for value in row if value) for row in rows)
         return
-    names = rows[0] if head else []
-    for row in rows[1:] if head else rows:
+    names = rows[0] if has_names else []
+    for row in rows[1:] if has_names else rows:
         yield format_row(names, row)
 
 

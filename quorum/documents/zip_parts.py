@@ -18,17 +18,17 @@ ENTITY = re.compile(rb"<!\s*ENTITY", re.IGNORECASE)
 
 
 @contextmanager
-def open_archive(data: bytes, kind: str, *, entities: bool = False) -> Iterator[zipfile.ZipFile]:
+def open_archive(data: bytes, kind: str, *, allow_entities: bool = False) -> Iterator[zipfile.ZipFile]:
     """Open an archive after a check of its unpacked size. Raises `Unreadable` for zip bombs, damaged and locked
     archives.
 
-    entities: whether its XML may declare entities. Office formats never do, and a few lines of them can expand to
-    gigabytes.
+    allow_entities: whether XML parts may declare entities. Office formats never do, and a few lines of them can expand
+    to gigabytes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             check_archive_size(archive)
-            if not entities:
+            if not allow_entities:
                 refuse_entities(archive)
             yield archive
     except Unreadable:

@@ -192,7 +192,7 @@ def format_value(value: Any) -> str:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """A JSON object, with lower-case names."""
+    """The JSON object in a text, its names in lower case and without "final_"; None if the text is not an object."""
     try:
         value = parse_json(text)
     except ValueError:

@@ -21,8 +21,8 @@ LONGEST_READ_REPLY, MAX_ITEMS = 20_000, 100
 def parse_candidates(reply: str, limit: int) -> Parsed[list[str]]:
     """At most `limit` distinct candidates, in the reply's order. An item that says "unknown" is not a candidate.
 
-    The reply may be JSON or a list in one style of marker: the first of (a) a) a. A: (1) 1) 1. 1: [1] and bullets that
-    makes a list. Without markers the reply is malformed, and every line is a candidate.
+    The reply may be JSON, or a list with markers in one of these styles, tried in this order: (a) a) a. A: (1) 1) 1. 1:
+    [1], bullets. Without markers the reply is malformed, and every line is a candidate.
 
     >>> parse_candidates("(a) Oslo (b) Bergen", 2).value
     ['Oslo', 'Bergen']
@@ -48,13 +48,13 @@ def drop_repetitions(items: Iterable[str]) -> list[str]:
 class Style:
     """A way to mark items. labels: in order. pattern: a regular expression with LABEL in place of a label.
 
-    places: where markers may stand (see `compile_marker`). may_stand_alone: whether a single marker makes a list; a
-    marker that is not `bracketed` must then begin a line.
+    has_brackets: whether brackets enclose the label: (a), [a]. places: where markers may stand (see `compile_marker`).
+    may_stand_alone: whether a single marker makes a list; a marker without brackets must then begin a line.
     """
 
     labels: tuple[str, ...]
     pattern: str
-    bracketed: bool = False
+    has_brackets: bool = False
     may_stand_alone: bool = True
     places: int = 3
 
@@ -69,7 +69,7 @@ DOT_LABEL = r"LABEL[*_]{0,2}\.(?=[\s*_]|\Z)"
 COLON_LABEL = r"LABEL[\"'*_]{0,2}[ \t]?[:：](?=[\s*_]|\Z)"
 LABEL_STYLES = (
     *(
-        Style(letters, pattern, bracketed=True, places=4)
+        Style(letters, pattern, has_brackets=True, places=4)
         for pattern in (BRACKETS, SQUARE_LABEL)
         for letters in (LOWER_LETTERS, UPPER_LETTERS)
     ),
@@ -77,7 +77,7 @@ LABEL_STYLES = (
     Style(LOWER_LETTERS, DOT_LABEL),
     Style(UPPER_LETTERS, DOT_LABEL, may_stand_alone=False),  # "A. A. Milne" is a name
     *(Style(letters, COLON_LABEL) for letters in (UPPER_LETTERS, LOWER_LETTERS)),
-    Style(NUMBERS, BRACKETS, bracketed=True),
+    Style(NUMBERS, BRACKETS, has_brackets=True),
     *(Style(NUMBERS, pattern) for pattern in (PARENTHESIS_LABEL, DOT_LABEL, COLON_LABEL)),
     Style(NUMBERS, SQUARE_LABEL, places=1),  # inside a line it cites a passage
 )
@@ -104,22 +104,22 @@ def split_at_markers(text: str) -> list[str]:
     single: list[str] = []
     for style in LABEL_STYLES:
         for places in range(1, 1 + style.places):
-            items = split_between(text, style, places)
+            items = split_at_style(text, style, places)
             if len(items) > 1:
                 return items
-            if len(items) == 1 and not single and style.may_stand_alone and (style.bracketed or places == 1):
+            if len(items) == 1 and not single and style.may_stand_alone and (style.has_brackets or places == 1):
                 single = items
     return single or [item for item in BULLET.split(text)[1:] if item.strip()]
 
 
-def split_between(text: str, style: Style, places: int) -> list[str]:
+def split_at_style(text: str, style: Style, places: int) -> list[str]:
     """The text after each marker of one style, as long as the labels come in order."""
     separators: list[re.Match[str]] = []
     for label in style.labels:
         begin = separators[-1].end() if separators else 0
         following = compile_marker(style, label, places).finditer(text, begin)
         match = next(
-            (m for m in following if not separators or style.bracketed or text[begin : m.start()].strip()), None
+            (m for m in following if not separators or style.has_brackets or text[begin : m.start()].strip()), None
         )
         if match is None:
             break
@@ -148,9 +148,9 @@ def clean_item(item: str) -> str:
     line = CITATION.sub("", UNFINISHED_LABEL.sub("", get_first_line(item)))
     text = clean_answer(line.strip(" |/&"))
     for left, right in (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”")):
-        opened = text.removesuffix(right)
-        if opened != text and left not in opened:  # the opening mark was before the marker
-            text = clean_answer(opened)
+        unclosed = text.removesuffix(right)
+        if unclosed != text and left not in unclosed:  # the opening mark was before the marker
+            text = clean_answer(unclosed)
     return text
 
 
@@ -172,9 +172,9 @@ def find_json_pieces(text: str) -> list[str]:
     """The parts that may be JSON: the outermost list, if the text begins with it or has a code fence, and the outermost
     object.
     """
-    listed = text[text.find("[") : text.rfind("]") + 1] if text.startswith("[") or "```" in text else ""
-    json_text = text[text.find("{") : text.rfind("}") + 1]
-    return [piece for piece in (listed, json_text) if piece]
+    list_text = text[text.find("[") : text.rfind("]") + 1] if text.startswith("[") or "```" in text else ""
+    object_text = text[text.find("{") : text.rfind("}") + 1]
+    return [piece for piece in (list_text, object_text) if piece]
 
 
 def collect_candidates(value: Any) -> Sequence[str | int | float]:

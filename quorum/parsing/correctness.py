@@ -13,7 +13,7 @@ LAST_VERDICT = re.compile(
 )
 OR_BEFORE_END = re.compile(r"\b(?:or|nor)\s*\Z|/\s*\Z", re.IGNORECASE)
 # A verdict in the prompt's own words at the beginning of a sentence, perhaps after "Verdict:" or "It is".
-ASKED_FOR = re.compile(
+ASKED_VERDICT = re.compile(
     r"(?:[^\w{]|_)*(?:(?:[a-z]+\s+){0,3}verdict(?:\s+is)?[\W_]+|(?:it|this|that|the\s+answer(?:\s+to\s+mark)?)(?:\s+is|['’]s)\s+)?"
     r"(?P<word>correct|incorrect)",
     re.IGNORECASE,
@@ -51,7 +51,7 @@ def parse_correctness(reply: str) -> Parsed[bool]:
 
 def read_asked_verdicts(text: str) -> set[bool]:
     """The verdicts of the sentences that begin with "correct" or "incorrect"."""
-    matches = ((sentence, ASKED_FOR.match(sentence)) for sentence in SENTENCE_BREAK.split(text))
+    matches = ((sentence, ASKED_VERDICT.match(sentence)) for sentence in SENTENCE_BREAK.split(text))
     return {
         word["word"].lower() == "correct"
         for sentence, word in matches

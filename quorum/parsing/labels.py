@@ -76,13 +76,13 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
         find_leading_label(get_first_line(text[slots[-1].end() :])) if slots else None
     )
     if label is None:
-        leading, concluding = find_leading_label(get_first_line(text)), find_conclusion(text)
+        leading, concluding = find_leading_label(get_first_line(text)), find_concluding_label(text)
         disagree = leading and concluding and leading != concluding
         label = None if disagree else leading or concluding or find_agreed_label(text)
     return Parsed(label or UNKNOWN, malformed=label is None)
 
 
-def find_conclusion(text: str) -> str | None:
+def find_concluding_label(text: str) -> str | None:
     """The label in the clause after the last concluding word, such as "so", in the last sentence with such a word."""
     for sentence in reversed(SENTENCE_BREAK.split(text)):
         ends = [match.end() for match in CONCLUSION_WORDS.finditer(sentence)]
@@ -119,8 +119,8 @@ def find_agreed_label(text: str) -> str | None:
         if label := find_clause_label(statement) or find_clause_label(TURNING_WORD.split(statement)[-1]):
             return label
         if (
-            contains_unnegated(SUPPORT_WORDS, statement)
-            or contains_unnegated(REFUTE_WORDS, statement)
+            contains_unnegated_word(SUPPORT_WORDS, statement)
+            or contains_unnegated_word(REFUTE_WORDS, statement)
             or PARTIAL_VERDICT.search(statement)
         ):
             return None
@@ -145,13 +145,13 @@ def find_clause_label(text: str) -> str | None:
         return REFUTES
     if DOUBT_WORDS.search(text) or NOT_ENOUGH_WORDS.search(text) or is_unknown(text):
         return NOT_ENOUGH_INFO
-    false = contains_unnegated(REFUTE_WORDS, text)
-    true = contains_unnegated(SUPPORT_WORDS, REFUTE_WORDS.sub(" ", text))
-    return None if false == true else REFUTES if false else SUPPORTS
+    is_refuted = contains_unnegated_word(REFUTE_WORDS, text)
+    is_supported = contains_unnegated_word(SUPPORT_WORDS, REFUTE_WORDS.sub(" ", text))
+    return None if is_refuted == is_supported else REFUTES if is_refuted else SUPPORTS
 
 
-def contains_unnegated(pattern: re.Pattern[str], line: str) -> bool:
-    """Whether the line contains the words without a negation before them."""
+def contains_unnegated_word(pattern: re.Pattern[str], line: str) -> bool:
+    """Whether one of the pattern's words stands in the line without a negation before it."""
     return any(
         not NEGATION_AT_END.search(line[max(0, match.start() - 80) : match.start()]) for match in pattern.finditer(line)
     )

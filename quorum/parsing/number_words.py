@@ -28,17 +28,17 @@ def replace_number_words(text: str, count: int) -> str:
 
     Other number words stay, unless the whole text consists of number words.
     """
-    text = FIRST_OR_LAST_FEW.sub(lambda match: convert_several(match, count), text)
+    text = FIRST_OR_LAST_FEW.sub(lambda match: replace_first_or_last_few(match, count), text)
     if NUMBER_WORDS_ALONE.fullmatch(text):
         return re.sub(rf"\b(?:{COUNT}|{ORDINAL})\b", lambda match: f"[{read_number(match[0], count)}]", text)
     text = AFTER_NOUN.sub(lambda match: f"{match['noun']} {replace_words(match['count'], COUNT, count)}", text)
     return POINTING_ORDINAL.sub(lambda match: replace_words(match[0], ORDINAL, count), text)
 
 
-def convert_several(match: re.Match[str], count: int) -> str:
+def replace_first_or_last_few(match: re.Match[str], count: int) -> str:
     """ "first three" -> "[1-3]"."""
-    many = min(read_number(match["count"], count), count)
-    return f"[1-{many}]" if match["side"] == "first" else f"[{count - many + 1}-{count}]"
+    few = min(read_number(match["count"], count), count)
+    return f"[1-{few}]" if match["side"] == "first" else f"[{count - few + 1}-{count}]"
 
 
 def replace_words(text: str, word: str, count: int) -> str:

@@ -1,7 +1,8 @@
 """Reads the answer in a reply that is still being written.
 
-A short answer is only known when its reply ends: a wordy reply is cut later, and "The tower" may continue with "is not
-named in the passages". A paragraph or a turn of a dialogue is shown while it is written, from its first sentence on.
+A short answer is only known when its reply ends: a wordy reply may be shortened by another call, and "The tower" may
+continue with "is not named in the passages". A paragraph or a turn of a dialogue is shown while it is written, from its
+first sentence on.
 """
 
 import re
@@ -9,7 +10,7 @@ import re
 from quorum.core.text import is_unknown
 from quorum.parsing.read_reply import CONTRACTS
 
-TEXT_ANSWER_SUFFIXES = ("_long", "_dialogue")  # of the names of prompts whose answer is a text, not a few words
+TEXT_ANSWER_SUFFIXES = ("_long", "_dialogue")  # ends of the names of prompts that ask for sentences
 HELD_BACK_WORDS = 12  # the first words, which may be a refusal: held back until a sentence ends
 SENTENCE_END = re.compile(r"[.!?。！？]\s")
 

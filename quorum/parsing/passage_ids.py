@@ -138,9 +138,9 @@ def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
     """The passage numbers in an object: {"relevant": [1, 3]}, {"1": true, "2": "not relevant"}, {"id": 1, "relevant":
     true}.
     """
-    single = next((name for name in ("id", "passage", "knowledge") if isinstance(value.get(name), int | str)), None)
-    if single is not None:
-        return set() if any(content is False for content in value.values()) else read_ids_in_json(value[single], count)
+    id_key = next((name for name in ("id", "passage", "knowledge") if isinstance(value.get(name), int | str)), None)
+    if id_key is not None:
+        return set() if any(content is False for content in value.values()) else read_ids_in_json(value[id_key], count)
     if all(any(character.isdigit() for character in name) for name in value):
         word_of_flag = {True: "relevant", False: "not relevant"}
         lines = (f"passage {name}: {word_of_flag[v] if isinstance(v, bool) else v}" for name, v in value.items())

@@ -139,12 +139,12 @@ def parse_preference(reply: str) -> Parsed[int | None]:
     >>> parse_preference("Passage 1 is less complete than passage 2.").value
     1
     """
-    conclusion = find_conclusion(EMPHASIS.sub(" ", remove_wrapping(reply)).strip())
+    conclusion = find_concluding_preferences(EMPHASIS.sub(" ", remove_wrapping(reply)).strip())
     place = conclusion.pop() if len(conclusion) == 1 else None
     return Parsed(None if place == TIE else place, malformed=place is None)
 
 
-def find_conclusion(text: str) -> set[int]:
+def find_concluding_preferences(text: str) -> set[int]:
     """The preferences in the conclusion of a reply."""
     if alone := NUMBER_ALONE.fullmatch(text):
         return {0 if alone[1] else 1}
@@ -170,7 +170,7 @@ def find_preferences(text: str) -> set[int]:
     """The preferences in a text, by the first rule that gives one.
 
     The rules: the text is only a passage's name; a sentence begins with a passage's name alone; "1 > 2"; a clause calls
-    one better as a whole; the comparisons favour one; only one is named.
+    one passage better as a whole; the comparisons favour one passage; only one passage is named.
     """
     if alone := NUMBER_ALONE.fullmatch(text):
         return {0 if alone[1] else 1}
@@ -179,29 +179,29 @@ def find_preferences(text: str) -> set[int]:
     leading = {PASSAGE_SIGNS.index(opening[1]) for opening in openings if opening}
     if len(leading) == 1:
         return leading
-    if ordered := {place for sentence in sentences for place in read_order(sentence)}:
-        return ordered
-    judged = list(split_judged_clauses(sentences))
+    if preferences := {place for sentence in sentences for place in read_order(sentence)}:
+        return preferences
+    clauses_by_sentence = list(split_judged_clauses(sentences))
     if preferences := {
-        place for clauses in judged for clause in clauses if (place := find_decision(clause)) is not None
+        place for clauses in clauses_by_sentence for clause in clauses if (place := find_decision(clause)) is not None
     }:
         return preferences
-    if preferences := {place for clauses in judged for place in find_favoured(clauses)}:
+    if preferences := {place for clauses in clauses_by_sentence for place in find_favoured_passages(clauses)}:
         return preferences
     joined = " ".join(sentences)
     if len(named := set(re.findall("[①②]", joined))) == 1:
-        judged_text = " ".join(clause.text for clauses in judged for clause in clauses)
-        return {PASSAGE_SIGNS.index(named.pop()) ^ is_worse(judged_text or joined)}
+        judged_text = " ".join(clause.text for clauses in clauses_by_sentence for clause in clauses)
+        return {PASSAGE_SIGNS.index(named.pop()) ^ is_criticism(judged_text or joined)}
     return {TIE} if BOTH_EQUAL.search(joined) else set()
 
 
 def read_order(sentence: str) -> set[int]:
     """The preference of "① > ②"."""
-    ordered = ARROW_BETWEEN_SIGNS.search(sentence)
-    if ordered is None or ordered[1] == ordered[3]:
+    match = ARROW_BETWEEN_SIGNS.search(sentence)
+    if match is None or match[1] == match[3]:
         return set()
-    winner = WINNER_OF_ARROW[ordered[2]]  # 0 is the sign before the arrow
-    return {winner if winner == TIE or ordered[1] == "①" else 1 - winner}
+    winner = WINNER_OF_ARROW[match[2]]  # 0 is the sign before the arrow
+    return {winner if winner == TIE or match[1] == "①" else 1 - winner}
 
 
 @dataclass(frozen=True)
@@ -220,20 +220,20 @@ class Clause:
 
 def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
     """Yield for each sentence its clauses about one passage. "It" means the passage of the previous clause."""
-    last: int | None = None
+    last_place: int | None = None
     for sentence in sentences:
-        judged: list[Clause] = []
+        clauses: list[Clause] = []
         marked = mark_comparisons(sentence)
         for text, conceded in split_clauses(marked):
             named = set(re.findall("[①②]", text))
-            if not named and last is not None and LEADING_PRONOUN.match(text):
-                named = {PASSAGE_SIGNS[last]}
+            if not named and last_place is not None and LEADING_PRONOUN.match(text):
+                named = {PASSAGE_SIGNS[last_place]}
             if len(named) == 1:
-                last = PASSAGE_SIGNS.index(named.pop())
-                judged.append(Clause(text, last, conceded, COMPARED_SIGN in marked))
+                last_place = PASSAGE_SIGNS.index(named.pop())
+                clauses.append(Clause(text, last_place, conceded, COMPARED_SIGN in marked))
             elif named:
-                last = None
-        yield judged
+                last_place = None
+        yield clauses
 
 
 def mark_comparisons(sentence: str) -> str:
@@ -269,7 +269,7 @@ def find_decision(clause: Clause) -> int | None:
     return clause.place ^ (bool(word["bad"]) != negated)
 
 
-def find_favoured(clauses: Sequence[Clause]) -> set[int]:
+def find_favoured_passages(clauses: Sequence[Clause]) -> set[int]:
     """The passages that the comparisons of a sentence favour. Conceded clauses count only if there are no others."""
     unequal = [clause for clause in clauses if not BOTH_EQUAL.search(clause.text)]
     rating_clauses = [
@@ -277,10 +277,10 @@ def find_favoured(clauses: Sequence[Clause]) -> set[int]:
     ] or unequal
     compared = [clause for clause in rating_clauses if rating_clauses is not unequal or clause.is_comparison]
     main_clauses = [clause for clause in compared if not clause.is_conceded] or compared
-    return {clause.place ^ is_worse(clause.text) for clause in main_clauses}
+    return {clause.place ^ is_criticism(clause.text) for clause in main_clauses}
 
 
-def is_worse(text: str) -> bool:
+def is_criticism(text: str) -> bool:
     """Whether a text criticises ("less", "not", "fails") and does not negate the criticism."""
     return bool(CRITICISM.search(NEGATED_FLAW.sub(" ", text)))
 

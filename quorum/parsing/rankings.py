@@ -27,8 +27,8 @@ def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
     numbered list, JSON, or prose that names each passage in turn. Repeated numbers and numbers that no
     passage has are ignored.
 
-    Passages that the reply does not name follow in their original order. The reply is then malformed, except if it
-    names at least two passages and the missing ones were the last: they may not have fitted the prompt.
+    Passages that the reply does not name follow in their original order. The reply is then malformed, unless it
+    names at least two passages and lacks only the last of the original order, which may not have fitted the prompt.
 
     >>> parse_ranking("[2] > [3] > [1]", 3).value
     [1, 2, 0]
@@ -36,8 +36,8 @@ def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
     if count < 2:
         return Parsed(list(range(count)))
     text = ORDINAL.sub(rewrite_ordinal, remove_wrapping(reply).replace("&gt;", ">").translate(MARKDOWN_MARKS))
-    named = find_numbers(find_final_part(text))
-    ranked_places = list(dict.fromkeys(number - 1 for number in named if 0 < number <= count))
+    numbers = find_numbers(find_final_part(text))
+    ranked_places = list(dict.fromkeys(number - 1 for number in numbers if 0 < number <= count))
     rest = [place for place in range(count) if place not in set(ranked_places)]
     return Parsed(ranked_places + rest, malformed=len(ranked_places) < 2 or max(ranked_places) >= len(ranked_places))
 
@@ -59,38 +59,44 @@ def find_final_part(text: str) -> str:
 
 def find_numbers(text: str) -> list[int]:
     """The passages' numbers, read in the first notation that the text uses."""
-    readers: tuple[Callable[[str], list[int]], ...] = (read_chain, read_list, read_bracketed, read_named, read_bare)
+    readers: tuple[Callable[[str], list[int]], ...] = (
+        read_chain,
+        read_numbered_list,
+        read_bracketed_numbers,
+        read_named_passages,
+        read_bare_numbers,
+    )
     return next((numbers for read in readers if (numbers := read(text))), [])
 
 
 def read_chain(text: str) -> list[int]:
     """The numbers of the longest line like "[2] Tea > [1] Coffee"; of several equally long ones the last."""
     joined = re.sub(r"[ \t]{0,9}\n\s{0,9}(?=>)|(?<=>)[ \t]{0,9}\n\s{0,9}", " ", text)
-    chains = [[n for part in ARROW.split(line) for n in read_first(part)] for line in joined.splitlines()]
+    chains = [[n for part in ARROW.split(line) for n in read_first_number(part)] for line in joined.splitlines()]
     best = max(reversed(chains), key=len, default=[])
     return best if len(best) > 1 else []
 
 
-def read_list(text: str) -> list[int]:
+def read_numbered_list(text: str) -> list[int]:
     """The passages of a list whose lines begin with the rank: "1. Passage 3", "2. Passage 1"."""
     rows = [row for line in text.splitlines() if (row := NUMBERED_LINE.match(line.strip()))]
     ranks = [int(row[1]) for row in rows]
-    numbers = [n for row in rows for n in read_first(row[2])]
+    numbers = [n for row in rows for n in read_first_number(row[2])]
     return numbers if len(rows) > 1 and len(numbers) == len(rows) and ranks == list(range(1, len(rows) + 1)) else []
 
 
-def read_first(part: str) -> list[int]:
+def read_first_number(part: str) -> list[int]:
     """The first passage number in a part of a line."""
-    return (read_bracketed(part) or read_named(part) or read_bare(part))[:1]
+    return (read_bracketed_numbers(part) or read_named_passages(part) or read_bare_numbers(part))[:1]
 
 
-def read_bracketed(text: str) -> list[int]:
+def read_bracketed_numbers(text: str) -> list[int]:
     return [int(n) for inside in BRACKETED_NUMBERS.findall(text) for n in NUMBER.findall(inside)]
 
 
-def read_named(text: str) -> list[int]:
+def read_named_passages(text: str) -> list[int]:
     return [int(n) for named in NAMED_PASSAGES.findall(text) for n in NUMBER.findall(named)]
 
 
-def read_bare(text: str) -> list[int]:
+def read_bare_numbers(text: str) -> list[int]:
     return [int(n) for n in NUMBER.findall(text)]

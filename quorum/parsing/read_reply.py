@@ -45,9 +45,9 @@ class Contract:
     needed_extras: frozenset[str] = frozenset()
 
 
-def make_contract(parse: Callable[..., Parsed[Any]], *needed: str, **renamed: str) -> Contract:
+def make_contract(parse: Callable[..., Parsed[Any]], *needed_extras: str) -> Contract:
     """The contract of a parser that takes the question and the needed extras."""
-    return Contract(parse, {"question": "question", **{name: name for name in needed}, **renamed}, frozenset(needed))
+    return Contract(parse, {"question": "question", **{name: name for name in needed_extras}}, frozenset(needed_extras))
 
 
 def parse_copied_texts(reply: str, passages: Sequence[str]) -> Parsed[list[str]]:

@@ -19,7 +19,11 @@ NO_CHOICE = "none"
 
 @dataclass(frozen=True)
 class ReplyForm:
-    """A JSON reply with one property. write: value -> the prompt's words, or None if the value is not allowed."""
+    """A JSON object with one property.
+
+    name, content: the property's name and its JSON schema. write: its value -> the prompt's words, or None if the value
+    is not allowed.
+    """
 
     name: str
     content: Mapping[str, Any]

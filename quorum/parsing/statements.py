@@ -41,11 +41,13 @@ def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStateme
         return Parsed(None)
     if normalize(condition) in ("", normalize(answer)):
         return Parsed(None, malformed=True)
-    shown = re.compile(rf"(?<!\w){re.escape(condition)}(?!\w)", re.IGNORECASE)
+    condition_pattern = re.compile(rf"(?<!\w){re.escape(condition)}(?!\w)", re.IGNORECASE)
     has_mask = WRITTEN_MASK.search(statement) is not None
-    hidden = shown.sub(MASK, WRITTEN_MASK.sub(MASK, statement))  # also at a second occurrence of the condition
+    # The condition is masked wherever the statement repeats it.
+    masked_statement = condition_pattern.sub(MASK, WRITTEN_MASK.sub(MASK, statement))
     return Parsed(
-        MaskedStatement(statement=hidden, condition=condition) if MASK in hidden else None, malformed=not has_mask
+        MaskedStatement(statement=masked_statement, condition=condition) if MASK in masked_statement else None,
+        malformed=not has_mask,
     )
 
 
@@ -58,8 +60,10 @@ def is_nothing(condition: str) -> bool:
 def split_parts(text: str) -> tuple[str, str]:
     """(statement, hidden words), empty if the reply has none."""
     if value := read_object(text[text.find("{") : text.rfind("}") + 1]):
-        hidden = next((value[key] for key in ("hidden", "hidden words", "condition", "masked") if key in value), "")
-        return format_value(value.get("statement")), clean_answer(format_value(hidden))
+        hidden_words = next(
+            (value[key] for key in ("hidden", "hidden words", "condition", "masked") if key in value), ""
+        )
+        return format_value(value.get("statement")), clean_answer(format_value(hidden_words))
     label = HIDDEN_WORDS_LABEL.search(text)
     if label is None:
         return "", ""
@@ -89,7 +93,7 @@ NOTES_LABEL = re.compile(
 def parse_noted_answer(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """The answer after the last "Answer:" and the notes before it; in other respects like `parse_reasoned_answer`.
 
-    Without notes the reply is malformed, and they are None. If there are only notes, the answer is "unknown".
+    Without notes the reply is malformed, and the rationale is None. If there are only notes, the answer is "unknown".
     """
     parsed = parse_reasoned_answer(reply, question)
     answer, before = parsed.value.answer, parsed.value.rationale or ""

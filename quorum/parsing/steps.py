@@ -34,7 +34,7 @@ class Action:
 
 @dataclass(frozen=True)
 class FollowUp:
-    """The next follow-up question or the final answer. Both are None if none is needed or none was read."""
+    """The next follow-up question or the final answer. Both are None if no question is needed, or nothing was read."""
 
     question: str | None = None
     answer: str | None = None
@@ -70,14 +70,14 @@ def parse_step(reply: str) -> Parsed[Action]:
     if action := read_json_action(reply):
         return action
     text = cut_next_question(remove_wrapping(reply))
-    place, end = find_first_action(text)
-    thought = clean_thought(text[: end if place is None else place.start()])
-    if place is None:
+    mark, end = find_first_action(text)
+    thought = clean_thought(text[: end if mark is None else mark.start()])
+    if mark is None:
         return Parsed(Action(thought), malformed=True)
-    if place["label"]:
-        return make_finish(thought, text[place.end() :], is_well_formed=False)
-    content, closed = read_argument(text, place.end())
-    if (place["verb1"] or place["verb2"] or place["verb3"]).lower() == "finish":
+    if mark["label"]:
+        return make_finish(thought, text[mark.end() :], is_well_formed=False)
+    content, closed = read_argument(text, mark.end())
+    if (mark["verb1"] or mark["verb2"] or mark["verb3"]).lower() == "finish":
         return make_finish(thought, content, is_well_formed=closed)
     query = clean_query(content)
     return Parsed(Action(thought, query=query or None), malformed=not (query and closed))
@@ -171,12 +171,12 @@ def read_json_action(reply: str) -> Parsed[Action] | None:
         return None
     thought = clean_thought(get_text(value, "thought", "reasoning"))
     inner = value.get("action")
-    named = {**value, **inner} if isinstance(inner, dict) else value
-    verb = get_text(named, "name", "tool", "type", "action")
+    fields = {**value, **inner} if isinstance(inner, dict) else value
+    verb = get_text(fields, "name", "tool", "type", "action")
     if "[" in verb:
         parsed = parse_step(verb)
         return Parsed(Action(thought, parsed.value.query, parsed.value.answer), parsed.malformed)
-    argument = get_text(named, "action_input", "action input", "input", "query", "argument", "text", "answer")
+    argument = get_text(fields, "action_input", "action input", "input", "query", "argument", "text", "answer")
     search = argument if verb.lower() == "search" else get_text(value, "search")
     if query := clean_query(search):
         return Parsed(Action(thought, query=query))
@@ -212,8 +212,8 @@ VERDICT = re.compile(r"\A[\W_]{0,9}(yes|no|none)\b[\W_]{0,9}", re.IGNORECASE)
 def parse_follow_up(reply: str) -> Parsed[FollowUp]:
     """The first follow-up question of a reply, or its final answer if that comes first. "No." gives neither.
 
-    JSON with one of them is read, too. Without labels the reply is malformed; a line that ends in a question mark is
-    then the follow-up question.
+    JSON with a question or an answer is read, too. Without labels the reply is malformed; a line that ends in a
+    question mark is then the follow-up question.
     """
     if json_follow_up := read_json_follow_up(reply):
         return json_follow_up
@@ -227,17 +227,17 @@ def parse_follow_up(reply: str) -> Parsed[FollowUp]:
             return Parsed(FollowUp(question=question))
         if (mark["final"] or mark["later"]) and (answer := clean_answer(text_after)):
             return Parsed(FollowUp(answer=answer))
-    return read_unlabelled(text)
+    return read_unlabelled_reply(text)
 
 
-def read_unlabelled(text: str) -> Parsed[FollowUp]:
+def read_unlabelled_reply(text: str) -> Parsed[FollowUp]:
     """The content of a reply without a label: "No.", or a line that ends in a question mark."""
     lines = [FOLLOW_UP_LABEL.sub("", line).strip() for line in list_lines(text)]
     verdict = next((match for line in lines[:2] if (match := VERDICT.match(line))), None)
     if verdict and verdict[1].lower() in ("no", "none"):
         return Parsed(FollowUp())
-    asking = next((line for line in lines if line.endswith(("?", "？"))), "")
-    question = clean_query(VERDICT.sub("", asking))
+    asking_line = next((line for line in lines if line.endswith(("?", "？"))), "")
+    question = clean_query(VERDICT.sub("", asking_line))
     return Parsed(FollowUp(question=question or None), malformed=True)
 
 

@@ -71,11 +71,11 @@ def parse_validity(reply: str) -> Parsed[bool]:
     >>> parse_validity("The dates differ, so it is not supported.").value
     False
     """
-    verdicts = find_conclusion(remove_wrapping(reply).strip())
+    verdicts = find_concluding_verdicts(remove_wrapping(reply).strip())
     return Parsed(verdicts == {True}, malformed=len(verdicts) != 1)
 
 
-def find_conclusion(text: str) -> set[bool]:
+def find_concluding_verdicts(text: str) -> set[bool]:
     """The verdicts in the conclusion of a reply."""
     if len(text) == 1 and text.lower() in "tf":
         return {text.lower() == "t"}
@@ -94,7 +94,7 @@ def find_conclusion(text: str) -> set[bool]:
 def find_verdicts(text: str) -> set[bool]:
     """The verdicts of sentences that begin with one; if there are none, the verdicts asserted anywhere."""
     leading = [verdicts for sentence in SENTENCE_BREAK.split(text) if (verdicts := find_leading_verdict(sentence))]
-    return set().union(*leading) or find_asserted(text)
+    return set().union(*leading) or find_asserted_verdicts(text)
 
 
 def find_leading_verdict(sentence: str) -> set[bool]:
@@ -103,10 +103,10 @@ def find_leading_verdict(sentence: str) -> set[bool]:
     word = WORD.match(sentence, opening.end() if opening else 0)
     if not word or word[0].lower() not in VERDICT_OF_WORD or not VERDICT_END.match(sentence, word.end()):
         return set()
-    return {VERDICT_OF_WORD[word[0].lower()]} | find_asserted(sentence[word.end() :])
+    return {VERDICT_OF_WORD[word[0].lower()]} | find_asserted_verdicts(sentence[word.end() :])
 
 
-def find_asserted(text: str) -> set[bool]:
+def find_asserted_verdicts(text: str) -> set[bool]:
     """The verdicts inside sentences.
 
     An odd number of negations earlier in the clause reverses a verdict. A clause that leaves the verdict open ("whether

@@ -22,7 +22,8 @@ CLOSING_TAG = re.compile(
     rf"</\s?(?:\w{{1,20}}[ _-])?{ANSWER_NOUN}>|<\|end_of_box\|>|\[/(?:answer|ans)\]", re.IGNORECASE
 )
 BOX_COMMAND = "\\boxed"
-AROUND_BOX = re.compile(r"(?:\$|\\\[|\\\(|[*_ \t])*\Z"), re.compile(r"(?:\$|\\\]|\\\)|[*_ \t.])*")
+BEFORE_BOX = re.compile(r"(?:\$|\\\[|\\\(|[*_ \t])*\Z")
+AFTER_BOX = re.compile(r"(?:\$|\\\]|\\\)|[*_ \t.])*")
 STYLE_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|emph|mbox)\s?\{([^{}]{0,400})\}")
 
 
@@ -36,7 +37,7 @@ def remove_wrapping(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
 
 
 def shorten(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
-    """The reply if it has at most `longest` characters, else its beginning and its end, each half as long."""
+    """The reply if it has at most `longest` characters, else its first and its last `longest` / 2 characters."""
     return reply if len(reply) <= longest else f"{reply[: longest // 2]}\n{reply[-longest // 2 :]}"
 
 
@@ -71,8 +72,8 @@ def replace_boxes(text: str) -> str:
             break
         inside, after = read_braces(text, place + len(BOX_COMMAND))
         before, end = text[:place], place
-        before = before[: AROUND_BOX[0].search(before[-50:]).start() - len(before[-50:]) or None]  # type: ignore[union-attr]
-        rest = text[AROUND_BOX[1].match(text, after).end() :]  # type: ignore[union-attr]
+        before = before[: BEFORE_BOX.search(before[-50:]).start() - len(before[-50:]) or None]  # type: ignore[union-attr]
+        rest = text[AFTER_BOX.match(text, after).end() :]  # type: ignore[union-attr]
         content = STYLE_COMMAND.sub(r"\1", inside).strip()
         is_whole = not before.strip() and not rest.strip()
         text = content if is_whole else f"{before}\nAnswer: {content}\n{rest}"
@@ -86,9 +87,9 @@ def read_braces(text: str, place: int) -> tuple[str, int]:
     if opening < 0:
         return "", place
     depth = 0
-    for at in range(opening, min(len(text), opening + LONGEST_BOX)):
-        depth += (text[at] == "{") - (text[at] == "}")
+    for position in range(opening, min(len(text), opening + LONGEST_BOX)):
+        depth += (text[position] == "{") - (text[position] == "}")
         if depth == 0:
-            return text[opening + 1 : at], at + 1
+            return text[opening + 1 : position], position + 1
     line = text[opening + 1 :].partition("\n")[0][:LONGEST_BOX]
     return line, opening + 1 + len(line)

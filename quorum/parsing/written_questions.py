@@ -37,8 +37,9 @@ class WrittenQuestion:
 def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
     """The question of a reply in lines "Question:", "Answer:" and "Also:", or in JSON. "None" declines and gives None.
 
-    The first label may be missing, because the prompt ends in "Question:". Several questions are malformed, and the
-    value is the first; without labels, it is the first line that ends in a question mark; without one, None.
+    The first label may be missing, because the prompt ends in "Question:". A reply with several
+    questions is malformed, and the value is the first. Without labels, the question is the first line that ends in a
+    question mark; without such a line, the value is None.
     """
     text = remove_wrapping(reply).strip()
     if text.startswith(("{", "[{")) or '{"question"' in text.replace(" ", ""):
@@ -57,7 +58,7 @@ def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
 def split_parts(text: str) -> list[tuple[str, str]]:
     """(kind, line after the label) of every label, in order. The kinds are "question", "answer" and "also".
 
-    If no label "Question:" comes, the text before the first label continues the one at the end of the prompt.
+    Without a label "Question:", the question is read before the first label, because the prompt ends in "Question:".
     """
     labels = list(LABEL.finditer(text))
     starts = [label.start() for label in labels] + [len(text)]
@@ -71,10 +72,10 @@ def split_parts(text: str) -> list[tuple[str, str]]:
     return parts
 
 
-def find_question(text: str, answered: bool) -> str:
-    """The first line that ends in a question mark; else the only line, if an answer follows it or it declines."""
+def find_question(text: str, has_answer: bool) -> str:
+    """The first line that ends in a question mark; else the only line, if an answer follows or it declines to ask."""
     lines = [clean_answer(line) for line in list_lines(text)]
-    alone = lines[0] if len(lines) == 1 and (answered or is_declined(lines[0])) else ""
+    alone = lines[0] if len(lines) == 1 and (has_answer or is_declined(lines[0])) else ""
     return next((line for line in lines if is_asking(line)), alone)
 
 
@@ -103,9 +104,9 @@ def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
     if value.get("question") is None or is_declined(question):
         return Parsed(None, malformed="question" not in value)
     answer_fields = [value.get(name) for name in ("answer", "answers", "also")]
-    listed = [answer for content in answer_fields for answer in (content if isinstance(content, list) else [content])]
+    answers = [answer for content in answer_fields for answer in (content if isinstance(content, list) else [content])]
     return make_question(
-        question, [format_value(answer) for answer in listed if answer is not None], is_well_formed=True
+        question, [format_value(answer) for answer in answers if answer is not None], is_well_formed=True
     )
 
 

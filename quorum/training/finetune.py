@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.core.errors import SetupError
-from quorum.datasets.silver import Silver
+from quorum.datasets.silver import SilverLine
 from quorum.models.pretrained import (
     Codec,
     ModelCard,
@@ -82,7 +82,7 @@ class Report:
 
 def finetune(
     task: Task,
-    lines: Sequence[Silver],
+    lines: Sequence[SilverLine],
     data: Path,
     base: str,
     out: Path,
@@ -124,7 +124,7 @@ def finetune(
 
 
 def encode_lines(
-    task: Task, lines: Sequence[Silver], codec: Codec, length: int, output: int
+    task: Task, lines: Sequence[SilverLine], codec: Codec, length: int, output: int
 ) -> "tuple[list[TokenizedExample], int]":
     """Encode the examples that fit into `length` tokens, and count those that lost passages to fit."""
     from quorum.training.steps import encode_examples
@@ -138,7 +138,7 @@ def encode_lines(
     return items, shortened
 
 
-def make_texts(task: Task, line: Silver, passage_count: int) -> tuple[str, str]:
+def make_texts(task: Task, line: SilverLine, passage_count: int) -> tuple[str, str]:
     pair = task.make_pair(line, passage_count)
     return pair.prompt, pair.target
 
@@ -176,7 +176,7 @@ def check_window(model: Any, base: str, length: int, output: int) -> None:
         )
 
 
-def describe_run(task: Task, lines: Sequence[Silver], data: Path, base: str, settings: Settings) -> dict[str, Any]:
+def describe_run(task: Task, lines: Sequence[SilverLine], data: Path, base: str, settings: Settings) -> dict[str, Any]:
     """What identifies a run: its task, data, base and settings. Runs with equal descriptions are the same run."""
     return {
         "task": asdict(task) | {"prompts": task.list_prompt_versions(lines)},

@@ -8,7 +8,7 @@ from typing import Any
 
 from quorum.core.errors import SetupError
 from quorum.datasets.records import read_json_lines
-from quorum.datasets.silver import Silver
+from quorum.datasets.silver import SilverLine
 from quorum.models.token_estimate import estimate_tokens
 from quorum.training.pairs import NO_PIECES, Task
 
@@ -31,7 +31,7 @@ class CheckResult:
     notes: list[str] = field(default_factory=list)
 
 
-def export(task: Task, lines: Sequence[Silver], out: Path) -> int:
+def export(task: Task, lines: Sequence[SilverLine], out: Path) -> int:
     """Write one example per line, with the prompt that the graph sends; return their number. The write is atomic."""
     if out.exists():
         raise SetupError(f"{out} is there already; name another file with --out, or remove it.")

@@ -10,7 +10,7 @@ from typing import Literal
 from quorum.algorithms.filco_measures import Piece, shorten_passages
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.datasets.silver import Silver, read_silver
+from quorum.datasets.silver import SilverLine, read_silver
 from quorum.prompts import get_version, number_passages, render
 
 Kind = Literal["filter", "generator"]
@@ -37,29 +37,29 @@ class Task:
     mode: Mode = "filco"
     context: GeneratorContext = "silver"
 
-    def get_prompt_name(self, line: Silver) -> str:
+    def get_prompt_name(self, line: SilverLine) -> str:
         """The name of the prompt. A generator's prompt depends on the answer type, as in the graph."""
         if self.kind == "filter":
             return FILTER_PROMPTS[self.mode]
         return "answer" if line["answer_type"] == "short" else f"answer_{line['answer_type']}"
 
-    def list_prompt_versions(self, lines: Sequence[Silver]) -> dict[str, str]:
+    def list_prompt_versions(self, lines: Sequence[SilverLine]) -> dict[str, str]:
         """Name -> version of the prompts in the data."""
         return {name: get_version(name) for name in sorted({self.get_prompt_name(line) for line in lines})}
 
-    def make_pair(self, line: Silver, passage_count: int) -> Pair:
+    def make_pair(self, line: SilverLine, passage_count: int) -> Pair:
         """The example of a line, with the first `passage_count` of its prompt's passages."""
         passages = self.select_passages(line)[:passage_count]
         text = render(self.get_prompt_name(line), question=line["question"], passages=number_passages(passages)).text
         return Pair(line["id"], text, self.make_target(line, passages))
 
-    def select_passages(self, line: Silver) -> list[Passage]:
+    def select_passages(self, line: SilverLine) -> list[Passage]:
         """The prompt's passages. A generator learns from the silver context or, if that is empty, from passage 1."""
         if self.kind == "filter" or self.context == "full":
             return line["passages"]
         return shorten_passages(line["passages"], list_silver_pieces(line, line["passages"])) or line["passages"][:1]
 
-    def make_target(self, line: Silver, passages: Sequence[Passage]) -> str:
+    def make_target(self, line: SilverLine, passages: Sequence[Passage]) -> str:
         """A generator's reply: the first answer. A filter's: silver sentences, one per line, or passage numbers."""
         if self.kind == "generator":
             return next(answer for answer in line["answers"] if answer.strip())
@@ -69,7 +69,7 @@ class Task:
         return "\n".join(" ".join(piece.text.split()) for piece in pieces) or NO_PIECES
 
 
-def list_silver_pieces(line: Silver, passages: Sequence[Passage]) -> list[Piece]:
+def list_silver_pieces(line: SilverLine, passages: Sequence[Passage]) -> list[Piece]:
     """The silver pieces in these passages, in reading order."""
     pieces = []
     for span in line["silver"]:
@@ -79,7 +79,7 @@ def list_silver_pieces(line: Silver, passages: Sequence[Passage]) -> list[Piece]
     return sorted(pieces, key=lambda piece: (piece.rank, piece.start))
 
 
-def read_lines(path: Path, kind: Kind, limit: int | None = None) -> list[Silver]:
+def read_lines(path: Path, kind: Kind, limit: int | None = None) -> list[SilverLine]:
     """The silver lines with passages and, for a generator, an answer. Raises `SetupError` if there are none."""
     lines = [line for line in take_first(read_silver(path), limit) if line["passages"]]
     lines = [line for line in lines if kind == "filter" or any(answer.strip() for answer in line["answers"])]
@@ -88,13 +88,13 @@ def read_lines(path: Path, kind: Kind, limit: int | None = None) -> list[Silver]
     return lines
 
 
-def take_first(lines: Iterator[Silver], limit: int | None) -> Iterator[Silver]:
+def take_first(lines: Iterator[SilverLine], limit: int | None) -> Iterator[SilverLine]:
     for number, line in enumerate(lines):
         if limit is not None and number >= limit:
             return
         yield line
 
 
-def name_measures(lines: Sequence[Silver]) -> str:
+def name_measures(lines: Sequence[SilverLine]) -> str:
     """The name of the measure that made the data; several names with + if it was not the same for all lines."""
     return "+".join(sorted({line["measure"] for line in lines}))

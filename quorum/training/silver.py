@@ -25,7 +25,7 @@ from quorum.core.labels import are_verdicts, infer_answer_type
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
-from quorum.datasets.silver import Silver, make_spans, read_silver
+from quorum.datasets.silver import SilverLine, make_spans, read_silver
 from quorum.prompts.generator import make_generator_prompt
 
 QUESTIONS_AT_ONCE = 16  # questions processed at the same time, because a scorer may be a server
@@ -140,14 +140,16 @@ def read_records(data: Path, recipe: Recipe, done: int) -> Iterator[Record]:
 
 async def make_lines(
     questions: Iterator[Record], recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
-) -> AsyncIterator[Silver]:
+) -> AsyncIterator[SilverLine]:
     """The silver lines of the questions, in their order. Several questions are processed at the same time."""
     while group := list(islice(questions, QUESTIONS_AT_ONCE)):
         for line in await asyncio.gather(*(make_line(record, recipe, scorer, context) for record in group)):
             yield line
 
 
-async def make_line(record: Record, recipe: Recipe, scorer: LogProbabilities | None, context: Context | None) -> Silver:
+async def make_line(
+    record: Record, recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
+) -> SilverLine:
     """The silver line of a question; its silver is empty if the question has no gold answers."""
     answers = record["answers"]
     passages = await find_passages(record, recipe, context)
@@ -175,7 +177,7 @@ async def make_line(record: Record, recipe: Recipe, scorer: LogProbabilities | N
             tokens=recipe.tokens,
             threshold=recipe.threshold,
         )
-    return Silver(
+    return SilverLine(
         id=record["id"],
         question=record["question"],
         answers=answers,

@@ -3,7 +3,7 @@
 import pytest
 
 from quorum.core.state import Passage, Place
-from quorum.documents.duplicates import contains_all, make_sketch, read_words, split_words
+from quorum.documents.duplicates import contains_all_words, make_sketch, read_words, split_words
 
 RULE_TEXT = (
     "Pump {name} is serviced every {months} months by two people who have passed the course. They close the inlet, "
@@ -22,7 +22,7 @@ STORED_PASSAGE = make_passage(RULE_TEXT.format(name="Kestrel", months=6, bar=2.5
 
 def is_copy(other: Passage, stored: Passage = STORED_PASSAGE) -> bool:
     """Whether the sketches have a value in common, and `stored` contains all words of `other`."""
-    return bool(set(make_sketch(stored)) & set(make_sketch(other))) and contains_all(
+    return bool(set(make_sketch(stored)) & set(make_sketch(other))) and contains_all_words(
         read_words(stored), read_words(other)
     )
 

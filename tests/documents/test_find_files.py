@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quorum.core.errors import SetupError
-from quorum.documents.find_files import Choice, FoundFiles, choose_files
+from quorum.documents.find_files import FileChoice, FoundFiles, choose_files
 
 
 @pytest.fixture
@@ -26,13 +26,13 @@ def list_names(found_files: FoundFiles, root: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [
-        (Choice(), ["a.md", "b.txt", "deep/er/d.md", "deep/er/e.txt", "drafts/c.md"]),
-        (Choice(include=("*.md",)), ["a.md", "deep/er/d.md", "drafts/c.md"]),
-        (Choice(include=("*.md",), exclude=("drafts/",)), ["a.md", "deep/er/d.md"]),
-        (Choice(exclude=("deep/**/*.txt", "/a.md")), ["b.txt", "deep/er/d.md", "drafts/c.md"]),
+        (FileChoice(), ["a.md", "b.txt", "deep/er/d.md", "deep/er/e.txt", "drafts/c.md"]),
+        (FileChoice(include=("*.md",)), ["a.md", "deep/er/d.md", "drafts/c.md"]),
+        (FileChoice(include=("*.md",), exclude=("drafts/",)), ["a.md", "deep/er/d.md"]),
+        (FileChoice(exclude=("deep/**/*.txt", "/a.md")), ["b.txt", "deep/er/d.md", "drafts/c.md"]),
     ],
 )
-def test_patterns_choose_files(choice: Choice, expected: list[str], root: Path) -> None:
+def test_patterns_choose_files(choice: FileChoice, expected: list[str], root: Path) -> None:
     assert list_names(choose_files([root], choice=choice), root) == expected
 
 
@@ -41,8 +41,8 @@ def test_the_nearest_gitignore_wins(root: Path) -> None:
     (root / "deep" / ".gitignore").write_text("!e.txt\n")
     chosen_files = choose_files([root])
     assert list_names(chosen_files, root) == ["a.md", "deep/er/d.md", "deep/er/e.txt"]
-    assert chosen_files.ignored == 2
-    assert len(choose_files([root], choice=Choice(gitignore=False)).files) == 5
+    assert chosen_files.ignored_count == 2
+    assert len(choose_files([root], choice=FileChoice(gitignore=False)).files) == 5
 
 
 def test_rules_of_an_enclosing_repository_apply_below_the_given_folder(root: Path) -> None:
@@ -71,7 +71,7 @@ def test_links_inside_the_folder_are_followed_and_links_outside_are_reported(roo
         ("out", "a link out of the folder"),
     ]
     assert [Path(path).name for path, _ in chosen_files.notes] == ["current"]
-    found_through_links = choose_files([root], choice=Choice(follow=True))
+    found_through_links = choose_files([root], choice=FileChoice(follow=True))
     assert found_through_links.skipped == []
     assert sum(path.name == "secret.md" for path in found_through_links.files) == 1
 
@@ -88,4 +88,4 @@ def test_pipes_and_broken_links_are_reported(root: Path) -> None:
 
 def test_an_invalid_pattern_is_an_error(root: Path) -> None:
     with pytest.raises(SetupError, match="A pattern of --include makes no sense"):
-        choose_files([root], choice=Choice(include=("!",)))
+        choose_files([root], choice=FileChoice(include=("!",)))

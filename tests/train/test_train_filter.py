@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from quorum.core.context import Context
 from quorum.core.errors import SetupError, TooLong
 from quorum.core.state import Passage
-from quorum.datasets.silver import Silver, read_silver
+from quorum.datasets.silver import SilverLine, read_silver
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.models.chat import chat_model, identity
@@ -251,7 +251,7 @@ async def test_a_trained_filter_serves_the_graph(trained_filter: Path, silver_fi
         await answer("Who?", "filco", replace(context, filter_mode="psg"), given=lines[0]["passages"])
 
 
-def render_full_prompt(line: Silver) -> str:
+def render_full_prompt(line: SilverLine) -> str:
     return render("answer", question=line["question"], passages=number_passages(line["passages"])).text
 
 

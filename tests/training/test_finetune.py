@@ -10,7 +10,7 @@ import pytest
 from quorum.cli.main import main
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.datasets.silver import Silver, read_silver
+from quorum.datasets.silver import SilverLine, read_silver
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import get_version
@@ -48,11 +48,11 @@ def write_lines(path: Path, *lines: dict[str, Any]) -> Path:
     return path
 
 
-def write_and_read_silver(path: Path, *lines: dict[str, Any]) -> list[Silver]:
+def write_and_read_silver(path: Path, *lines: dict[str, Any]) -> list[SilverLine]:
     return list(read_silver(write_lines(path, *lines)))
 
 
-async def get_sent_prompt(method: str, silver: Silver, prompt: str, **settings: Any) -> str:
+async def get_sent_prompt(method: str, silver: SilverLine, prompt: str, **settings: Any) -> str:
     """The text of a prompt as the graph sends it."""
     model = ScriptedModel().on("filter_sentences", SENTENCE).on("filter_passages", "1").on("answer", "1931")
     context = Context(model=model, **settings)

@@ -20,15 +20,15 @@ FORMATS = (DPR, TRIVIAQA, HOTPOTQA, STRATEGYQA, WEBQUESTIONS, FEVER, ASQA, KILT,
 def read_records(path: Path, problems: list[str] | None = None) -> Iterator[Record]:
     """Yield the questions of a file. The first record that fits one of the formats sets the format of the file.
 
-    A bad record is a `SetupError`; with a list `problems` it becomes a sentence in that list instead.
+    Raises `SetupError` for a bad record. With a list `problems`, the message is added to that list instead.
     """
-    chosen: Format | None = None
+    chosen_format: Format | None = None
     for number, where, value in read_values(path, problems):
-        chosen = chosen or next(
+        chosen_format = chosen_format or next(
             (data_format for data_format in FORMATS if isinstance(value, dict) and data_format.fits(value)), None
         )
         try:
-            record = convert_record(chosen, value, where)
+            record = convert_record(chosen_format, value, where)
         except SetupError as error:
             if problems is None:
                 raise
@@ -39,9 +39,9 @@ def read_records(path: Path, problems: list[str] | None = None) -> Iterator[Reco
         yield record
 
 
-def convert_record(chosen: Format | None, value: Any, where: str) -> Record:
+def convert_record(chosen_format: Format | None, value: Any, where: str) -> Record:
     """Convert a value to our record. Without a chosen format it is read as one of our own records."""
-    expected_format = chosen or OWN_FORMAT
+    expected_format = chosen_format or OWN_FORMAT
     try:
         return expected_format.convert(value, where)
     except UnusableRecord as error:
@@ -49,7 +49,9 @@ def convert_record(chosen: Format | None, value: Any, where: str) -> Record:
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         reason = ""
     others = (
-        "" if chosen else f", or a record of {', '.join(other.name for other in FORMATS if other is not OWN_FORMAT)}"
+        ""
+        if chosen_format
+        else f", or a record of {', '.join(other.name for other in FORMATS if other is not OWN_FORMAT)}"
     )
     raise SetupError(
         f"{where}: expected {expected_format.expected}{others}; found {preview_value(value)}{reason}."

@@ -13,11 +13,11 @@ from quorum.core.files import read_bounded_lines
 from quorum.core.json_text import parse_json
 from quorum.datasets.records import open_text, read_json_lines
 
-Kind = Literal["lines", "document", "table"]
-Value = tuple[int, str, Any]  # number from 1, place for messages, record
+Layout = Literal["lines", "document", "table"]
+NumberedRecord = tuple[int, str, Any]  # number from 1, place for messages, record
 
 
-def read_values(path: Path, problems: list[str] | None) -> Iterator[Value]:
+def read_values(path: Path, problems: list[str] | None) -> Iterator[NumberedRecord]:
     """Yield the records of a file. JSON lines and CSV are read one by one, a JSON document as a whole."""
     kind = detect_layout(path)
     if kind == "lines":
@@ -28,7 +28,7 @@ def read_values(path: Path, problems: list[str] | None) -> Iterator[Value]:
         yield from number_records(path, read_document(path))
 
 
-def detect_layout(path: Path) -> Kind:
+def detect_layout(path: Path) -> Layout:
     """Whether a file is JSON lines, a JSON document or a table. A broken file is "lines": that reader reports it."""
     try:
         with open_text(path) as file:
@@ -71,7 +71,7 @@ def read_document(path: Path) -> Any:
         raise SetupError(f"{path} cannot be read ({error}); expected UTF-8 JSON.") from None
 
 
-def number_records(path: Path, value: Any) -> Iterator[Value]:
+def number_records(path: Path, value: Any) -> Iterator[NumberedRecord]:
     """The records of a document, each with its number from 1 and its place."""
     for number, record in enumerate(split_document(value), start=1):
         yield number, f"{path}, record {number}", record
@@ -100,8 +100,8 @@ def split_article(article: dict[str, Any]) -> Iterator[Any]:
             yield paragraph
             continue
         for question in questions:
-            shared = {"title": article.get("title"), "context": paragraph.get("context")}
-            yield shared | question if isinstance(question, dict) else question
+            article_fields = {"title": article.get("title"), "context": paragraph.get("context")}
+            yield article_fields | question if isinstance(question, dict) else question
 
 
 def find_delimiter(header: str) -> str:
@@ -113,7 +113,7 @@ def find_delimiter(header: str) -> str:
     return ""
 
 
-def read_rows(path: Path) -> Iterator[Value]:
+def read_rows(path: Path) -> Iterator[NumberedRecord]:
     """Yield the rows of a CSV or TSV file as objects. Their keys are the header's names in lower case."""
     number = 0
     try:

@@ -19,7 +19,7 @@ from quorum.datasets.formats.convert import (
 )
 from quorum.datasets.records import Record, get_list, parse_passage
 
-TWO_LABELS = ("SUPPORTS", "REFUTES")
+KILT_LABELS = ("SUPPORTS", "REFUTES")
 PARAGRAPH_WORDS = 30  # answers of at least this many words, on average, are paragraphs
 DESCRIPTION = re.compile(r'\(description\s+("(?:[^"\\]|\\.)*"|[^()]*)\)')
 
@@ -77,8 +77,8 @@ def convert_webquestions(value: dict[str, Any], where: str) -> Record:
 
 
 def convert_kilt(value: dict[str, Any], where: str) -> Record:
-    """Petroni et al. 2021. The id of a paragraph is WIKIPEDIA_ID:NUMBER; `meta.gold_articles` names the articles, by
-    which KILT counts recall. FEVER's claims have two labels here; Wizard of Wikipedia asks for
+    """Petroni et al. 2021. The id of a paragraph is WIKIPEDIA_ID:NUMBER; `meta.gold_articles` names the gold articles,
+    because KILT counts the recall of articles. FEVER's claims have two labels in KILT; Wizard of Wikipedia asks for
     dialogue turns, ELI5 for long answers.
     """
     answers = check_answers(
@@ -102,7 +102,7 @@ def convert_kilt(value: dict[str, Any], where: str) -> Record:
         gold=gold,
         answer_type=answer_type,
         gold_articles=[list(names) for names in dict.fromkeys(map(tuple, articles)) if names],
-        labels=[*TWO_LABELS] if answer_type == "label" else None,
+        labels=[*KILT_LABELS] if answer_type == "label" else None,
     )
 
 
@@ -113,8 +113,8 @@ def find_kilt_type(text: str, answers: Sequence[str], where: str) -> str | None:
         return "label"
     if "\n" in text.strip() or name.startswith(("wow", "wizard")):
         return "dialogue"
-    mean = sum(len(answer.split()) for answer in answers) / len(answers)
-    return "long" if name.startswith("eli5") or mean >= PARAGRAPH_WORDS else None
+    mean_words = sum(len(answer.split()) for answer in answers) / len(answers)
+    return "long" if name.startswith("eli5") or mean_words >= PARAGRAPH_WORDS else None
 
 
 def mark_turns(text: str) -> str:

@@ -99,7 +99,7 @@ def convert_fever(value: dict[str, Any], where: str) -> Record:
 
 
 def convert_asqa(value: dict[str, Any], where: str) -> Record:
-    """Stelmakh et al. 2022. `meta.short_answers` lists the answers to each reading of the question, for STR-EM.
+    """Stelmakh et al. 2022. `meta.short_answers` has the answers to each interpretation of the question, for STR-EM.
 
     The passages that ALCE (Gao et al. 2023) adds under `docs` become the question's passages.
     """

@@ -19,7 +19,7 @@ PAGE_TYPES = ("application/xhtml+xml", "text/html")
 def read(data: bytes, name: str) -> Document:
     """The chapters of the book's spine, without tables of contents."""
     notes: dict[str, None] = {}
-    with open_archive(data, "epub", entities=True) as archive:
+    with open_archive(data, "epub", allow_entities=True) as archive:
         package_path, package = read_package(archive)
         metadata = {
             key: get_metadata_text(package, tag)

@@ -20,12 +20,12 @@ def read(data: bytes, name: str) -> Document:
             raise Unreadable("not a mail message: it has no header")
         headers = {key: get_header(message, key) for key in ("From", "To", "Cc", "Date", "Subject")}
         blocks, notes = read_body(message)
-        names = [join_lines(part.get_filename() or "") for part in message.walk() if part.get_filename()]
+        attachment_names = [join_lines(part.get_filename() or "") for part in message.walk() if part.get_filename()]
     except (ValueError, LookupError, AttributeError, RecursionError) as error:
         raise Unreadable(f"damaged mail ({type(error).__name__})") from None
     rows = [f"{key}: {value}" for key, value in headers.items() if value and key != "Subject"]
-    if names:
-        rows.append(f"Attached: {', '.join(names[:50])}")
+    if attachment_names:
+        rows.append(f"Attached: {', '.join(attachment_names[:50])}")
     title = headers["Subject"]
     metadata = {"author": headers["From"], "date": format_date(headers["Date"])}
     header_blocks = [Block("; ".join(rows), "row")] if rows else []
@@ -56,5 +56,5 @@ def read_body(message: EmailMessage) -> tuple[list[Block], list[str]]:
     notes = [note] if note else []
     if part.get_content_subtype() == "html":
         return read_html(text).blocks, notes
-    quoted = "\n".join(line.lstrip("> ") if line.startswith(">") else line for line in text.split("\n"))
-    return [Block(quoted)], notes
+    text_without_marks = "\n".join(line.lstrip("> ") if line.startswith(">") else line for line in text.split("\n"))
+    return [Block(text_without_marks)], notes

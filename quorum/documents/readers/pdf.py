@@ -31,14 +31,17 @@ MAX_PAGES = 20_000
 
 @dataclass
 class Line:
-    """A line of a page: its text, the height of its letters, and its position in points from the bottom of the page."""
+    """A line of a page: its text, the height of its letters, and its position in points from the bottom of the page.
+
+    is_row: whether it is a row of a table.
+    """
 
     text: str
     size: float
     top: float
     bottom: float
     left: float
-    row: bool = False
+    is_row: bool = False
 
 
 def read(data: bytes, name: str) -> Document:
@@ -53,8 +56,8 @@ def read(data: bytes, name: str) -> Document:
     notes = [f"scanned pages without text: {format_ranges(scanned)}"] if scanned else []
     blocks = list(make_blocks(remove_running_titles(pages)))
     title, first = remove_unstorable(properties.get("Title", "")), blocks[0]
-    stands_alone = sum(block.kind == "heading" and block.level == 1 for block in blocks) == 1 < len(blocks)
-    if first.kind == "heading" and first.level == 1 and stands_alone and title.lower() in ("", first.text.lower()):
+    is_only_title = sum(block.kind == "heading" and block.level == 1 for block in blocks) == 1 < len(blocks)
+    if first.kind == "heading" and first.level == 1 and is_only_title and title.lower() in ("", first.text.lower()):
         title, blocks = first.text, blocks[1:]
     metadata = {"author": remove_unstorable(properties.get("Author", ""))}
     return Document(title, blocks, {key: value for key, value in metadata.items() if value}, notes)
@@ -73,11 +76,11 @@ def read_pages(data: bytes) -> tuple[list[list[Line]], set[int], dict[str, str]]
     try:
         if len(document) > MAX_PAGES:
             raise Unreadable(f"{len(document):,} pages; at most {MAX_PAGES:,} are read")
-        tables = Tables(data)
+        table_finder = TableFinder(data)
         pages, pictures = [], set()
         for number in range(len(document)):
             page = document[number]
-            lines, has_picture = read_page(page, tables, number)
+            lines, has_picture = read_page(page, table_finder, number)
             pages.append(lines)
             if has_picture:
                 pictures.add(number + 1)
@@ -87,7 +90,7 @@ def read_pages(data: bytes) -> tuple[list[list[Line]], set[int], dict[str, str]]
         document.close()
 
 
-def read_page(page: Any, tables: "Tables", number: int) -> tuple[list[Line], bool]:
+def read_page(page: Any, table_finder: "TableFinder", number: int) -> tuple[list[Line], bool]:
     """(the lines of a page, whether it has a picture). The rows of a ruled table replace the lines inside it."""
     import pypdfium2.raw as raw
 
@@ -96,7 +99,7 @@ def read_page(page: Any, tables: "Tables", number: int) -> tuple[list[Line], boo
     lines = read_lines(textpage, count) if count > 0 else []
     kinds = Counter(item.type for item in page.get_objects(max_depth=2))
     if lines and MIN_TABLE_LINES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MAX_TABLE_LINES:
-        lines = insert_tables(lines, tables.find_tables(number), page.get_height())
+        lines = insert_tables(lines, table_finder.find_tables(number), page.get_height())
     textpage.close()
     return lines, bool(kinds[raw.FPDF_PAGEOBJ_IMAGE])
 
@@ -104,20 +107,20 @@ def read_page(page: Any, tables: "Tables", number: int) -> tuple[list[Line], boo
 def read_lines(textpage: Any, count: int) -> list[Line]:
     """The lines of a page in the file's order."""
     text = textpage.get_text_range(errors="ignore")
-    exact = len(text) == count  # otherwise offsets do not match pdfium's characters, and sizes are unknown
+    offsets_match = len(text) == count  # otherwise offsets do not match pdfium's characters, and sizes are unknown
     lines, place = [], 0
     for piece in text.splitlines(keepends=True):
         shown = piece.strip()
         if shown:
             begin = place + len(piece) - len(piece.lstrip())
-            box = textpage.get_charbox(begin, loose=True) if exact else (0, 0, 0, 0)
+            box = textpage.get_charbox(begin, loose=True) if offsets_match else (0, 0, 0, 0)
             left, bottom, _, top = box
             lines.append(Line(shown, round(top - bottom, 1), top, bottom, left))
         place += len(piece)
     return lines
 
 
-class Tables:
+class TableFinder:
     """Finds the ruled tables of a document's pages."""
 
     def __init__(self, data: bytes) -> None:
@@ -153,7 +156,7 @@ def insert_tables(lines: list[Line], tables: list[Any], height: float) -> list[L
             if top <= height - (line.top + line.bottom) / 2 <= bottom and left - 5 <= line.left <= right
         ]
         if inside and rows:
-            table_lines = [Line(row, 0, height - top, height - bottom, left, row=True) for row in rows]
+            table_lines = [Line(row, 0, height - top, height - bottom, left, is_row=True) for row in rows]
             replaced = set(inside)
             before = [line for place, line in enumerate(lines) if place < inside[0]]
             lines = (
@@ -172,7 +175,7 @@ def remove_running_titles(pages: list[list[Line]]) -> list[list[Line]]:
     min_pages = max(RUNNING_TITLE_PAGES, len(pages) // 3)
 
     def is_running_title(line: Line) -> bool:
-        return not line.row and edges[mask_digits(line.text)] >= min_pages and len(line.text) < 100
+        return not line.is_row and edges[mask_digits(line.text)] >= min_pages and len(line.text) < 100
 
     kept_lines = []
     for lines in pages:
@@ -213,7 +216,7 @@ def find_heading_levels(pages: list[list[Line]]) -> dict[float, int]:
     sizes: Counter[float] = Counter()
     for lines in pages:
         for line in lines:
-            sizes[line.size] += 0 if line.row else len(line.text)
+            sizes[line.size] += 0 if line.is_row else len(line.text)
     if not sizes:
         return {}
     text_size = sizes.most_common(1)[0][0]
@@ -229,8 +232,8 @@ def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tu
 
     def find_kind(line: Line) -> tuple[str, int]:
         level = levels.get(line.size, 0)
-        if line.row or not level or len(line.text.split()) > LONGEST_HEADING:
-            return ("row" if line.row else "text"), 0
+        if line.is_row or not level or len(line.text.split()) > LONGEST_HEADING:
+            return ("row" if line.is_row else "text"), 0
         return "heading", level
 
     def join_run() -> str:
@@ -242,7 +245,7 @@ def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tu
             last = run[-1]
             gap = last.bottom - line.bottom
             is_apart = usual_gap and (gap > 1.4 * usual_gap or gap < -usual_gap)
-            if find_kind(last) != find_kind(line) or line.row or is_apart or BULLET.match(line.text):
+            if find_kind(last) != find_kind(line) or line.is_row or is_apart or BULLET.match(line.text):
                 kind, level = find_kind(last)
                 yield kind, join_lines(join_run()) if kind == "heading" else join_run(), level
                 run = []

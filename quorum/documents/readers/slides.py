@@ -30,13 +30,13 @@ def read(data: bytes, name: str) -> Document:
 def read_slide(slide: Any, number: int) -> Iterator[Block]:
     """The blocks of one slide."""
     title_shape = slide.shapes.title
-    shown = (
+    slide_title = (
         remove_unstorable(join_lines(title_shape.text_frame.text))
         if title_shape is not None and title_shape.has_text_frame
         else ""
     )
-    if shown:
-        yield Block(shown, "heading", 2, number)
+    if slide_title:
+        yield Block(slide_title, "heading", 2, number)
     for shape in sort_shapes(slide.shapes):
         if title_shape is not None and shape.shape_id == title_shape.shape_id:
             continue

@@ -52,8 +52,8 @@ def read_first_rows(text: str, delimiter: str) -> list[list[str]]:
 
 
 def has_column_names(grid: list[list[str]]) -> bool | None:
-    """Whether the first row names the columns: all its values have letters and differ, or some are years and the rest
-    looks like a header. None if there is only one row.
+    """Whether the first row names the columns: all its values have letters and differ, or `looks_like_header`
+    says so, which also allows years. None if there is only one row.
     """
     rows = [row for row in grid if any(value.strip() for value in row)]
     if len(rows) < 2:
