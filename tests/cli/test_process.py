@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from openai_bodies import Response
 from openai_server import OpenAIServer
+from started_process import stop_ignoring_ctrl_c
 
 ROOT = Path(__file__).resolve().parents[2]
 QUORUM_COMMAND = [sys.executable, "-m", "quorum.cli.main"]
@@ -50,11 +51,6 @@ def test_help_and_version_import_nothing_heavy(option: str, expected: str, envir
     command = [sys.executable, "-c", script, option]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert (run.stderr.strip(), expected in run.stdout) == ("[]", True)
-
-
-def stop_ignoring_ctrl_c() -> None:
-    """Let Ctrl-C end the process: a shell makes background processes and their children ignore it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_ctrl_c_ends_a_question_cleanly(

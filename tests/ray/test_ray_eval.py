@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer, Request
+from started_process import stop_ignoring_ctrl_c
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -230,7 +231,9 @@ def test_an_interrupted_command_is_continued(
     openai_server.reply(lambda request: Response(reply_as_reader(request), hold=read_number(request) == 5))
     environment = os.environ | {"PYTHONPATH": str(ROOT), "RAY_ADDRESS": ray_address}
     out = tmp_path / "out"
-    process = subprocess.Popen(make_command(data, out), env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        make_command(data, out), env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=stop_ignoring_ctrl_c
+    )
     openai_server.wait_for_requests(QUESTION_COUNT, 300)
     while len(read_rows(out)) < QUESTION_COUNT - 1:
         assert process.poll() is None

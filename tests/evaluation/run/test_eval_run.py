@@ -15,6 +15,7 @@ import pytest
 from filelock import FileLock
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer, Request
+from started_process import stop_ignoring_ctrl_c
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -242,11 +243,6 @@ def make_command(data: Path, out: Path) -> list[str]:
         "2",
         *options,
     ]
-
-
-def stop_ignoring_ctrl_c() -> None:
-    """Let Ctrl-C end the process: a shell makes background processes and their children ignore it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def make_environment() -> dict[str, str]:
