@@ -9,7 +9,7 @@ from quorum.parsing.verdicts import parse_validity
 
 
 async def validate(state: State, runtime: Runtime[Context]) -> State:
-    """question, rank, candidates (one), summaries (its) -> verdicts (one). Without passages, which would distract."""
+    """question, rank, candidates (one), summaries (its own) -> verdicts (one). No passages: they would distract."""
     (candidate,), (summary,), rank = state["candidates"] or [], state["summaries"] or [], state["rank"]
     replies = await ask(
         "validity",

@@ -74,8 +74,8 @@ def compute_p_value(values: ArrayLike, *, mean: float = 0.0, population: int | N
 def compute_lower_bound(values: ArrayLike, error: float, *, population: int | None = None) -> float:
     """A lower bound of the mean with confidence 1 - error, for any stopping rule and any number of values.
 
-    It is the largest mean that the bets reject. They also reject all smaller means, because a bet gains less against a
-    larger one.
+    It is the largest mean that the bets reject. All smaller means are rejected, too: a bet gains more against a smaller
+    mean.
 
     >>> round(compute_lower_bound([1.0] * 100, 0.025), 3)
     0.887

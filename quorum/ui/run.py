@@ -29,7 +29,8 @@ ReadHistory = Callable[[str], Awaitable[list[dict[str, str]]]]
 
 @dataclass
 class Answer:
-    """The progress of one method. name: with its settings; version: grows with every change; error: one sentence.
+    """The progress of one method. name: the method with its settings, such as sure[k=3]; version: grows with every
+    change; error: one sentence.
 
     partial_answer: the answer as far as it is written; root: all steps so far, also those of a failed or running node;
     seconds: the total time.

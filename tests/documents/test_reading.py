@@ -48,7 +48,7 @@ def test_there_are_forty_questions_over_every_file(context: Context, passages: l
     }
 
 
-def test_passages_hold_no_markup_and_no_omitted_parts(passages: list[Passage]) -> None:
+def test_passages_hold_no_markup_and_none_of_the_parts_that_reading_leaves_out(passages: list[Passage]) -> None:
     for passage in passages:
         assert not [
             mark

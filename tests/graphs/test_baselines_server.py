@@ -31,7 +31,9 @@ async def test_requests_show_passages_before_the_question(openai_server: OpenAIS
         assert not {"stop", "n", "top_p"} & set(request.body)
 
 
-async def test_samples_and_recoveries_have_their_own_temperature_and_seeds(openai_server: OpenAIServer) -> None:
+async def test_samples_and_guesses_of_masked_words_have_their_own_temperature_and_seeds(
+    openai_server: OpenAIServer,
+) -> None:
     def reply(request: Request) -> str:
         if "Statement: " in request.text:
             asks_to_hide = request.text.endswith("Statement:")

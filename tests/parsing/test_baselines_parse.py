@@ -1,4 +1,4 @@
-"""Parsing replies to the prompts of SuRe's baselines: a hidden condition, the missing words, notes."""
+"""Parsing replies to the prompts of SuRe's baselines: a statement with a masked part, the words for it, and notes."""
 
 import pytest
 from hypothesis import given
