@@ -134,7 +134,7 @@ def make_comparison(decision: "Decision") -> Comparison:
     return Comparison(
         best=recommendation.best,
         cheapest=recommendation.cheapest,
-        front=list(recommendation.front),
+        front=list(recommendation.pareto_front),
         sentences=list(recommendation.sentences),
         figures=[asdict(figure) for figure in decision.figures],
         estimate=[{"name": name, **asdict(cost)} for name, cost in expected.items()],

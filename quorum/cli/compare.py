@@ -173,9 +173,9 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     table = make_plain_table("estimated for a question", "calls", "between", "tokens", "cost", align_right=True)
     for name, method_estimate in estimate.methods.items():
         between = (
-            f"{method_estimate.least:g} and {method_estimate.most:g}"
-            if method_estimate.least != method_estimate.most
-            else f"{method_estimate.least:g}"
+            f"{method_estimate.fewest_calls:g} and {method_estimate.most_calls:g}"
+            if method_estimate.fewest_calls != method_estimate.most_calls
+            else f"{method_estimate.fewest_calls:g}"
         )
         cost = "no price" if method_estimate.cost is None else format_dollars(method_estimate.cost)
         tokens = method_estimate.input_tokens + method_estimate.output_tokens
@@ -193,7 +193,8 @@ def describe_total(estimate: "Estimate") -> str:
     bill = describe_bill(estimate.cost, estimate.seconds)
     return (
         f"In all {estimate.questions:,} questions: about {estimate.calls:,.0f} calls, {tokens:,.0f} tokens, {bill} "
-        f"(shared calls counted once; estimated from {estimate.rehearsed} questions with the embedded reader)."
+        f"(shared calls counted once; estimated from {estimate.rehearsed_questions} questions with the embedded "
+        "reader)."
     )
 
 

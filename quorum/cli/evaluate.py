@@ -154,7 +154,7 @@ def print_spending(scores: "Scores") -> None:
 
     spent = scores.spent
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
-    estimate_calls = sum(used["calls"] for used in scores.plan.rehearsed.values())
+    estimate_calls = sum(used["calls"] for used in scores.plan.rehearsal_usage.values())
     estimate_text = f", besides {estimate_calls:,} for the estimate" if estimate_calls else ""
     calls = f"{format_count(spent.calls, 'call')} now ({tokens}){estimate_text}"
     typer.echo(f"quorum: made {calls}; results in {scores.folder}", err=True)

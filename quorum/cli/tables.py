@@ -18,7 +18,7 @@ from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.recommendation import Figures
+    from quorum.evaluation.compare.recommendation import MethodFigures
     from quorum.evaluation.run.race import RunningRace
     from quorum.evaluation.run.race_result import RaceResult, Standing
 
@@ -203,7 +203,7 @@ def format_questions_needed(needed: int | None) -> str:
     return "-" if needed is None else f"{needed:,}" if needed < 1_000_000 else ">1M"
 
 
-def make_share_table(figures: Iterable["Figures"], wrong_cost: float) -> Table:
+def make_share_table(figures: Iterable["MethodFigures"], wrong_cost: float) -> Table:
     """The shares of right, wrong and unknown answers of every method.
 
     If wrong answers have a cost, also the mean worth: a right answer is worth 1, an unknown one 0, a wrong one -cost.

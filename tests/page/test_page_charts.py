@@ -9,7 +9,7 @@ from browser import Page
 from report_folder import make_decision
 
 from quorum.evaluation.compare.recommend import find_pareto_front
-from quorum.evaluation.compare.recommendation import Figures
+from quorum.evaluation.compare.recommendation import MethodFigures
 from quorum.evaluation.report.page import read_asset, render_cost_section
 from quorum.graphs import METHODS
 
@@ -22,14 +22,14 @@ BOXES = """[...document.querySelectorAll('svg .name, svg .tick, svg .axis, svg .
 LabelBox = tuple[float, float, float, float, str, str]
 
 
-def make_crowded_figures(seed: int, count: int) -> list[Figures]:
+def make_crowded_figures(seed: int, count: int) -> list[MethodFigures]:
     """Figures as comparisons give them: most methods lie close together, a few far off, some on one point."""
     rng, figures = random.Random(seed), []
     for name in METHOD_NAMES[:count]:
         tokens = rng.choice([600, 900, 1000, rng.uniform(500, 2500), rng.uniform(30, 15_000)])
         quality = rng.choice([0.25, 0.3, rng.uniform(0.2, 0.35), rng.uniform(0.0, 0.4)])
         low, high = max(0.0, quality - 0.04), quality + 0.05
-        figures.append(Figures(name, 400, 0, quality, low, high, 1, tokens, None, 1))
+        figures.append(MethodFigures(name, 400, 0, quality, low, high, 1, tokens, None, 1))
     return figures
 
 

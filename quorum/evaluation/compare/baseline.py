@@ -27,10 +27,10 @@ FEW_QUESTIONS = 100
 class Difference(TypedDict):
     """A method's mean minus the baseline's, over the same questions, with its 95% interval.
 
-    test: "mcnemar" for a measure that is right or wrong, else "sign flip"; "race" if a race dropped one of the two or
-    has not ended: the interval then holds at every moment, and p and p_holm are 1. p_holm: p adjusted for the number of
-    methods compared. questions_needed: how many questions would separate the two at power 0.8 and alpha 0.05, null if
-    the means are equal.
+    test: "mcnemar" for a measure that is 0 or 1, else "sign flip"; "race" if a race dropped one of the two methods or
+    has not ended: the interval then holds at every moment of the race, and p and p_holm are 1. p_holm: p adjusted for
+    the number of methods compared. questions_needed: how many questions would make the difference significant with
+    power 0.8 and alpha 0.05, null if the means are equal.
     """
 
     difference: float
@@ -55,7 +55,7 @@ class Comparison(TypedDict):
     methods: dict[str, dict[str, Difference]]
 
 
-def compare(
+def compare_with_baseline(
     scores: Mapping[str, ColumnScores], names: Sequence[str], baseline: str, race: RaceResult | None = None
 ) -> Comparison:
     """Compare the methods `names` with `baseline`, which is one of them.
@@ -83,8 +83,8 @@ def compare(
             [values[name][defined] for name in compared_names],
             base,
             binary=is_binary(measure),
-            untested=len(dropped),
-            widest=1 + scores[baseline].wrong_cost if measure == WORTH_MEASURE else 1.0,
+            untested_count=len(dropped),
+            largest_difference=1 + scores[baseline].wrong_cost if measure == WORTH_MEASURE else 1.0,
         )
         for name, difference in zip(compared_names, differences, strict=True):
             compared[name][measure] = difference
@@ -111,14 +111,14 @@ def compute_race_differences(
             continue
         values, others = (dict(zip(column.ids, column.values[measure], strict=True)) for column in (scores, base))
         differences = {id_: values[id_] - others[id_] for id_ in values.keys() & others.keys()}
-        widest = 1 + scores.wrong_cost if measure == WORTH_MEASURE else 1.0
-        scaled_differences = {id_: value / widest for id_, value in differences.items() if not np.isnan(value)}
-        if scaled_differences and all(abs(value) <= 1 for value in scaled_differences.values()):
-            low, high = race.compute_anytime_interval(scaled_differences, asked_count)
+        largest_difference = 1 + scores.wrong_cost if measure == WORTH_MEASURE else 1.0
+        scaled_values = {id_: value / largest_difference for id_, value in differences.items() if not np.isnan(value)}
+        if scaled_values and all(abs(value) <= 1 for value in scaled_values.values()):
+            low, high = race.compute_anytime_interval(scaled_values, asked_count)
             result[measure] = Difference(
-                difference=round(widest * float(np.mean(list(scaled_differences.values()))), COMPARED_DIGITS),
-                low=round(widest * low, COMPARED_DIGITS),
-                high=round(widest * high, COMPARED_DIGITS),
+                difference=round(largest_difference * float(np.mean(list(scaled_values.values()))), COMPARED_DIGITS),
+                low=round(largest_difference * low, COMPARED_DIGITS),
+                high=round(largest_difference * high, COMPARED_DIGITS),
                 test="race",
                 p=1.0,
                 p_holm=1.0,
@@ -128,30 +128,30 @@ def compute_race_differences(
 
 
 def compute_differences(
-    methods: Sequence[Floats], base: Floats, *, binary: bool, untested: int = 0, widest: float = 1.0
+    methods: Sequence[Floats], base: Floats, *, binary: bool, untested_count: int = 0, largest_difference: float = 1.0
 ) -> list[Difference]:
-    """The difference of each method from the baseline in one measure. binary: an answer is right or wrong. untested:
-    how many further methods the p-values are adjusted for, each with p = 1. widest: the largest possible difference of
-    two answers.
+    """The difference of each method from the baseline in one measure. binary: an answer is right or wrong.
+    untested_count: how many further methods, each with p = 1, the p-values are adjusted for. largest_difference: the
+    largest possible difference of two answers.
     """
     p_values = [mcnemar(values, base) if binary else sign_flip(values - base) for values in methods]
     test = "mcnemar" if binary else "sign flip"
     return [
-        make_difference(values - base, test, p, adjusted, widest)
-        for values, p, adjusted in zip(methods, p_values, holm([*p_values, *[1.0] * untested]), strict=False)
+        make_difference(values - base, test, p, adjusted, largest_difference)
+        for values, p, adjusted in zip(methods, p_values, holm([*p_values, *[1.0] * untested_count]), strict=False)
     ]
 
 
-def compute_interval(values: Floats, widest: float = 1.0) -> Interval:
-    """The mean difference and its interval. The bootstrap is too narrow for few questions; their interval is exact."""
+def compute_interval(values: Floats, largest_difference: float = 1.0) -> Interval:
+    """The mean difference and its interval: exact for few questions, where the bootstrap's would be too narrow."""
     if len(values) >= FEW_QUESTIONS:
         return bootstrap(values)
-    low, high = compute_paired_interval(values / widest)
-    return Interval(float(values.mean()), widest * low, widest * high)
+    low, high = compute_paired_interval(values / largest_difference)
+    return Interval(float(values.mean()), largest_difference * low, largest_difference * high)
 
 
-def make_difference(values: Floats, test: str, p: float, p_holm: float, widest: float = 1.0) -> Difference:
-    mean, low, high = (round(value, COMPARED_DIGITS) for value in compute_interval(values, widest))
+def make_difference(values: Floats, test: str, p: float, p_holm: float, largest_difference: float = 1.0) -> Difference:
+    mean, low, high = (round(value, COMPARED_DIGITS) for value in compute_interval(values, largest_difference))
     return Difference(
         difference=mean,
         low=low,
@@ -178,7 +178,7 @@ def compare_groups(
 ) -> list[Comparison]:
     """Compare each group of two or more methods with its first method, or with `baseline` if the group contains it."""
     return [
-        compare(scores, group, baseline if baseline is not None and baseline in group else group[0], race)
+        compare_with_baseline(scores, group, baseline if baseline is not None and baseline in group else group[0], race)
         for group in groups
         if len(group) > 1
     ]

@@ -10,7 +10,7 @@ from typing import Any
 from quorum.evaluation.run.columns import Column
 from quorum.graphs import find_method
 
-MOST_DISTINCT_ANSWERS = 5  # how many distinct answers self_verification verifies at most
+MOST_DISTINCT_ANSWERS = 5  # self_verification verifies at most so many distinct answers
 TERM = re.compile(r"(?:\[[^\]]*\] *)?(?P<sum>.+)")
 OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
     ast.Add: operator.add,
@@ -20,7 +20,7 @@ OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
 
 
 def compute_call_bounds(column: Column) -> tuple[float, float]:
-    """The fewest and the most calls for a question; unknown for a user's own graph.
+    """The fewest and the most calls for a question; 0 and infinity for a user's own graph, because they are unknown.
 
     >>> from quorum.core.context import Context
     >>> from quorum.evaluation.run.columns import parse_methods

@@ -37,8 +37,8 @@ async def plan_comparison(options: Options, *, progress: Progress = ignore_progr
 async def compare(planned: Plan, *, progress: Progress = ignore_progress, watch: RaceWatcher | None = None) -> Decision:
     """Plan -> rows -> scores -> decision -> report. Questions that were answered before are not asked again.
 
-    watch: called whenever a race has settled a question. Once the models have cost more than `max_cost`, raises
-    `SetupError` and keeps the answers; a race ends instead and names its survivors.
+    watch: called whenever a race has settled a question. Raises `SetupError` once the models have cost more than
+    `max_cost`; the answers are kept. A race raises nothing then: it ends and names the methods that are left.
     """
     scores, spent = await measure(planned, progress, watch)
     decision = await asyncio.to_thread(decide, scores, spent)
@@ -50,11 +50,11 @@ async def measure(planned: Plan, progress: Progress, watch: RaceWatcher | None =
     """Plan -> rows -> scores, within the limit on cost. spent.json records the spending, even if the run ends early."""
     earlier_spending = read_spent(planned.folder)
     spending = LimitedSpending(
-        Prices(planned.options.prices), planned.options.max_cost, earlier_spending, planned.rehearsed
+        Prices(planned.options.prices), planned.options.max_cost, earlier_spending, planned.rehearsal_usage
     )
     if planned.judge is not None:
         judge_spending = JudgeSpending(spending, earlier_spending and earlier_spending.get("judge"))
-        planned = replace(planned, judge=replace(planned.judge, spent=judge_spending))
+        planned = replace(planned, judge=replace(planned.judge, spending=judge_spending))
     try:
         with lock_folder(planned.folder):
             rows = await run(planned, spending, progress, watch)
@@ -72,8 +72,8 @@ async def measure(planned: Plan, progress: Progress, watch: RaceWatcher | None =
 
 
 def sum_spending(spending: LimitedSpending, judge: Judge | None, earlier_spending: TotalSpent | None) -> TotalSpent:
-    """The total spending in the folder. The spending of the judge, or of an earlier judge, is counted separately."""
+    """The total spending in the folder. What the judge, or an earlier judge, spent is counted separately."""
     spent, judge_total = spending.total(), earlier_spending and earlier_spending.get("judge")
-    if judge is not None and isinstance(judge.spent, LimitedSpending):
-        judge_total = judge.spent.total()
+    if judge is not None and isinstance(judge.spending, LimitedSpending):
+        judge_total = judge.spending.total()
     return {**spent, "judge": judge_total} if judge_total else spent

@@ -13,8 +13,8 @@ from quorum.evaluation.compare.describe_recommendation import describe_baseline
 from quorum.evaluation.compare.estimate import Estimate
 from quorum.evaluation.compare.figures import calibrate, compute_figures, compute_mean_costs, find_shared_questions
 from quorum.evaluation.compare.format_figures import format_percent, format_points
-from quorum.evaluation.compare.recommend import is_within, recommend, to_json
-from quorum.evaluation.compare.recommendation import Figures, Recommendation, get_cost_or_zero
+from quorum.evaluation.compare.recommend import is_within_budget, recommend, to_json
+from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation, get_cost_or_zero
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.compare.wrong_cost import choose_at_costs, describe_choices
 from quorum.evaluation.decisions.compose import Guarantee, compose
@@ -26,7 +26,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
 
-FEWEST_QUESTIONS = 20  # with fewer, the halves are too small for a choice
+FEWEST_QUESTIONS_TO_CROSS_FIT = 20  # each half of fewer questions would be too small to choose a method on it
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Decision:
     """Everything that a report shows. spent: the actual spending in this folder, over all runs."""
 
     scores: Scores
-    figures: list[Figures]
+    figures: list[MethodFigures]
     recommendation: Recommendation
     spent: TotalSpent
     calibrations: dict[str, Calibration]
@@ -56,23 +56,23 @@ class Decision:
 
     @property
     def left_out(self) -> Mapping[str, str]:
-        """Why columns of 'all' are not compared, by name."""
+        """Why methods of `--methods all` are not compared, by method."""
         return self.scores.plan.left_out
 
 
 def cross_fit(
-    by_column: Mapping[str, ColumnScores], measure: str, names: Sequence[str], common: Sequence[str]
+    by_column: Mapping[str, ColumnScores], measure: str, names: Sequence[str], shared_ids: Sequence[str]
 ) -> float | None:
     """The cross-fitted score of the best column; None with one column or too few questions."""
-    if len(names) < 2 or len(common) < FEWEST_QUESTIONS:
+    if len(names) < 2 or len(shared_ids) < FEWEST_QUESTIONS_TO_CROSS_FIT:
         return None
-    values = np.array([by_column[name].get_values(measure, common) for name in names]).T
+    values = np.array([by_column[name].get_values(measure, shared_ids) for name in names]).T
     values = values[~np.isnan(values).any(axis=1)]
-    return round(compute_cross_fitted_score(values), 6) if len(values) >= FEWEST_QUESTIONS else None
+    return round(compute_cross_fitted_score(values), 6) if len(values) >= FEWEST_QUESTIONS_TO_CROSS_FIT else None
 
 
 def describe_cross_fit(best: float, cross_fitted: float) -> str:
-    """The sentence that states the cross-fitted score, and its difference from the score that chose the column."""
+    """The sentence that states the cross-fitted score, and its difference from the best column's score."""
     return (
         "Chosen on one half of the questions and scored on the other, the best method has "
         f"{format_percent(cross_fitted)} ({format_points(cross_fitted - best)}): the figure to expect on new questions."
@@ -82,15 +82,15 @@ def describe_cross_fit(best: float, cross_fitted: float) -> str:
 def describe_cascade(scores: Scores) -> list[str]:
     """A list with one sentence about what `quorum compose` would save; empty if no cascade can be certified."""
     try:
-        composed = compose(read_results(scores.folder), Guarantee(wrong_cost=scores.plan.options.wrong_cost))
+        composition = compose(read_results(scores.folder), Guarantee(wrong_cost=scores.plan.options.wrong_cost))
     except SetupError:
         return []
-    if composed.certificate is None:
+    if composition.certificate is None:
         return []
-    stages = " -> ".join(stage.method for stage in composed.cascade)
+    stages = " -> ".join(stage.method for stage in composition.cascade)
     return [
-        f"A cascade ({stages}) would take {format_percent(composed.saved_share, 0)} fewer tokens than "
-        f"{composed.best} and lose 3 points at most, with confidence 0.9: quorum compose {scores.folder}"
+        f"A cascade ({stages}) would take {format_percent(composition.saved_share, 0)} fewer tokens than "
+        f"{composition.best} and lose 3 points at most, with confidence 0.9: quorum compose {scores.folder}"
     ]
 
 
@@ -105,9 +105,9 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
             column_scores.add_worth(right_measure, options.wrong_cost)
         comparisons = compare_groups(by_column, scores.plan.groups, options.baseline, race)
     costs = compute_mean_costs(scores.plan, by_column)
-    common = find_shared_questions(by_column, race)
+    shared_ids = find_shared_questions(by_column, race)
     figures = [
-        compute_figures(name, column_scores, measure, costs[name], common, race, right_measure)
+        compute_figures(name, column_scores, measure, costs[name], shared_ids, race, right_measure)
         for name, column_scores in by_column.items()
     ]
     recommendation = recommend(figures, by_column, measure, options.budget, race, options.wrong_cost)
@@ -115,14 +115,14 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     within_budget = {
         figure.name: get_cost_or_zero(figure, recommendation.unit)
         for figure in compared
-        if is_within(figure, options.budget)
+        if is_within_budget(figure, options.budget)
     }
     choices = (
-        choose_at_costs(by_column, right_measure, within_budget, common)
+        choose_at_costs(by_column, right_measure, within_budget, shared_ids)
         if recommendation.best is not None and len(within_budget) > 1
         else []
     )
-    recommendation = replace(recommendation, choices=tuple(choices))
+    recommendation = replace(recommendation, choices_at_costs=tuple(choices))
     recommendation.sentences[1:1] = describe_baseline(recommendation, comparisons)
     if race is not None:
         opening = [] if race.finished else [describe_open_race(race, options.max_cost)]
@@ -130,12 +130,12 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         recommendation.sentences[place:place] = [*opening, *describe_race(race, recommendation.best)]
     cross_fitted = None
     if race is None or race.finished:
-        cross_fitted = cross_fit(by_column, measure, [figure.name for figure in compared], common)
+        cross_fitted = cross_fit(by_column, measure, [figure.name for figure in compared], shared_ids)
     best = max((figure.quality for figure in compared), default=0.0)
-    added = [] if cross_fitted is None else [describe_cross_fit(best, cross_fitted)]
-    added += [sentence] if (sentence := describe_choices(choices)) else []
+    added_sentences = [] if cross_fitted is None else [describe_cross_fit(best, cross_fitted)]
+    added_sentences += [sentence] if (sentence := describe_choices(choices)) else []
     place = len(recommendation.sentences) - any(figure.errors for figure in figures)  # failures come last
-    recommendation.sentences[place:place] = [*added, *describe_cascade(scores)]
+    recommendation.sentences[place:place] = [*added_sentences, *describe_cascade(scores)]
     race_json = {} if race is None else {"race": race.to_json()}
     write_json(
         scores.folder / "recommendation.json", {**to_json(recommendation), "cross_fitted": cross_fitted, **race_json}
@@ -144,7 +144,9 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
 
 
 def write_calibrations(scores: Scores, measure: str) -> dict[str, Calibration]:
-    """How well each column's confidence predicts right answers; writes uncertainty.json, if a column states one."""
+    """How well each column's confidence predicts right answers; writes uncertainty.json, if a column
+    states a confidence.
+    """
     calibrations_found = {name: calibrate(column_scores, measure) for name, column_scores in scores.by_column.items()}
     calibrations = {name: calibration for name, calibration in calibrations_found.items() if calibration is not None}
     if calibrations:

@@ -6,7 +6,7 @@ from quorum.algorithms.race import RaceMode
 from quorum.evaluation.compare.format_figures import format_percent, join_first_names
 from quorum.evaluation.run.race_result import RaceResult
 
-NO_CLAIM_ABOUT_NEW_QUESTIONS = "about new questions this says nothing"
+NO_CLAIM_ABOUT_NEW_QUESTIONS = "this says nothing about new questions"
 QUESTIONS_OF_MODE: Mapping[RaceMode, str] = {"questions": "on these questions", "future": "on new questions like these"}
 
 
@@ -23,12 +23,11 @@ def describe_race(race: RaceResult, best: str | None) -> list[str]:
 
 
 def describe_promise(race: RaceResult, best: str | None) -> str:
-    """The conclusion that holds for the dropped methods."""
+    """What the race guarantees about the methods that it dropped."""
     if race.mode == "exact":
         return f"None of these could still have become the best on these questions; {NO_CLAIM_ABOUT_NEW_QUESTIONS}."
-    promise = (
-        f"The chance that it dropped the method that is best {QUESTIONS_OF_MODE[race.mode]} is at most {race.error:.0%}"
-    )
+    questions = QUESTIONS_OF_MODE[race.mode]
+    promise = f"The chance that the race dropped the method that is best {questions} is at most {race.error:.0%}"
     if race.mode == "future" and best is not None and len(race.survivors) > 1:
         return f"{promise}; this does not say which of the survivors is the best."
     return f"{promise}; {NO_CLAIM_ABOUT_NEW_QUESTIONS}." if race.mode == "questions" else f"{promise}."

@@ -12,40 +12,41 @@ from quorum.evaluation.compare.format_figures import (
     format_points,
     join_first_names,
 )
-from quorum.evaluation.compare.recommendation import ALPHA, Figures, Recommendation, get_cost_or_zero
+from quorum.evaluation.compare.recommendation import ALPHA, MethodFigures, Recommendation, get_cost_or_zero
 
 
 def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:
     """The difference between the best method and the baseline, in a sentence."""
     for comparison in comparisons:
-        compared = comparison["methods"].get(str(recommendation.best), {}).get(recommendation.measure)
-        if compared is not None:
-            ends = f"[{100 * compared['low']:+.1f}, {100 * compared['high']:+.1f}]"
-            if compared["test"] == "race":
-                difference = f"{format_points(compared['difference'])} {ends}"
-                return [f"Against {comparison['baseline']}, over the questions of both: {difference}."]
-            p = format_p(compared["p_holm"])
-            return [
-                f"Against the baseline {comparison['baseline']}: {format_points(compared['difference'])} {ends}, {p}."
-            ]
+        difference = comparison["methods"].get(str(recommendation.best), {}).get(recommendation.measure)
+        if difference is not None:
+            interval = f"[{100 * difference['low']:+.1f}, {100 * difference['high']:+.1f}]"
+            change = f"{format_points(difference['difference'])} {interval}"
+            if difference["test"] == "race":
+                return [f"Against {comparison['baseline']}, over the questions that both answered: {change}."]
+            return [f"Against the baseline {comparison['baseline']}: {change}, {format_p(difference['p_holm'])}."]
     return []
 
 
 def describe_recommendation(
     recommendation: Recommendation,
-    figures: Sequence[Figures],
-    within_budget: Sequence[Figures],
+    figures: Sequence[MethodFigures],
+    within_budget: Sequence[MethodFigures],
     differences: Mapping[str, Difference],
     *,
-    raced: bool,
+    race_dropped_methods: bool,
 ) -> list[str]:
-    """The recommendation as sentences. raced: a race has dropped methods."""
+    """The recommendation as sentences."""
     by_name = {method.name: method for method in figures}
     best = by_name[str(recommendation.best)]
-    is_only = len(within_budget) == 1 and len(differences) == 0
-    sentences = [describe_headline(recommendation, by_name, is_only=is_only, raced=raced)]
+    is_only_method = len(within_budget) == 1 and len(differences) == 0
+    sentences = [
+        describe_headline(
+            recommendation, by_name, is_only_method=is_only_method, race_dropped_methods=race_dropped_methods
+        )
+    ]
     sentences += describe_equals(recommendation, by_name, differences)
-    if recommendation.budget and len(within_budget) == 1 and not raced:
+    if recommendation.budget and len(within_budget) == 1 and not race_dropped_methods:
         sentences.append("No other method keeps within the limit.")
     sentences += describe_worse(best, differences)
     sentences += describe_beyond_budget(best, figures, within_budget)
@@ -53,18 +54,22 @@ def describe_recommendation(
 
 
 def describe_headline(
-    recommendation: Recommendation, by_name: Mapping[str, Figures], *, is_only: bool, raced: bool
+    recommendation: Recommendation,
+    by_name: Mapping[str, MethodFigures],
+    *,
+    is_only_method: bool,
+    race_dropped_methods: bool,
 ) -> str:
     """The recommended method, its score and its cost. A method is called best only if it differs significantly from all
     others.
     """
     method = by_name[str(recommendation.cheapest)]
     limit = f" within {describe_budget(recommendation.budget)}" if recommendation.budget else ""
-    if recommendation.equals:
+    if recommendation.equal_methods:
         claim = f"Too few questions to choose; the cheapest of the equals{limit} is {method.name}"
-    elif is_only and raced:
+    elif is_only_method and race_dropped_methods:
         claim = f"{method.name} won the race{limit}"
-    elif is_only:
+    elif is_only_method:
         claim = f"{method.name} is the only method{limit}"
     else:
         claim = f"{method.name} is best{limit}"
@@ -75,16 +80,16 @@ def describe_headline(
 
 
 def describe_equals(
-    recommendation: Recommendation, by_name: Mapping[str, Figures], differences: Mapping[str, Difference]
+    recommendation: Recommendation, by_name: Mapping[str, MethodFigures], differences: Mapping[str, Difference]
 ) -> list[str]:
     """The method with the highest mean, the methods that do not differ significantly from it, how many questions would
     show a difference, and what the cheapest saves.
     """
-    if not recommendation.equals:
+    if not recommendation.equal_methods:
         return ["Every other method is significantly worse (p < 0.05, corrected)."] if differences else []
     best = by_name[str(recommendation.best)]
     parts = []
-    for name in sorted(recommendation.equals, key=lambda name: -by_name[name].quality):
+    for name in sorted(recommendation.equal_methods, key=lambda name: -by_name[name].quality):
         needed = differences[name]["questions_needed"]
         enough = f"; about {needed:,} questions would be enough" if needed else ""
         parts.append(f"{name} ({format_points(differences[name]['difference'])}{enough})")
@@ -93,18 +98,18 @@ def describe_equals(
         highest_mean = "It also has the highest mean"
     sentences = [f"{highest_mean}; these questions do not distinguish it from {join_first_names(parts)}."]
     if recommendation.cheapest != best.name:
-        cheap = by_name[str(recommendation.cheapest)]
+        cheapest = by_name[str(recommendation.cheapest)]
         share = (
-            get_cost_or_zero(cheap, recommendation.unit) / get_cost_or_zero(best, recommendation.unit)
+            get_cost_or_zero(cheapest, recommendation.unit) / get_cost_or_zero(best, recommendation.unit)
             if get_cost_or_zero(best, recommendation.unit)
             else 1.0
         )
         cost_name = "cost" if recommendation.unit == "cost" else "tokens"
-        sentences.append(f"{cheap.name} takes {format_percent(share, 0)} of its {cost_name}.")
+        sentences.append(f"{cheapest.name} takes {format_percent(share, 0)} of the {cost_name} of {best.name}.")
     return sentences
 
 
-def describe_worse(best: Figures, differences: Mapping[str, Difference]) -> list[str]:
+def describe_worse(best: MethodFigures, differences: Mapping[str, Difference]) -> list[str]:
     worse = {name: difference for name, difference in differences.items() if difference["p_holm"] < ALPHA}
     if not worse or len(worse) == len(differences):
         return []
@@ -116,21 +121,25 @@ def describe_worse(best: Figures, differences: Mapping[str, Difference]) -> list
     return [f"Significantly worse: {join_first_names(parts)}."]
 
 
-def describe_beyond_budget(best: Figures, figures: Sequence[Figures], within_budget: Sequence[Figures]) -> list[str]:
+def describe_beyond_budget(
+    best: MethodFigures, figures: Sequence[MethodFigures], within_budget: Sequence[MethodFigures]
+) -> list[str]:
     """The sentence about a better method that exceeds the budget."""
     names = {method.name for method in within_budget}
-    beyond = [method for method in figures if method.n and method.name not in names and method.quality > best.quality]
-    if not beyond:
+    better_methods = [
+        method for method in figures if method.n and method.name not in names and method.quality > best.quality
+    ]
+    if not better_methods:
         return []
-    top = max(beyond, key=lambda method: method.quality)
+    best_of_all = max(better_methods, key=lambda method: method.quality)
     return [
-        f"Without the limit {top.name} would be ahead: {format_percent(top.quality)}, "
-        f"for {describe_costs(top)} a question."
+        f"Without the limit {best_of_all.name} would be ahead: {format_percent(best_of_all.quality)}, "
+        f"for {describe_costs(best_of_all)} a question."
     ]
 
 
-def describe_none_within(
-    answered: Sequence[Figures], figures: Sequence[Figures], recommendation: Recommendation
+def describe_none_within_budget(
+    answered: Sequence[MethodFigures], figures: Sequence[MethodFigures], recommendation: Recommendation
 ) -> list[str]:
     """The recommendation as sentences, if no method is within the budget or none answered a question."""
     if not answered:
@@ -147,11 +156,11 @@ def describe_none_within(
     return [*sentences, *describe_failures(figures)]
 
 
-def describe_failures(figures: Sequence[Figures]) -> list[str]:
+def describe_failures(figures: Sequence[MethodFigures]) -> list[str]:
     with_failures = sorted((method for method in figures if method.errors), key=lambda method: -method.errors)
     if not with_failures:
         return []
     failed = join_first_names([f"{method.errors:,} of {method.name}" for method in with_failures])
     return [
-        f"Answers that failed count neither as right nor as wrong: {failed}; run the same command again to ask them."
+        f"Answers that failed count neither as right nor as wrong: {failed}; run the same command again to get them."
     ]

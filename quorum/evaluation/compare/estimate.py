@@ -19,19 +19,19 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.source import Progress, ignore_progress
 
-REHEARSED_QUESTIONS = 8  # questions of a rehearsal
-SECONDS_A_CALL = 2.0  # assumed for a chat model that does not run in this process
+REHEARSED_QUESTIONS = 8  # so many questions are rehearsed
+SECONDS_PER_CALL = 2.0  # assumed for a chat model that does not run in this process
 
 
 @dataclass(frozen=True)
 class MethodEstimate:
-    """What one method uses per question when it runs alone. calls: expected, between `least` and `most`; cost: dollars,
-    None if a model has no price.
+    """What one method uses per question when it runs alone. calls: the expected number, from `fewest_calls` to
+    `most_calls`; cost: dollars, None if a model has no price.
     """
 
     calls: float
-    least: float
-    most: float
+    fewest_calls: float
+    most_calls: float
     input_tokens: float
     output_tokens: float
     cost: float | None
@@ -39,15 +39,16 @@ class MethodEstimate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimate of the whole comparison. `methods` counts each method alone; the totals count shared calls once.
+    """The estimate of the whole comparison. `methods` estimates each method as if it ran alone; the totals count a call
+    that several methods share once.
 
-    calls, input_tokens, output_tokens: totals; cost: dollars, None if a price is missing; seconds: expected; rehearsed:
-    the number of rehearsed questions.
+    questions: how many are asked; rehearsed_questions: how many of them were rehearsed. calls, input_tokens,
+    output_tokens: totals; cost: dollars, None if a price is missing; seconds: the expected time.
     """
 
     methods: dict[str, MethodEstimate]
     questions: int
-    rehearsed: int
+    rehearsed_questions: int
     calls: float
     input_tokens: float
     output_tokens: float
@@ -60,16 +61,17 @@ async def estimate(
     columns: Sequence[Column],
     *,
     uses_given_passages: bool,
-    sample: int = REHEARSED_QUESTIONS,
+    sample_size: int = REHEARSED_QUESTIONS,
     concurrency: int = 8,
     spending: AsyncCallbackHandler | None = None,
     progress: Progress = ignore_progress,
 ) -> Estimate:
     """Estimate what it takes to ask all columns all questions. The columns must have collections and share searches.
 
-    spending: receives the calls that the comparison needs anyway; the journal then holds their replies.
+    sample_size: how many questions are rehearsed. spending: counts the calls of columns that use the embedded model:
+    these calls are real, and the comparison later finds their replies in the journal.
     """
-    records = sample_questions(dataset, sample)
+    records = sample_questions(dataset, sample_size)
     done_count, total = 0, len(records) * len(columns)
     started = time.perf_counter()
 
@@ -104,9 +106,9 @@ class RehearsalResult:
     seconds: float
 
 
-def sample_questions(dataset: DataSet, sample: int) -> list[Record]:
+def sample_questions(dataset: DataSet, sample_size: int) -> list[Record]:
     """A sample of the questions, spread evenly over the data."""
-    count = min(sample, dataset.count)
+    count = min(sample_size, dataset.count)
     sampled_places = {place * dataset.count // count for place in range(count)}
     return [record for place, record in enumerate(dataset.read_records()) if place in sampled_places]
 
@@ -115,18 +117,18 @@ def estimate_column(column: Column, calls_by_question: Sequence[Sequence[Rehears
     """The means over the rehearsed questions."""
     count = len(calls_by_question)
     all_calls = [call for question in calls_by_question for call in question]
-    least, most = compute_call_bounds(column)
+    fewest_calls, most_calls = compute_call_bounds(column)
     calls = len(all_calls) / count
     repeated_share = max(
         (sum(call.may_be_repeated for call in question) / len(question) for question in calls_by_question if question),
         default=0.0,
     )
-    if repeated_share and math.isfinite(most):
-        most = math.ceil(most * (1 + repeated_share))
+    if repeated_share and math.isfinite(most_calls):
+        most_calls = math.ceil(most_calls * (1 + repeated_share))
     return MethodEstimate(
         calls=calls,
-        least=min(least, calls),
-        most=max(most, calls),
+        fewest_calls=min(fewest_calls, calls),
+        most_calls=max(most_calls, calls),
         input_tokens=sum(call.input_tokens for call in all_calls) / count,
         output_tokens=sum(call.output_tokens for call in all_calls) / count,
         cost=None if (cost := compute_calls_cost(column, all_calls)) is None else cost / count,
@@ -145,41 +147,41 @@ def compute_calls_cost(column: Column, calls: Sequence[RehearsedCall]) -> float 
 
 
 def sum_estimates(
-    column_estimates: dict[str, MethodEstimate], rehearsed: RehearsalResult, questions: int, concurrency: int
+    column_estimates: dict[str, MethodEstimate], rehearsal: RehearsalResult, questions: int, concurrency: int
 ) -> Estimate:
     """The totals; calls that several columns share count once."""
-    columns = rehearsed.columns
+    columns = rehearsal.columns
     distinct_calls: dict[tuple[int, str], tuple[Column, RehearsedCall]] = {}
-    for number, question in enumerate(rehearsed.calls):
+    for number, question in enumerate(rehearsal.calls):
         for column, calls in zip(columns, question, strict=True):
             for call in calls:
                 distinct_calls.setdefault((number, call.key), (column, call))
-    share = questions / len(rehearsed.calls)
+    scale = questions / len(rehearsal.calls)
     distinct = [call for _, call in distinct_calls.values()]
     costs = [compute_calls_cost(column, [call]) for column, call in distinct_calls.values()]
     known_costs = [cost for cost in costs if cost is not None]
-    local = all(is_local(column.context) for column in columns)
+    all_local = all(is_local(column.context) for column in columns)
     input_tokens, output_tokens = (
-        sum(getattr(call, name) for call in distinct) * share for name in ("input_tokens", "output_tokens")
+        sum(getattr(call, name) for call in distinct) * scale for name in ("input_tokens", "output_tokens")
     )
-    count = len(distinct) * share
+    count = len(distinct) * scale
     return Estimate(
         methods=column_estimates,
         questions=questions,
-        rehearsed=len(rehearsed.calls),
+        rehearsed_questions=len(rehearsal.calls),
         calls=count,
         input_tokens=input_tokens,
         output_tokens=output_tokens,
-        cost=sum(known_costs) * share if len(known_costs) == len(costs) else None,
-        seconds=rehearsed.seconds * share
-        if local
+        cost=sum(known_costs) * scale if len(known_costs) == len(costs) else None,
+        seconds=rehearsal.seconds * scale
+        if all_local
         else estimate_seconds(columns[0].context, count, input_tokens + output_tokens, concurrency),
     )
 
 
 def estimate_seconds(context: Context, calls: float, tokens: float, concurrency: int) -> float:
-    """Seconds for so many calls of a remote chat model, under the limits on concurrency, calls and tokens."""
-    seconds = calls * SECONDS_A_CALL / max(1, min(concurrency, context.concurrency))
+    """The seconds that calls of a remote chat model take, under the limits on concurrency, calls and tokens."""
+    seconds = calls * SECONDS_PER_CALL / max(1, min(concurrency, context.concurrency))
     if context.requests_per_minute:
         seconds = max(seconds, 60 * calls / context.requests_per_minute)
     if context.tokens_per_minute:

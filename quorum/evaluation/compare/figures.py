@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from quorum.evaluation.compare.recommendation import Figures
-from quorum.evaluation.compare.wrong_cost import count_shares
+from quorum.evaluation.compare.recommendation import MethodFigures
+from quorum.evaluation.compare.wrong_cost import compute_shares
 from quorum.evaluation.metrics.registry import WORTH_MEASURE
 from quorum.evaluation.metrics.statistics import bootstrap, percentile
 from quorum.evaluation.metrics.uncertainty import Calibration, compute_calibration
@@ -17,7 +17,7 @@ from quorum.evaluation.run.race_result import RaceResult
 
 
 def find_shared_questions(scores: Mapping[str, ColumnScores], race: RaceResult | None = None) -> list[str]:
-    """The questions that every method answered. Methods that answered none, or that a race dropped, do not count."""
+    """The questions that every method answered; methods without an answer, and dropped methods, are not considered."""
     counted = [column_scores for name, column_scores in scores.items() if race is None or not race.is_dropped(name)]
     sets = [set(column_scores.ids) for column_scores in counted if column_scores.ids]
     return sorted(set.intersection(*sets)) if sets else []
@@ -28,29 +28,30 @@ def compute_figures(
     scores: ColumnScores,
     measure: str,
     cost: float | None,
-    common: Sequence[str],
+    shared_ids: Sequence[str],
     race: RaceResult | None = None,
-    shares_of: str | None = None,
-) -> Figures:
-    """One method in numbers: quality over the questions that all methods answered, costs over all that it answered.
+    right_measure: str | None = None,
+) -> MethodFigures:
+    """One method in numbers: quality over the questions that all methods answered, costs over all
+    questions that the method answered.
 
     A dropped method is measured on the questions that it was asked, with an anytime interval.
-    shares_of: the measure that divides answers into right and wrong, by default `measure`.
+    right_measure: the measure that tells right answers from wrong ones, by default `measure`.
     """
     dropped = race is not None and race.is_dropped(name)
-    ids = [id_ for id_ in (scores.ids if dropped else common) if scores.ids]
+    ids = [id_ for id_ in (scores.ids if dropped else shared_ids) if scores.ids]
     values = scores.get_values(measure, ids)
     values = values[~np.isnan(values)]
     mean, low, high = bootstrap(values) if len(values) else (0.0, 0.0, 0.0)
     if race is not None and (dropped or not race.finished):
         low, high = find_anytime_interval(name, scores, measure, race)
-    shares = count_shares(scores, shares_of or measure, ids)
+    shares = compute_shares(scores, right_measure or measure, ids)
     calls, input_tokens, output_tokens = (
-        compute_average(scores, unit) for unit in ("calls", "input_tokens", "output_tokens")
+        compute_mean_of_known(scores, unit) for unit in ("calls", "input_tokens", "output_tokens")
     )
     computed_seconds = scores.get_own_seconds()
     seconds = computed_seconds if len(computed_seconds) else scores.get_known_values("seconds")
-    return Figures(
+    return MethodFigures(
         name=name,
         n=len(values),
         errors=len(scores.failed),
@@ -72,20 +73,20 @@ def find_anytime_interval(name: str, scores: ColumnScores, measure: str, race: R
     standing = race.standings[name]
     if measure != WORTH_MEASURE:
         return standing.low, standing.high
-    widest = 1 + scores.wrong_cost  # the worth is between -wrong_cost and 1
+    worth_range = 1 + scores.wrong_cost  # the worth is between -wrong_cost and 1
     worth = dict(zip(scores.ids, scores.values[WORTH_MEASURE], strict=True))
-    known = {id_: 2 * (value - 1) / widest + 1 for id_, value in worth.items() if not np.isnan(value)}
+    known = {id_: 2 * (value - 1) / worth_range + 1 for id_, value in worth.items() if not np.isnan(value)}
     low, high = race.compute_anytime_interval(known, standing.asked)
-    return 1 + widest * (low - 1) / 2, 1 + widest * (high - 1) / 2
+    return 1 + worth_range * (low - 1) / 2, 1 + worth_range * (high - 1) / 2
 
 
-def compute_average(scores: ColumnScores, name: str) -> float:
+def compute_mean_of_known(scores: ColumnScores, name: str) -> float:
     known = scores.get_known_values(name)
     return float(known.mean()) if len(known) else 0.0
 
 
 def compute_mean_costs(plan: Plan, by_column: Mapping[str, ColumnScores]) -> dict[str, float | None]:
-    """Mean dollars for a question by column, from the usage in details.jsonl; None if a price is missing."""
+    """Each column's mean dollars per question, from the usage in details.jsonl; None if a price is missing."""
     means: dict[str, float | None] = {}
     with LineIndex(plan.folder / "details.jsonl") as details:
         for column in plan.columns:
@@ -104,7 +105,7 @@ def compute_costs(column: Column, ids: Sequence[str], details: LineIndex) -> Ite
 
 
 def calibrate(scores: ColumnScores, measure: str) -> Calibration | None:
-    """The calibration of a column: how well its confidence predicts right answers, without unknown answers."""
+    """The calibration of a column: how well its confidence predicts right answers. Unknown answers are left out."""
     confidence, right, unknown = (np.array(scores.values[name]) for name in ("confidence", measure, "unknown"))
     is_answered = unknown == 0
     return compute_calibration(confidence[is_answered], right[is_answered], question_count=len(scores.ids))

@@ -3,24 +3,24 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from quorum.evaluation.compare.recommendation import UNIT_OF_COST, Figures
+from quorum.evaluation.compare.recommendation import COST_UNIT_NAMES, MethodFigures
 
 
-def describe_quality(figures: Figures) -> str:
+def describe_quality(method: MethodFigures) -> str:
     """'71.0% [62.0%, 80.0%]'."""
-    return f"{format_percent(figures.quality)} [{format_percent(figures.low)}, {format_percent(figures.high)}]"
+    return f"{format_percent(method.quality)} [{format_percent(method.low)}, {format_percent(method.high)}]"
 
 
 def describe_budget(budget: Mapping[str, float]) -> str:
-    parts = [f"${most:g}" if unit == "cost" else f"{most:,g} {UNIT_OF_COST[unit]}" for unit, most in budget.items()]
+    parts = [f"${most:g}" if unit == "cost" else f"{most:,g} {COST_UNIT_NAMES[unit]}" for unit, most in budget.items()]
     return f"{join_names(parts)} a question"
 
 
-def describe_costs(figures: Figures) -> str:
+def describe_costs(method: MethodFigures) -> str:
     """'3.2 calls, 1,240 tokens, $0.0004, 1.20 s (p95)'."""
-    cost = [] if figures.cost is None or not figures.cost else [format_dollars(figures.cost)]
+    cost = [] if method.cost is None or not method.cost else [format_dollars(method.cost)]
     return ", ".join(
-        [f"{figures.calls:.1f} calls", f"{figures.tokens:,.0f} tokens", *cost, f"{figures.seconds:.2f} s (p95)"]
+        [f"{method.calls:.1f} calls", f"{method.tokens:,.0f} tokens", *cost, f"{method.seconds:.2f} s (p95)"]
     )
 
 
@@ -57,7 +57,7 @@ def join_names(parts: Sequence[str]) -> str:
 
 
 def join_first_names(parts: Sequence[str], most: int = 5) -> str:
-    """All of the names, or the first ones and how many more the table of all methods shows."""
+    """All names if they are at most `most`; else the first ones, and how many more the table of the report shows."""
     if len(parts) <= most:
         return join_names(parts)
     return f"{', '.join(parts[: most - 1])} and {len(parts) - most + 1} more (see the table)"

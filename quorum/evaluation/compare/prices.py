@@ -47,7 +47,7 @@ class Prices:
         self.table = read_table(BUILT_IN_PRICES) | (read_table(file) if file is not None else {})
 
     def find_price(self, model: Any) -> Price | None:
-        """The price of a model; None for a model that is not in the table, and for an object that the caller made."""
+        """The price of a model; None for a model that is not in the table, or that is given as an object."""
         if not isinstance(model, str):
             return None
         name = read_spec(model).text

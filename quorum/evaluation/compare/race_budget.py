@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from quorum.evaluation.compare.estimate import MethodEstimate
 from quorum.evaluation.compare.figures import compute_figures, compute_mean_costs
-from quorum.evaluation.compare.recommend import is_within
+from quorum.evaluation.compare.recommend import is_within_budget
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.run_plan import Rows
 
@@ -21,12 +21,12 @@ def limit_challengers_by_estimate(planned: Plan) -> Plan:
     challengers = frozenset(
         name
         for name, method_estimate in expected.items()
-        if all(is_within_limit(method_estimate, *limit) for limit in budget.items())
+        if all(is_expected_within_limit(method_estimate, *limit) for limit in budget.items())
     )
     return replace(planned, challengers=challengers)
 
 
-def is_within_limit(method_estimate: MethodEstimate, unit: str, most: float) -> bool:
+def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, most: float) -> bool:
     """Whether a method is expected to stay within a limit per question."""
     tokens = method_estimate.input_tokens + method_estimate.output_tokens
     expected = {"calls": method_estimate.calls, "tokens": tokens, "cost": method_estimate.cost}[unit]
@@ -42,5 +42,5 @@ def limit_challengers_by_figures(planned: Plan, rows: Rows) -> Plan | None:
         return None
     costs, scores = compute_mean_costs(planned, rows.results.scores), rows.results.scores
     figures = [compute_figures(name, scores[name], rows.race.measure, costs[name], []) for name in planned.challengers]
-    affordable = frozenset(figure.name for figure in figures if is_within(figure, planned.options.budget))
+    affordable = frozenset(figure.name for figure in figures if is_within_budget(figure, planned.options.budget))
     return None if affordable == planned.challengers else replace(planned, challengers=affordable)

@@ -6,9 +6,15 @@ from dataclasses import asdict
 from typing import Any
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.baseline import compare
-from quorum.evaluation.compare.describe_recommendation import describe_none_within, describe_recommendation
-from quorum.evaluation.compare.recommendation import ALPHA, UNIT_OF_COST, Figures, Recommendation, get_cost_or_zero
+from quorum.evaluation.compare.baseline import compare_with_baseline
+from quorum.evaluation.compare.describe_recommendation import describe_none_within_budget, describe_recommendation
+from quorum.evaluation.compare.recommendation import (
+    ALPHA,
+    COST_UNIT_NAMES,
+    MethodFigures,
+    Recommendation,
+    get_cost_or_zero,
+)
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.race_result import RaceResult
 
@@ -22,7 +28,7 @@ def read_budget(text: str | None) -> dict[str, float]:
             value = float(most)
         except ValueError:
             value = math.nan
-        if unit not in UNIT_OF_COST or not equals or not value >= 0 or math.isinf(value):
+        if unit not in COST_UNIT_NAMES or not equals or not value >= 0 or math.isinf(value):
             raise SetupError(
                 f"The budget {item.strip()!r} cannot be read; write calls=3, tokens=2000, cost=0.01 (dollars) or "
                 "seconds=2, each of them for one question, several separated by commas."
@@ -32,7 +38,7 @@ def read_budget(text: str | None) -> dict[str, float]:
 
 
 def recommend(
-    figures: Sequence[Figures],
+    figures: Sequence[MethodFigures],
     scores: Mapping[str, ColumnScores],
     measure: str,
     budget: Mapping[str, float],
@@ -48,17 +54,17 @@ def recommend(
     if unit == "cost" and not any(method.cost for method in answered):
         unit = "tokens"  # everything is free
     dropped = [] if race is None else [standing.method for standing in race.dropped if scores[standing.method].ids]
-    within_budget = [method for method in answered if is_within(method, budget) and method.name not in dropped]
+    within_budget = [method for method in answered if is_within_budget(method, budget) and method.name not in dropped]
     if race is not None and not race.finished and len(race.survivors) > 1:
         names, front = [method.name for method in within_budget], find_pareto_front(answered, unit)
         return Recommendation(measure, dict(budget), None, names, None, front, unit, None, wrong_cost=wrong_cost)
     if not within_budget:
         front = find_pareto_front(answered, unit)
         recommendation = Recommendation(measure, dict(budget), None, [], None, front, unit, None, wrong_cost=wrong_cost)
-        recommendation.sentences.extend(describe_none_within(answered, figures, recommendation))
+        recommendation.sentences.extend(describe_none_within_budget(answered, figures, recommendation))
         return recommendation
     best = max(within_budget, key=lambda method: (round(method.quality, 6), -get_cost_or_zero(method, unit)))
-    comparison = compare(scores, [*(method.name for method in within_budget), *dropped], best.name, race)
+    comparison = compare_with_baseline(scores, [*(method.name for method in within_budget), *dropped], best.name, race)
     all_differences = {
         name: differences[measure] for name, differences in comparison["methods"].items() if measure in differences
     }
@@ -80,18 +86,18 @@ def recommend(
         wrong_cost=wrong_cost,
     )
     recommendation.sentences.extend(
-        describe_recommendation(recommendation, figures, within_budget, tested, raced=bool(dropped))
+        describe_recommendation(recommendation, figures, within_budget, tested, race_dropped_methods=bool(dropped))
     )
     return recommendation
 
 
-def is_within(method: Figures, budget: Mapping[str, float]) -> bool:
+def is_within_budget(method: MethodFigures, budget: Mapping[str, float]) -> bool:
     """Whether a method is within the budget; a method without a price is never within a limit on cost."""
     costs = [(method.get_cost(unit), most) for unit, most in budget.items()]
     return all(value is not None and value <= most * (1 + 1e-9) for value, most in costs)
 
 
-def find_pareto_front(figures: Sequence[Figures], unit: str) -> list[str]:
+def find_pareto_front(figures: Sequence[MethodFigures], unit: str) -> list[str]:
     """The Pareto front, from the cheapest to the best: no other method is better at the same or a lower cost."""
     names, best = [], -math.inf
     for method in sorted(figures, key=lambda method: (get_cost_or_zero(method, unit), -method.quality)):
@@ -108,10 +114,10 @@ def to_json(recommendation: Recommendation) -> dict[str, Any]:
         "wrong_cost": recommendation.wrong_cost,
         "budget": recommendation.budget,
         "best": recommendation.best,
-        "indistinguishable": recommendation.equals,
+        "indistinguishable": recommendation.equal_methods,
         "cheapest": recommendation.cheapest,
-        "pareto_front": recommendation.front,
+        "pareto_front": recommendation.pareto_front,
         "against_the_best": recommendation.comparison["methods"] if recommendation.comparison else {},
-        "at_wrong_costs": [asdict(choice) for choice in recommendation.choices],
+        "at_wrong_costs": [asdict(choice) for choice in recommendation.choices_at_costs],
         "words": recommendation.sentences,
     }

@@ -3,15 +3,15 @@
 from dataclasses import dataclass, field
 
 from quorum.evaluation.compare.baseline import Comparison
-from quorum.evaluation.compare.wrong_cost import Choice, name_measure
+from quorum.evaluation.compare.wrong_cost import ChoiceAtCosts, name_measure
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 
 ALPHA = 0.05
-UNIT_OF_COST = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "seconds": "seconds (95th percentile)"}
+COST_UNIT_NAMES = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "seconds": "seconds (95th percentile)"}
 
 
 @dataclass(frozen=True)
-class Figures:
+class MethodFigures:
     """One method in numbers. quality: the mean of the deciding measure in 0..1, with its interval; with a cost of wrong
     answers, the mean worth in -cost..1. Per question, for the method alone: calls, tokens (in and out), dollars (None:
     no price), seconds (95th percentile).
@@ -45,23 +45,24 @@ class Recommendation:
     """Which method to use, and why.
 
     measure: the deciding measure; best: the method with the highest mean within the budget, None if no method is within
-    it; equals: methods within the budget that do not differ significantly from the best (p_holm >= 0.05), cheapest
-    first; cheapest: the cheapest of `best` and `equals`; front: the Pareto front, from the cheapest to the best;
+    it; equal_methods: methods within the budget that do not differ significantly from the best (p_holm >= 0.05),
+    cheapest first; cheapest: the cheapest of `best` and `equal_methods`; pareto_front: from the cheapest to the best;
+    unit: of the costs that these compare, "cost" (dollars) or "tokens"; comparison: of the methods with the best;
     sentences: the recommendation in words, the most important first. wrong_cost: the cost of a wrong answer in units of
-    a right one; choices: the recommendations at other costs.
+    a right one; choices_at_costs: the recommendations at other costs of a wrong answer.
     """
 
     measure: str
     budget: dict[str, float]
     best: str | None
-    equals: list[str]
+    equal_methods: list[str]
     cheapest: str | None
-    front: list[str]
+    pareto_front: list[str]
     unit: str
     comparison: Comparison | None
     sentences: list[str] = field(default_factory=list)
     wrong_cost: float = 0.0
-    choices: tuple[Choice, ...] = ()
+    choices_at_costs: tuple[ChoiceAtCosts, ...] = ()
 
     @property
     def measure_name(self) -> str:
@@ -69,6 +70,6 @@ class Recommendation:
         return name_measure(MEASURE_NAMES, self.measure, self.wrong_cost)
 
 
-def get_cost_or_zero(figures: Figures, unit: str) -> float:
+def get_cost_or_zero(method: MethodFigures, unit: str) -> float:
     """The method's cost in a unit of the budget; 0 if its models have no price."""
-    return figures.get_cost(unit) or 0.0
+    return method.get_cost(unit) or 0.0

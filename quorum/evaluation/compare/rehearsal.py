@@ -23,8 +23,11 @@ from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.columns import Column
 from quorum.nodes.shorten import wants_short_answer
 
-SHORT_REPLY_TOKENS, LONG_REPLY_TOKENS = 12, 160  # assumed for a chat model's reply: an answer, a longer text
-SHORT_REPLIES = (
+SHORT_REPLY_TOKENS, LONG_REPLY_TOKENS = (
+    12,
+    160,
+)  # assumed for an answer and for a longer reply of a chat model
+PROMPTS_WITH_SHORT_REPLIES = (  # how the names of these prompts begin
     "answer",
     "direct",
     "validity",
@@ -49,7 +52,7 @@ class RehearsedCall:
 
 
 class CallRecorder(AsyncCallbackHandler):
-    """Collects the calls of one column over one question."""
+    """Collects the calls of one column for one question."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -69,7 +72,7 @@ class CallRecorder(AsyncCallbackHandler):
         model = find_model(prompt, self.context)
         text = "\n".join(str(message.text) for message in messages[0])
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
-        number = len(self.calls) if self.context.temperature else 0  # samples are not shared with one another
+        number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt are two calls
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
         may_be_shortened = (
             self.context.shorten == "auto" and not is_local(self.context) and wants_short_answer(prompt, self.context)
@@ -87,7 +90,7 @@ class CallRecorder(AsyncCallbackHandler):
 
 
 def guess_reply_tokens(prompt: str) -> float:
-    return SHORT_REPLY_TOKENS if prompt.startswith(SHORT_REPLIES) else LONG_REPLY_TOKENS
+    return SHORT_REPLY_TOKENS if prompt.startswith(PROMPTS_WITH_SHORT_REPLIES) else LONG_REPLY_TOKENS
 
 
 def is_local(context: Context) -> bool:
@@ -99,7 +102,8 @@ async def rehearse(
 ) -> list[RehearsedCall]:
     """The calls that a column makes for a question, with the embedded reader in place of a chat model.
 
-    spending: receives the calls that the evaluation needs anyway; the journal then holds their replies.
+    spending: counts the calls if the column uses the embedded model: these calls are real, and the evaluation later
+    finds their replies in the journal.
     """
     context = column.make_context(task)
     recorder = CallRecorder(context)
@@ -128,7 +132,7 @@ async def rehearse(
 
 
 def add_missing_calls(calls: list[RehearsedCall], fewest_calls: float) -> list[RehearsedCall]:
-    """The calls of a failed answer, with its last call repeated until the method's fewest calls are reached."""
+    """The calls of a failed answer; its last call is repeated until there are as many as the method makes at least."""
     return calls + [
         replace(calls[-1], key=f"{calls[-1].key} {number}") for number in range(len(calls), int(fewest_calls)) if calls
     ]

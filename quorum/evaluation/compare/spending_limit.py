@@ -15,8 +15,8 @@ from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, Wor
 
 
 class TotalSpent(TypedDict):
-    """The counts of calls and searches. searches: how many searches the methods requested; searched: how many of them
-    were made. cost: dollars, null if a model has no price. judge: the judge's spending, not included in the rest.
+    """The counts of calls and searches. searches: how many the methods requested; searched: how many were really made.
+    cost: dollars, null if a model has no price. judge: the judge's spending, not included in the rest.
     """
 
     models: dict[str, dict[str, int]]
@@ -28,7 +28,7 @@ class TotalSpent(TypedDict):
 
 class LimitedSpending(ModelSpending):
     """Counts spending by model, on top of earlier runs of the same comparison. Once this run has spent more than
-    `limit` dollars, the next call is refused. rehearsed: calls that this run has made for its estimate, by model.
+    `limit` dollars, the next call is refused. rehearsal_usage: what the estimate's rehearsal has used, by model.
     """
 
     raise_error = True  # a refused call ends the run
@@ -39,14 +39,14 @@ class LimitedSpending(ModelSpending):
         prices: Prices,
         limit: float | None = None,
         earlier_spending: TotalSpent | None = None,
-        rehearsed: Mapping[str, Mapping[str, int]] | None = None,
+        rehearsal_usage: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
         super().__init__()
         self.prices, self.limit, self.cost = prices, limit, 0.0
         self.models = dict(earlier_spending["models"]) if earlier_spending else {}
         self.searches = earlier_spending["searches"] if earlier_spending else 0
         self.searched = earlier_spending["searched"] if earlier_spending else 0
-        for name, counts in (rehearsed or {}).items():
+        for name, counts in (rehearsal_usage or {}).items():
             self.add(name, counts)
         self.cost = 0.0  # the rehearsal is free
 
@@ -114,7 +114,7 @@ def compute_cost_of_usage(model: str, counts: Mapping[str, int], prices: Prices)
 
 
 def read_spent(folder: Path) -> TotalSpent | None:
-    """What earlier runs in this folder spent."""
+    """The content of spent.json: what earlier runs in this folder spent; None if there is none."""
     path = folder / "spent.json"
     return read_config(path) if path.exists() else None
 

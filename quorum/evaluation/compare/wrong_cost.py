@@ -30,8 +30,8 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The recommendation while a wrong answer costs from `least` to `most` right ones, both among SHOWN_COSTS."""
+class ChoiceAtCosts:
+    """The recommendation if a wrong answer costs as much as `least` to `most` right answers; both are SHOWN_COSTS."""
 
     least: float
     most: float
@@ -39,7 +39,7 @@ class Choice:
     cheapest: str
 
 
-def count_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shares:
+def compute_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shares:
     """The shares over these questions, all of which were answered; all shares are 0 without questions."""
     score, unknown = scores.get_values(measure, ids), scores.get_values("unknown", ids) == 1
     known = ~np.isnan(score)
@@ -58,15 +58,15 @@ def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> s
 
 
 def choose_at_costs(
-    scores: Mapping[str, ColumnScores], measure: str, method_costs: Mapping[str, float], common: Sequence[str]
-) -> list[Choice]:
-    """The recommendation among these methods at each cost of a wrong answer, by the tests of a comparison.
+    scores: Mapping[str, ColumnScores], measure: str, method_costs: Mapping[str, float], shared_ids: Sequence[str]
+) -> list[ChoiceAtCosts]:
+    """The recommendation among these methods at each cost of a wrong answer, with the tests of a comparison.
 
-    method_costs: the cost of each method per question; common: the questions that all of them answered.
+    method_costs: the cost of each method per question; shared_ids: the questions that all of them answered.
     """
     names = list(method_costs)
-    right = np.array([scores[name].get_values(measure, common) for name in names])
-    unknown = np.array([scores[name].get_values("unknown", common) == 1 for name in names])
+    right = np.array([scores[name].get_values(measure, shared_ids) for name in names])
+    unknown = np.array([scores[name].get_values("unknown", shared_ids) == 1 for name in names])
     is_known = ~np.isnan(right).any(axis=0)
     right, wrong = right[:, is_known], np.where(unknown, 0.0, 1 - right)[:, is_known]
     if not right.size:
@@ -87,36 +87,38 @@ def choose_at_costs(
     return list_choices(choose)
 
 
-def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[Choice]:
-    """The recommendation at each cost of a wrong answer; neighbouring costs with the same one are merged.
+def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[ChoiceAtCosts]:
+    """The recommendation at each cost of a wrong answer; neighbouring costs with the same recommendation
+    are merged.
 
-    choose: cost -> the best method and the cheapest of its equals.
+    choose: cost -> (the best method, the cheapest of those that do not differ significantly from it).
 
     >>> [(x.least, x.most, x.cheapest) for x in list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))]
     [(0.0, 0.75, 'a'), (1.0, 10.0, 'b')]
     """
-    choices_at_costs = [(cost, *choose(cost)) for cost in SHOWN_COSTS]
+    choices_of_costs = [(cost, *choose(cost)) for cost in SHOWN_COSTS]
     choices = []
-    for (best, cheapest), neighbours in groupby(choices_at_costs, key=lambda choice: choice[1:]):
+    for (best, cheapest), neighbours in groupby(choices_of_costs, key=lambda choice: choice[1:]):
         costs = [cost for cost, *_ in neighbours]
-        choices.append(Choice(costs[0], costs[-1], best, cheapest))
+        choices.append(ChoiceAtCosts(costs[0], costs[-1], best, cheapest))
     return choices
 
 
-def describe_choices(choices: Sequence[Choice]) -> str | None:
+def describe_choices(choices: Sequence[ChoiceAtCosts]) -> str | None:
     """The costs at which the recommendation changes, in a sentence; None without choices."""
     changes = [
         (cheapest, [*neighbours]) for cheapest, neighbours in groupby(choices, key=lambda choice: choice.cheapest)
     ]
     if not changes:
         return None
-    first, *others = [(name, neighbours[0].least) for name, neighbours in changes]
-    if not others:
+    (first_method, _), *later_methods = [(name, neighbours[0].least) for name, neighbours in changes]
+    if not later_methods:
         return (
-            f"The recommendation stays {first[0]} whatever a wrong answer costs, up to {SHOWN_COSTS[-1]:g} right ones."
+            f"The recommendation stays {first_method} even if a wrong answer costs as much as {SHOWN_COSTS[-1]:g} "
+            "right ones."
         )
-    parts = [f"{name} from {least:g} on" for name, least in others]
+    parts = [f"{name} from {least:g} on" for name, least in later_methods]
     return (
-        f"The recommendation depends on what a wrong answer costs, in right ones: {first[0]} at 0, "
+        f"The recommendation depends on how many right answers a wrong one costs: {first_method} at 0, "
         f"{', '.join(parts)}; give your cost with --wrong-cost."
     )

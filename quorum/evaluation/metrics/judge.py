@@ -44,12 +44,12 @@ COUNT_KEYS = ("calls", "input_tokens", "output_tokens")
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge. context: the settings of its calls, with the judge as `model`; spent: its actual spending, separate from
-    the methods'.
+    """A judge. context: the settings of its calls, with the judge as `model`; spending: what its calls
+    really used, separate from the methods' spending.
     """
 
     context: Context
-    spent: Spending = field(default_factory=Spending)
+    spending: Spending = field(default_factory=Spending)
 
     def describe_settings(self) -> dict[str, Any]:
         """The settings that its verdicts depend on."""
@@ -163,7 +163,7 @@ def find_obvious_verdict(row: Row) -> JudgedLine | None:
 
 async def ask_judge(row: Row, judge: Judge) -> JudgedLine | None:
     """The judge's verdict; None if its call failed permanently."""
-    config: RunnableConfig = {"callbacks": [judge.spent]}
+    config: RunnableConfig = {"callbacks": [judge.spending]}
     try:
         line: JudgedLine = await RunnableLambda(partial(ask_verdict, context=judge.context)).ainvoke(row, config)
     except CallError:

@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 
 from quorum.evaluation.compare.format_figures import format_dollars
-from quorum.evaluation.compare.recommendation import Figures, get_cost_or_zero
+from quorum.evaluation.compare.recommendation import MethodFigures, get_cost_or_zero
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.report.chart_labels import Box, draw_label, draw_leader, place_labels
 
@@ -60,7 +60,7 @@ def get_colour_class(place: int) -> str:
 
 
 def draw_quality_against_cost(
-    figures: Sequence[Figures],
+    figures: Sequence[MethodFigures],
     front: Sequence[str],
     unit: str,
     measure: str,
@@ -119,7 +119,7 @@ def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[
     return wrap_svg(frame, "The share of wrong answers among the surest, by coverage", parts)
 
 
-def draw_marker(figure: Figures, number: int, place: tuple[float, float], y: Axis, is_on_front: bool) -> str:
+def draw_marker(figure: MethodFigures, number: int, place: tuple[float, float], y: Axis, is_on_front: bool) -> str:
     """A point and its interval. On hover or focus, the plot shows its name and numbers above."""
     left, top = place
     low, high = y.find_position(figure.low), y.find_position(figure.high)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.evaluation.compare.format_figures import format_dollars
-from quorum.evaluation.compare.recommendation import Figures
+from quorum.evaluation.compare.recommendation import MethodFigures
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_added_measures
 from quorum.evaluation.report.chart_labels import NUMBER_CLASS
@@ -94,7 +94,12 @@ def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
         name for name in (recommendation.best, find_baseline(decision), recommendation.cheapest) if name is not None
     ]
     chart = draw_quality_against_cost(
-        decision.figures, recommendation.front, recommendation.unit, recommendation.measure_name, named_first, frame
+        decision.figures,
+        recommendation.pareto_front,
+        recommendation.unit,
+        recommendation.measure_name,
+        named_first,
+        frame,
     )
     if NUMBER_CLASS not in chart:
         return chart
@@ -116,7 +121,7 @@ def render_table(decision: "Decision") -> str:
     shown_titles = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
     recommendation = decision.recommendation
-    label = "recommended" if recommendation.equals else "best"
+    label = "recommended" if recommendation.equal_methods else "best"
     lines = "".join(
         render_table_line(
             [row[title] for title in shown_titles], label=label if figure.name == recommendation.cheapest else ""
@@ -137,7 +142,7 @@ def render_table_line(cells: Sequence[str], *, label: str) -> str:
     )
 
 
-def make_table_row(decision: "Decision", figure: Figures) -> dict[str, str]:
+def make_table_row(decision: "Decision", figure: MethodFigures) -> dict[str, str]:
     """The cells of a method by the titles of their columns."""
     summary = decision.scores.summary[figure.name]
     return {
@@ -171,7 +176,7 @@ def format_interval(summary: Mapping[str, Any], name: str) -> str:
     return f'{100 * summary[name]:.1f} <span class="ends">{100 * low:.1f}–{100 * high:.1f}</span>'
 
 
-def describe_worth(figure: Figures) -> str:
+def describe_worth(figure: MethodFigures) -> str:
     """The mean worth with its interval, in hundredths of a right answer."""
     ends = f"{100 * figure.low:.1f} to {100 * figure.high:.1f}"
     return f'{100 * figure.quality:.1f} <span class="ends">{ends}</span>' if figure.n else "–"
@@ -215,7 +220,7 @@ def render_bar_section(decision: "Decision") -> str:
     return f'<section><h2>Answers, calls and tokens</h2><div class="bars">{boxes}</div></section>'
 
 
-def draw_share_bars(figures: Iterable[Figures]) -> str:
+def draw_share_bars(figures: Iterable[MethodFigures]) -> str:
     """For each method a bar of its right, wrong and unknown answers."""
     return "".join(
         draw_bar(

@@ -39,9 +39,9 @@ class Plan:
     """Everything that the run needs. columns: each with its collection and prices; left_out: why columns of 'all' are
     not asked, by name; config: the content of config.json; folder: where results go.
 
-    estimate: what the run will take, None if not requested; rehearsed: the calls already made for the estimate, by
-    model. is_indexed: whether the collections of the columns are filled. challengers: the columns that may drop others
-    from a race; None: all may.
+    estimate: what the run will take, None if not requested; rehearsal_usage: what the estimate's rehearsal has used,
+    by model. is_indexed: whether the collections of the columns are filled. challengers: the columns that may drop
+    others from a race; None: all may.
     """
 
     options: Options
@@ -53,7 +53,7 @@ class Plan:
     left_out: Mapping[str, str] = field(default_factory=dict)
     judge: Judge | None = None
     estimate: Estimate | None = None
-    rehearsed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    rehearsal_usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     is_indexed: bool = False
     challengers: frozenset[str] | None = None
 
@@ -139,6 +139,6 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
     priced = plan.judge is None or prices.find_price(options.judge) is not None
     cost = estimated.cost if priced else None
     if options.race is not None and cost is not None:  # a race costs less than the estimate, and ends at the limit
-        return replace(plan, estimate=estimated, rehearsed=spending.models, is_indexed=True)
+        return replace(plan, estimate=estimated, rehearsal_usage=spending.models, is_indexed=True)
     check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, fewer methods")
-    return replace(plan, estimate=estimated, rehearsed=spending.models, is_indexed=True)
+    return replace(plan, estimate=estimated, rehearsal_usage=spending.models, is_indexed=True)

@@ -82,7 +82,7 @@ async def score(rows: Rows, progress: Progress = ignore_progress) -> Scores:
         spent=rows.spent,
         without_gold=rows.without_gold,
         dropped_as_known=len(results.known_ids),
-        judge_spent=None if plan.judge is None else plan.judge.spent,
+        judge_spent=None if plan.judge is None else plan.judge.spending,
         race=rows.race,
     )
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from quorum.cli.tables import TableColumn, format_cell, format_interval, make_panel_table, make_score_tables
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare, compare_groups
+from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare_groups, compare_with_baseline
 from quorum.evaluation.metrics.statistics import bootstrap, mcnemar, sign_flip
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
@@ -38,11 +38,11 @@ def test_only_questions_that_all_answered_are_compared() -> None:
         "b": make_column_scores({"4": 1, "3": 0, "2": 0, "1": None}),
         "c": make_column_scores({"1": 0, "2": 1, "3": 1, "4": 1}),
     }
-    comparison = compare(methods, ["a", "b", "c"], "a")
+    comparison = compare_with_baseline(methods, ["a", "b", "c"], "a")
     assert (comparison["baseline"], comparison["n"], comparison["left_out"]) == ("a", 2, 2)
     assert comparison["methods"]["b"]["em"]["difference"] == -0.5
     assert comparison["methods"]["c"]["em"]["difference"] == 0.5
-    assert compare(methods, ["a", "c"], "c")["n"] == 3
+    assert compare_with_baseline(methods, ["a", "c"], "c")["n"] == 3
 
 
 def test_the_tests_are_mcnemar_and_sign_flip_and_p_values_are_corrected_by_holm() -> None:
@@ -51,7 +51,7 @@ def test_the_tests_are_mcnemar_and_sign_flip_and_p_values_are_corrected_by_holm(
         "b": make_column_scores(make_scores(0.5, 2)),
         "c": make_column_scores(make_scores(0.33, 3)),
     }
-    comparison = compare(methods, ["a", "b", "c"], "a")
+    comparison = compare_with_baseline(methods, ["a", "b", "c"], "a")
     ids = sorted(methods["a"].ids)
     b, a = methods["b"].get_values("em", ids), methods["a"].get_values("em", ids)
     em, f1 = comparison["methods"]["b"]["em"], comparison["methods"]["b"]["f1"]
@@ -68,13 +68,15 @@ def test_a_measure_is_compared_where_it_is_defined() -> None:
     no_values: dict[str, float | None] = {"1": None, "2": None}
     a = make_column_scores({"1": 1, "2": 0}, rouge_l={"1": 0.5, "2": None}, str_em=no_values)
     b = make_column_scores({"1": 1, "2": 1}, rouge_l={"1": 0.75, "2": 0.1}, str_em={"1": 1, "2": 1})
-    comparison = compare({"a": a, "b": b}, ["a", "b"], "a")["methods"]["b"]
+    comparison = compare_with_baseline({"a": a, "b": b}, ["a", "b"], "a")["methods"]["b"]
     assert comparison["rouge_l"]["difference"] == 0.25
     assert set(comparison) == {"em", "f1", "rouge_l"}
 
 
 def test_without_common_questions_there_is_no_difference() -> None:
-    comparison = compare({"a": make_column_scores({"1": 1}), "b": make_column_scores({"1": None})}, ["a", "b"], "a")
+    comparison = compare_with_baseline(
+        {"a": make_column_scores({"1": 1}), "b": make_column_scores({"1": None})}, ["a", "b"], "a"
+    )
     assert comparison == Comparison(baseline="a", n=0, left_out=1, methods={"b": {}})
 
 

@@ -38,7 +38,7 @@ async def test_a_comparison_runs_from_estimate_to_report(
     plan, decision = await run_comparison(corpus, data, methods=COMPARED_METHODS, prices=prices, budget={"calls": 2.5})
     assert plan.estimate is not None
     # the maximum: every short answer is wordy, so the model is asked once more to shorten it
-    assert {name: (method.least, method.most) for name, method in plan.estimate.methods.items()} == {
+    assert {name: (method.fewest_calls, method.most_calls) for name, method in plan.estimate.methods.items()} == {
         "concat": (1, 2),
         "post_fusion": (2, 4),
         "concat_pf": (1, 6),

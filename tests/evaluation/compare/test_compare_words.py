@@ -12,7 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
 from quorum.evaluation.compare.format_figures import format_dollars, join_first_names, join_names
 from quorum.evaluation.compare.recommend import find_pareto_front, read_budget, recommend
-from quorum.evaluation.compare.recommendation import Figures, Recommendation
+from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
@@ -29,7 +29,7 @@ def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, 
 
 def make_recommendation(
     budget: dict[str, float] | None = None, **methods: ColumnScores
-) -> tuple[Recommendation, list[Figures]]:
+) -> tuple[Recommendation, list[MethodFigures]]:
     common = find_shared_questions(methods)
     figures = [compute_figures(name, method, "em", None, common) for name, method in methods.items()]
     return recommend(figures, methods, "em", budget or {}), figures
@@ -37,7 +37,12 @@ def make_recommendation(
 
 def test_the_best_is_named_first_with_what_it_takes() -> None:
     recommendation, _ = make_recommendation(good=make_scores(0.7, 1, calls=5), poor=make_scores(0.3, 2))
-    assert (recommendation.best, recommendation.equals, recommendation.cheapest, recommendation.front) == (
+    assert (
+        recommendation.best,
+        recommendation.equal_methods,
+        recommendation.cheapest,
+        recommendation.pareto_front,
+    ) == (
         "good",
         [],
         "good",
@@ -54,13 +59,13 @@ def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -
         cheap=make_scores(0.5, 4, count=60),
         poor=make_scores(0.1, 3, count=60),
     )
-    assert (recommendation.best, recommendation.equals, recommendation.cheapest) == ("dear", ["cheap"], "cheap")
+    assert (recommendation.best, recommendation.equal_methods, recommendation.cheapest) == ("dear", ["cheap"], "cheap")
     beginning = "Too few questions to choose; the cheapest of the equals is cheap: exact match "
     assert recommendation.sentences[0].startswith(beginning)
     assert recommendation.sentences[1].startswith("dear has the highest mean: ")
     assert "do not distinguish it from cheap (" in recommendation.sentences[1]
     assert "questions would be enough)" in recommendation.sentences[1]
-    assert recommendation.sentences[2] == "cheap takes 20% of its tokens."
+    assert recommendation.sentences[2] == "cheap takes 20% of the tokens of dear."
     assert recommendation.sentences[3].startswith("Significantly worse: poor (-")
     assert recommendation.sentences[3].endswith("points, p < 0.001).")
 
@@ -68,13 +73,13 @@ def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -
 def test_the_nearest_of_many_not_significantly_worse_methods_are_named() -> None:
     shares = {f"m{number:02}": make_scores(0.5 + number / 400, 1, count=60) for number in range(12)}
     recommendation, figures = make_recommendation(**shares)
-    assert len(recommendation.equals) == 11
+    assert len(recommendation.equal_methods) == 11
     words = recommendation.sentences[1].partition("distinguish it from")[2]
     method_names = re.findall(r"m\d\d", words)
     quality = {figure.name: figure.quality for figure in figures}
     assert len(method_names) == 4
     assert min(quality[name] for name in method_names) >= max(
-        quality[name] for name in recommendation.equals if name not in method_names
+        quality[name] for name in recommendation.equal_methods if name not in method_names
     )
     assert words.endswith(" and 7 more (see the table).")
 
@@ -86,7 +91,7 @@ def test_a_few_equal_methods_are_all_listed() -> None:
 
 def test_of_two_equal_methods_the_cheaper_one_is_best() -> None:
     recommendation, _ = make_recommendation(dear=make_scores(0.5, 1, calls=5), cheap=make_scores(0.5, 1))
-    assert (recommendation.best, recommendation.equals) == ("cheap", ["dear"])
+    assert (recommendation.best, recommendation.equal_methods) == ("cheap", ["dear"])
     assert "dear (no difference)" in recommendation.sentences[1]
 
 
@@ -153,12 +158,12 @@ def test_an_unreadable_budget_is_refused(text: str) -> None:
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1, max_size=8))
 def test_the_pareto_front_is_not_dominated(pairs: list[tuple[int, int]]) -> None:
     figures = [
-        Figures(str(number), 1, 0, quality / 5, 0, 0, 1, tokens, None, 1)
+        MethodFigures(str(number), 1, 0, quality / 5, 0, 0, 1, tokens, None, 1)
         for number, (tokens, quality) in enumerate(pairs)
     ]
     front = find_pareto_front(figures, "tokens")
 
-    def is_dominated(figure: Figures) -> bool:
+    def is_dominated(figure: MethodFigures) -> bool:
         return any(
             rival.tokens <= figure.tokens
             and rival.quality >= figure.quality

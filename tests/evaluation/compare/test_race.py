@@ -126,7 +126,7 @@ async def test_a_dropped_method_is_tested_by_the_race_and_the_others_by_mcnemar(
     assert (dropped["test"], dropped["p"], dropped["p_holm"]) == ("race", 1.0, 1.0)
     assert dropped["low"] == dropped["difference"] == -1 < dropped["high"] < 0.1
     assert (equal["test"], equal["p_holm"], comparison["n"]) == ("mcnemar", 1.0, QUESTION_COUNT)
-    assert decision.recommendation.equals == ["concat[k=3;seed=1]"]
+    assert decision.recommendation.equal_methods == ["concat[k=3;seed=1]"]
     assert "dropped" in (decision.scores.folder / "report.md").read_text(encoding="utf-8")
 
 
@@ -147,7 +147,7 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     )
     # the smaller of two p-values is doubled, even if the other is 1
     assert (full_p, race_p) == (2 / 2**6, 2 * 2 / 2**6)
-    assert race_run.recommendation.equals == ["concat[k=2]"]
+    assert race_run.recommendation.equal_methods == ["concat[k=2]"]
 
 
 @pytest.mark.long

@@ -9,10 +9,10 @@ import pytest
 from report_folder import make_decision
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.baseline import compare
+from quorum.evaluation.compare.baseline import compare_with_baseline
 from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
 from quorum.evaluation.compare.recommend import recommend
-from quorum.evaluation.compare.wrong_cost import choose_at_costs, count_shares, describe_choices
+from quorum.evaluation.compare.wrong_cost import choose_at_costs, compute_shares, describe_choices
 from quorum.evaluation.metrics.registry import WORTH_MEASURE
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 from quorum.evaluation.run.options import Options
@@ -34,11 +34,11 @@ def make_answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> C
 
 
 def test_shares_sum_to_one_and_unknown_that_is_right_counts_as_right() -> None:
-    shares = count_shares(make_answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
+    shares = compute_shares(make_answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
     assert (shares.right, shares.wrong, shares.unknown) == pytest.approx((0.5, 0.3, 0.2))
     all_unknown = make_answers(0, 0, 10)
     all_unknown.values["em"][3] = 1.0  # the data have no answer
-    shares = count_shares(all_unknown, "em", all_unknown.ids)
+    shares = compute_shares(all_unknown, "em", all_unknown.ids)
     assert (shares.right, shares.wrong, shares.unknown) == pytest.approx((0.1, 0.0, 0.9))
 
 
@@ -67,7 +67,7 @@ def test_the_sentence_names_the_cost_at_which_the_choice_changes() -> None:
     words = describe_choices(
         choose_at_costs(one_always_better, "em", {"good": 1, "poor": 1}, one_always_better["good"].ids)
     )
-    assert words == "The recommendation stays good whatever a wrong answer costs, up to 10 right ones."
+    assert words == "The recommendation stays good even if a wrong answer costs as much as 10 right ones."
     assert describe_choices([]) is None
 
 
@@ -75,7 +75,7 @@ def test_on_few_questions_the_interval_of_a_difference_in_worth_stays_in_its_ran
     methods = {"bold": make_answers(30, 20, 0), "cautious": make_answers(25, 0, 25)}
     for method in methods.values():
         method.add_worth("em", 3.0)
-    comparison = compare(methods, ["bold", "cautious"], "bold")["methods"]["cautious"][WORTH_MEASURE]
+    comparison = compare_with_baseline(methods, ["bold", "cautious"], "bold")["methods"]["cautious"][WORTH_MEASURE]
     assert comparison["difference"] == pytest.approx(25 / 50 - (30 - 60) / 50)
     assert -4 <= comparison["low"] <= comparison["difference"] <= comparison["high"] <= 4
 

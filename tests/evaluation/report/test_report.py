@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from report_folder import HTML_ATTACK, METHODS, make_decision, make_report
 
-from quorum.evaluation.compare.recommendation import Figures
+from quorum.evaluation.compare.recommendation import MethodFigures
 from quorum.evaluation.report.charts import Axis, choose_ticks, draw_quality_against_cost, make_cost_axis
 from quorum.evaluation.report.csv_files import escape_formula, format_cell
 from quorum.evaluation.report.questions import escape_script_json
@@ -187,7 +187,7 @@ def test_a_wide_range_of_costs_is_logarithmic() -> None:
 
 
 def test_names_of_points_do_not_cover_one_another() -> None:
-    figures = [Figures(f"method_{n}", 9, 0, 0.5, 0.4, 0.6, 1, 1000 + n, None, 1) for n in range(6)]
+    figures = [MethodFigures(f"method_{n}", 9, 0, 0.5, 0.4, 0.6, 1, 1000 + n, None, 1) for n in range(6)]
     chart = draw_quality_against_cost(figures, [], "tokens", "EM")
     positions = [(float(x), float(y)) for x, y in re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)"', chart)]
     assert len(set(positions)) == 6
