@@ -10,7 +10,7 @@ from quorum.algorithms.abstention import Threshold, find_threshold
 from quorum.algorithms.betting import compute_interval
 from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.algorithms.paired import compute_margin_p_value, compute_paired_interval, compute_superiority_p_value
-from quorum.evaluation.metrics.statistics import bootstrap
+from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 
 MARGIN, ERROR = 0.03, 0.05
 ROUNDING_SLACK = 1e-9
@@ -27,7 +27,7 @@ def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3)
         intervals = (
             compute_paired_interval(drawn_differences),
             compute_interval(drawn_differences),
-            bootstrap(drawn_differences, resamples=2000)[1:],
+            compute_bootstrap_interval(drawn_differences, resamples=2000)[1:],
         )
         for name, (low, high) in zip(covered, intervals, strict=True):
             covered[name].append(bool(low - ROUNDING_SLACK <= all_differences.mean() <= high + ROUNDING_SLACK))

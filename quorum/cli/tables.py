@@ -11,8 +11,8 @@ from quorum.cli.show import make_plain_table
 from quorum.core.text import format_count
 from quorum.evaluation.compare.baseline import Comparison, Difference
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
-from quorum.evaluation.metrics.registry import list_added_measures
-from quorum.evaluation.metrics.wordy import describe_wordy_answers
+from quorum.evaluation.metrics.registry import list_used_plugin_metrics
+from quorum.evaluation.metrics.wordy_answers import describe_wordy_answers
 from quorum.evaluation.report.text import draw_bar
 from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary
@@ -91,7 +91,7 @@ def make_score_tables(
     measures: those that decide; user_measures: the user's own; analysis_measures: shown in a table of their own, in
     place of the measures of passages. Metrics of installed packages have a column each.
     """
-    user_columns = [TableColumn(name, name, 1, 3) for name in (*list_added_measures(summary), *user_measures)]
+    user_columns = [TableColumn(name, name, 1, 3) for name in (*list_used_plugin_metrics(summary), *user_measures)]
     answers = [
         *(ANSWER_COLUMNS[name] for name in measures),
         *keep_columns_with_values(summary, OTHER_ANSWER_COLUMNS),

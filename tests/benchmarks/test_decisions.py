@@ -10,14 +10,14 @@ from benchmarks.decisions import RECORDED
 from benchmarks.decisions_recorded import read_matrix, write_matrix
 from benchmarks.decisions_replay import bound_errors, make_scripted_table, replay_cascades, replay_draws, replay_orders
 from benchmarks.decisions_rules import QUESTIONS_BETWEEN_LOOKS, RULES, make_mcnemar_table
-from quorum.evaluation.metrics.statistics import mcnemar
+from quorum.evaluation.metrics.statistics import compute_mcnemar_p_value
 
 MAX_BYTES = 2_000_000
 
 
 def test_the_table_of_p_values_is_mcnemars_test() -> None:
     for wins, losses in ((1, 0), (8, 2), (20, 9), (5, 5)):
-        p = mcnemar([1] * wins + [0] * losses, [0] * wins + [1] * losses)
+        p = compute_mcnemar_p_value([1] * wins + [0] * losses, [0] * wins + [1] * losses)
         assert make_mcnemar_table(40)[wins + losses, losses] == pytest.approx(p)
 
 

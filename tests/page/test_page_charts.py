@@ -38,7 +38,11 @@ def open_charts(folder: Path, seed: int, count: int) -> Path:
     figures, decision = make_crowded_figures(seed, count), make_decision(folder, 12, "")
     best = max(figures, key=lambda figure: figure.quality).name
     recommendation = replace(
-        decision.recommendation, best=best, cheapest=best, front=find_pareto_front(figures, "tokens"), unit="tokens"
+        decision.recommendation,
+        best=best,
+        cheapest=best,
+        pareto_front=find_pareto_front(figures, "tokens"),
+        unit="tokens",
     )
     page = folder / "charts.html"
     body = render_cost_section(replace(decision, figures=figures, recommendation=recommendation))

@@ -11,11 +11,11 @@ from quorum.evaluation.metrics.registry import WORTH_MEASURE, is_binary, list_co
 from quorum.evaluation.metrics.statistics import (
     Floats,
     Interval,
-    bootstrap,
+    adjust_p_values,
+    compute_bootstrap_interval,
+    compute_mcnemar_p_value,
+    compute_sign_flip_p_value,
     count_questions_needed,
-    holm,
-    mcnemar,
-    sign_flip,
 )
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.race_result import RaceResult
@@ -134,18 +134,23 @@ def compute_differences(
     untested_count: how many further methods, each with p = 1, the p-values are adjusted for. largest_difference: the
     largest possible difference of two answers.
     """
-    p_values = [mcnemar(values, base) if binary else sign_flip(values - base) for values in methods]
+    p_values = [
+        compute_mcnemar_p_value(values, base) if binary else compute_sign_flip_p_value(values - base)
+        for values in methods
+    ]
     test = "mcnemar" if binary else "sign flip"
     return [
         make_difference(values - base, test, p, adjusted, largest_difference)
-        for values, p, adjusted in zip(methods, p_values, holm([*p_values, *[1.0] * untested_count]), strict=False)
+        for values, p, adjusted in zip(
+            methods, p_values, adjust_p_values([*p_values, *[1.0] * untested_count]), strict=False
+        )
     ]
 
 
 def compute_interval(values: Floats, largest_difference: float = 1.0) -> Interval:
     """The mean difference and its interval: exact for few questions, where the bootstrap's would be too narrow."""
     if len(values) >= FEW_QUESTIONS:
-        return bootstrap(values)
+        return compute_bootstrap_interval(values)
     low, high = compute_paired_interval(values / largest_difference)
     return Interval(float(values.mean()), largest_difference * low, largest_difference * high)
 

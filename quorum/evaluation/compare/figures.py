@@ -7,7 +7,7 @@ import numpy as np
 from quorum.evaluation.compare.recommendation import MethodFigures
 from quorum.evaluation.compare.wrong_cost import compute_shares
 from quorum.evaluation.metrics.registry import WORTH_MEASURE
-from quorum.evaluation.metrics.statistics import bootstrap, percentile
+from quorum.evaluation.metrics.statistics import compute_bootstrap_interval, compute_quantile
 from quorum.evaluation.metrics.uncertainty import Calibration, compute_calibration
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
@@ -42,7 +42,7 @@ def compute_figures(
     ids = [id_ for id_ in (scores.ids if dropped else shared_ids) if scores.ids]
     values = scores.get_values(measure, ids)
     values = values[~np.isnan(values)]
-    mean, low, high = bootstrap(values) if len(values) else (0.0, 0.0, 0.0)
+    mean, low, high = compute_bootstrap_interval(values) if len(values) else (0.0, 0.0, 0.0)
     if race is not None and (dropped or not race.finished):
         low, high = find_anytime_interval(name, scores, measure, race)
     shares = compute_shares(scores, right_measure or measure, ids)
@@ -61,7 +61,7 @@ def compute_figures(
         calls=calls,
         tokens=input_tokens + output_tokens,
         cost=cost,
-        seconds=percentile(seconds, 0.95) if len(seconds) else 0.0,
+        seconds=compute_quantile(seconds, 0.95) if len(seconds) else 0.0,
         right=shares.right,
         wrong=shares.wrong,
         unknown=shares.unknown,

@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from quorum.evaluation.metrics.registry import WORTH_MEASURE, is_binary
-from quorum.evaluation.metrics.statistics import holm, mcnemar, sign_flip
+from quorum.evaluation.metrics.statistics import adjust_p_values, compute_mcnemar_p_value, compute_sign_flip_p_value
 from quorum.evaluation.run.column_scores import ColumnScores
 
 ALPHA = 0.05
@@ -78,10 +78,10 @@ def choose_at_costs(
         best = max(range(len(names)), key=lambda place: (round(float(worth[place].mean()), 6), -price[place]))
         others = [place for place in range(len(names)) if place != best]
         if not cost and is_binary(measure):
-            p_values = [mcnemar(worth[place], worth[best]) for place in others]
+            p_values = [compute_mcnemar_p_value(worth[place], worth[best]) for place in others]
         else:
-            p_values = [sign_flip(worth[place] - worth[best], resamples=RESAMPLES) for place in others]
-        equals = [place for place, p in zip(others, holm(p_values), strict=True) if p >= ALPHA]
+            p_values = [compute_sign_flip_p_value(worth[place] - worth[best], resamples=RESAMPLES) for place in others]
+        equals = [place for place, p in zip(others, adjust_p_values(p_values), strict=True) if p >= ALPHA]
         return names[best], names[min([best, *equals], key=lambda place: price[place])]
 
     return list_choices(choose)

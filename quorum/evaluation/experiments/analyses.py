@@ -13,7 +13,7 @@ from quorum.datasets.records import Record
 from quorum.evaluation.compare.figures import compute_mean_costs
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
-from quorum.evaluation.metrics.statistics import Floats, Interval, bootstrap
+from quorum.evaluation.metrics.statistics import Floats, Interval, compute_bootstrap_interval
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.score import Scores
@@ -213,4 +213,4 @@ def compute_mean(values: Floats) -> float | None:
 
 def compute_interval(values: Floats) -> Interval | None:
     known = values[~np.isnan(values)]
-    return bootstrap(known) if len(known) else None
+    return compute_bootstrap_interval(known) if len(known) else None

@@ -11,7 +11,7 @@ from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.experiments.analyses import Panel
 from quorum.evaluation.experiments.preference import Pair, read_pairs
-from quorum.evaluation.metrics.statistics import bootstrap
+from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.evaluation.report.csv_files import escape_formula
 
 SHEET_FILE, KEY_FILE = "preference.csv", "preference.key.json"
@@ -97,7 +97,7 @@ def count_choices(folder: Path) -> Panel:
     rows: list[dict[str, Any]] = [
         {
             "summaries of": name,
-            "preferred": bootstrap([choice == place for choice in choices]) if choices else None,
+            "preferred": compute_bootstrap_interval([choice == place for choice in choices]) if choices else None,
         }
         for name, place in sides
     ]

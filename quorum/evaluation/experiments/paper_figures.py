@@ -11,7 +11,7 @@ from quorum.evaluation.experiments.analyses import Panel
 from quorum.evaluation.experiments.experiment import Experiment, PaperFigures
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_metrics
-from quorum.evaluation.metrics.statistics import bootstrap
+from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.evaluation.run.column_scores import ColumnScores
 
 PANEL_TITLES = {
@@ -159,4 +159,8 @@ def describe_our_value(scores: ColumnScores, measure: str, column_measures: Mapp
     if not len(known):
         return None
     mean = float(known.mean())
-    return (f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}") if measure in PLAIN_MEAN_MEASURES else bootstrap(known)
+    return (
+        (f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}")
+        if measure in PLAIN_MEAN_MEASURES
+        else compute_bootstrap_interval(known)
+    )

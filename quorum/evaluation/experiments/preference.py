@@ -14,7 +14,7 @@ from quorum.core.errors import CallError
 from quorum.core.private_files import open_private_text
 from quorum.core.text import exact_match
 from quorum.evaluation.experiments.analyses import Panel
-from quorum.evaluation.metrics.statistics import bootstrap
+from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.nodes.ask import ask
 from quorum.parsing.answers import Parsed, add_malformed_flag
 from quorum.parsing.preferences import parse_preference
@@ -132,12 +132,12 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
         ("other", names[1], [len(pair.second_summary) for pair in pairs]),
     )
     for side, name, lengths in sides:
-        share = bootstrap([outcome == side for outcome in scored]) if scored else None
+        share = compute_bootstrap_interval([outcome == side for outcome in scored]) if scored else None
         rows.append({"summaries of": name, "preferred": share, "characters": sum(lengths) // max(1, len(lengths))})
     rows.append(
         {
             "summaries of": "neither",
-            "preferred": bootstrap([outcome == "tie" for outcome in scored]) if scored else None,
+            "preferred": compute_bootstrap_interval([outcome == "tie" for outcome in scored]) if scored else None,
         }
     )
     missing = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("unscored", "failed") if kind in outcomes)

@@ -89,7 +89,7 @@ def list_known_votes(outputs: Result) -> list[str] | None:
 
 
 def gold_in_pool(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether any of the answers voted on is right, by exact match."""
+    """Whether any answer that was voted on is right, by exact match."""
     answers = list_known_votes(outputs)
     return (
         None if answers is None else any(text.exact_match(answer, reference_outputs["answers"]) for answer in answers)
@@ -136,7 +136,7 @@ def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:
 
 
 def compute_subsequence_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
-    """Twice the length of the longest common subsequence, over both lengths."""
+    """Twice the length of the longest common subsequence, divided by the sum of both lengths."""
     previous_lengths = [0] * (len(gold) + 1)
     for word in prediction:
         lengths = [0]

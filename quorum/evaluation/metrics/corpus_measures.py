@@ -47,7 +47,7 @@ def import_function(module: str, function: str) -> CorpusMeasure:
     except (ImportError, AttributeError) as error:
         raise SetupError(f"Measure {module}:{function} cannot be imported ({error}); check the names.") from None
     if not callable(function_object):
-        raise SetupError(f"Measure {module}:{function} is not a function; name one of (answers, golds) -> number.")
+        raise SetupError(f"Measure {module}:{function} is not a function; name a function (answers, golds) -> number.")
     corpus_measure: CorpusMeasure = function_object
     return corpus_measure
 

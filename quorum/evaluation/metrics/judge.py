@@ -1,9 +1,9 @@
 """Judged accuracy: a chat model says whether an answer is one of the accepted ones in other words.
 
-Three cases need no judge: an exact match is right; an unknown answer is wrong; if the data list no accepted answer,
-every other answer is wrong. A reply that cannot be read leaves the answer unscored: neither right nor wrong.
-judged.jsonl holds the verdicts, a line for each question and method, so an interrupted run can continue; judge.json
-names the judge.
+Three cases need no judge: an exact match is right; an unknown answer to a question with accepted answers is wrong; if
+the data list no accepted answer, only "unknown" is right. A reply that cannot be read leaves the answer unscored:
+neither right nor wrong. judged.jsonl holds the verdicts, a line for each question and method, so an interrupted run can
+continue; judge.json names the judge.
 """
 
 import json
@@ -52,7 +52,7 @@ class Judge:
     spending: Spending = field(default_factory=Spending)
 
     def describe_settings(self) -> dict[str, Any]:
-        """The settings that its verdicts depend on."""
+        """The settings on which the judge's verdicts depend."""
         judge_name = identity(self.context.model, self.context) or type(self.context.model).__name__
         return {"judge": judge_name, "prompt": get_version(JUDGE_PROMPT, self.context.prompts)}
 
@@ -71,7 +71,7 @@ class JudgedLine(TypedDict):
 
 
 def make_judge(model: str, context: Context) -> Judge:
-    """The judge with that name. It always decodes greedily, whatever the methods' settings are."""
+    """A judge that is this model. It always decodes greedily, whatever the methods' settings are."""
     return Judge(replace(context, model=model, verifier=None, temperature=0.0, top_p=1.0, samples=1))
 
 
@@ -155,7 +155,7 @@ def list_unjudged_rows(results: Path, lines: dict[tuple[str, str], JudgedLine]) 
 
 
 def find_obvious_verdict(row: Row) -> JudgedLine | None:
-    """The verdict if it needs no judge, else None."""
+    """The verdict on an answer that needs no judge, else None."""
     if row["em"] != 1 and row["gold"] and not row["unknown"]:
         return None
     return make_line(row, row["em"], {})
@@ -181,8 +181,8 @@ async def ask_verdict(row: Row, context: Context) -> JudgedLine:
         passages=None,
         detail=row["id"],
     )
-    value = replies.values[0]
-    return make_line(row, None if value.malformed else float(value.value), replies.update["usage"])
+    reply = replies.values[0]
+    return make_line(row, None if reply.malformed else float(reply.value), replies.update["usage"])
 
 
 def make_line(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> JudgedLine:
@@ -205,9 +205,7 @@ def add_to_scores(results: Results, lines: Mapping[tuple[str, str], JudgedLine],
             "unscored": sum(item["judged"] is None for item in verdicts_of_method.values()),
             "judge_errors": sum(method == name for method, _ in failed),
         }
-        for count in COUNT_KEYS:
-            counts_of_calls = [item["usage"][count] for item in verdicts_of_method.values()]
-            counts[f"judge_{count}"] = (
-                round(sum(counts_of_calls) / len(counts_of_calls), 6) if counts_of_calls else None
-            )
+        for key in COUNT_KEYS:
+            counts_of_calls = [item["usage"][key] for item in verdicts_of_method.values()]
+            counts[f"judge_{key}"] = round(sum(counts_of_calls) / len(counts_of_calls), 6) if counts_of_calls else None
         scores.add_verdicts({id_: item["judged"] for id_, item in verdicts_of_method.items()}, counts)

@@ -24,7 +24,7 @@ def list_final_ids(outputs: Result, reference_outputs: Reference) -> list[str]:
 
 
 def list_ids_before_filter(outputs: Result, reference_outputs: Reference) -> list[str] | None:
-    """The same ids for the passages before a filter; None for a method without a filter."""
+    """The ids of the passages before a filter, listed in the same way; None for a method without a filter."""
     ids_before_filter = outputs.get("retrieved")
     return None if ids_before_filter is None else name_articles(ids_before_filter, outputs, reference_outputs)
 
@@ -43,7 +43,7 @@ def name_articles(ids: Iterable[str], outputs: Result, reference_outputs: Refere
     return list(dict.fromkeys(article_names))
 
 
-def list_gold(reference_outputs: Reference) -> set[str]:
+def list_gold_names(reference_outputs: Reference) -> set[str]:
     """The gold items: the first name of each gold article, else the ids of the gold passages."""
     articles = reference_outputs.get("articles")
     return {article[0] for article in articles} if articles else set(reference_outputs.get("gold") or ())
@@ -80,31 +80,31 @@ def s_precision_before(outputs: Result, reference_outputs: Reference) -> float |
 
 
 def compute_recall(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
-    gold = list_gold(reference_outputs)
+    gold = list_gold_names(reference_outputs)
     return None if ids is None or not gold else len(gold & set(ids)) / len(gold)
 
 
 def compute_precision(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
-    gold = list_gold(reference_outputs)
+    gold = list_gold_names(reference_outputs)
     if ids is None or not gold:
         return None
     return len(gold & set(ids)) / len(set(ids)) if ids else 0.0
 
 
 def compute_s_precision(ids: Sequence[str] | None, reference_outputs: Reference) -> float | None:
-    gold = list_gold(reference_outputs)
+    gold = list_gold_names(reference_outputs)
     return None if ids is None or not gold else float(set(ids) == gold)
 
 
 def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
     """Whether the first retrieved passage is a gold one."""
-    rank = reciprocal_rank(outputs, reference_outputs)
-    return None if rank is None else float(rank == 1)
+    reciprocal = reciprocal_rank(outputs, reference_outputs)
+    return None if reciprocal is None else float(reciprocal == 1)
 
 
 def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | None:
     """One over the rank of the first gold passage found, 0 if there is none; the mean is MRR."""
-    gold, ids_before_filter = list_gold(reference_outputs), list_ids_before_filter(outputs, reference_outputs)
+    gold, ids_before_filter = list_gold_names(reference_outputs), list_ids_before_filter(outputs, reference_outputs)
     ids = list_final_ids(outputs, reference_outputs) if ids_before_filter is None else ids_before_filter
     ranks = (1 / rank for rank, id_ in enumerate(ids, start=1) if id_ in gold)
     return next(ranks, 0.0) if gold else None
@@ -119,23 +119,23 @@ def answer_in_passages(outputs: Result, reference_outputs: Reference) -> bool | 
 
 def answer_on_top(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether the first passage supports the answer: a positive passage (FILCO, section 4.4)."""
-    return supports(outputs, outputs["passages"][:1] if outputs.get("passages") else [], reference_outputs)
+    return has_support(outputs, outputs["passages"][:1] if outputs.get("passages") else [], reference_outputs)
 
 
 def supported(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether a final passage supports the answer; the mean is FILCO's recall (section 3.2, table 2)."""
-    return supports(outputs, outputs.get("passages") or [], reference_outputs)
+    return has_support(outputs, outputs.get("passages") or [], reference_outputs)
 
 
-def supports(outputs: Result, passages: Sequence[Passage], reference_outputs: Reference) -> bool | None:
-    """Whether one of the passages supports the answer. None if that is not known.
+def has_support(outputs: Result, passages: Sequence[Passage], reference_outputs: Reference) -> bool | None:
+    """Whether one of these passages supports the answer; None if that is not known.
 
     A passage supports an answer that it contains. No passage contains a label, yes or no, a dialogue turn or a long
     answer: for these tasks, a passage supports the answer if it is a gold passage, or is from a gold article.
     """
     answers = reference_outputs["answers"]
     if reference_outputs.get("task") in TASKS_WITHOUT_SPANS:
-        gold = list_gold(reference_outputs)
+        gold = list_gold_names(reference_outputs)
         names = name_articles((passage["id"] for passage in passages), outputs, reference_outputs)
         return bool(gold & set(names)) if gold else None
     return any(text.contains_answer(passage["text"], answers) for passage in passages) if answers else None
@@ -151,9 +151,9 @@ def context_tokens(outputs: Result, reference_outputs: Reference | None = None) 
 
 
 def context_precision(outputs: Result, reference_outputs: Reference) -> float | None:
-    """The share of the words of the final passages that are words of the answer, counted as often as they occur there
-    (FILCO's unigram precision, section 4.5, table 3); the best over the gold answers. 0 if a filter left nothing, as in
-    the paper; None if the method reads no passages.
+    """The share of the words of the final passages that the answer has, too; a word counts at most as often as it is in
+    the answer (FILCO's unigram precision, section 4.5, table 3); the best over the gold answers. 0 if a filter left
+    nothing, as in the paper; None if the method reads no passages.
     """
     words, golds = " ".join(passage["text"] for passage in outputs.get("passages") or []), reference_outputs["answers"]
     if not golds or not (text.normalize(words) or outputs.get("retrieved")):

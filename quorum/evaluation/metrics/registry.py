@@ -18,7 +18,7 @@ LOG = logging.getLogger("quorum")
 WARNED_METRICS: set[tuple[str, str]] = set()
 WARNING_LOCK = Lock()
 JUDGED_MEASURE = "judged"  # the judge's verdict; it comes from a model, not from a function
-WORTH_MEASURE = "worth"  # the deciding measure less the cost of wrong answers (--wrong-cost); only decisions compute it
+WORTH_MEASURE = "worth"  # the deciding measure minus the cost of wrong answers (--wrong-cost); decide.py computes it
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def list_metrics() -> dict[str, Metric]:
 
 
 def read_metric(name: str, value: object) -> Metric:
-    """What a package registers: a function of a result and its reference, or a `Metric`."""
+    """The metric that a package registers as `value`: a function of a result and its reference, or a `Metric`."""
     if isinstance(value, Metric):
         return value
     if not callable(value):
@@ -85,7 +85,7 @@ def list_plugin_metrics() -> list[str]:
     return [name for name in list_metrics() if name not in METRICS]
 
 
-def list_added_measures(summary: Mapping[str, Mapping[str, object]]) -> list[str]:
+def list_used_plugin_metrics(summary: Mapping[str, Mapping[str, object]]) -> list[str]:
     """The metrics of installed packages for which some method has a value."""
     return [name for name in list_plugin_metrics() if any(row.get(name) is not None for row in summary.values())]
 

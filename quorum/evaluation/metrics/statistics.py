@@ -27,38 +27,43 @@ class Interval(NamedTuple):
     high: float
 
 
-def bootstrap(values: ArrayLike, *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
+def compute_bootstrap_interval(
+    values: ArrayLike, *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+) -> Interval:
     """The percentile bootstrap interval of a mean over at least one value (Efron and Tibshirani 1994, chapter 13).
 
     For differences between two methods on the same questions, this is the paired interval.
     """
     distinct, counts = np.unique(np.round(np.asarray(values, dtype=np.float64), COMPARED_DIGITS), return_counts=True)
     n, generator = int(counts.sum()), np.random.default_rng(seed)
-    if has_repeats(counts):
+    if has_many_repeats(counts):
         means = [
-            generator.multinomial(n, counts / n, rows) @ distinct / n for rows in split_rows(resamples, len(distinct))
+            generator.multinomial(n, counts / n, rows) @ distinct / n
+            for rows in split_row_count(resamples, len(distinct))
         ]
     else:
         all_values = np.repeat(distinct, counts)
-        means = [all_values[generator.integers(n, size=(rows, n))].mean(axis=1) for rows in split_rows(resamples, n)]
+        means = [
+            all_values[generator.integers(n, size=(rows, n))].mean(axis=1) for rows in split_row_count(resamples, n)
+        ]
     low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(counts @ distinct / n), float(low), float(high))
 
 
-def has_repeats(counts: NDArray[np.int64]) -> bool:
-    """Whether drawing counts of distinct values is faster."""
+def has_many_repeats(counts: NDArray[np.int64]) -> bool:
+    """Whether values repeat so often that it is faster to draw counts of distinct values."""
     return 4 * len(counts) <= int(counts.sum())
 
 
-def split_rows(rows: int, width: int) -> Iterator[int]:
-    """`rows` in parts of at most MOST_DRAWN_NUMBERS numbers each."""
-    part = max(1, MOST_DRAWN_NUMBERS // width)
-    while rows > 0:
-        yield min(part, rows)
-        rows -= part
+def split_row_count(row_count: int, width: int) -> Iterator[int]:
+    """Split rows of `width` numbers into parts of at most MOST_DRAWN_NUMBERS numbers; yields the row count of each."""
+    rows_per_part = max(1, MOST_DRAWN_NUMBERS // width)
+    while row_count > 0:
+        yield min(rows_per_part, row_count)
+        row_count -= rows_per_part
 
 
-def mcnemar(first_scores: ArrayLike, second_scores: ArrayLike) -> float:
+def compute_mcnemar_p_value(first_scores: ArrayLike, second_scores: ArrayLike) -> float:
     """The exact two-sided p-value of McNemar's test: are two methods right on equally many of the same questions?
 
     Under the null hypothesis, each question that exactly one method answers correctly is a fair coin toss.
@@ -73,11 +78,11 @@ def mcnemar(first_scores: ArrayLike, second_scores: ArrayLike) -> float:
     return float(min(1.0, 2 * ways / 2**coins))
 
 
-def sign_flip(differences: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> float:
+def compute_sign_flip_p_value(differences: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> float:
     """The two-sided p-value of a paired permutation test of the mean: under the null hypothesis each difference might
     as well have the other sign (Fisher 1935, section 21).
 
-    Exact if there are at most `resamples` sign patterns; else it draws that many and counts the data as one more.
+    Exact if there are at most `resamples` sign patterns; else so many are drawn, and the data count as one more.
     """
     values = np.round(np.asarray(differences, dtype=np.float64), COMPARED_DIGITS)
     values = values[values != 0]
@@ -86,17 +91,17 @@ def sign_flip(differences: ArrayLike, *, resamples: int = RESAMPLES, seed: int =
         sums = sum_all_signs(values)
         return float(np.mean(np.abs(sums) >= observed))
     sizes, counts = np.unique(np.abs(values), return_counts=True)
-    if not has_repeats(counts):
+    if not has_many_repeats(counts):
         sizes, counts = np.abs(np.sort(values)), np.ones(len(values), dtype=np.int64)
     generator, extreme = np.random.default_rng(seed), 0
-    for rows in split_rows(resamples, len(sizes)):
+    for rows in split_row_count(resamples, len(sizes)):
         shape = (rows, len(sizes))
-        plus = (
+        positive_counts = (
             generator.binomial(counts, 0.5, shape)
             if counts.max() > 1
             else generator.integers(2, size=shape, dtype=np.int8)
         )
-        extreme += int((np.abs((2.0 * plus - counts) @ sizes) >= observed).sum())
+        extreme += int((np.abs((2.0 * positive_counts - counts) @ sizes) >= observed).sum())
     return (extreme + 1) / (resamples + 1)
 
 
@@ -108,7 +113,7 @@ def sum_all_signs(values: Floats) -> Floats:
     return sums
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def adjust_p_values(p_values: Sequence[float]) -> list[float]:
     """The p-values adjusted for multiple tests, so that the family-wise error rate is kept (Holm 1979)."""
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
@@ -130,6 +135,6 @@ def count_questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha:
     return max(2, math.ceil((quantiles * float(values.std(ddof=1)) / mean) ** 2))
 
 
-def percentile(values: ArrayLike, share: float) -> float:
-    """The value that `share` of the values do not exceed, interpolated."""
+def compute_quantile(values: ArrayLike, share: float) -> float:
+    """The quantile: a share `share` of the values does not exceed it; interpolated."""
     return float(np.quantile(np.asarray(values, dtype=np.float64), share))

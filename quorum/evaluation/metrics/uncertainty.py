@@ -43,8 +43,8 @@ class Calibration:
 
     n: answers with a confidence; of: all questions. coverage, risk: the points of the curve, from the surest answer on:
     the share of questions answered, and the share of these answers that is wrong. area: the area under the curve, which
-    is the mean risk over all coverages (AURC; Geifman and El-Yaniv 2017); best: the area for a perfect order of the
-    same answers; chance: the area for a random order; ece: the expected calibration error in ten bins of equal width
+    is the mean risk over all coverages (AURC; Geifman and El-Yaniv 2017); best: the area if all right answers came
+    first; chance: the area for a random order; ece: the expected calibration error in ten bins of equal width
     (Guo et al. 2017, equation 3).
     """
 
@@ -90,8 +90,8 @@ def compute_calibration(
 
 
 def compute_selective_risks(confidences: Floats, wrong: Floats) -> Floats:
-    """The mean risk among the i surest answers, i from 1. Answers of equal confidence count with their mean risk, the
-    expectation over their orders.
+    """The mean risk among the i surest answers, i from 1. Answers of equal confidence count with their mean risk, as if
+    their order were random.
     """
     order = np.argsort(-confidences, kind="stable")
     _, group = np.unique(-confidences[order], return_inverse=True)
@@ -102,8 +102,8 @@ def compute_selective_risks(confidences: Floats, wrong: Floats) -> Floats:
 
 def make_bins(confidences: Floats, right: Floats) -> list[Bin]:
     """The bins that are not empty, by confidence; a confidence of 1 belongs to the last bin."""
-    place = np.minimum((confidences * BIN_COUNT).astype(int), BIN_COUNT - 1)
-    bin_members = [place == number for number in range(BIN_COUNT)]
+    bin_numbers = np.minimum((confidences * BIN_COUNT).astype(int), BIN_COUNT - 1)
+    bin_members = [bin_numbers == number for number in range(BIN_COUNT)]
     return [
         Bin(int(is_member.sum()), float(confidences[is_member].mean()), float(right[is_member].mean()))
         for is_member in bin_members

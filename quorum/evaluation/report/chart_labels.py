@@ -5,19 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-# Widths of a letter of a name and of a digit of a number; the height of a line.
-LETTER_WIDTH, DIGIT_WIDTH, LINE_HEIGHT = (
-    7.6,
-    7.0,
-    16.0,
-)
+LETTER_WIDTH = 7.6  # width of a letter of a name
+DIGIT_WIDTH = 7.0  # width of a digit of a number
+LINE_HEIGHT = 16.0
 NUMBER_CLASS = 'class="name number"'
 TEXT_MARGIN = 1.5  # room left and right of a text
-HALF_POINT = 7.0  # half the side of the square that a point takes
+HALF_MARKER = 7.0  # half the side of the square that a point's marker takes
 MOST_NAMED_POINTS = 8  # with at most so many points, every point has its name beside it
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
-Place = tuple[float, float]  # x, y
+Point = tuple[float, float]  # x, y
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Label:
 
     text: str
     is_number: bool
-    point: Place
+    point: Point
     x: float
     y: float
     anchor: str
@@ -41,21 +38,23 @@ class Label:
         return left - TEXT_MARGIN, self.y - LINE_HEIGHT + 4, left + width + TEXT_MARGIN, self.y + 4
 
 
-def place_labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -> list[Label]:
-    """A label for every point, if there is room. Points in `first`, or all points if they are few, get their name. The
-    others, and points whose name does not fit, get their number, from 1.
+def place_labels(points: Mapping[str, Point], named_first: Sequence[str], area: Box) -> list[Label]:
+    """A label for every point, if there is room. Points in `named_first`, or all points if they are few, get their
+    name. The others, and points whose name does not fit, get their number, from 1.
     """
-    occupied: list[Box] = [(x - HALF_POINT, y - HALF_POINT, x + HALF_POINT, y + HALF_POINT) for x, y in places.values()]
-    numbers = {name: str(number) for number, name in enumerate(places, 1)}
-    named_first = [name for name in first if name in places]
-    others = [name for name in places if name not in named_first]
+    occupied: list[Box] = [
+        (x - HALF_MARKER, y - HALF_MARKER, x + HALF_MARKER, y + HALF_MARKER) for x, y in points.values()
+    ]
+    numbers = {name: str(number) for number, name in enumerate(points, 1)}
+    prior_names = [name for name in named_first if name in points]
+    others = [name for name in points if name not in prior_names]
     labels: list[Label] = []
-    for name in [*named_first, *others]:
-        texts = [(name, False)] if name in named_first or len(places) <= MOST_NAMED_POINTS else []
+    for name in [*prior_names, *others]:
+        texts = [(name, False)] if name in prior_names or len(points) <= MOST_NAMED_POINTS else []
         candidates = (
-            place
+            candidate
             for text, is_number in [*texts, (numbers[name], True)]
-            for place in list_positions(text, is_number, places[name])
+            for candidate in list_label_candidates(text, is_number, points[name])
         )
         label = next((candidate for candidate in candidates if is_free(candidate.box, area, occupied)), None)
         if label is not None:
@@ -64,8 +63,8 @@ def place_labels(places: Mapping[str, Place], first: Sequence[str], area: Box) -
     return labels
 
 
-def list_positions(text: str, is_number: bool, point: Place) -> Iterator[Label]:
-    """Possible positions of a label, the nearest first."""
+def list_label_candidates(text: str, is_number: bool, point: Point) -> Iterator[Label]:
+    """The label at each position that it may take, the nearest first."""
     x, y = point
     for dx, dy, anchor in (
         *((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 20, "middle")),

@@ -1,5 +1,5 @@
-"""The charts of a report as inline SVG. Colours are classes (c0 to c7); the page's style defines them for light and
-dark.
+"""The charts of a report as inline SVG. Colours are classes (c0 to c7); the page's style defines them for its
+light and its dark theme.
 """
 
 import math
@@ -19,7 +19,7 @@ DIGIT_WIDTH = 6.8  # width of a digit beside an axis
 
 @dataclass(frozen=True)
 class Frame:
-    """The size of a chart. The names and numbers of the point under the pointer stand above the plot."""
+    """The size of a chart. The name and the numbers of the point under the pointer stand above the plot."""
 
     width: int
     height: int
@@ -54,9 +54,9 @@ class Axis:
         return self.start + (self.end - self.start) * (scaled_value - low) / (high - low)
 
 
-def get_colour_class(place: int) -> str:
+def get_colour_class(method_number: int) -> str:
     """The class of a method's colour; dashed from the ninth on, dotted from the seventeenth."""
-    return f"c{place % COLOUR_COUNT}" + ("", " dashed", " dotted")[min(place // COLOUR_COUNT, 2)]
+    return f"c{method_number % COLOUR_COUNT}" + ("", " dashed", " dotted")[min(method_number // COLOUR_COUNT, 2)]
 
 
 def draw_quality_against_cost(
@@ -64,34 +64,35 @@ def draw_quality_against_cost(
     front: Sequence[str],
     unit: str,
     measure: str,
-    first: Sequence[str] = (),
+    named_first: Sequence[str] = (),
     frame: Frame = WIDE_FRAME,
 ) -> str:
-    """A point for each method with its 95% interval; the Pareto front as a line. first: the methods whose names matter
-    most; the front's names come next. A method whose name has no room is numbered by its place among the methods.
+    """A point for each method with its 95% interval; the Pareto front as a line. named_first: the methods whose names
+    matter most; the front's names come next. If there is no room for a name, the point shows the method's number among
+    the methods.
     """
-    answering = [figure for figure in figures if figure.n]
-    if not answering:
+    methods_with_answers = [figure for figure in figures if figure.n]
+    if not methods_with_answers:
         return ""
-    x = make_cost_axis([get_cost_or_zero(figure, unit) for figure in answering], frame)
-    y = make_share_axis([end for figure in answering for end in (figure.low, figure.high)], frame)
-    places = {
+    x = make_cost_axis([get_cost_or_zero(figure, unit) for figure in methods_with_answers], frame)
+    y = make_share_axis([end for figure in methods_with_answers for end in (figure.low, figure.high)], frame)
+    points = {
         figure.name: (x.find_position(get_cost_or_zero(figure, unit)), y.find_position(figure.quality))
-        for figure in answering
+        for figure in methods_with_answers
     }
-    steps = [places[name] for name in front if name in places]
+    front_points = [points[name] for name in front if name in points]
     format_cost = format_dollars if unit == "cost" else lambda value: f"{value:,.0f}"
     parts = [
         draw_grid(frame, x, y, format_cost, f"{'cost' if unit == 'cost' else 'tokens'} a question", f"{measure}, %")
     ]
-    if len(steps) > 1:
-        parts.append(f'<polyline class="front" points="{format_points(steps)}"/>')
-    labels = place_labels(places, list(dict.fromkeys([*first, *front])), frame.area)
+    if len(front_points) > 1:
+        parts.append(f'<polyline class="front" points="{format_points(front_points)}"/>')
+    labels = place_labels(points, list(dict.fromkeys([*named_first, *front])), frame.area)
     parts.append('<text class="caption hint" x="8" y="14">Point at a method, or tap it, for its numbers.</text>')
     parts += [draw_leader(label) for label in labels]
     for number, figure in enumerate(figures):
         if figure.n:
-            parts.append(draw_marker(figure, number, places[figure.name], y, figure.name in front))
+            parts.append(draw_marker(figure, number, points[figure.name], y, figure.name in front))
     parts += [draw_label(label) for label in labels]
     return wrap_svg(frame, "Quality against cost, a point for each method", parts)
 
@@ -119,9 +120,9 @@ def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[
     return wrap_svg(frame, "The share of wrong answers among the surest, by coverage", parts)
 
 
-def draw_marker(figure: MethodFigures, number: int, place: tuple[float, float], y: Axis, is_on_front: bool) -> str:
+def draw_marker(figure: MethodFigures, number: int, point: tuple[float, float], y: Axis, is_on_front: bool) -> str:
     """A point and its interval. On hover or focus, the plot shows its name and numbers above."""
-    left, top = place
+    left, top = point
     low, high = y.find_position(figure.low), y.find_position(figure.high)
     price = f", {format_dollars(figure.cost)}" if figure.cost else ""
     score = f"{100 * figure.quality:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
@@ -166,14 +167,14 @@ def choose_ticks(axis: Axis, most_ticks: int = 7) -> list[float]:
     return [number * step for number in range(first, math.floor(axis.high / step + 1e-9) + 1)]
 
 
-def label_ticks(axis: Axis, format_value: Callable[[float], str], ends: float) -> list[tuple[float, str]]:
-    """The numbers below an axis and their positions: as many as fit without touching, none beyond `ends`."""
+def label_ticks(axis: Axis, format_value: Callable[[float], str], right_end: float) -> list[tuple[float, str]]:
+    """The numbers below an axis and their positions: as many as fit without touching, none beyond `right_end`."""
     for most_ticks in (7, 4, 3, 2):
         labels = [(axis.find_position(tick), format_value(tick)) for tick in choose_ticks(axis, most_ticks)]
         extents = [(place - DIGIT_WIDTH * len(text) / 2, place + DIGIT_WIDTH * len(text) / 2) for place, text in labels]
         if all(left[1] + 8 <= right[0] for left, right in pairwise(extents)):
             break
-    return [label for label, (_, right) in zip(labels, extents, strict=True) if right <= ends]
+    return [label for label, (_, right) in zip(labels, extents, strict=True) if right <= right_end]
 
 
 def draw_grid(frame: Frame, x: Axis, y: Axis, format_value: Callable[[float], str], x_title: str, y_title: str) -> str:
@@ -195,8 +196,8 @@ def draw_grid(frame: Frame, x: Axis, y: Axis, format_value: Callable[[float], st
     return "".join(parts)
 
 
-def format_points(places: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{left:.1f},{top:.1f}" for left, top in places)
+def format_points(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{left:.1f},{top:.1f}" for left, top in points)
 
 
 def wrap_svg(frame: Frame, title: str, parts: Sequence[str]) -> str:

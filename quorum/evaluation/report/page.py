@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from quorum.evaluation.compare.format_figures import format_dollars
 from quorum.evaluation.compare.recommendation import MethodFigures
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
-from quorum.evaluation.metrics.registry import list_added_measures
+from quorum.evaluation.metrics.registry import list_used_plugin_metrics
 from quorum.evaluation.report.chart_labels import NUMBER_CLASS
 from quorum.evaluation.report.charts import (
     NARROW_FRAME,
@@ -61,13 +61,13 @@ def render_body(decision: "Decision") -> str:
 
 def render_opening(decision: "Decision") -> str:
     """The recommendation in words, before anything else."""
-    first = decision.recommendation.sentences[0]
+    headline = decision.recommendation.sentences[0]
     words = "".join(f"<li>{escape(sentence)}</li>" for sentence in list_sentences(decision))
     facts = escape(" · ".join(list_facts(decision)))
     return (
         "<header><h1>Quorum: which method is worth its cost</h1>"
         f'<p class="about">{facts}</p></header>'
-        f'<p class="verdict">{escape(first)}</p><ul class="words">{words}</ul>'
+        f'<p class="verdict">{escape(headline)}</p><ul class="words">{words}</ul>'
     )
 
 
@@ -116,7 +116,7 @@ def find_baseline(decision: "Decision") -> str | None:
 
 
 def render_table(decision: "Decision") -> str:
-    """One row for each method; columns that are empty for every method are left out."""
+    """One row for each method; a column of FAILURE_COUNTS is left out if it is 0 for every method."""
     rows = [make_table_row(decision, figure) for figure in decision.figures]
     shown_titles = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
@@ -150,7 +150,10 @@ def make_table_row(decision: "Decision", figure: MethodFigures) -> dict[str, str
         "questions": f"{summary['n']:,}",
         **({"worth": describe_worth(figure)} if decision.recommendation.wrong_cost else {}),
         **{MEASURE_TITLES[name]: format_interval(summary, name) for name in decision.scores.measures},
-        **{escape(name): format_number(summary.get(name), 3) for name in list_added_measures(decision.scores.summary)},
+        **{
+            escape(name): format_number(summary.get(name), 3)
+            for name in list_used_plugin_metrics(decision.scores.summary)
+        },
         **({"contains": format_share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
         "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, figure.name)),
         "right": format_share(figure.right) if figure.n else "–",

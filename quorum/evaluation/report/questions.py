@@ -1,4 +1,4 @@
-"""The questions of a report: an index of all questions, and for each the details that the page shows when opened."""
+"""The questions of a report: an index of all, and the details that the page shows when a question is opened."""
 
 import base64
 import gzip
@@ -36,7 +36,7 @@ def list_questions(results: LineIndex) -> list[str]:
 
 def make_index_row(id_: str, results: LineIndex, methods: Sequence[str], measure: str) -> list[Any]:
     """[id, question, gold answers, for each method [score, mark, confidence]] where the mark is r(ight), w(rong),
-    p(artly), u(nknown), e(rror) or "" for what was not asked.
+    p(artly), u(nknown), e(rror) or "" if the method was not asked.
     """
     question, gold, cells = "", [], []
     for _, row in results.list_by_method(id_, methods):
@@ -112,7 +112,7 @@ def pack_details(
 
 
 def open_results(folder: Path) -> tuple[LineIndex, LineIndex]:
-    """results.jsonl and details.jsonl."""
+    """Open results.jsonl and details.jsonl."""
     return LineIndex(folder / "results.jsonl"), LineIndex(folder / "details.jsonl")
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_first_names
 from quorum.evaluation.compare.recommendation import ALPHA
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
-from quorum.evaluation.metrics.registry import list_added_measures
-from quorum.evaluation.metrics.wordy import describe_wordy_answers
+from quorum.evaluation.metrics.registry import list_used_plugin_metrics
+from quorum.evaluation.metrics.wordy_answers import describe_wordy_answers
 from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.race_result import sort_standings
@@ -25,7 +25,7 @@ BAR_WIDTH = 30  # characters
 
 
 def list_facts(decision: "Decision") -> list[str]:
-    """The facts of the comparison: '124 questions', 'questions.jsonl', 'corpus', the models, the version."""
+    """The facts of the comparison: '124 questions of questions.jsonl', 'over corpus', the models, the version."""
     config = read_config(decision.scores.folder / "config.json")
     models = {str(column.context.model) for column in decision.columns}
     source = config["source"].get("corpus") or config["source"].get("collection") or "given passages"
@@ -40,7 +40,7 @@ def list_facts(decision: "Decision") -> list[str]:
 
 
 def describe_not_compared(decision: "Decision") -> list[str]:
-    """Which methods of 'all' are not in the comparison, and why."""
+    """Which methods of `--methods all` are not compared, and why."""
     return [f"Compared {sentence}" for sentence in describe_left_out(decision.left_out)]
 
 
@@ -69,7 +69,7 @@ def format_p_against_best(decision: "Decision", name: str) -> str:
 
 
 def describe_spending(decision: "Decision") -> list[str]:
-    """The actual cost of the calls over all runs in this folder, in words."""
+    """What the calls of all runs in this folder really cost, in sentences."""
     spent = decision.spent
     if not spent["models"]:
         return ["Nothing was spent: every reply came from the journal."]
@@ -135,13 +135,13 @@ def describe_savings(decision: "Decision") -> str:
 
 def render_markdown(decision: "Decision") -> str:
     """The content of report.md."""
-    first = decision.recommendation.sentences[0]
+    headline = decision.recommendation.sentences[0]
     lines = [
         "# Which method is worth its cost",
         "",
         escape_markdown(" · ".join(list_facts(decision))),
         "",
-        f"**{escape_markdown(first)}**",
+        f"**{escape_markdown(headline)}**",
         "",
     ]
     lines += [f"- {escape_markdown(sentence)}" for sentence in list_sentences(decision)]
@@ -219,7 +219,7 @@ def describe_standing(standing: "Standing") -> str:
 
 def render_methods_table(decision: "Decision") -> Iterator[str]:
     measure = decision.recommendation.measure_name
-    judged, added = "judged" in decision.scores.measures, list_added_measures(decision.scores.summary)
+    judged, added = "judged" in decision.scores.measures, list_used_plugin_metrics(decision.scores.summary)
     titles = (
         f"{measure}, %",
         *(["judged, %"] if judged else []),
@@ -265,8 +265,8 @@ def render_methods_table(decision: "Decision") -> Iterator[str]:
 
 def format_judged(row: Mapping[str, float | int | None]) -> str:
     """'71.0 [62.0, 80.0]', over the answers for which the judge's reply was readable."""
-    ends = [row.get(name) for name in ("judged", "judged_low", "judged_high")]
-    mean, low, high = (None if share is None else f"{100 * share:.1f}" for share in ends)
+    mean_and_ends = [row.get(name) for name in ("judged", "judged_low", "judged_high")]
+    mean, low, high = (None if share is None else f"{100 * share:.1f}" for share in mean_and_ends)
     return "-" if mean is None else f"{mean} [{low}, {high}]"
 
 

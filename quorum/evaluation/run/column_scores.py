@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from quorum.evaluation.metrics.registry import WORTH_MEASURE, list_compared_measures, list_metrics
-from quorum.evaluation.metrics.statistics import Floats, bootstrap, percentile
+from quorum.evaluation.metrics.statistics import Floats, compute_bootstrap_interval, compute_quantile
 
 COST_KEYS = ("calls", "input_tokens", "output_tokens")
 
@@ -155,12 +155,12 @@ class ColumnScores:
                 known_values = np.nan_to_num(np.array(self.values[name]))
             values[name] = round(math.fsum(known_values) / len(known_values), 6) if len(known_values) else None
             if name in compared:
-                interval = bootstrap(known_values)[1:] if len(known_values) else (None, None)
+                interval = compute_bootstrap_interval(known_values)[1:] if len(known_values) else (None, None)
                 ends = zip(("low", "high"), interval, strict=True)
                 values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
         seconds = self.get_own_seconds()
         for end, share in (("p50", 0.5), ("p95", 0.95)):
-            values[f"seconds_{end}"] = round(percentile(seconds, share), 4) if len(seconds) else None
+            values[f"seconds_{end}"] = round(compute_quantile(seconds, share), 4) if len(seconds) else None
         values["seconds_without"] = sum(self.stored)
         reply_counts = {"malformed": self.malformed, "verbose": self.verbose, "not_greedy": self.not_greedy}
         return values | {"errors": len(self.failed)} | reply_counts | self.counts

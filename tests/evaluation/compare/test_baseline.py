@@ -10,7 +10,11 @@ from rich.console import Console
 from quorum.cli.tables import TableColumn, format_cell, format_interval, make_panel_table, make_score_tables
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare_groups, compare_with_baseline
-from quorum.evaluation.metrics.statistics import bootstrap, mcnemar, sign_flip
+from quorum.evaluation.metrics.statistics import (
+    compute_bootstrap_interval,
+    compute_mcnemar_p_value,
+    compute_sign_flip_p_value,
+)
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
@@ -56,10 +60,10 @@ def test_the_tests_are_mcnemar_and_sign_flip_and_p_values_are_corrected_by_holm(
     b, a = methods["b"].get_values("em", ids), methods["a"].get_values("em", ids)
     em, f1 = comparison["methods"]["b"]["em"], comparison["methods"]["b"]["f1"]
     assert (em["test"], f1["test"]) == ("mcnemar", "sign flip")
-    assert em["p"] == pytest.approx(mcnemar(b, a), abs=1e-6)
-    assert f1["p"] == pytest.approx(sign_flip(b - a), abs=1e-6)
+    assert em["p"] == pytest.approx(compute_mcnemar_p_value(b, a), abs=1e-6)
+    assert f1["p"] == pytest.approx(compute_sign_flip_p_value(b - a), abs=1e-6)
     assert em["p_holm"] == pytest.approx(2 * em["p"], abs=1e-5)  # the smaller of two p-values is doubled
-    assert (em["difference"], em["low"], em["high"]) == pytest.approx(bootstrap(b - a), abs=1e-6)
+    assert (em["difference"], em["low"], em["high"]) == pytest.approx(compute_bootstrap_interval(b - a), abs=1e-6)
     assert em["questions_needed"] is not None
     assert comparison["methods"]["c"]["em"]["p_holm"] == comparison["methods"]["c"]["em"]["p"]
 

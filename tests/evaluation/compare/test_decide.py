@@ -9,7 +9,7 @@ from report_folder import make_decision
 
 from quorum.algorithms.paired import compute_tango_interval
 from quorum.evaluation.compare.baseline import compute_interval
-from quorum.evaluation.metrics.statistics import bootstrap
+from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 
 
 def test_the_cross_fitted_score_is_told_beside_the_score_of_the_chosen_method(tmp_path: Path) -> None:
@@ -34,4 +34,4 @@ def test_a_difference_on_few_questions_has_an_interval_that_is_valid_for_few() -
     assert compute_interval(few_differences)[1:] == compute_tango_interval(6, 2, 48)
     assert compute_interval(few_differences).mean == pytest.approx(4 / 48)
     many_differences = np.tile(few_differences, 3)
-    assert compute_interval(many_differences) == bootstrap(many_differences)
+    assert compute_interval(many_differences) == compute_bootstrap_interval(many_differences)

@@ -19,7 +19,7 @@ from quorum.evaluation.metrics.answers import (
     str_em,
 )
 from quorum.evaluation.metrics.registry import METRICS
-from quorum.evaluation.metrics.wordy import describe_wordy_answers
+from quorum.evaluation.metrics.wordy_answers import describe_wordy_answers
 
 
 def score(result: Result, answers: list[str], **reference: Any) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from statsmodels.stats.power import NormalIndPower
 
 from quorum.evaluation.metrics.statistics import (
     MOST_DRAWN_NUMBERS,
-    bootstrap,
+    adjust_p_values,
+    compute_bootstrap_interval,
+    compute_mcnemar_p_value,
+    compute_quantile,
+    compute_sign_flip_p_value,
     count_questions_needed,
-    holm,
-    mcnemar,
-    percentile,
-    sign_flip,
-    split_rows,
+    split_row_count,
 )
 
 RNG = np.random.default_rng(7)
@@ -28,7 +28,7 @@ OTHER_METHOD = np.where(RNG.random(300) < 0.7, EM, 1 - EM)
 
 @pytest.mark.parametrize("values", [EM, F1, F1 - OTHER_METHOD, RNG.normal(2, 5, 80)])
 def test_the_interval_is_that_of_scipy(values: np.ndarray) -> None:
-    interval = bootstrap(values)
+    interval = compute_bootstrap_interval(values)
     scipy_result = stats.bootstrap(
         (values,), np.mean, method="percentile", n_resamples=9999, rng=np.random.default_rng(1)
     )
@@ -40,24 +40,27 @@ def test_the_interval_is_that_of_scipy(values: np.ndarray) -> None:
 
 def test_the_interval_covers_the_true_mean_as_often_as_it_says() -> None:
     samples = np.random.default_rng(3).random((400, 200)) < 0.3
-    covered = [low <= 0.3 <= high for _, low, high in (bootstrap(sample, resamples=1000) for sample in samples)]
+    covered = [
+        low <= 0.3 <= high
+        for _, low, high in (compute_bootstrap_interval(sample, resamples=1000) for sample in samples)
+    ]
     assert 0.92 <= np.mean(covered) <= 0.98
 
 
 def test_an_interval_is_reproducible_and_independent_of_order() -> None:
-    assert bootstrap(F1) == bootstrap(F1) == bootstrap(F1[::-1])
-    assert bootstrap(F1, seed=1) != bootstrap(F1)
+    assert compute_bootstrap_interval(F1) == compute_bootstrap_interval(F1) == compute_bootstrap_interval(F1[::-1])
+    assert compute_bootstrap_interval(F1, seed=1) != compute_bootstrap_interval(F1)
 
 
 def test_an_interval_of_equal_values_has_no_width() -> None:
-    assert bootstrap([0.5]) == (0.5, 0.5, 0.5)
-    assert bootstrap(np.ones(20)) == (1, 1, 1)
+    assert compute_bootstrap_interval([0.5]) == (0.5, 0.5, 0.5)
+    assert compute_bootstrap_interval(np.ones(20)) == (1, 1, 1)
 
 
 def test_resamples_of_many_distinct_values_are_drawn_in_parts() -> None:
-    assert list(split_rows(10, MOST_DRAWN_NUMBERS // 4)) == [4, 4, 2]
-    assert list(split_rows(3, 2 * MOST_DRAWN_NUMBERS)) == [1, 1, 1]
-    interval = bootstrap(np.arange(1000), resamples=2000)
+    assert list(split_row_count(10, MOST_DRAWN_NUMBERS // 4)) == [4, 4, 2]
+    assert list(split_row_count(3, 2 * MOST_DRAWN_NUMBERS)) == [1, 1, 1]
+    interval = compute_bootstrap_interval(np.arange(1000), resamples=2000)
     assert interval.low == pytest.approx(499.5 - 1.96 * 289 / 1000**0.5, abs=2)
 
 
@@ -69,8 +72,8 @@ def test_mcnemar_is_that_of_statsmodels(only_first: int, only_second: int) -> No
     first_scores = np.concatenate([np.ones(only_first + 4), np.zeros(only_second + 2)])
     second_scores = np.concatenate([np.zeros(only_first), np.ones(4 + only_second), np.zeros(2)])
     expected = reference_mcnemar([[4, only_first], [only_second, 2]], exact=True).pvalue
-    assert mcnemar(first_scores, second_scores) == pytest.approx(min(1, expected))
-    assert mcnemar(second_scores, first_scores) == mcnemar(first_scores, second_scores)
+    assert compute_mcnemar_p_value(first_scores, second_scores) == pytest.approx(min(1, expected))
+    assert compute_mcnemar_p_value(second_scores, first_scores) == compute_mcnemar_p_value(first_scores, second_scores)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9])
@@ -79,7 +82,7 @@ def test_the_permutation_test_of_few_differences_is_exact(count: int) -> None:
     expected = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
     )
-    assert sign_flip(np.append(differences, np.zeros(30))) == pytest.approx(expected.pvalue)
+    assert compute_sign_flip_p_value(np.append(differences, np.zeros(30))) == pytest.approx(expected.pvalue)
 
 
 @pytest.mark.parametrize(
@@ -94,15 +97,15 @@ def test_the_permutation_test_of_many_differences_is_that_of_scipy(differences: 
     expected = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=9999, rng=np.random.default_rng(1)
     )
-    assert sign_flip(differences) == pytest.approx(expected.pvalue, abs=0.02)
-    assert sign_flip(differences) == sign_flip(differences)
+    assert compute_sign_flip_p_value(differences) == pytest.approx(expected.pvalue, abs=0.02)
+    assert compute_sign_flip_p_value(differences) == compute_sign_flip_p_value(differences)
 
 
 def test_without_a_difference_nothing_is_significant() -> None:
-    assert sign_flip(np.zeros(50)) == 1
-    assert sign_flip([]) == 1
-    assert sign_flip([0.5]) == 1
-    assert mcnemar(EM, EM) == 1
+    assert compute_sign_flip_p_value(np.zeros(50)) == 1
+    assert compute_sign_flip_p_value([]) == 1
+    assert compute_sign_flip_p_value([0.5]) == 1
+    assert compute_mcnemar_p_value(EM, EM) == 1
 
 
 @settings(max_examples=30, deadline=None)
@@ -110,7 +113,7 @@ def test_without_a_difference_nothing_is_significant() -> None:
 @pytest.mark.long
 def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
     expected = multipletests(p_values, method="holm")[1] if p_values else []
-    assert holm(p_values) == pytest.approx(list(expected))
+    assert adjust_p_values(p_values) == pytest.approx(list(expected))
 
 
 @pytest.mark.parametrize(("shift", "spread"), [(0.1, 0.5), (-0.03, 0.6), (0.5, 0.2)])
@@ -132,8 +135,8 @@ def test_equal_methods_cannot_be_separated(differences: list[float]) -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=40), st.integers(0, 3))
 def test_statistics_hold_their_bounds_for_any_values(values: list[float], seed: int) -> None:
-    mean, low, high = bootstrap(values, resamples=200, seed=seed)
+    mean, low, high = compute_bootstrap_interval(values, resamples=200, seed=seed)
     assert min(values) - 1e-6 <= low <= high <= max(values) + 1e-6
     assert mean == pytest.approx(np.mean(values), abs=1e-6)
-    assert 0 < sign_flip(values, resamples=200, seed=seed) <= 1
-    assert percentile(values, 0) <= percentile(values, 0.5) <= percentile(values, 1)
+    assert 0 < compute_sign_flip_p_value(values, resamples=200, seed=seed) <= 1
+    assert compute_quantile(values, 0) <= compute_quantile(values, 0.5) <= compute_quantile(values, 1)

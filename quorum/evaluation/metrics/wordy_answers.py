@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-LARGEST_GAP = 0.10  # share of the questions: above this difference the two measures disagree
+LARGEST_GAP = 0.10  # between exact match and contains, as shares of the questions; a larger gap is reported
 
 
 def describe_wordy_answers(summary: Mapping[str, Mapping[str, Any]]) -> str | None:
