@@ -139,7 +139,7 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
     async def plan_and_run() -> "Decision | None":
         with progress_bar() as progress:
             planned_comparison = await plan_comparison(options, progress=progress)
-        print_left_out_methods(planned_comparison.left_out)
+        print_left_out_methods(planned_comparison.left_out_reasons)
         if planned_comparison.estimate is not None:
             print_estimate(planned_comparison.estimate, to_stderr=as_json or not dry_run)
             if options.judge is not None:
@@ -149,17 +149,17 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
         if dry_run:
             return None
         with show_race(as_json=as_json) as (progress, watch_race):
-            return await compare(planned_comparison, progress=progress, watch=watch_race)
+            return await compare(planned_comparison, progress=progress, watch_race=watch_race)
 
     with explain_resuming():
         return asyncio.run(plan_and_run())
 
 
-def print_left_out_methods(left_out: "Mapping[str, str]") -> None:
+def print_left_out_methods(left_out_reasons: "Mapping[str, str]") -> None:
     """Print on stderr which methods `--methods all` left out, because they do not fit these questions, and why."""
     from quorum.evaluation.run.eligibility import describe_left_out
 
-    for sentence in describe_left_out(left_out):
+    for sentence in describe_left_out(left_out_reasons):
         typer.echo(f"quorum: {sentence}", err=True)
 
 

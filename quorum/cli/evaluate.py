@@ -140,7 +140,11 @@ def describe_common_failure(scores: "Scores") -> str:
     """The most frequent error message of the failed answers, in brackets; "" if none failed."""
     from collections import Counter
 
-    messages = Counter(message for column in scores.by_column.values() for message in column.failed.values())
+    messages = Counter(
+        message
+        for column_scores in scores.scores_by_column.values()
+        for message in column_scores.error_messages.values()
+    )
     if not messages:
         return ""
     [(message, count)] = messages.most_common(1)

@@ -53,7 +53,7 @@ def show_race(
                 typer.echo(format_line(race))
             elif not as_json and not console.is_terminal:
                 for name in newly_dropped:
-                    progress_words = f"after {race.asked_when_dropped[name]:,} of {race.questions:,} questions"
+                    progress_words = f"after {race.asked_when_dropped[name]:,} of {race.question_count:,} questions"
                     typer.echo(f"quorum: the race dropped {name} {progress_words}.", err=True)
 
         yield show_stages(bars), watch
@@ -74,7 +74,7 @@ class ShownState:
 
     def is_due(self, race: "RunningRace") -> bool:
         """Whether the race has advanced by a twentieth since the last report."""
-        current_twentieth = race.settled * MAX_REGULAR_REPORTS // max(1, race.questions)
+        current_twentieth = race.settled_count * MAX_REGULAR_REPORTS // max(1, race.question_count)
         is_due_now, self.last_twentieth = current_twentieth != self.last_twentieth, current_twentieth
         return is_due_now
 
@@ -88,5 +88,5 @@ def draw_standings(race: "RunningRace") -> RenderableType:
 def format_line(race: "RunningRace") -> str:
     """A line of JSON: the progress of the race, and each method's mean with its anytime-valid confidence interval."""
     methods = [asdict(standing) for standing in race.list_standings()]
-    line = {"event": "race", "settled": race.settled, "questions": race.questions, "measure": race.measure}
+    line = {"event": "race", "settled": race.settled_count, "questions": race.question_count, "measure": race.measure}
     return json.dumps({**line, "methods": methods}, ensure_ascii=False)

@@ -225,7 +225,7 @@ def make_race_table(race: "RaceResult") -> Group:
 
 def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["Standing"]) -> Group:
     """The methods of a race at one moment."""
-    questions = race.questions
+    questions = race.question_count
     table = make_plain_table("method", "asked", ANSWER_COLUMNS[race.measure].title, "", align_right=True)
     for item in sort_standings(standings):
         mean = "-" if item.mean is None else format_interval(item.mean, item.low, item.high)
@@ -235,7 +235,7 @@ def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["
             Text(item.method, style=style), f"{item.asked:,} of {questions:,}", mean, Text(state, style="red")
         )
     question_set = "questions like these" if race.mode == "future" else "these questions"
-    progress = f"The race after {race.settled:,} of {questions:,} questions"
+    progress = f"The race after {race.settled_count:,} of {questions:,} questions"
     return Group(Text(f"{progress}; intervals for {question_set} that hold at every moment", style="dim"), table)
 
 

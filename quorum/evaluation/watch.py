@@ -134,24 +134,24 @@ class Watch(AsyncCallbackHandler):
         """Seconds from the question to the answer, as if no other method ran: a stored reply and a cached search count
         with their original time.
         """
-        return max(time.perf_counter() - self.started_at, find_longest_path(self.steps, self.spans, None))
+        return max(time.perf_counter() - self.started_at, compute_graph_seconds(self.steps, self.spans, None))
 
 
-def find_longest_path(
+def compute_graph_seconds(
     steps: Sequence[Step], spans: Sequence[tuple[int | None, float, float, float]], within: int | None
 ) -> float:
     """Seconds of a graph: its supersteps one after the other, each as long as its slowest node."""
     rounds: dict[int, float] = {}
     for number, step in enumerate(steps):
         if step["within"] == within and number != within:
-            inner = find_longest_path(steps, spans, number) + sum_node_seconds(
+            inner = compute_graph_seconds(steps, spans, number) + compute_node_seconds(
                 [span for span in spans if span[0] == number]
             )
             rounds[step["round"]] = max(rounds.get(step["round"], 0.0), step["seconds"], inner)
     return sum(rounds.values())
 
 
-def sum_node_seconds(spans: Sequence[tuple[int | None, float, float, float]]) -> float:
+def compute_node_seconds(spans: Sequence[tuple[int | None, float, float, float]]) -> float:
     """Seconds of the calls of one node; overlapping calls count as the longest of them."""
     total, longest, until = 0.0, 0.0, float("-inf")
     for _, start, end, seconds in sorted(spans, key=lambda span: span[1]):

@@ -111,21 +111,21 @@ def test_workers_never_ask_more_at_once_than_one_process_would(
 
 async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
     services = Services(str(tmp_path))
-    number = await services.take("tokens", "m", 100, 80)
-    waiting = asyncio.ensure_future(services.take("tokens", "m", 100, 60))
+    number = await services.take_amount("tokens", "m", 100, 80)
+    waiting = asyncio.ensure_future(services.take_amount("tokens", "m", 100, 60))
     await asyncio.sleep(0)
     assert not waiting.done()
-    await services.take("requests", "m", 100, 1)  # another allowance
-    await services.correct(number, 10)
-    assert services.minutes["tokens", "m", 100].compute_wait(60, 0) == 0
+    await services.take_amount("requests", "m", 100, 1)  # another allowance
+    await services.correct_amount(number, 10)
+    assert services.minute_limits["tokens", "m", 100].compute_wait(60, 0) == 0
     waiting.cancel()
     reply = Reply("text", "stop", 1, 2, 0, 0.5)
-    await services.put("j.sqlite", "key", reply)
-    assert (await services.get("j.sqlite", "key"), await services.get("j.sqlite", "other")) == (reply, None)
+    await services.put_reply("j.sqlite", "key", reply)
+    assert (await services.get_reply("j.sqlite", "key"), await services.get_reply("j.sqlite", "other")) == (reply, None)
     for _ in range(2):
         await services.report_warning("The server is gone.")
-    assert await services.next_warning() == "The server is gone."
-    assert services.unread.empty()
+    assert await services.wait_for_warning() == "The server is gone."
+    assert services.unread_warnings.empty()
 
 
 def test_workers_get_server_addresses_and_keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ async def test_one_connection_serves_one_call_after_another(dataset: DataSet, op
 def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
     columns, progress = parse_columns(), []
     with Results(tmp_path / "results.jsonl", [run.name for run in columns]) as results:
-        recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.answered)))
+        recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.answered_pairs)))
         writer = AnswerWriter(Round(columns, dataset), recorder)
         records = [record for record, _ in writer.find_remaining()()]
 

@@ -34,20 +34,24 @@ async def plan_comparison(options: Options, *, progress: Progress = ignore_progr
     return limit_challengers_by_estimate(planned)
 
 
-async def compare(planned: Plan, *, progress: Progress = ignore_progress, watch: RaceWatcher | None = None) -> Decision:
-    """Plan -> rows -> scores -> decision -> report. Questions that were answered before are not asked again.
+async def compare(
+    planned: Plan, *, progress: Progress = ignore_progress, watch_race: RaceWatcher | None = None
+) -> Decision:
+    """Plan -> outcome -> scores -> decision -> report. Questions that were answered before are not asked again.
 
-    watch: called whenever a race has settled a question. Raises `SetupError` once the models have cost more than
+    watch_race: called whenever a race has settled a question. Raises `SetupError` once the models have cost more than
     `max_cost`; the answers are kept. A race raises nothing then: it ends and names the methods that are left.
     """
-    scores, spent = await measure(planned, progress, watch)
+    scores, spent = await measure(planned, progress, watch_race)
     decision = await asyncio.to_thread(decide, scores, spent)
     await asyncio.to_thread(write_report, decision, progress)
     return decision
 
 
-async def measure(planned: Plan, progress: Progress, watch: RaceWatcher | None = None) -> tuple[Scores, TotalSpent]:
-    """Plan -> rows -> scores, within the limit on cost. spent.json records the spending, even if the run ends early."""
+async def measure(
+    planned: Plan, progress: Progress, watch_race: RaceWatcher | None = None
+) -> tuple[Scores, TotalSpent]:
+    """Plan -> outcome -> scores, within the limit on cost. spent.json holds the spending even if the run ends early."""
     earlier_spending = read_spent(planned.folder)
     spending = LimitedSpending(
         Prices(planned.options.prices), planned.options.max_cost, earlier_spending, planned.rehearsal_usage
@@ -57,14 +61,14 @@ async def measure(planned: Plan, progress: Progress, watch: RaceWatcher | None =
         planned = replace(planned, judge=replace(planned.judge, spending=judge_spending))
     try:
         with lock_folder(planned.folder):
-            rows = await run(planned, spending, progress, watch)
-            asked_count = rows.new_answers
-            while (limited_plan := limit_challengers_by_figures(planned, rows)) is not None:
+            outcome = await run(planned, spending, progress, watch_race)
+            asked_count = outcome.new_answers
+            while (limited_plan := limit_challengers_by_figures(planned, outcome)) is not None:
                 planned = limited_plan
-                rows = await run(planned, spending, progress, watch)
-                asked_count += rows.new_answers
-            rows = replace(rows, new_answers=asked_count)
-            scores = await score(rows, progress)
+                outcome = await run(planned, spending, progress, watch_race)
+                asked_count += outcome.new_answers
+            outcome = replace(outcome, new_answers=asked_count)
+            scores = await score(outcome, progress)
     finally:
         spent = sum_spending(spending, planned.judge, earlier_spending)
         write_spent(planned.folder, spent)

@@ -55,18 +55,18 @@ class Decision:
         return self.scores.plan.estimate
 
     @property
-    def left_out(self) -> Mapping[str, str]:
+    def left_out_reasons(self) -> Mapping[str, str]:
         """Why methods of `--methods all` are not compared, by method."""
-        return self.scores.plan.left_out
+        return self.scores.plan.left_out_reasons
 
 
 def cross_fit(
-    by_column: Mapping[str, ColumnScores], measure: str, names: Sequence[str], shared_ids: Sequence[str]
+    scores_by_column: Mapping[str, ColumnScores], measure: str, names: Sequence[str], shared_ids: Sequence[str]
 ) -> float | None:
     """The cross-fitted score of the best column; None with one column or too few questions."""
     if len(names) < 2 or len(shared_ids) < FEWEST_QUESTIONS_TO_CROSS_FIT:
         return None
-    values = np.array([by_column[name].get_values(measure, shared_ids) for name in names]).T
+    values = np.array([scores_by_column[name].get_values(measure, shared_ids) for name in names]).T
     values = values[~np.isnan(values).any(axis=1)]
     return round(compute_cross_fitted_score(values), 6) if len(values) >= FEWEST_QUESTIONS_TO_CROSS_FIT else None
 
@@ -96,21 +96,21 @@ def describe_cascade(scores: Scores) -> list[str]:
 
 def decide(scores: Scores, spent: TotalSpent) -> Decision:
     """Make the decision; writes recommendation.json and, if a column states a confidence, uncertainty.json."""
-    right_measure, by_column = scores.measures[0], scores.by_column
+    right_measure, scores_by_column = scores.measures[0], scores.scores_by_column
     race, options = scores.race, scores.plan.options
     measure, comparisons = right_measure, scores.comparisons
     if options.wrong_cost:
         measure = WORTH_MEASURE
-        for column_scores in by_column.values():
+        for column_scores in scores_by_column.values():
             column_scores.add_worth(right_measure, options.wrong_cost)
-        comparisons = compare_groups(by_column, scores.plan.groups, options.baseline, race)
-    costs = compute_mean_costs(scores.plan, by_column)
-    shared_ids = find_shared_questions(by_column, race)
+        comparisons = compare_groups(scores_by_column, scores.plan.groups, options.baseline, race)
+    costs = compute_mean_costs(scores.plan, scores_by_column)
+    shared_ids = find_shared_questions(scores_by_column, race)
     figures = [
         compute_figures(name, column_scores, measure, costs[name], shared_ids, race, right_measure)
-        for name, column_scores in by_column.items()
+        for name, column_scores in scores_by_column.items()
     ]
-    recommendation = recommend(figures, by_column, measure, options.budget, race, options.wrong_cost)
+    recommendation = recommend(figures, scores_by_column, measure, options.budget, race, options.wrong_cost)
     compared = [figure for figure in figures if figure.n and (race is None or not race.is_dropped(figure.name))]
     within_budget = {
         figure.name: get_cost_or_zero(figure, recommendation.unit)
@@ -118,7 +118,7 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         if is_within_budget(figure, options.budget)
     }
     choices = (
-        choose_at_costs(by_column, right_measure, within_budget, shared_ids)
+        choose_at_costs(scores_by_column, right_measure, within_budget, shared_ids)
         if recommendation.best is not None and len(within_budget) > 1
         else []
     )
@@ -130,7 +130,7 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         recommendation.sentences[place:place] = [*opening, *describe_race(race, recommendation.best)]
     cross_fitted = None
     if race is None or race.finished:
-        cross_fitted = cross_fit(by_column, measure, [figure.name for figure in compared], shared_ids)
+        cross_fitted = cross_fit(scores_by_column, measure, [figure.name for figure in compared], shared_ids)
     best = max((figure.quality for figure in compared), default=0.0)
     added_sentences = [] if cross_fitted is None else [describe_cross_fit(best, cross_fitted)]
     added_sentences += [sentence] if (sentence := describe_choices(choices)) else []
@@ -147,7 +147,9 @@ def write_calibrations(scores: Scores, measure: str) -> dict[str, Calibration]:
     """How well each column's confidence predicts right answers; writes uncertainty.json, if a column
     states a confidence.
     """
-    calibrations_found = {name: calibrate(column_scores, measure) for name, column_scores in scores.by_column.items()}
+    calibrations_found = {
+        name: calibrate(column_scores, measure) for name, column_scores in scores.scores_by_column.items()
+    }
     calibrations = {name: calibration for name, calibration in calibrations_found.items() if calibration is not None}
     if calibrations:
         write_json(

@@ -15,7 +15,7 @@ def describe_race(race: RaceResult, best: str | None) -> list[str]:
     if not race.dropped:
         return ["The race dropped no method."] if race.finished else []
     dropped_methods = [
-        f"{standing.method} after {standing.asked:,} of {race.questions:,} questions" for standing in race.dropped
+        f"{standing.method} after {standing.asked:,} of {race.question_count:,} questions" for standing in race.dropped
     ]
     saved = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.finished else ""
     count = f"{len(race.dropped)} of {len(race.standings)} methods"
@@ -36,7 +36,7 @@ def describe_promise(race: RaceResult, best: str | None) -> str:
 def describe_open_race(race: RaceResult, limit: float | None) -> str:
     """The headline of a race that ended before its survivors were asked all questions."""
     stop_reason = "before its end" if limit is None else f"at the limit of ${limit:g}"
-    opening = f"The race stopped {stop_reason}, after {race.settled:,} of {race.questions:,} questions"
+    opening = f"The race stopped {stop_reason}, after {race.settled_count:,} of {race.question_count:,} questions"
     names = join_first_names(race.survivors)
     if len(race.survivors) == 1:
         return f"{opening}, with one method left: {names}."

@@ -54,7 +54,7 @@ def compute_figures(
     return MethodFigures(
         name=name,
         n=len(values),
-        errors=len(scores.failed),
+        errors=len(scores.error_messages),
         quality=mean,
         low=low,
         high=high,
@@ -85,12 +85,12 @@ def compute_mean_of_known(scores: ColumnScores, name: str) -> float:
     return float(known.mean()) if len(known) else 0.0
 
 
-def compute_mean_costs(plan: Plan, by_column: Mapping[str, ColumnScores]) -> dict[str, float | None]:
+def compute_mean_costs(plan: Plan, scores_by_column: Mapping[str, ColumnScores]) -> dict[str, float | None]:
     """Each column's mean dollars per question, from the usage in details.jsonl; None if a price is missing."""
     means: dict[str, float | None] = {}
     with LineIndex(plan.folder / "details.jsonl") as details:
         for column in plan.columns:
-            costs = list(compute_costs(column, by_column[column.name].ids, details))
+            costs = list(compute_costs(column, scores_by_column[column.name].ids, details))
             known = [cost for cost in costs if cost is not None]
             means[column.name] = sum(known) / len(known) if known and len(known) == len(costs) else None
     return means

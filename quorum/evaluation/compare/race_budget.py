@@ -6,7 +6,7 @@ from quorum.evaluation.compare.estimate import MethodEstimate
 from quorum.evaluation.compare.figures import compute_figures, compute_mean_costs
 from quorum.evaluation.compare.recommend import is_within_budget
 from quorum.evaluation.run.plan import Plan
-from quorum.evaluation.run.run_plan import Rows
+from quorum.evaluation.run.run_plan import RunOutcome
 
 
 def limit_challengers_by_estimate(planned: Plan) -> Plan:
@@ -33,14 +33,16 @@ def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, most: f
     return expected is not None and expected <= most * (1 + 1e-9)
 
 
-def limit_challengers_by_figures(planned: Plan, rows: Rows) -> Plan | None:
+def limit_challengers_by_figures(planned: Plan, outcome: RunOutcome) -> Plan | None:
     """The plan without the challengers that exceeded the budget; None if there are none.
 
     The race must then be run again, because those challengers may have dropped methods that no other challenger would.
     """
-    if planned.challengers is None or rows.race is None or not rows.race.finished:
+    if planned.challengers is None or outcome.race is None or not outcome.race.finished:
         return None
-    costs, scores = compute_mean_costs(planned, rows.results.scores), rows.results.scores
-    figures = [compute_figures(name, scores[name], rows.race.measure, costs[name], []) for name in planned.challengers]
+    costs, scores = compute_mean_costs(planned, outcome.results.scores), outcome.results.scores
+    figures = [
+        compute_figures(name, scores[name], outcome.race.measure, costs[name], []) for name in planned.challengers
+    ]
     affordable = frozenset(figure.name for figure in figures if is_within_budget(figure, planned.options.budget))
     return None if affordable == planned.challengers else replace(planned, challengers=affordable)

@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.registry import is_binary
 from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.read_rows import has_type, read_rows
-from quorum.evaluation.run.tasks import list_measures
+from quorum.evaluation.run.tasks import list_deciding_measures
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -125,7 +125,7 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     if verdicts:
         rows = {key: {**row, "judged": verdicts.get(key)} for key, row in rows.items()}
     chosen_measure = measure or (
-        "judged" if verdicts else list_measures({row.get("task") or "short" for row in rows.values()})[0]
+        "judged" if verdicts else list_deciding_measures({row.get("task") or "short" for row in rows.values()})[0]
     )
     if all(row.get(chosen_measure) is None for row in rows.values()):
         raise SetupError(f"The results in {folder} have no measure {chosen_measure!r}; name one of results.jsonl.")

@@ -115,7 +115,7 @@ def make_known_panel(asked_count: int, known_count: int, model: Any) -> Panel:
 
 def make_gold_panel(results: Path, columns: Sequence[Column], left_out: int) -> Panel:
     """How often a gold passage was found, and how often it was inserted; columns with the same passages share a row."""
-    k_of_column = {column.name: column.context.k for column in columns if column.gold is not None}
+    k_of_column = {column.name: column.context.k for column in columns if column.gold_position is not None}
     ranks: dict[str, list[bool]] = {name: [] for name in k_of_column}
     with results.open(encoding="utf-8") as file:
         for row in map(json.loads, file):
@@ -149,10 +149,10 @@ def make_passage_count_panel(records: Iterable[Record], sizes: Sequence[int]) ->
 
 def make_cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
     """EM, tokens and dollars of each column, by the prices of the models that replied (SuRe, table 10)."""
-    costs = compute_mean_costs(scores.plan, scores.by_column)
+    costs = compute_mean_costs(scores.plan, scores.scores_by_column)
     rows: list[dict[str, Any]] = []
     for name in (column.name for column in columns):
-        column_scores, cost = scores.by_column[name], costs[name]
+        column_scores, cost = scores.scores_by_column[name], costs[name]
         tokens = (
             column_scores.get_known_values("input_tokens").sum() + column_scores.get_known_values("output_tokens").sum()
         )

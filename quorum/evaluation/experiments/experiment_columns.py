@@ -183,7 +183,7 @@ def add_settings(base: Column, variant: str, context: Context) -> Column:
     gold = settings.pop("gold", None)
     column = make_column(base.method, {**base.settings, **settings}, context)
     name = column.name if gold is None else add_label(column, f"gold={gold}")
-    return replace(column, name=name, top=base.top, gold=gold)
+    return replace(column, name=name, top=base.top, gold_position=gold)
 
 
 def add_shots(base: Column, label: str, file: str, context: Context) -> Column:

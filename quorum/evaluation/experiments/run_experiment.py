@@ -113,7 +113,7 @@ async def run_experiment(
         )
     closed_book = [column for column in columns if column.group is None]
     panels = [
-        make_known_panel(len(scores.by_column[item.name].ids), scores.dropped_as_known, item.context.model)
+        make_known_panel(len(scores.scores_by_column[item.name].ids), scores.screened_out_count, item.context.model)
         for item in closed_book
     ]
     panels += await run_analyses(experiment, scores, compared, chosen_options, progress)
@@ -156,14 +156,14 @@ def compare_with_paper(
     figures = choose_figures(experiment, data, str(scores.plan.options.context.model), choices.figures_to_show)
     if scores.plan.options.methods:  # the user chose the methods: leave out systems that only the paper has
         figures = [
-            replace(figure, values={n: v for n, v in figure.values.items() if n in scores.by_column})
+            replace(figure, values={n: v for n, v in figure.values.items() if n in scores.scores_by_column})
             for figure in figures
         ]
     names = [column.name for column in columns]
-    column_measures = measure_columns(experiment, scores.by_column, names)
+    column_measures = measure_columns(experiment, scores.scores_by_column, names)
     return make_paper_panels(
         replace(experiment, measures=shown_measures),
-        scores.by_column,
+        scores.scores_by_column,
         names,
         figures,
         column_measures or scores.summary,
@@ -278,12 +278,14 @@ async def run_analyses(
             panels += await asyncio.to_thread(make_people_panels, scores.folder, [column.name for column in columns])
         elif analysis == "gold":
             results = scores.folder / "results.jsonl"
-            panels.append(await asyncio.to_thread(make_gold_panel, results, columns, scores.without_gold))
+            panels.append(await asyncio.to_thread(make_gold_panel, results, columns, scores.count_without_gold))
         elif analysis == "cost":
             panels.append(await asyncio.to_thread(make_cost_panel, scores, columns))
         else:
             names = group_names(columns)
-            panels += await asyncio.to_thread(ANALYSIS_FUNCTIONS[analysis], scores.by_column, names, scores.measures)
+            panels += await asyncio.to_thread(
+                ANALYSIS_FUNCTIONS[analysis], scores.scores_by_column, names, scores.measures
+            )
     return panels
 
 

@@ -101,7 +101,7 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
                 else:
                     append_line(file, path, line)
                     lines[line["method"], line["id"]] = line
-                progress("judge", len(lines) + len(failed), len(results.answered))
+                progress("judge", len(lines) + len(failed), len(results.answered_pairs))
 
         await run_workers(concurrency, work)
     add_to_scores(results, lines, failed)

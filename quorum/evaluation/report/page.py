@@ -200,7 +200,7 @@ def render_race_section(decision: "Decision") -> str:
         return ""
     head = "".join(f'<th scope="col">{title}</th>' for title in ("method", "asked", MEASURE_TITLES[race.measure], ""))
     rows = "".join(
-        f"<tr><td>{escape(standing.method)}</td><td>{standing.asked:,} of {race.questions:,}</td>"
+        f"<tr><td>{escape(standing.method)}</td><td>{standing.asked:,} of {race.question_count:,}</td>"
         f"<td>{describe_standing(standing)}</td><td>{'dropped' if standing.dropped else 'kept to the end'}</td></tr>"
         for standing in sort_standings(race.standings.values())
     )

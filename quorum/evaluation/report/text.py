@@ -41,7 +41,7 @@ def list_facts(decision: "Decision") -> list[str]:
 
 def describe_not_compared(decision: "Decision") -> list[str]:
     """Which methods of `--methods all` are not compared, and why."""
-    return [f"Compared {sentence}" for sentence in describe_left_out(decision.left_out)]
+    return [f"Compared {sentence}" for sentence in describe_left_out(decision.left_out_reasons)]
 
 
 def list_sentences(decision: "Decision") -> list[str]:
@@ -118,7 +118,9 @@ def describe_judging(decision: "Decision") -> list[str]:
 
 def describe_savings(decision: "Decision") -> str:
     """The savings from sharing: the calls and searches that methods would make alone, and those really made."""
-    calls_alone = sum(float(scores.get_known_values("calls").sum()) for scores in decision.scores.by_column.values())
+    calls_alone = sum(
+        float(scores.get_known_values("calls").sum()) for scores in decision.scores.scores_by_column.values()
+    )
     calls_made = sum(counts["calls"] for counts in decision.spent["models"].values())
     spent = decision.spent
     if not calls_alone:
@@ -202,7 +204,7 @@ def render_race_table(race: "RaceResult") -> Iterator[str]:
     yield "| --- | --: | --: | --- |"
     for standing in sort_standings(race.standings.values()):
         asked, outcome = (
-            f"{standing.asked:,} of {race.questions:,}",
+            f"{standing.asked:,} of {race.question_count:,}",
             "dropped" if standing.dropped else "kept to the end",
         )
         yield f"| {escape_markdown(standing.method)} | {asked} | {describe_standing(standing)} | {outcome} |"

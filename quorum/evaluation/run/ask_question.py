@@ -46,11 +46,11 @@ class Questioner:
         return self.task or get_stated_task(record) or self.default_task
 
     async def ask(self, record: Record, column: Column, spent: Spending, details: Details | list[Detail] | None) -> Row:
-        """The row of one question and one column. A call that failed permanently makes a row with an error."""
+        """Ask one column one question; returns the row. If a call fails permanently, the row holds the error."""
         started, watch = time.perf_counter(), None if details is None else Watch()
-        stored = StoredCalls()
+        stored_calls = StoredCalls()
         SEARCH_SECONDS.set(None if watch is None else watch.search_seconds)
-        config: RunnableConfig = {"callbacks": [spent, stored] if watch is None else [spent, stored, watch]}
+        config: RunnableConfig = {"callbacks": [spent, stored_calls] if watch is None else [spent, stored_calls, watch]}
         context = use_label_prompts(column.make_context(self.get_task(record)), list_labels(record) or self.labels)
         try:
             result = await answer_question(
@@ -62,19 +62,19 @@ class Questioner:
         seconds = time.perf_counter() - started if watch is None else watch.compute_seconds_alone()
         if details is not None and watch is not None:
             details.append(make_detail(record["id"], column.name, result, watch))
-        row = partial(
+        make_row = partial(
             make_answered_row,
             all_votes_known=column.counts_votes,
             seconds=seconds,
-            stored_calls=stored.count,
+            stored_calls=stored_calls.count,
             extra_keys=self.extra_keys,
         )
-        return await asyncio.to_thread(row, record, column.name, context.answer_type, result)
+        return await asyncio.to_thread(make_row, record, column.name, context.answer_type, result)
 
 
 def use_label_prompts(context: Context, labels: Sequence[str]) -> Context:
-    """The context with prompts for two labels if the data have no NOT ENOUGH INFO (such as KILT's FEVER). The user's
-    own prompts stay.
+    """The context; if the data have no label NOT ENOUGH INFO (such as KILT's FEVER), with prompts for two labels. The
+    user's own prompts are kept.
     """
     if context.answer_type != "label" or NOT_ENOUGH_INFO in labels:
         return context
@@ -85,14 +85,15 @@ def use_label_prompts(context: Context, labels: Sequence[str]) -> Context:
 async def answer_question(
     record: Record, column: Column, context: Context, *, uses_given_passages: bool, config: RunnableConfig
 ) -> Result:
-    """The result of a column. It reads all retrieved passages; with `top`, only that many of the best; with `gold`,
-    gold passages are added to these. `retrieved` then names all passages in the order in which they were found.
+    """A column's result for a question. The method reads all retrieved passages, or, if the column has a `top`, only
+    that many of the best. If it has a `gold_position`, gold passages are placed among those. In both cases the result's
+    `retrieved` lists the ids of all retrieved passages, in the order of retrieval.
 
     Raises CallError when a call failed permanently.
     """
     passages = record["passages"] if uses_given_passages else None
     question, golds, method = record["question"], record["answers"], column.method_or_graph
-    if column.top is None and column.gold is None:
+    if column.top is None and column.gold_position is None:
         return await answer(question, method, context, given=passages, gold_answers=golds, config=config)
     from quorum.graphs.parts.retrieval import RetrievalInput, retrieval
 
@@ -112,14 +113,14 @@ async def answer_question(
     result["verbose"] = merge_malformed(retrieved.get("verbose"), result.get("verbose"))
     result["not_greedy"] = is_either(retrieved.get("not_greedy"), result.get("not_greedy"))
     result["dropped"] = (retrieved.get("dropped") or 0) + (result.get("dropped") or 0)
-    if column.gold is not None:
+    if column.gold_position is not None:
         rank = find_gold_rank(retrieved["passages"], record, context.answer_type)
         return cast(Result, {**result, "gold_rank": rank})
     return result
 
 
 def select_passages_to_read(passages: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
-    """The retrieved passages that the method reads, in its order."""
-    if column.gold is not None:
-        passages = place_gold(passages, record, context.answer_type, context, column.gold)
+    """The passages that the method reads, in reading order: retrieved ones, and gold ones if the column places any."""
+    if column.gold_position is not None:
+        passages = place_gold(passages, record, context.answer_type, context, column.gold_position)
     return passages[: column.top]

@@ -15,9 +15,9 @@ COST_KEYS = ("calls", "input_tokens", "output_tokens")
 
 class Row(TypedDict, total=False):
     """One line of results.jsonl. All measures are null if `error` is not. `seconds` is wall time in this run; with
-    details, it is the time that the method would take alone. `stored`: how many of its calls needed no request, because
-    the journal or another method's equal call had the reply; `group`: the question's document or conversation, if the
-    data name one.
+    details, it is the time that the method would take alone. `stored`: how many of the answer's calls needed no
+    request, because the journal or another method's equal call had the reply; `group`: the question's document or
+    conversation, if the data name one.
 
     The measures are those of `quorum.evaluation.metrics.registry`, by name; `passages` and `retrieved` are ids, after
     and before a filter. Extra keys of an experiment (a rationale) follow at the end, then the metrics of
@@ -83,32 +83,35 @@ def list_measure_names() -> list[str]:
 
 
 class ColumnScores:
-    """The measures of one method, question by question, as arrays of numbers: flat in memory for any data set.
+    """The measures of one method, question by question, as arrays of numbers, which take little memory.
 
-    ids: the answered questions, in order of arrival; NaN if a question does not have a measure.
+    ids: the answered questions, in order of arrival; values: by measure, one number for each of `ids`, NaN if the
+    question does not have the measure; error_messages: by id, for questions whose calls failed.
     """
 
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.values = {name: array("d") for name in (*list_measure_names(), "confidence", "seconds")}
-        self.stored: list[bool] = []  # by answer: whether a call of it was stored, or shared with another method
+        self.has_stored_call: list[
+            bool
+        ] = []  # of each answer: whether the journal or another method had one of its replies
         self.tasks: set[str] = set()
         self.malformed = self.verbose = self.not_greedy = 0
-        self.failed: dict[str, str] = {}  # what went wrong, by question
-        self.counts: dict[str, float | int | None] = {}
+        self.error_messages: dict[str, str] = {}
+        self.judge_counts: dict[str, float | int | None] = {}
         self.wrong_cost = 0.0
 
     def add(self, row: Row) -> None:
         if row["error"] is not None:
-            self.failed[row["id"]] = row["error"]
+            self.error_messages[row["id"]] = row["error"]
             return
-        self.failed.pop(row["id"], None)
+        self.error_messages.pop(row["id"], None)
         self.ids.append(row["id"])
         self.tasks.add(row.get("task") or "short")
         self.malformed += row["malformed"] or 0
         self.verbose += row.get("verbose") or 0  # not in rows of an older Quorum
         self.not_greedy += bool(row.get("not_greedy"))
-        self.stored.append(bool(row.get("stored")))
+        self.has_stored_call.append(bool(row.get("stored")))
         for name, values in self.values.items():
             value: Any = row.get(name)
             values.append(math.nan if value is None else value)
@@ -120,13 +123,13 @@ class ColumnScores:
         return values[[place[id_] for id_ in ids]] if ids else np.empty(0)
 
     def add_verdicts(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
-        """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, null unscored. counts: for the summary."""
+        """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, None unscored. counts: for the summary."""
         judged = (verdicts.get(id_) for id_ in self.ids)
         self.values["judged"] = array("d", (math.nan if verdict is None else verdict for verdict in judged))
-        self.counts = dict(counts)
+        self.judge_counts = dict(counts)
 
     def add_worth(self, measure: str, wrong_cost: float) -> None:
-        """Add the worth of each answer: its measure s less wrong_cost * (1 - s); an unknown answer costs nothing."""
+        """Add the worth of each answer: its measure s less wrong_cost * (1 - s); saying unknown costs nothing."""
         score, unknown = np.array(self.values[measure]), np.array(self.values["unknown"]) == 1
         worth = np.where(unknown, score, score - wrong_cost * (1 - score))
         self.wrong_cost, self.values[WORTH_MEASURE] = wrong_cost, array("d", worth.tolist())
@@ -138,16 +141,17 @@ class ColumnScores:
         return known_values
 
     def get_own_seconds(self) -> Floats:
-        """The seconds of the answers without stored or shared calls."""
-        seconds, stored = np.array(self.values["seconds"]), np.array(self.stored, dtype=np.bool_)
+        """The seconds of the answers without stored or shared calls: only these are the method's own time."""
+        seconds, stored = np.array(self.values["seconds"]), np.array(self.has_stored_call, dtype=np.bool_)
         measured: Floats = seconds[~stored & ~np.isnan(seconds)]
         return measured
 
     def summarize(self) -> dict[str, float | int | None]:
         """Means over the questions that have a measure (null if none has), intervals of some measures, and counts. The
-        seconds are null if every answer has a stored or shared call; `seconds_without` counts such answers.
+        seconds are null if every answer has a stored or shared call; `seconds_without` is the number of answers that
+        have one, and whose seconds therefore do not count.
         """
-        values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.failed)}
+        values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.error_messages)}
         metrics, compared = list_metrics(), list_compared_measures()
         for name in (*list_measure_names(), *(["judged"] if "judged" in self.values else [])):
             known_values = self.get_known_values(name)
@@ -161,6 +165,6 @@ class ColumnScores:
         seconds = self.get_own_seconds()
         for end, share in (("p50", 0.5), ("p95", 0.95)):
             values[f"seconds_{end}"] = round(compute_quantile(seconds, share), 4) if len(seconds) else None
-        values["seconds_without"] = sum(self.stored)
+        values["seconds_without"] = sum(self.has_stored_call)
         reply_counts = {"malformed": self.malformed, "verbose": self.verbose, "not_greedy": self.not_greedy}
-        return values | {"errors": len(self.failed)} | reply_counts | self.counts
+        return values | {"errors": len(self.error_messages)} | reply_counts | self.judge_counts

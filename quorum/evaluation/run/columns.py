@@ -31,10 +31,10 @@ class Column:
     name: the method with the settings given to it, the column's key in all results. context: its model, retriever,
     collection and every other setting. prices: the prices of its models.
 
-    own_graph: the user's own graph; `method` is then its name. None for our methods. chosen: the user named it, not
-    'all'. group: columns of one group are compared with its first column; None: no comparison. top: how many of the
-    best passages found are read; None: all of them. gold: where gold passages are placed among those found (see
-    `quorum.evaluation.run.gold_placement.place_gold`); None: no gold passages are placed.
+    own_graph: the user's own graph; `method` is then its name. None for our methods. named_by_user: False if the column
+    comes from 'all'. group: columns of one group are compared with its first column; None: no comparison. top: how many
+    of the best passages found are read; None: all of them. gold_position: where gold passages are placed among those
+    found (see `quorum.evaluation.run.gold_placement.place_gold`); None: no gold passages are placed.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Column:
     context: Context
     top: int | None = None
     own_graph: "Graph | None" = None
-    chosen: bool = True
-    gold: str | None = None
+    named_by_user: bool = True
+    gold_position: str | None = None
     group: int | None = 0
     prices: Prices | None = field(default=None, compare=False, repr=False)
 
@@ -71,8 +71,8 @@ class Column:
         )
 
     def find_price(self, prompt: str) -> Price | None:
-        """The price of the model that a prompt is sent to; None if it has none. If the stages of a cascade send it to
-        several models, the highest of their prices.
+        """The price of the model that a prompt is sent to; None if the model has no price. If the stages of a cascade
+        send the prompt to several models, the highest of their prices.
         """
         prices = self.prices or Prices()
         prices_of_prompt = [
@@ -94,8 +94,8 @@ class Column:
         return sum(costs) if len(costs) == len(priced_counts) else None
 
     def list_sending_contexts(self, prompt: str) -> list[Context]:
-        """The contexts in which a prompt is sent: the column's. A cascade has one for each stage that sends the prompt,
-        with the models of that stage.
+        """The contexts in which a prompt is sent: the column's context, or, in a cascade, one for each stage that sends
+        the prompt, with the models of that stage.
         """
         from quorum.graphs.composed import get_composed_cascade
 
@@ -117,7 +117,7 @@ class Column:
 
     @property
     def priced_context(self) -> Context:
-        """The context whose models have the prices: for a user's own system, one with that system's model."""
+        """The context whose models determine the price: for a user's own system, a context with the system's model."""
         model = getattr(self.own_graph, "pricing_model", None)
         return self.context if model is None else replace(self.context, model=model)
 
@@ -129,18 +129,20 @@ def list_columns(options: Options) -> list[Column]:
     Raises `SetupError` for a method, a setting or a name that does not fit.
     """
     axes = {"model": options.models, "retriever": options.retrievers, "k": options.k}
-    single = {name: parse_setting(name, values[0]) for name, values in axes.items() if len(values) == 1}
-    several = {name: values for name, values in axes.items() if len(values) > 1}
-    context = replace(options.context, **single)
-    crossed: dict[str, Column] = {}
+    single_values = {name: parse_setting(name, values[0]) for name, values in axes.items() if len(values) == 1}
+    several_values = {name: values for name, values in axes.items() if len(values) > 1}
+    context = replace(options.context, **single_values)
+    columns_by_name: dict[str, Column] = {}
     for base in make_named_columns(options, context):
         is_system = hasattr(base.own_graph, "pricing_model")  # a system has a model and passages of its own
-        varied = {name: values for name, values in several.items() if name not in base.settings and not is_system}
-        for values in product(*varied.values()):
-            settings = {**base.settings, **dict(zip(varied, values, strict=True))}
+        varied_settings = {
+            name: values for name, values in several_values.items() if name not in base.settings and not is_system
+        }
+        for values in product(*varied_settings.values()):
+            settings = {**base.settings, **dict(zip(varied_settings, values, strict=True))}
             column = make_column(base.method_or_graph, settings, context)
-            crossed.setdefault(column.name, replace(column, chosen=base.chosen))
-    return list(crossed.values())
+            columns_by_name.setdefault(column.name, replace(column, named_by_user=base.named_by_user))
+    return list(columns_by_name.values())
 
 
 def make_named_columns(options: Options, context: Context) -> Iterator[Column]:
@@ -153,7 +155,7 @@ def make_named_columns(options: Options, context: Context) -> Iterator[Column]:
 
 
 def split_systems(methods: str) -> tuple[str, dict[str, str]]:
-    """The methods without the user's own systems, and the specs of these by name.
+    """The list of methods without the user's own systems, and {name: spec} of these systems.
 
     >>> split_systems("concat,sure[k=3],mine=http://localhost:8000/v1#llama")
     ('concat,sure[k=3]', {'mine': 'http://localhost:8000/v1#llama'})
@@ -171,7 +173,7 @@ def split_systems(methods: str) -> tuple[str, dict[str, str]]:
 
 
 def make_system_graph(name: str, spec: str) -> Any:
-    """The graph that asks a system, imported when one is named."""
+    """The graph that asks a user's own system. Its module is imported only when a system is named."""
     from quorum.graphs.own_system import own_system_graph
 
     return own_system_graph(name, spec)
@@ -192,8 +194,9 @@ def read_systems(texts: Sequence[str]) -> dict[str, str]:
 def parse_methods(
     text: str, context: Context, systems: Mapping[str, str] | None = None, *, takes_files: bool = True
 ) -> list[Column]:
-    """The columns named in `text` ('all' is every method); their settings override those of `context`. systems: {name:
-    spec} of systems that are stages of composed methods. takes_files: whether a method may be a path of composed.json.
+    """The columns named in `text` ('all' is every method); the settings in brackets override those of `context`.
+    systems: {name: spec} of systems that are stages of composed methods. takes_files: whether a method may be a path of
+    composed.json.
 
     >>> [column.context.k for column in parse_methods("concat,sure[k=10]", Context(k=3))]
     [3, 10]
@@ -211,9 +214,11 @@ def parse_methods(
         if not takes_files and is_composed_file_name(item["method"]):
             raise SetupError(f"The method {item['method']!r} names a file, which is not taken here; name a method.")
         settings = parse_settings((item["settings"] or "").split(";"))
-        chosen = item["method"] != "all"
-        names = [find_method(item["method"]).name] if chosen else list(list_methods())
-        columns += [replace(make_column(name, settings, context, systems), chosen=chosen) for name in names]
+        named_by_user = item["method"] != "all"
+        names = [find_method(item["method"]).name] if named_by_user else list(list_methods())
+        columns += [
+            replace(make_column(name, settings, context, systems), named_by_user=named_by_user) for name in names
+        ]
     if not columns:
         raise SetupError(f"No method is named; give 'all' or some of: {', '.join(list_methods())}.")
     check_names(columns)

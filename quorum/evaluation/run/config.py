@@ -19,12 +19,12 @@ SEARCH_SETTINGS = {"retriever", "collection"}  # without "embeddings", which als
 def make_config(
     dataset: DataSet, columns: Sequence[Column], source: dict[str, Any], extra_config: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Everything that may change a result. Settings that cannot (store, journal, limits) are left out.
+    """Everything that may change a result. Settings that cannot change one (store, journal, limits) are left out.
 
     source: where the passages come from, {"passages": "given"} if each question has its own. extra_config: entries that
     the caller adds, such as the experiment's name.
     """
-    left_out = RUN_SETTINGS | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
+    omitted_settings = RUN_SETTINGS | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
     return {
         "quorum": find_quorum_version(),
         "data": {
@@ -46,9 +46,9 @@ def make_config(
                     else {}
                 ),
                 **({"system": system} if (system := getattr(column.own_graph, "spec_hash", None)) else {}),
-                **describe_settings(column.context, left_out),
+                **describe_settings(column.context, omitted_settings),
                 **({"top": column.top} if column.top else {}),
-                **({"gold": column.gold} if column.gold else {}),
+                **({"gold": column.gold_position} if column.gold_position else {}),
             }
             for column in columns
         },

@@ -25,18 +25,19 @@ MOST_NAMED_RECORDS = 5  # how many skipped records are named
 class DataSet:
     """A valid data set of `count` questions.
 
-    with_passages: how many questions bring their own passages; most_passages: the largest number of passages that a
-    question brings. task: the task of questions that state none; labels: the labels of claims that state none. skipped:
-    how many broken records were skipped. excluded_ids: ids of questions that are not asked. gold_passages: by question
-    id, gold passages that the questions do not bring; the records then contain them. seed: draws a random order of the
-    questions; None: the file's order. by_group: keep the questions of a group (`read_document_group`) together.
+    count_with_passages: how many questions bring their own passages; most_passages: the largest number of passages that
+    a question brings. task: the task of questions that state none; labels: the labels of claims that state none.
+    skipped: how many broken records were skipped. excluded_ids: ids of questions that are not asked. gold_passages: by
+    question id, gold passages that the questions do not bring; they are added to the records. seed: draws a random
+    order of the questions; None: they keep the file's order. by_group: keep the questions of a group
+    (`read_document_group`) together.
     """
 
     path: Path
     limit: int | None
     sha256: str
     count: int
-    with_passages: int
+    count_with_passages: int
     task: str = "short"
     most_passages: int = 0
     skip_bad: bool = False
@@ -71,7 +72,9 @@ class DataSet:
 
 
 def group_records(records: Sequence[Record], *, by_group: bool) -> list[list[Record]]:
-    """The records of each group, in their order; without `by_group`, or without a group, each record alone."""
+    """The records of each group, in the order of the file. Without `by_group`, every record is a group by itself; so is
+    a record for which the data name no group.
+    """
     units: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         name = read_document_group(record) if by_group else None
@@ -85,39 +88,40 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     """
     if limit is not None and limit < 1:
         raise SetupError(f"A limit of {limit} questions does not fit; give a number from 1 on, or none for all.")
-    count = with_passages = most_passages = claims = 0
+    count = count_with_passages = most_passages = claims = 0
     guessed_tasks: set[str] = set()
-    left_out: list[str] = []
-    bad: list[str] = []
-    for record in islice(read_valid_records(path, problems=bad if skip_bad else None, left_out=left_out), limit):
+    left_out_ids: list[str] = []
+    problems: list[str] = []
+    records = read_valid_records(path, problems=problems if skip_bad else None, left_out_ids=left_out_ids)
+    for record in islice(records, limit):
         count += 1
-        with_passages += bool(record["passages"])
+        count_with_passages += bool(record["passages"])
         most_passages = max(most_passages, len(record["passages"]))
         guessed = guess_task(record["answers"])
         claims += guessed == "label" and bool(record["answers"])
         if get_stated_task(record) is None and record["answers"]:
             guessed_tasks.add(guessed)
     if not count:
-        causes = [f"{len(left_out)} with keep: false"] if left_out else []
-        causes += [f"{len(bad)} that cannot be read (the first: {bad[0].rstrip('.')})"] if bad else []
+        causes = [f"{len(left_out_ids)} with keep: false"] if left_out_ids else []
+        causes += [f"{len(problems)} that cannot be read (the first: {problems[0].rstrip('.')})"] if problems else []
         explanation = f" but {' and '.join(causes)}" if causes else ""
         raise SetupError(f"{path} holds no questions{explanation}; expected JSON lines of id, question and answers.")
     sha256 = hash_file(path)
-    if left_out:
-        warn_left_out(path, sha256, len(left_out))
-    if bad:
-        warn_skipped(path, sha256, len(bad), tuple(bad[:MOST_NAMED_RECORDS]))
+    if left_out_ids:
+        warn_left_out(path, sha256, len(left_out_ids))
+    if problems:
+        warn_skipped(path, sha256, len(problems), tuple(problems[:MOST_NAMED_RECORDS]))
     labels = find_labels(path) if claims else LABELS
     return DataSet(
         path,
         limit,
         sha256,
         count,
-        with_passages,
+        count_with_passages,
         find_common_task(guessed_tasks),
         most_passages,
         skip_bad,
-        len(bad),
+        len(problems),
         labels=labels,
     )
 
@@ -128,13 +132,13 @@ def find_labels(path: Path) -> tuple[str, ...]:
 
 
 def read_valid_records(
-    path: Path, *, problems: list[str] | None, left_out: list[str] | None = None
+    path: Path, *, problems: list[str] | None, left_out_ids: list[str] | None = None
 ) -> Iterator[Record]:
     """The valid questions. An invalid one raises `SetupError`. If the list `problems` is given, a sentence about the
-    invalid question is added to that list instead. left_out: receives the ids of questions marked keep: false.
+    invalid question is added to that list instead. left_out_ids: receives the ids of questions marked keep: false.
     """
     ids: set[str] = set()
-    for record in read_questions(path, problems=problems, left_out=left_out):
+    for record in read_questions(path, problems=problems, left_out=left_out_ids):
         try:
             check_record(record, ids, path)
         except SetupError as error:
@@ -157,7 +161,7 @@ def check_record(record: Record, ids: set[str], path: Path) -> None:
 
 @lru_cache(maxsize=64)
 def warn_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) -> None:
-    """Warn once about skipped records; the first are named."""
+    """Warn about skipped records, once for each content of the file (`sha256`). reasons: of the first ones."""
     for reason in reasons:
         LOG.warning("skipped %s", reason)
     more = f" ({count - len(reasons):,} more than are named here)" if count > len(reasons) else ""
@@ -166,7 +170,7 @@ def warn_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) 
 
 @lru_cache(maxsize=64)
 def warn_left_out(path: Path, sha256: str, count: int) -> None:
-    """Warn only once, although a comparison reads its questions twice."""
+    """Warn once for each content of the file (`sha256`), although a comparison reads its questions twice."""
     LOG.warning("%s: %d question%s left out, marked keep: false.", path, count, "" if count == 1 else "s")
 
 

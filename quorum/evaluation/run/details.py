@@ -1,7 +1,7 @@
 """Reads and writes details.jsonl: the origin of each answer, a line for each question and method.
 
-The report shows what results.jsonl leaves out: the path through the graph, the passages with their texts, votes,
-candidates, summaries, and the replies of the model.
+The report needs them for what results.jsonl does not hold: the path through the graph, the passages with their texts,
+votes, candidates, summaries, and the replies of the model.
 """
 
 import json
@@ -87,7 +87,8 @@ class Details:
 class LineIndex:
     """Looks up the lines of a file of JSON lines by method and question. It holds only their offsets in memory.
 
-    If several lines have the same key, the last counts: the question failed and was asked again.
+    If several lines have the same method and question, the last one counts: the question had failed before and was
+    asked again.
     """
 
     def __init__(self, path: Path) -> None:

@@ -42,35 +42,37 @@ class SilentModel(BaseChatModel):
 async def drop_ineligible(
     columns: Sequence[Column], dataset: DataSet, task: str | None = None
 ) -> tuple[list[Column], dict[str, str]]:
-    """The columns without those of 'all' that do not support a task of the data, and the reasons, by name.
+    """The columns, except those from 'all' that do not support a task of the data, and by name why these are left out.
 
-    Columns that the user named stay. task: the task of every question; None: each question has its own. Raises
+    Columns that the user named are kept. task: the task of every question; None: each question has its own. Raises
     `SetupError` if no column is left.
     """
-    if all(column.chosen for column in columns):
+    if all(column.named_by_user for column in columns):
         return list(columns), {}
-    records = await asyncio.to_thread(list_first_of_each_task, dataset, task)
-    left_out: dict[str, str] = {}
+    records = await asyncio.to_thread(find_first_records, dataset, task)
+    left_out_reasons: dict[str, str] = {}
     for column in columns:
-        reason = None if column.chosen else await find_objection(column, records)
+        reason = None if column.named_by_user else await find_objection(column, records)
         if reason is not None:
-            left_out[column.name] = reason
-    eligible = [replace(column, chosen=True) for column in columns if column.name not in left_out]
-    if not eligible:
-        raise SetupError(next(iter(left_out.values())))
-    return eligible, left_out
+            left_out_reasons[column.name] = reason
+    eligible_columns = [
+        replace(column, named_by_user=True) for column in columns if column.name not in left_out_reasons
+    ]
+    if not eligible_columns:
+        raise SetupError(next(iter(left_out_reasons.values())))
+    return eligible_columns, left_out_reasons
 
 
-def describe_left_out(left_out: Mapping[str, str]) -> list[str]:
+def describe_left_out(left_out_reasons: Mapping[str, str]) -> list[str]:
     """'without react, self_ask: ...': a line for each reason why methods of 'all' are left out."""
     names_of_reason: dict[str, list[str]] = {}
-    for name, reason in left_out.items():
+    for name, reason in left_out_reasons.items():
         names_of_reason.setdefault(reason.partition(";")[0], []).append(name)
     return [f"without {', '.join(names)}: {reason}." for reason, names in names_of_reason.items()]
 
 
-def list_first_of_each_task(dataset: DataSet, task: str | None) -> dict[str, Record]:
-    """The first question of each task."""
+def find_first_records(dataset: DataSet, task: str | None) -> dict[str, Record]:
+    """The first question of each task, by task."""
     first_records: dict[str, Record] = {}
     for record in dataset.read_records():
         first_records.setdefault(task or dataset.get_task(record), record)

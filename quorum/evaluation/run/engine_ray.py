@@ -46,24 +46,24 @@ class AnswerWriter:
         self.recorder.spent.merge(answers.spent)  # last, because it may end the run: the answers are stored before
 
     def write_row(self, row: Row) -> None:
-        if (row["method"], row["id"]) in self.recorder.results.answered:
+        if (row["method"], row["id"]) in self.recorder.results.answered_pairs:
             return  # a worker answered, then exited before its answer arrived; another one asked again
         if row["error"] is not None:
             self.failed_pairs.add((row["method"], row["id"]))
         self.recorder.add(row)
 
     def find_remaining(self) -> RemainingQuestions:
-        """The questions that have neither an answer nor an error from this run, by the methods that are still asked."""
+        """The questions for which a method that is still asked has neither an answer nor an error from this run."""
         names = [column.name for column in self.asked_round.columns if self.asked_round.is_asked(column.name)]
         answered_names: dict[str, list[str]] = {}
-        for name, id_ in self.recorder.results.answered | self.failed_pairs:
+        for name, id_ in self.recorder.results.answered_pairs | self.failed_pairs:
             answered_names.setdefault(id_, []).append(name)
         missing_names = {
             id_: [name for name in names if name not in answered] for id_, answered in answered_names.items()
         }
-        finished = frozenset(id_ for id_, missing in missing_names.items() if not missing)
-        started = {id_: missing for id_, missing in missing_names.items() if missing}
-        return RemainingQuestions(self.asked_round.dataset.read_records, names, finished, started)
+        finished_ids = frozenset(id_ for id_, missing in missing_names.items() if not missing)
+        missing_names = {id_: missing for id_, missing in missing_names.items() if missing}
+        return RemainingQuestions(self.asked_round.dataset.read_records, names, finished_ids, missing_names)
 
     def find_dropped(self) -> frozenset[str]:
         """The methods that a race has dropped."""
@@ -72,7 +72,7 @@ class AnswerWriter:
         )
 
     def make_lost_rows(self, questioner: Questioner) -> Iterator[Row]:
-        """Error rows for the questions at which every worker exited."""
+        """Error rows for the questions during which a worker exited at every try."""
         columns = {column.name: column for column in self.asked_round.columns}
         tries = TRIES_TOGETHER + TRIES_ALONE
         for record, names in self.find_remaining()():
@@ -85,8 +85,9 @@ class AnswerWriter:
 async def ask_on_ray(asked_round: Round, recorder: Recorder, questioner: Questioner, concurrency: int) -> None:
     """Ask one round on Ray (see `quorum.evaluation.run.run_plan.ask_round`).
 
-    If a worker exits, its question is asked again elsewhere, then once more by a worker with no other question, so that
-    no other question suffers. After that the question gets an error row.
+    If a worker exits, its questions are asked again by another worker. A question that fails TRIES_TOGETHER times is
+    asked by a worker that has no other question, so that it cannot harm others, up to TRIES_ALONE times. Then it gets
+    an error row.
     """
     columns, dataset = asked_round.columns, asked_round.dataset
     writer = AnswerWriter(replace(asked_round, dataset=replace(dataset, path=dataset.path.resolve())), recorder)
@@ -95,16 +96,18 @@ async def ask_on_ray(asked_round: Round, recorder: Recorder, questioner: Questio
         shares = [share_concurrency(column, pool.workers) for column in columns]
         job = Job(shares, questioner, recorder.details is not None, is_race=asked_round.race is not None)
         check_picklable(job)
-        with start_services(job.folder) as shared:
+        with start_services(job.folder) as services:
             dropped: frozenset[str] = frozenset()
             for worker_pool in (pool, replace(pool, at_once=1, tries=TRIES_ALONE)):
                 remaining = writer.find_remaining()
                 if next(iter(remaining()), None) is None:
                     return
-                async for answers in iterate_on_thread(lambda: map_items(remaining, Asker, (job, shared), worker_pool)):  # noqa: B023
+                async for answers in iterate_on_thread(
+                    lambda: map_items(remaining, Asker, (job, services), worker_pool)  # noqa: B023
+                ):
                     writer.write_answers(answers)
                     if dropped != (dropped := writer.find_dropped()):
-                        shared.set_dropped.remote(dropped)
+                        services.set_dropped.remote(dropped)
     for row in writer.make_lost_rows(questioner):
         writer.write_row(row)
 
@@ -158,22 +161,22 @@ def start_services(folder: str) -> Iterator[Any]:
 
     this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     actor = ray.remote(Services).options(num_cpus=0, max_concurrency=MOST_WAITING_CALLS, scheduling_strategy=this_node)
-    shared = actor.remote(os.path.abspath(folder))
+    services = actor.remote(os.path.abspath(folder))
 
     async def log_warnings() -> None:
         while True:
-            LOG.warning("%s", await shared.next_warning.remote())
+            LOG.warning("%s", await services.wait_for_warning.remote())
 
     warning_task = asyncio.ensure_future(log_warnings())
     try:
-        yield shared
+        yield services
     finally:
         warning_task.cancel()
-        ray.kill(shared)
+        ray.kill(services)
 
 
 async def iterate_on_thread(make_iterator: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
-    """Yield the items of a blocking iterator, which a thread reads. Cancellation does not wait for the thread."""
+    """Yield the items of a blocking iterator, which is read on a thread. Cancellation does not wait for the thread."""
     loop, getters = asyncio.get_running_loop(), asyncio.Queue[Callable[[], T]]()
 
     def enqueue(get: Callable[[], T]) -> None:
@@ -183,7 +186,7 @@ async def iterate_on_thread(make_iterator: Callable[[], Iterator[T]]) -> AsyncIt
         try:
             for item in make_iterator():
                 enqueue(lambda item=item: item)  # type: ignore[misc]
-        except BaseException as error:  # noqa: BLE001  the reader raises it
+        except BaseException as error:  # noqa: BLE001  it is raised again below
             enqueue(make_raiser(error))
         else:
             enqueue(make_raiser(StopAsyncIteration()))

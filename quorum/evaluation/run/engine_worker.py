@@ -1,4 +1,4 @@
-"""The worker of the engine `ray`: asks questions and returns rows. Only the driver stores anything."""
+"""The worker of the engine `ray`: asks questions and returns rows. Only the driver process writes result files."""
 
 import asyncio
 import logging
@@ -23,13 +23,13 @@ from quorum.models.journal import open_journal, resolve_path, share_journals
 from quorum.models.journal_database import Record as Reply
 from quorum.models.limits import CorrectableAmount, Minute, share_allowances
 
-Question = tuple[Record, list[str]]  # a question, and the methods to ask
+QuestionForMethods = tuple[Record, list[str]]  # a question, and the names of the methods that are asked it
 FORWARDED_PREFIXES = ("QUORUM_", "OPENAI_", "AZURE_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "HF_")
 FORWARDED_SUFFIXES = ("_API_KEY", "_BASE_URL", "_API_BASE")
 
 
 def select_environment() -> dict[str, str]:
-    """The environment variables that name servers, options and credentials, which other machines lack."""
+    """The environment variables of servers, options and credentials, which other machines may lack."""
     return {
         name: text
         for name, text in os.environ.items()
@@ -39,9 +39,9 @@ def select_environment() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Job:
-    """A worker's job. columns: their contexts have this worker's share of the concurrent calls. questioner: how
-    questions are asked; has_details: whether to return details; is_race: whether methods may be dropped meanwhile;
-    folder: the base of relative paths.
+    """What every worker needs to ask questions. columns: their contexts have one worker's share of the concurrent
+    calls. questioner: how questions are asked; has_details: whether to return details; is_race: whether methods may be
+    dropped meanwhile; folder: the base of relative paths.
     """
 
     columns: Sequence[Column]
@@ -54,7 +54,7 @@ class Job:
 
 @dataclass
 class Answers:
-    """The answers to one question by the methods that had not answered it yet, and their spending."""
+    """What a worker returns for one question: rows and details of the methods that it asked, and their spending."""
 
     rows: list[Row] = field(default_factory=list)
     details: list[Detail] = field(default_factory=list)
@@ -68,35 +68,36 @@ class Services:
 
     def __init__(self, folder: str) -> None:
         os.chdir(folder)
-        self.minutes: dict[tuple[str, str, float], Minute] = {}
-        self.tokens: dict[int, CorrectableAmount] = {}
-        self.numbers = count()
-        self.reported: dict[str, None] = {}
-        self.unread: asyncio.Queue[str] = asyncio.Queue()
+        self.minute_limits: dict[tuple[str, str, float], Minute] = {}
+        self.token_amounts: dict[int, CorrectableAmount] = {}
+        self.amount_numbers = count()
+        self.reported_warnings: dict[str, None] = {}
+        self.unread_warnings: asyncio.Queue[str] = asyncio.Queue()
         self.dropped: frozenset[str] = frozenset()
 
-    async def get(self, path: str, key: str) -> Reply | None:
+    async def get_reply(self, path: str, key: str) -> Reply | None:
         return await open_journal(resolve_path(path)).get(key)
 
-    async def put(self, path: str, key: str, reply: Reply) -> None:
+    async def put_reply(self, path: str, key: str, reply: Reply) -> None:
         await open_journal(resolve_path(path)).put(key, reply)
 
-    async def take(self, kind: str, model: str, limit: float, amount: float) -> int:
-        """Wait until the limit per minute allows `amount`; returns the number for correcting the tokens later."""
-        share = await self.minutes.setdefault((kind, model, limit), Minute(limit)).take(amount, REAL_CLOCK)
-        number = next(self.numbers)
+    async def take_amount(self, kind: str, model: str, limit: float, amount: float) -> int:
+        """Wait until the limit per minute allows `amount`. Returns its number, for `correct_amount`."""
+        taken_amount = await self.minute_limits.setdefault((kind, model, limit), Minute(limit)).take(amount, REAL_CLOCK)
+        number = next(self.amount_numbers)
         if kind == "tokens":
-            self.tokens[number] = share
+            self.token_amounts[number] = taken_amount
         return number
 
-    async def correct(self, number: int, amount: float) -> None:
-        self.tokens.pop(number).correct(amount)
+    async def correct_amount(self, number: int, amount: float) -> None:
+        """Replace a taken amount, the estimated tokens of a call, by the tokens that the call used."""
+        self.token_amounts.pop(number).correct(amount)
 
     async def report_warning(self, text: str) -> None:
         """Report a worker's warning. The same warning from many workers is kept once."""
-        if text not in self.reported:
-            self.reported[text] = None
-            self.unread.put_nowait(text)
+        if text not in self.reported_warnings:
+            self.reported_warnings[text] = None
+            self.unread_warnings.put_nowait(text)
 
     async def set_dropped(self, names: frozenset[str]) -> None:
         """Set the methods that a race has dropped."""
@@ -105,9 +106,9 @@ class Services:
     async def get_dropped(self) -> frozenset[str]:
         return self.dropped
 
-    async def next_warning(self) -> str:
+    async def wait_for_warning(self) -> str:
         """Wait for the next warning."""
-        return await self.unread.get()
+        return await self.unread_warnings.get()
 
 
 class WarningHandler(logging.Handler):
@@ -129,11 +130,11 @@ class SharedJournal:
     path: str
 
     async def get(self, key: str) -> Reply | None:
-        reply: Reply | None = await self.services.get.remote(self.path, key)
+        reply: Reply | None = await self.services.get_reply.remote(self.path, key)
         return reply
 
     async def put(self, key: str, record: Reply) -> None:
-        await self.services.put.remote(self.path, key, record)
+        await self.services.put_reply.remote(self.path, key, record)
 
 
 @dataclass(frozen=True)
@@ -146,17 +147,19 @@ class SharedAllowance:
     limit: float
 
     async def take(self, amount: float, clock: Clock) -> CorrectableAmount:
-        number = await self.services.take.remote(self.kind, self.model, self.limit, amount)
+        number = await self.services.take_amount.remote(self.kind, self.model, self.limit, amount)
         return SharedAmount(self.services, number)
 
 
 @dataclass(frozen=True)
 class SharedAmount:
+    """An amount taken from a limit that `Services` shares among workers."""
+
     services: Any
     number: int
 
     def correct(self, amount: float) -> None:
-        self.services.correct.remote(self.number, amount)
+        self.services.correct_amount.remote(self.number, amount)
 
 
 class Asker:
@@ -175,7 +178,7 @@ class Asker:
             with limit_to_one_core():
                 get_encoder()
 
-    def __call__(self, question: Question) -> Answers:
+    def __call__(self, question: QuestionForMethods) -> Answers:
         answers: Answers = self.run_on_loop(self.ask(*question))
         return answers
 
@@ -188,7 +191,7 @@ class Asker:
         share_allowances(lambda kind, model, limit: SharedAllowance(self.services, kind, model, limit))
 
     async def ask(self, record: Record, names: list[str]) -> Answers:
-        """Ask one method after another: later methods find shared calls in the journal."""
+        """Ask one method after the other, so that a later one finds equal calls of an earlier one in the journal."""
         answers, spent = Answers(), ModelSpending()
         for column in self.job.columns:
             if column.name in names and not await self.is_dropped(column.name):
@@ -204,18 +207,18 @@ class Asker:
 
 @dataclass(frozen=True)
 class RemainingQuestions:
-    """The unanswered questions, each with the methods that have not answered it.
+    """The questions that not all methods have answered, each with the methods that have not.
 
-    questions: reads all questions; names: all methods that are asked; finished: the questions that all of them have
-    answered; started: for a question that only some have answered, the other methods.
+    read_records: reads all questions; names: all methods that are asked; finished_ids: questions that all of them have
+    answered; missing_names: for a question that only some methods have answered, the other methods.
     """
 
-    questions: Callable[[], Iterator[Record]]
+    read_records: Callable[[], Iterator[Record]]
     names: list[str]
-    finished: frozenset[str]
-    started: Mapping[str, list[str]]
+    finished_ids: frozenset[str]
+    missing_names: Mapping[str, list[str]]
 
-    def __call__(self) -> Iterator[Question]:
-        for record in self.questions():
-            if record["id"] not in self.finished:
-                yield record, self.started.get(record["id"], self.names)
+    def __call__(self) -> Iterator[QuestionForMethods]:
+        for record in self.read_records():
+            if record["id"] not in self.finished_ids:
+                yield record, self.missing_names.get(record["id"], self.names)

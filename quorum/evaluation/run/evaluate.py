@@ -17,14 +17,14 @@ LOG = logging.getLogger("quorum")
 async def evaluate(
     options: Options, columns: Sequence[Column] | None = None, *, progress: Progress = ignore_progress
 ) -> Scores:
-    """Options -> columns -> plan -> rows -> scores. columns: used instead of those that `options` names.
+    """Options -> columns -> plan -> outcome -> scores. columns: used instead of those that `options` names.
 
     Call it again to continue an interrupted evaluation. Raises `SetupError` for a mistake in the
     options or the data, before a folder is made.
     """
     planned = await plan(options, columns)
-    for sentence in describe_left_out(planned.left_out):
+    for sentence in describe_left_out(planned.left_out_reasons):
         LOG.warning("%s", sentence)
     with lock_folder(planned.folder):
-        rows = await run(planned, progress=progress)
-        return await score(rows, progress)
+        outcome = await run(planned, progress=progress)
+        return await score(outcome, progress)

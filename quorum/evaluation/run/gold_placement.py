@@ -28,16 +28,16 @@ TASKS_WITHOUT_SPANS = ("yes_no", "label")  # tasks whose answers are not contain
 
 def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[Passage]:
     """The gold passages among these, in their order."""
-    listed = set(record["gold"])
-    if listed:
-        return [passage for passage in passages if passage["id"] in listed]
+    listed_ids = set(record["gold"])
+    if listed_ids:
+        return [passage for passage in passages if passage["id"] in listed_ids]
     if task in TASKS_WITHOUT_SPANS:
         return []
     return [passage for passage in passages if contains_answer(passage["text"], record["answers"])]
 
 
 def get_gold(record: Record, task: str) -> list[Passage]:
-    """The gold passages of a question whose texts are available: its own, or fetched from a corpus."""
+    """The gold passages of a question whose texts are known: brought by the question, or added by `add_gold`."""
     return select_gold([*record["passages"], *record.get("gold_passages", [])], record, task)
 
 
@@ -50,11 +50,12 @@ def find_gold_rank(passages: Sequence[Passage], record: Record, task: str) -> in
 def place_gold(
     passages: Sequence[Passage], record: Record, task: str, context: Context, position: str
 ) -> list[Passage]:
-    """The first k retrieved passages, with gold passages among them. If none was retrieved, the first gold passage
-    replaces the one at rank k. If no gold passage is known, the passages stay unchanged.
+    """The first k retrieved passages, with gold passages among them. If no gold passage was retrieved, the question's
+    first known one replaces the passage at rank k; if none is known, nothing is replaced.
 
-    position: "inserted": that gold passage moves to a random rank, drawn from the context's seed and the question's id;
-    "retrieved": it stays at rank k; "top", "bottom": all gold passages come before, or after, the others.
+    position: "inserted": the gold passage that replaced another moves to a random rank, drawn from the context's seed
+    and the question's id; "retrieved": it stays at rank k; "top", "bottom": all gold passages come before, or after,
+    the others.
     """
     gold = select_gold(passages, record, task)
     if not gold:
@@ -71,19 +72,19 @@ def place_gold(
 
 
 async def add_gold(
-    dataset: DataSet, columns: Sequence[Column], *, searching: bool, extra: Path | None, task: str | None
+    dataset: DataSet, columns: Sequence[Column], *, retrieves: bool, gold_file: Path | None, task: str | None
 ) -> DataSet:
     """The data set without the questions that have no known gold passage. If a gold passage is not among a question's
-    own, it comes from the corpus, or from `extra`, a file of passages, and is added to the question.
+    own, it comes from the corpus, or from `gold_file`, a file of passages, and is added to the question.
 
     The columns must have the collections that they search. task: the task of every question; None: each has its own.
     """
     tasks = {record["id"]: task or dataset.get_task(record) for record in dataset.read_records()}
     missing = [record for record in dataset.read_records() if not get_gold(record, tasks[record["id"]])]
     wanted_ids = {id_ for record in missing for id_ in record["gold"]}
-    texts = await asyncio.to_thread(find_texts, wanted_ids, columns[0].context if searching else None, extra)
+    texts = await asyncio.to_thread(find_texts, wanted_ids, columns[0].context if retrieves else None, gold_file)
     golds = {record["id"]: [texts[id_] for id_ in record["gold"] if id_ in texts] for record in missing}
-    if searching:
+    if retrieves:
         unlisted = [record for record in missing if not record["gold"]]
         golds |= await search_gold(unlisted, tasks, columns[0])
     known_gold = {id_: passages for id_, passages in golds.items() if passages}
@@ -99,15 +100,15 @@ async def add_gold(
     )
 
 
-def find_texts(wanted_ids: set[str], context: Context | None, extra: Path | None) -> Mapping[str, Passage]:
+def find_texts(wanted_ids: set[str], context: Context | None, gold_file: Path | None) -> Mapping[str, Passage]:
     """The passages of these ids in the context's collection and in a file. Blocks while it reads them."""
     texts: dict[str, Passage] = {}
     if wanted_ids and context is not None:
         from quorum.retrievers.collections import list_passages
 
         texts |= {passage["id"]: passage for passage in list_passages(context) if passage["id"] in wanted_ids}
-    if extra is not None:
-        texts |= {passage["id"]: passage for passage in read_passages(extra) if passage["id"] in wanted_ids}
+    if gold_file is not None:
+        texts |= {passage["id"]: passage for passage in read_passages(gold_file) if passage["id"] in wanted_ids}
     return texts
 
 

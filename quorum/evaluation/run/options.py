@@ -51,7 +51,7 @@ class Options:
     entries of config.json; screening_column: a column that is asked first, and whose right answers (EM) exclude a
     question for the others; gold_from: a file with gold passages that the questions do not bring.
 
-    Raises `SetupError` for a number or an engine that does not fit.
+    Raises `SetupError` for a number or an engine that is not allowed.
 
     >>> Options(data=Path("questions.jsonl"), methods="concat,sure", limit=100).concurrency
     8

@@ -36,8 +36,8 @@ from quorum.models.context_filters import get_context_filter
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that the run needs. columns: each with its collection and prices; left_out: why columns of 'all' are
-    not asked, by name; config: the content of config.json; folder: where results go.
+    """Everything that the run needs. columns: each with its collection and prices; left_out_reasons: by name, why
+    columns of 'all' are not asked; config: the content of config.json; folder: where results go.
 
     estimate: what the run will take, None if not requested; rehearsal_usage: what the estimate's rehearsal has used,
     by model. is_indexed: whether the collections of the columns are filled. challengers: the columns that may drop
@@ -50,7 +50,7 @@ class Plan:
     columns: Sequence[Column]
     config: Mapping[str, Any]
     folder: Path
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out_reasons: Mapping[str, str] = field(default_factory=dict)
     judge: Judge | None = None
     estimate: Estimate | None = None
     rehearsal_usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -80,17 +80,17 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     source = await asyncio.to_thread(find_passage_source, dataset, options)
     for column in all_columns:
         await check_models(column.context)
-    eligible, left_out = await drop_ineligible(all_columns, dataset, options.task)
-    if options.baseline in left_out:
-        reason = left_out[options.baseline]
+    eligible_columns, left_out_reasons = await drop_ineligible(all_columns, dataset, options.task)
+    if options.baseline in left_out_reasons:
+        reason = left_out_reasons[options.baseline]
         raise SetupError(f"The baseline {options.baseline!r} does not serve these questions: {reason}")
     prices = Prices(options.prices)
     placed_columns = await asyncio.to_thread(
-        name_collections, source, [replace(column, prices=prices) for column in eligible]
+        name_collections, source, [replace(column, prices=prices) for column in eligible_columns]
     )
     config = await asyncio.to_thread(make_config, dataset, placed_columns, source.describe(), describe_options(options))
     folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{compute_short_hash(config)}"
-    return Plan(options, dataset, source, placed_columns, config, folder, left_out, judge)
+    return Plan(options, dataset, source, placed_columns, config, folder, left_out_reasons, judge)
 
 
 def describe_options(options: Options) -> dict[str, Any]:
@@ -126,7 +126,7 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
     if plan.source.retrieves:
         await fill_collections(plan.source, plan.dataset, columns, progress)
         columns = share_retrieval(columns)
-    await warm_up(columns, searching=plan.source.retrieves)
+    await warm_up(columns, retrieves=plan.source.retrieves)
     spending = LimitedSpending(prices)
     estimated = await estimate(
         plan.dataset,

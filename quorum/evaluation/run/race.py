@@ -30,7 +30,7 @@ from quorum.evaluation.run.race_result import (
     take_units,
 )
 from quorum.evaluation.run.results import Results
-from quorum.evaluation.run.tasks import list_measures
+from quorum.evaluation.run.tasks import list_deciding_measures
 
 AHEAD_FACTOR = 2  # methods may be asked at most AHEAD_FACTOR * concurrency questions beyond the settled ones
 RaceWatcher = Callable[["RunningRace"], None]
@@ -40,8 +40,8 @@ class RunningRace:
     """The race while answers arrive. Begin with `start_race`.
 
     units: the ids of the questions in order; questions of one unit are bet on together. asked_when_dropped: by dropped
-    method, how many questions it was asked. values: by method and question, the known bounds of the worth of an answer,
-    divided by 1 + wrong_cost.
+    method, how many questions it was asked. worth_bounds: by method and question, the lowest and highest possible worth
+    of an answer, divided by 1 + wrong_cost; None if the question does not have the deciding measure.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class RunningRace:
         measure: str,
         wrong_cost: float = 0.0,
         challengers: frozenset[str] | None = None,
-        watch: RaceWatcher | None = None,
+        watch_race: RaceWatcher | None = None,
     ) -> None:
         self.names, self.units, self.mode, self.measure = list(names), units, mode, measure
         self.wrong_cost = wrong_cost
@@ -61,33 +61,33 @@ class RunningRace:
         self.race = Race(len(names), population=len(units), mode=mode, error=RACE_ERROR, challengers=allowed)
         self.live_names = set(names)
         self.places = {id_: place for place, id_ in enumerate(chain.from_iterable(units))}
-        self.settled = 0  # questions
-        self.asked_when_dropped: dict[str, int] = {}  # by dropped method
+        self.settled_count = 0
+        self.asked_when_dropped: dict[str, int] = {}
         self.scores: dict[tuple[str, str], float | None] = {}
-        self.values: dict[tuple[str, str], tuple[float, float] | None] = {}
-        self.watch = watch
+        self.worth_bounds: dict[tuple[str, str], tuple[float, float] | None] = {}
+        self.watch_race = watch_race
         self.progressed = asyncio.Event()
 
     @property
-    def questions(self) -> int:
+    def question_count(self) -> int:
         """How many questions there are."""
         return len(self.places)
 
     @property
     def finished(self) -> bool:
         """Whether every question is settled."""
-        return self.settled == self.questions
+        return self.settled_count == self.question_count
 
     def is_live(self, name: str) -> bool:
         """Whether a method is still asked."""
         return name in self.live_names
 
     def is_counted(self, name: str, id_: str) -> bool:
-        """Whether an answer counts: its question was settled while the method was in the race."""
-        return self.places.get(id_, self.questions) < self.asked_when_dropped.get(name, self.settled)
+        """Whether a method's answer counts: the question was settled while the method was still in the race."""
+        return self.places.get(id_, self.question_count) < self.asked_when_dropped.get(name, self.settled_count)
 
     def load(self, results: Results) -> None:
-        """Add the answers of earlier runs. Failed ones do not count, because they are asked again."""
+        """Add the answers of earlier runs. Failed answers are left out, because their questions are asked again."""
         for name, scores in results.scores.items():
             for id_, score, unknown in zip(
                 scores.ids, scores.values[self.measure], scores.values["unknown"], strict=True
@@ -96,73 +96,73 @@ class RunningRace:
         self.settle()
 
     def add(self, row: Row) -> None:
-        """Add an answer of this run. The worth of a failed one is unknown: it has the widest bounds."""
+        """Add an answer of this run. The worth of a failed answer is unknown, so its bounds are the widest possible."""
         measures: Any = row
         score = math.nan if measures[self.measure] is None else float(measures[self.measure])
         if row["error"] is not None:
             self.scores[row["method"], row["id"]] = None
-            self.values[row["method"], row["id"]] = (self.scale(-self.wrong_cost), self.scale(1.0))
+            self.worth_bounds[row["method"], row["id"]] = (self.scale(-self.wrong_cost), self.scale(1.0))
         else:
             self.record(row["method"], row["id"], score, bool(row["unknown"]))
-        if self.settle() and self.watch is not None:
-            self.watch(self)
+        if self.settle() and self.watch_race is not None:
+            self.watch_race(self)
 
     def record(self, name: str, id_: str, score: float, unknown: bool) -> None:
         """Keep the score and the worth of an answer."""
         if math.isnan(score):  # the question does not have the measure
-            self.scores[name, id_] = self.values[name, id_] = None
+            self.scores[name, id_] = self.worth_bounds[name, id_] = None
             return
         value = self.scale(compute_worth(score, unknown, self.wrong_cost))
-        self.scores[name, id_], self.values[name, id_] = score, (value, value)
+        self.scores[name, id_], self.worth_bounds[name, id_] = score, (value, value)
 
     def scale(self, worth: float) -> float:
         """The worth scaled to an interval of length 1, which bets need."""
         return worth / (1 + self.wrong_cost)
 
     def settle(self) -> bool:
-        """Settle, in order, the questions that all live methods have answered. Returns whether there was one."""
-        settled_before = self.settled
+        """Settle, in order, the questions that all live methods have answered. Returns whether any was settled."""
+        settled_before = self.settled_count
         while self.race.questions_asked < len(self.units) and self.is_answered(self.units[self.race.questions_asked]):
             unit = self.units[self.race.questions_asked]
-            self.settled += len(unit)
+            self.settled_count += len(unit)
             losers = self.race.add_question(*self.compute_bounds(unit))
             for number in losers if not self.finished else ():  # after the last question, no method needs to be dropped
                 self.live_names.discard(self.names[number])
-                self.asked_when_dropped[self.names[number]] = self.settled
-        if self.settled == settled_before:
+                self.asked_when_dropped[self.names[number]] = self.settled_count
+        if self.settled_count == settled_before:
             return False
         self.progressed.set()
         self.progressed = asyncio.Event()
         return True
 
     def is_answered(self, unit: Sequence[str]) -> bool:
-        return all((name, id_) in self.values for id_ in unit for name in self.live_names)
+        return all((name, id_) in self.worth_bounds for id_ in unit for name in self.live_names)
 
     def compute_bounds(self, unit: Sequence[str]) -> tuple[Floats, Floats]:
-        """The least and the most that each method's answers to these questions are worth, on average."""
+        """The lowest and the highest possible mean worth of each method's answers to the questions of a unit."""
         bounds = np.zeros((2, len(self.names)))
         for id_ in unit:
-            values = {name: self.values[name, id_] for name in self.live_names}
-            if all(value is not None for value in values.values()):
-                bounds += np.array([values.get(name) or (0.0, 0.0) for name in self.names]).T
+            bounds_by_name = {name: self.worth_bounds[name, id_] for name in self.live_names}
+            if all(answer_bounds is not None for answer_bounds in bounds_by_name.values()):
+                bounds += np.array([bounds_by_name.get(name) or (0.0, 0.0) for name in self.names]).T
         low, high = bounds / len(unit)
         return low, high
 
     async def wait_for_turn(self, id_: str, concurrency: int) -> None:
-        """Wait while too many earlier questions are open: they may make this one unnecessary."""
+        """Wait while too many earlier questions are not settled: their answers may make this question unnecessary."""
         while not self.finished:
-            next_place = self.settled + len(self.units[self.race.questions_asked])
+            next_place = self.settled_count + len(self.units[self.race.questions_asked])
             if self.places[id_] < next_place + AHEAD_FACTOR * concurrency:
                 return
             await self.progressed.wait()
 
     def make_standing(self, name: str) -> Standing:
         """The standing of a method."""
-        asked_count = self.asked_when_dropped.get(name, self.settled)
+        asked_count = self.asked_when_dropped.get(name, self.settled_count)
         low, high, scores = [], [], []
         asked_units = take_units(self.units, asked_count)
         for unit in asked_units:
-            unit_scores = [self.scores[name, id_] for id_ in unit if self.values.get((name, id_)) is not None]
+            unit_scores = [self.scores[name, id_] for id_ in unit if self.worth_bounds.get((name, id_)) is not None]
             scores += [score for score in unit_scores if score is not None]
             if unit_scores:
                 low.append(float(np.mean([score or 0.0 for score in unit_scores])))
@@ -180,12 +180,12 @@ class RunningRace:
     def make_result(self) -> RaceResult:
         """The result of the race, or its state if it was stopped."""
         standings = {name: self.make_standing(name) for name in self.names}
-        return RaceResult(self.mode, RACE_ERROR, SEED, self.measure, self.units, self.settled, standings)
+        return RaceResult(self.mode, RACE_ERROR, SEED, self.measure, self.units, self.settled_count, standings)
 
 
 def choose_deciding_measure(columns: Sequence[Column], tasks: Sequence[str]) -> str:
     """The measure that decides between these columns on questions of these tasks."""
-    return list_measures({column.make_context(task).answer_type for column in columns for task in tasks})[0]
+    return list_deciding_measures({column.make_context(task).answer_type for column in columns for task in tasks})[0]
 
 
 def start_race(
@@ -197,7 +197,7 @@ def start_race(
     task: str | None = None,
     wrong_cost: float = 0.0,
     challengers: frozenset[str] | None = None,
-    watch: RaceWatcher | None = None,
+    watch_race: RaceWatcher | None = None,
 ) -> RunningRace:
     """The race with the answers of earlier runs. Reads the questions, and blocks."""
     records: list[Record] = list(dataset.read_records())
@@ -206,9 +206,9 @@ def start_race(
     measure = choose_deciding_measure(columns, tasks)
     names = [column.name for column in columns]
     race = RunningRace(
-        names, units, mode=mode, measure=measure, wrong_cost=wrong_cost, challengers=challengers, watch=watch
+        names, units, mode=mode, measure=measure, wrong_cost=wrong_cost, challengers=challengers, watch_race=watch_race
     )
     race.load(results)
-    if watch is not None:
-        watch(race)
+    if watch_race is not None:
+        watch_race(race)
     return race

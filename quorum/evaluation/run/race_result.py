@@ -30,8 +30,9 @@ class Standing:
 
 @dataclass(frozen=True)
 class RaceResult:
-    """The result of a race. measure: the deciding measure; units: the ids in the order of the race, grouped by what is
-    bet on together; settled: how many questions are settled; standings: by method.
+    """The result of a race. error: the highest allowed probability that the race drops the best method; measure: the
+    deciding measure; units: the ids in the order of the race, questions that are bet on together in one unit;
+    settled_count: how many questions are settled; standings: by method.
     """
 
     mode: RaceMode
@@ -39,18 +40,18 @@ class RaceResult:
     seed: int
     measure: str
     units: Units
-    settled: int
+    settled_count: int
     standings: Mapping[str, Standing]
 
     @property
-    def questions(self) -> int:
+    def question_count(self) -> int:
         """How many questions there are."""
         return sum(map(len, self.units))
 
     @property
     def finished(self) -> bool:
         """Whether the survivors were asked everything."""
-        return self.settled == self.questions
+        return self.settled_count == self.question_count
 
     @property
     def survivors(self) -> list[str]:
@@ -68,7 +69,7 @@ class RaceResult:
     def saved_share(self) -> float:
         """The share of the full run's answers that the race saved."""
         asked_count = sum(standing.asked for standing in self.standings.values())
-        return 1 - asked_count / max(1, self.settled * len(self.standings))
+        return 1 - asked_count / max(1, self.settled_count * len(self.standings))
 
     def is_dropped(self, name: str) -> bool:
         return name in self.standings and self.standings[name].dropped
@@ -91,17 +92,17 @@ class RaceResult:
     def to_json(self) -> dict[str, Any]:
         """The content of race.json."""
         rows = [
-            {"method": standing.method, "asked": standing.asked, "of": self.questions, "dropped": standing.dropped}
+            {"method": standing.method, "asked": standing.asked, "of": self.question_count, "dropped": standing.dropped}
             | {"mean": standing.mean, "low": round(standing.low, 6), "high": round(standing.high, 6)}
             for standing in self.standings.values()
         ]
         settings = {"mode": self.mode, "error": self.error, "seed": self.seed, "measure": self.measure}
-        counts = {"questions": self.questions, "settled": self.settled, "finished": self.finished}
+        counts = {"questions": self.question_count, "settled": self.settled_count, "finished": self.finished}
         return settings | counts | {"survivors": self.survivors, "saved": round(self.saved_share, 6), "methods": rows}
 
 
 def sort_standings(standings: Iterable[Standing]) -> list[Standing]:
-    """The methods still in the race first, then the dropped ones, the last dropped first; ties by their mean."""
+    """The methods still in the race, then the dropped ones, the last dropped first; in a tie, by their mean."""
     return sorted(standings, key=lambda standing: (standing.dropped, -standing.asked, -(standing.mean or 0.0)))
 
 
@@ -117,12 +118,12 @@ def take_units(units: Units, asked_count: int) -> list[tuple[str, ...]]:
 
 
 def count_population(mode: RaceMode, units: int) -> int | None:
-    """The number of units that an interval is about; None for future ones."""
+    """The number of units whose mean an interval is for; None: the mean of all future questions."""
     return None if mode == "future" else units
 
 
 def compute_share_bounds(low: Sequence[float], high: Sequence[float], population: int | None) -> tuple[float, float]:
-    """The interval for a mean in [0, 1]. low, high: the bounds of each value, equal if it is known."""
+    """The interval for a mean of values in [0, 1]. low, high: the bounds of each value; equal if the value is known."""
     least = compute_lower_bound(2 * np.array(low) - 1, 0.025, population=population)
     most = -compute_lower_bound(1 - 2 * np.array(high), 0.025, population=population)
     return (1 + least) / 2, (1 + most) / 2

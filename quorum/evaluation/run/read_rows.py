@@ -53,7 +53,7 @@ def parse_object(line: bytes, location: str) -> dict[str, Any]:
 
 
 def find_problem(row: dict[str, Any]) -> str:
-    """The first field of a row that is missing or of a wrong type; empty if all are right."""
+    """What is wrong with the first field that is missing or of a wrong type; empty if no field is."""
     hints = get_row_types()
     for name in REQUIRED_KEYS:
         if not isinstance(row.get(name), str):

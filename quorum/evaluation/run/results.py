@@ -1,4 +1,4 @@
-"""The folder of an evaluation: config.json, results.jsonl (a line per question and method), summary.json."""
+"""results.jsonl, a line for each question and method: reads the lines of earlier runs, and appends new ones."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -16,15 +16,18 @@ Summary = Mapping[str, Mapping[str, float | int | None]]
 
 
 class Results:
-    """results.jsonl, open for appending whole lines. It counts earlier lines; their questions are not asked again."""
+    """results.jsonl, open for appending whole lines. What earlier lines answer is not asked again.
+
+    scores: of the counted lines, by method; answered_pairs: (method, id) of the questions that were answered without an
+    error; known_ids: questions that the screening method answered correctly, which no other method is asked;
+    is_counted: whether the line of a (method, id) counts; None: all do.
+    """
 
     def __init__(self, path: Path, methods: Iterable[str], screening_method: str | None = None) -> None:
         self.scores = {name: ColumnScores() for name in methods}
-        self.screening_method = (
-            screening_method  # the other methods are not asked the questions that it answers correctly
-        )
+        self.screening_method = screening_method
         self.known_ids: set[str] = set()
-        self.answered: set[tuple[str, str]] = set()
+        self.answered_pairs: set[tuple[str, str]] = set()
         self.is_counted: Callable[[str, str], bool] | None = None
         self.path = path
         self.file = open_private_bytes(path, "a+b")
@@ -49,18 +52,18 @@ class Results:
         nothing afterwards.
         """
         self.scores = {name: ColumnScores() for name in self.scores}
-        self.known_ids, self.answered, self.is_counted = set(), set(), is_counted
+        self.known_ids, self.answered_pairs, self.is_counted = set(), set(), is_counted
         self.resume()
 
     def count(self, row: Row) -> None:
         key = (row["method"], row["id"])
-        if key in self.answered or (self.is_counted is not None and not self.is_counted(*key)):
+        if key in self.answered_pairs or (self.is_counted is not None and not self.is_counted(*key)):
             return
         self.scores[row["method"]].add(row)
         if row["method"] == self.screening_method and row["em"] == 1 and row["gold"]:
             self.known_ids.add(row["id"])
         if row["error"] is None:
-            self.answered.add(key)
+            self.answered_pairs.add(key)
 
     def append(self, row: Row) -> None:
         """Write one whole line now, so that a kill loses at most the line being written."""

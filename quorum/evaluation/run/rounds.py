@@ -15,8 +15,8 @@ from quorum.evaluation.run.spending import Spending
 
 @dataclass(frozen=True)
 class Round:
-    """Columns, and the questions to ask them unless they have answered already. race: decides which columns are still
-    asked; None: all are.
+    """Columns, and the questions that each column is asked unless it has answered them already. race: decides which
+    columns are still asked; None: all are.
     """
 
     columns: Sequence[Column]
@@ -35,8 +35,8 @@ class Round:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Where answers go. details: receives the details of each answer, None if not requested; spent: counts the calls;
-    report_progress: called after each row; race: receives each row.
+    """Where answers go. details: receives the details of each answer; None: no details are requested; spent: counts the
+    calls; report_progress: called after each row; race: receives each row.
     """
 
     results: Results
@@ -56,15 +56,18 @@ class Recorder:
 def split_into_rounds(
     columns: Sequence[Column], dataset: DataSet, results: Results, race: RunningRace | None = None
 ) -> Iterator[Round]:
-    """The rounds of an evaluation. Each begins when the one before it is answered, and may look at its results.
+    """The rounds of an evaluation. A round is made when all questions of the round before it have been answered,
+    because it may depend on their results.
 
-    Without a screening column, all columns are asked all questions (in a race, until they are dropped). A screening
-    column is asked first, and the others are only asked the questions that it did not answer correctly. Questions on
-    which its calls failed wait for another run.
+    Without a screening column, there is one round: all columns are asked all questions (in a race, until they are
+    dropped). With one, the screening column is asked first, and the other columns are only asked the questions that it
+    did not answer correctly. Questions on which a call of the screening column failed wait for another run.
     """
-    first = [column for column in columns if column.name == results.screening_method]
-    if first:
-        yield Round(first, dataset)
-        settled = results.known_ids | results.scores[first[0].name].failed.keys()
-        dataset = replace(dataset, count=dataset.count - len(settled), excluded_ids=dataset.excluded_ids | settled)
-    yield Round([column for column in columns if column not in first], dataset, race)
+    screening_columns = [column for column in columns if column.name == results.screening_method]
+    if screening_columns:
+        yield Round(screening_columns, dataset)
+        excluded_ids = results.known_ids | results.scores[screening_columns[0].name].error_messages.keys()
+        dataset = replace(
+            dataset, count=dataset.count - len(excluded_ids), excluded_ids=dataset.excluded_ids | excluded_ids
+        )
+    yield Round([column for column in columns if column not in screening_columns], dataset, race)

@@ -1,4 +1,4 @@
-"""Makes a line of results.jsonl: a method's answer to a question, and its measures."""
+"""Makes a line of results.jsonl: a method's answer to a question, and the answer's measures."""
 
 from collections.abc import Sequence
 from typing import Any, cast

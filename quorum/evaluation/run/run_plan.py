@@ -32,25 +32,28 @@ from quorum.evaluation.run.workers import run_workers
 
 
 @dataclass(frozen=True)
-class Rows:
+class RunOutcome:
     """The outcome of a run. results: the counted lines of results.jsonl; new_answers: how many answers this call added;
-    spent: its model calls; without_gold: how many questions were skipped because they have no gold passage; race: the
-    result of the race, None without one.
+    spent: the model calls that the run made; count_without_gold: how many questions were skipped because they have no
+    gold passage; race: the result of the race; None without a race.
     """
 
     plan: Plan
     results: Results
     new_answers: int
     spent: Spending
-    without_gold: int = 0
+    count_without_gold: int = 0
     race: RaceResult | None = None
 
 
 async def run(
-    plan: Plan, spending: Spending | None = None, progress: Progress = ignore_progress, watch: RaceWatcher | None = None
-) -> Rows:
+    plan: Plan,
+    spending: Spending | None = None,
+    progress: Progress = ignore_progress,
+    watch_race: RaceWatcher | None = None,
+) -> RunOutcome:
     """Ask all columns the questions that they have not answered yet. spending: counts the calls, and may end the run;
-    watch: called whenever a race has settled a question.
+    watch_race: called whenever a race has settled a question.
 
     The caller must have locked the folder (see `lock_folder`).
     """
@@ -59,21 +62,26 @@ async def run(
     with Results(
         plan.folder / "results.jsonl", [column.name for column in plan.columns], plan.options.screening_column
     ) as results:
-        count_before, dataset = len(results.answered), plan.dataset
-        race = await start_planned_race(plan, results, watch)
+        count_before, dataset = len(results.answered_pairs), plan.dataset
+        race = await start_planned_race(plan, results, watch_race)
         if race is not None:
             if not race.finished:
                 with suppress(LimitReachedError):  # the race then ends with its survivors
                     await ask_all(plan, results, spent, progress, race)
-            asked_count, race_result = len(results.answered) - count_before, await asyncio.to_thread(race.make_result)
+            asked_count, race_result = (
+                len(results.answered_pairs) - count_before,
+                await asyncio.to_thread(race.make_result),
+            )
             results.recount(race.is_counted)
-            return Rows(plan, results, asked_count, spent, race=race_result)
+            return RunOutcome(plan, results, asked_count, spent, race=race_result)
         if count_before < dataset.count * len(plan.columns):
             dataset = await ask_all(plan, results, spent, progress)
-    return Rows(plan, results, len(results.answered) - count_before, spent, plan.dataset.count - dataset.count)
+    return RunOutcome(
+        plan, results, len(results.answered_pairs) - count_before, spent, plan.dataset.count - dataset.count
+    )
 
 
-async def start_planned_race(plan: Plan, results: Results, watch: RaceWatcher | None) -> RunningRace | None:
+async def start_planned_race(plan: Plan, results: Results, watch_race: RaceWatcher | None) -> RunningRace | None:
     """The race that the plan's options ask for, with the answers of earlier runs; None without a race."""
     if plan.options.race is None:
         return None
@@ -84,7 +92,7 @@ async def start_planned_race(plan: Plan, results: Results, watch: RaceWatcher | 
         task=task,
         wrong_cost=plan.options.wrong_cost,
         challengers=plan.challengers,
-        watch=watch,
+        watch_race=watch_race,
     )
     return await asyncio.to_thread(start, plan.columns, plan.dataset, results)
 
@@ -108,7 +116,7 @@ async def ask_all(
 
 
 def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
-    """The columns, the cheapest first if money or a budget limits the race, because the race then gets further."""
+    """The columns. If money or a budget limits the race, the cheapest come first, so that the race gets further."""
     limited = plan.options.budget or plan.options.max_cost is not None
     if plan.estimate is None or not limited:
         return columns
@@ -123,16 +131,16 @@ def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
 
 
 async def prepare_questions(plan: Plan, progress: Progress) -> tuple[Sequence[Column], DataSet]:
-    """The columns, which share retrieval, and the questions, with gold passages if columns place any."""
-    searching, dataset = plan.source.retrieves, plan.dataset
-    if searching and not plan.is_indexed:
+    """The columns, which now share retrieval, and the questions, with gold passages if a column places any."""
+    retrieves, dataset = plan.source.retrieves, plan.dataset
+    if retrieves and not plan.is_indexed:
         await fill_collections(plan.source, dataset, plan.columns, progress)
-    if any(column.gold for column in plan.columns):
-        extra, task = plan.options.gold_from, plan.options.task
-        dataset = await add_gold(dataset, plan.columns, searching=searching, extra=extra, task=task)
-    columns = share_retrieval(plan.columns) if searching else plan.columns
+    if any(column.gold_position for column in plan.columns):
+        gold_file, task = plan.options.gold_from, plan.options.task
+        dataset = await add_gold(dataset, plan.columns, retrieves=retrieves, gold_file=gold_file, task=task)
+    columns = share_retrieval(plan.columns) if retrieves else plan.columns
     if plan.options.engine == "local":
-        await warm_up(columns, searching=searching)
+        await warm_up(columns, retrieves=retrieves)
     return columns, dataset
 
 
@@ -152,7 +160,7 @@ async def ask_round(round_of_questions: Round, recorder: Recorder, questioner: Q
             for column in round_of_questions.columns:
                 if (
                     round_of_questions.is_asked(column.name)
-                    and (column.name, record["id"]) not in recorder.results.answered
+                    and (column.name, record["id"]) not in recorder.results.answered_pairs
                 ):
                     recorder.add(await questioner.ask(record, column, recorder.spent, recorder.details))
 
@@ -162,7 +170,7 @@ async def ask_round(round_of_questions: Round, recorder: Recorder, questioner: Q
 def report_progress(progress: Progress, results: Results, round_of_questions: Round) -> None:
     """Report the number of answers of this round's columns or, in a race, of settled questions."""
     if round_of_questions.race is not None:
-        progress("ask", round_of_questions.race.settled, round_of_questions.race.questions)
+        progress("ask", round_of_questions.race.settled_count, round_of_questions.race.question_count)
         return
     answered_count = sum(len(results.scores[column.name].ids) for column in round_of_questions.columns)
     progress("ask", answered_count, len(round_of_questions.columns) * round_of_questions.dataset.count)

@@ -1,4 +1,4 @@
-"""Scores the rows: a table of columns and measures, and the comparisons between columns."""
+"""Summarizes the answers of a run: the measures of every column, and the comparisons between columns."""
 
 import asyncio
 import math
@@ -15,32 +15,32 @@ from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.results import Summary
-from quorum.evaluation.run.run_plan import Rows
+from quorum.evaluation.run.run_plan import RunOutcome
 from quorum.evaluation.run.source import Progress, ignore_progress
 from quorum.evaluation.run.spending import Spending
-from quorum.evaluation.run.tasks import list_measures
+from quorum.evaluation.run.tasks import list_deciding_measures
 
 
 @dataclass(frozen=True)
 class Scores:
-    """One table: column by question, and its summary.
+    """The measures of an evaluation, question by question, with their summary and comparisons.
 
-    by_column: the measures of every question, by column; summary: {column: {measure: value}}; comparisons: each group
-    of columns against its baseline. new_answers: how many answers this call added; spent: the model calls made for
-    them, fewer than the summary counts if columns share calls or the journal has replies. without_gold: how many
-    questions were skipped because they have no gold passage; dropped_as_known: how many were asked of the screening
-    column alone, because its answer was right. judge_spent: the judge's calls, counted separately; None without a
-    judge. race: the result of the race, None without one; a dropped method has only the questions that it was asked.
+    scores_by_column: by column, the measures of every question; summary: {column: {measure: value}}; comparisons: of
+    each group of columns with its baseline. new_answers: how many answers this call added; spent: the model calls made
+    for them, fewer than the summary counts if columns share calls or the journal has replies. count_without_gold: how
+    many questions were skipped because they have no gold passage; screened_out_count: how many only the screening
+    column was asked, because its answer was right. judge_spent: the judge's calls, counted separately; None without a
+    judge. race: the result of the race; None without a race. A dropped method has only the questions that it was asked.
     """
 
     plan: Plan
-    by_column: Mapping[str, ColumnScores]
+    scores_by_column: Mapping[str, ColumnScores]
     summary: Summary
     comparisons: list[Comparison]
     new_answers: int
     spent: Spending
-    without_gold: int = 0
-    dropped_as_known: int = 0
+    count_without_gold: int = 0
+    screened_out_count: int = 0
     judge_spent: Spending | None = None
     race: RaceResult | None = None
 
@@ -52,70 +52,70 @@ class Scores:
     @property
     def measures(self) -> tuple[str, ...]:
         """The deciding measures, the most important first: those of the tasks, then the judge's verdict."""
-        tasks = {task for scores in self.by_column.values() for task in scores.tasks}
-        measures = list_measures(tasks or {"short"})
+        tasks = {task for scores in self.scores_by_column.values() for task in scores.tasks}
+        measures = list_deciding_measures(tasks or {"short"})
         if tasks == {"long"} and not any(
-            len(column_scores.get_known_values("str_em")) for column_scores in self.by_column.values()
+            len(column_scores.get_known_values("str_em")) for column_scores in self.scores_by_column.values()
         ):
             measures = ("f1", "rouge_l")  # long answers without short ones in them, such as ELI5's
         return (
             (*measures, "judged")
-            if any("judged" in column_scores.values for column_scores in self.by_column.values())
+            if any("judged" in column_scores.values for column_scores in self.scores_by_column.values())
             else measures
         )
 
 
-async def score(rows: Rows, progress: Progress = ignore_progress) -> Scores:
+async def score(outcome: RunOutcome, progress: Progress = ignore_progress) -> Scores:
     """Ask the judge, if the plan has one; write summary.json and comparison.json. The caller must have locked the
     folder.
     """
-    plan, results = rows.plan, rows.results
+    plan, results = outcome.plan, outcome.results
     if plan.judge is not None:
         await judge_answers(plan.folder, results, plan.judge, concurrency=plan.options.concurrency, progress=progress)
-    summary, comparisons = await asyncio.to_thread(write_summaries, rows)
+    summary, comparisons = await asyncio.to_thread(write_summaries, outcome)
     return Scores(
         plan=plan,
-        by_column=results.scores,
+        scores_by_column=results.scores,
         summary=summary,
         comparisons=comparisons,
-        new_answers=rows.new_answers,
-        spent=rows.spent,
-        without_gold=rows.without_gold,
-        dropped_as_known=len(results.known_ids),
+        new_answers=outcome.new_answers,
+        spent=outcome.spent,
+        count_without_gold=outcome.count_without_gold,
+        screened_out_count=len(results.known_ids),
         judge_spent=None if plan.judge is None else plan.judge.spending,
-        race=rows.race,
+        race=outcome.race,
     )
 
 
 def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_count: int) -> dict[str, float | None]:
-    """The intervals of a dropped method. They are valid even though the method's own answers decided when it was
-    dropped. None for a measure that may lie outside 0..1.
+    """The intervals of a dropped method's measures, by name of their ends. They are valid even though the method's own
+    answers decided when it was dropped. None for a measure that may lie outside 0..1.
     """
-    ends: dict[str, float | None] = {}
+    interval_ends: dict[str, float | None] = {}
     for name in list_compared_measures():
         values = dict(zip(scores.ids, scores.values[name], strict=True)) if name in scores.values else {}
-        known = {id_: 2 * value - 1 for id_, value in values.items() if not math.isnan(value)}
+        known_values = {id_: 2 * value - 1 for id_, value in values.items() if not math.isnan(value)}
         low, high = None, None
-        if known and all(-1 <= value <= 1 for value in known.values()):
-            low, high = (round((1 + end) / 2, 6) for end in race.compute_anytime_interval(known, asked_count))
-        ends |= {f"{name}_low": low, f"{name}_high": high}
-    return ends
+        if known_values and all(-1 <= value <= 1 for value in known_values.values()):
+            low, high = (round((1 + end) / 2, 6) for end in race.compute_anytime_interval(known_values, asked_count))
+        interval_ends |= {f"{name}_low": low, f"{name}_high": high}
+    return interval_ends
 
 
-def write_summaries(rows: Rows) -> tuple[Summary, list[Comparison]]:
+def write_summaries(outcome: RunOutcome) -> tuple[Summary, list[Comparison]]:
     """Write summary.json and comparison.json. With many questions, the intervals take a while."""
-    plan, results = rows.plan, rows.results
+    plan, results = outcome.plan, outcome.results
     summary = results.summarize()
     for name, values in compute_corpus_measures(results.path, plan.options.measures).items():
         for column, value in values.items():
             summary[column][name] = value
-    if rows.race is not None:
-        for standing in rows.race.dropped:
+    if outcome.race is not None:
+        for standing in outcome.race.dropped:
             summary[standing.method] |= compute_anytime_intervals(
-                results.scores[standing.method], rows.race, standing.asked
+                results.scores[standing.method], outcome.race, standing.asked
             )
-        write_json(plan.folder / "race.json", rows.race.to_json())
-    comparisons = compare_groups(results.scores, plan.groups, plan.options.baseline, rows.race)
+        write_json(plan.folder / "race.json", outcome.race.to_json())
+    comparisons = compare_groups(results.scores, plan.groups, plan.options.baseline, outcome.race)
     write_json(plan.folder / "summary.json", summary)
     if comparisons:
         write_json(plan.folder / "comparison.json", comparisons)

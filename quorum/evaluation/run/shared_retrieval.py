@@ -53,7 +53,7 @@ class CachingRetriever(BaseRetriever):
 
 
 def share_retrieval(columns: Sequence[Column]) -> list[Column]:
-    """The columns; those that ask the same retriever for the same number of passages share its results."""
+    """The columns. Those that ask the same retriever for the same number of passages share one cache."""
     from quorum.graphs.composed import get_composed_cascade
     from quorum.retrievers import retriever
 

@@ -39,8 +39,8 @@ def ignore_progress(stage: str, done: int, total: int | None) -> None:
 class Source:
     """Where passages come from. Without a corpus and a collection, every question brings its own passages.
 
-    skip_bad: leave broken questions out of a pool. revision: the revision of the collection; None for a corpus, which
-    its sha256 identifies.
+    corpus: a path, or "pool"; sha256: identifies the content of the corpus; revision: identifies the content of the
+    collection. Each is None if there is no such source. skip_bad: leave broken questions out of a pool.
     """
 
     corpus: str | None
@@ -64,19 +64,22 @@ class Source:
 
 
 def find_passage_source(dataset: DataSet, options: Options) -> Source:
-    """The source that `options` names; data without passages need one. Blocks while it reads the corpus."""
+    """The source that `options` names. Blocks while it reads the corpus.
+
+    Raises `SetupError` if the options name no source and not every question brings its own passages.
+    """
     corpus, collection = options.corpus, options.collection
     if corpus == GIVEN_SOURCE:
         check_given_passages(dataset, options)
         corpus = None
     if corpus is not None and collection is not None:
         raise SetupError(f"Both a corpus ({corpus}) and a collection ({collection}) are named; give one of them.")
-    if corpus is None and collection is None and dataset.with_passages < dataset.count:
+    if corpus is None and collection is None and dataset.count_with_passages < dataset.count:
         raise SetupError(
-            f"{dataset.count - dataset.with_passages} of {dataset.count} questions in {dataset.path} have no passages "
-            "of their own; name where to look with --collection NAME or --corpus FILE."
+            f"{dataset.count - dataset.count_with_passages} of {dataset.count} questions in {dataset.path} have no "
+            "passages of their own; name where to look with --collection NAME or --corpus FILE."
         )
-    if corpus == POOL_SOURCE and not dataset.with_passages:
+    if corpus == POOL_SOURCE and not dataset.count_with_passages:
         raise SetupError(f"{dataset.path} has no passages to pool; give --corpus FILE or --collection NAME.")
     if corpus is not None and corpus != POOL_SOURCE and not Path(corpus).exists():
         raise SetupError(
@@ -98,11 +101,11 @@ def find_revision(collection: str, context: Context) -> str | None:
 
 def check_given_passages(dataset: DataSet, options: Options) -> None:
     """Raises `SetupError` if a question has no passages of its own, or retrievers would search nothing."""
-    if dataset.with_passages < dataset.count:
-        pool_advice = ", or 'pool' for the passages of all questions" if dataset.with_passages else ""
+    if dataset.count_with_passages < dataset.count:
+        pool_advice = ", or 'pool' for the passages of all questions" if dataset.count_with_passages else ""
         raise SetupError(
-            f"{dataset.count - dataset.with_passages} of {dataset.count} questions in {dataset.path} have no passages "
-            f"of their own; name a corpus in place of 'given'{pool_advice}."
+            f"{dataset.count - dataset.count_with_passages} of {dataset.count} questions in {dataset.path} have no "
+            f"passages of their own; name a corpus in place of 'given'{pool_advice}."
         )
     if options.retrievers:
         raise SetupError(
@@ -112,7 +115,7 @@ def check_given_passages(dataset: DataSet, options: Options) -> None:
 
 
 def hash_corpus(corpus: Path) -> str:
-    """The sha256 of a file's bytes, or of the names and bytes of all files in a folder."""
+    """The sha256 of a file's bytes; for a folder, a short hash of the names and contents of all its files."""
     if corpus.is_file():
         return hash_file(corpus)
     from quorum.documents.find_files import find_files, resolve_path
@@ -136,7 +139,7 @@ def name_collections(source: Source, columns: Sequence[Column]) -> list[Column]:
 
 
 def make_collection_name(source: Source, context: Context) -> str:
-    """The collection of a source. The name for a corpus is derived from its files and the embeddings."""
+    """The name of the collection that a source uses. For a corpus, it is derived from its files and the embeddings."""
     if source.collection is not None:
         return source.collection
     return f"corpus-{compute_short_hash([source.sha256, get_embedding_name(context.embeddings)])}"
@@ -180,10 +183,10 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
     from quorum.retrievers.index import index_documents, index_passages
 
     corpus = str(source.corpus)
-    pooled = data if corpus == POOL_SOURCE else None
+    pool_file = data if corpus == POOL_SOURCE else None
     path = Path(corpus)
-    if pooled is None and (path.is_dir() or (has_reader(path) and path.suffix.lower() != ".json")):
-        documents = index_documents(
+    if pool_file is None and (path.is_dir() or (has_reader(path) and path.suffix.lower() != ".json")):
+        report = index_documents(
             [corpus],
             collection=collection,
             store=context.store,
@@ -192,20 +195,20 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
             made_for=MADE_FOR,
             made_from=path.name,
         )
-        for skipped, reason in documents.skipped:
+        for skipped, reason in report.skipped:
             LOG.warning("%s of the corpus is left out: %s", skipped, reason)
-        if not documents.passages:
+        if not report.passages:
             raise SetupError(f"The corpus {corpus} holds nothing that can be read; give a folder of documents.")
         return
     report = index_passages(
-        read_passages(Path(corpus)) if pooled is None else pool_passages(pooled, [] if source.skip_bad else None),
+        read_passages(Path(corpus)) if pool_file is None else pool_passages(pool_file, [] if source.skip_bad else None),
         collection=collection,
         store=context.store,
         embeddings=context.embeddings,
         source=collection,
         progress=lambda done, total, path: progress("index", done, total),
         made_for=MADE_FOR,
-        made_from=path.name if pooled is None else pooled.name,
+        made_from=path.name if pool_file is None else pool_file.name,
     )
     if report.skipped:
         skipped, reason = report.skipped[0]
@@ -216,7 +219,7 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
         raise SetupError(f"The corpus {corpus} holds no passages; expected JSON lines of id, title and text.")
 
 
-def pool_passages(data: Path, bad: list[str] | None = None) -> list[Passage]:
-    """The passages of all questions, without repetitions."""
-    passages = (passage for record in read_questions(data, problems=bad) for passage in record["passages"])
+def pool_passages(data: Path, problems: list[str] | None = None) -> list[Passage]:
+    """The passages of all questions, each once. problems: as in `read_questions`."""
+    passages = (passage for record in read_questions(data, problems=problems) for passage in record["passages"])
     return list({(passage["id"], passage["title"], passage["text"]): passage for passage in passages}.values())

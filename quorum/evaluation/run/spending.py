@@ -1,4 +1,4 @@
-"""Counts an evaluation's actual spending: its own calls, without replies from the journal."""
+"""Counts what an evaluation spends: the calls that it really makes, without replies from the journal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.callbacks import is_stored, read_message, read_usage
 from quorum.evaluation.run.shared_retrieval import CachingRetriever
 
-COUNTS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
+COUNT_KEYS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
 
 
 class LimitReachedError(SetupError):
@@ -23,8 +23,8 @@ class LimitReachedError(SetupError):
 
 @dataclass(frozen=True)
 class WorkerSpending:
-    """The spending of a worker process. models: the counts by model; searches: how many were requested; searched: how
-    many were made.
+    """The spending of a worker process. models: by model, the counts of its calls; searches: how many searches the
+    methods requested; searched: how many of them were made.
     """
 
     calls: int = 0
@@ -56,7 +56,7 @@ class StoredCalls(ModelHandler):
 
 
 class Spending(ModelHandler):
-    """Counts calls and tokens of the replies that are not stored ones."""
+    """Counts the calls and tokens of all replies that did not come from the journal."""
 
     def __init__(self) -> None:
         self.calls = self.input_tokens = self.output_tokens = 0
@@ -83,7 +83,7 @@ class ModelSpending(Spending):
         super().__init__()
         self.models: dict[str, dict[str, int]] = {}
         self.searches = self.searched = 0
-        self.open_models: dict[UUID, str] = {}
+        self.model_of_open_call: dict[UUID, str] = {}
         self.open_searches: set[UUID] = set()
 
     async def on_chat_model_start(
@@ -97,23 +97,23 @@ class ModelSpending(Spending):
     ) -> None:
         description = metadata or {}
         if not description.get("stored"):
-            self.open_models[run_id] = read_model_name(description)
+            self.model_of_open_call[run_id] = read_model_name(description)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        before = self.calls
+        calls_before = self.calls
         await super().on_llm_end(response, run_id=run_id, **kwargs)
-        model = self.open_models.pop(run_id, "")
-        if self.calls == before or not model:
+        model = self.model_of_open_call.pop(run_id, "")
+        if self.calls == calls_before or not model:
             return
         usage = read_usage(response)
         cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
         counts = (1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cached)
-        self.add(model, dict(zip(COUNTS, counts, strict=True)))
+        self.add(model, dict(zip(COUNT_KEYS, counts, strict=True)))
 
     def add(self, model: str, counts: Mapping[str, int]) -> None:
         """Add the counts of new calls of a model."""
-        counts_before = self.models.get(model, dict.fromkeys(COUNTS, 0))
-        self.models[model] = {name: counts_before[name] + counts[name] for name in COUNTS}
+        counts_before = self.models.get(model, dict.fromkeys(COUNT_KEYS, 0))
+        self.models[model] = {name: counts_before[name] + counts[name] for name in COUNT_KEYS}
 
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -135,7 +135,7 @@ class ModelSpending(Spending):
             self.add(name, counts)
 
     def export_counts(self) -> WorkerSpending:
-        """The counts, to be merged in the main process."""
+        """The counts, which the main process merges into its own."""
         return WorkerSpending(
             self.calls, self.input_tokens, self.output_tokens, self.models, self.searches, self.searched
         )

@@ -22,8 +22,8 @@ MEASURES_OF_TASK = {
 }
 
 
-def list_measures(tasks: Iterable[str]) -> tuple[str, ...]:
-    """The deciding measures for a data set with these tasks: EM and F1, unless all tasks need another measure."""
+def list_deciding_measures(tasks: Iterable[str]) -> tuple[str, ...]:
+    """The measures by which methods are compared on these tasks: EM and F1, unless all tasks share other measures."""
     measures_of_tasks = {MEASURES_OF_TASK.get(task, ("em", "f1")) for task in tasks}
     return measures_of_tasks.pop() if len(measures_of_tasks) == 1 else ("em", "f1")
 

@@ -11,13 +11,13 @@ from quorum.evaluation.run.shared_retrieval import CachingRetriever
 WARM_UP_QUERY = "a first question"
 
 
-async def warm_up(columns: Sequence[Column], *, searching: bool) -> None:
-    """Load what the columns use in this process. No model on a server is called, and nothing is counted.
+async def warm_up(columns: Sequence[Column], *, retrieves: bool) -> None:
+    """Load local models and open the stores that the columns use. No model on a server is called, nothing is counted.
 
     Columns that share a retriever warm it up once. A failure is ignored, because the first question reports it.
     """
     contexts = [column.context for column in columns]
-    embedded_contexts = [context for context in contexts if searching and context.embeddings == "embedded"]
+    embedded_contexts = [context for context in contexts if retrieves and context.embeddings == "embedded"]
     if embedded_contexts or any("embedded" in (context.model, context.verifier) for context in contexts):
         await asyncio.to_thread(load_encoder)
     for retriever in {id(context.retriever): context.retriever for context in embedded_contexts}.values():

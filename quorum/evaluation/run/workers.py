@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-STARTED_TOGETHER = 8  # workers that start without waiting for one another
+STARTED_TOGETHER = 8  # up to this many workers start without a pause in between
 # Seconds between the starts of two workers: about the time from a question's start to its first call.
 START_INTERVAL = 0.005
 
@@ -12,8 +12,8 @@ START_INTERVAL = 0.005
 async def run_workers(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Start `count` workers. Each runs `work` until no work is left. The first error cancels all workers and is raised.
 
-    Many workers start one after the other: if all started at once, none could make its first call before all had
-    prepared theirs.
+    If there are many, they start one after the other: if all started at once, none could make its first call before all
+    had prepared theirs.
     """
     has_ended = False
 

@@ -206,11 +206,11 @@ async def test_at_the_limit_on_cost_the_survivors_are_named(
     stopped = await run_race(data, max_cost=6.5, prices=prices, concurrency=1)
     result = stopped.scores.race
     assert result is not None
-    assert 0 < result.settled < QUESTION_COUNT
+    assert 0 < result.settled_count < QUESTION_COUNT
     assert (stopped.recommendation.best, result.survivors) == (None, ["concat[k=2]", "concat[k=3]"])
     first_sentence = stopped.recommendation.sentences[0]
     assert first_sentence.startswith(
-        f"The race stopped at the limit of $6.5, after {result.settled} of {QUESTION_COUNT} questions."
+        f"The race stopped at the limit of $6.5, after {result.settled_count} of {QUESTION_COUNT} questions."
     )
     assert first_sentence.endswith("none of them certified as the best: concat[k=2] and concat[k=3].")
     assert all(method["em"]["p"] == 1 for method in stopped.scores.comparisons[0]["methods"].values())

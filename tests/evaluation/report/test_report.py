@@ -144,7 +144,7 @@ def test_the_report_says_that_no_method_keeps_within_the_budget(tmp_path: Path) 
 def test_methods_that_do_not_serve_the_questions_are_named_with_their_reason(tmp_path: Path) -> None:
     reason = "The method 'react' gives no long answers; choose another."
     decision = make_decision(tmp_path, 12)
-    plan = replace(decision.scores.plan, left_out={"react": reason, "self_ask": reason})
+    plan = replace(decision.scores.plan, left_out_reasons={"react": reason, "self_ask": reason})
     decision = replace(decision, scores=replace(decision.scores, plan=plan))
     page = write_report(decision)
     words = "Compared without react, self_ask: The method 'react' gives no long answers."

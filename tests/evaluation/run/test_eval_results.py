@@ -86,7 +86,7 @@ def test_a_line_that_a_kill_cut_is_dropped(tmp_path: Path) -> None:
     complete_line = json.dumps(make_row("1", em=1.0)) + "\n"
     path.write_text(complete_line + '{"id": "2", "method": "conc', encoding="utf-8")
     with Results(path, ["concat"]) as results:
-        assert results.answered == {("concat", "1")}
+        assert results.answered_pairs == {("concat", "1")}
         results.append(make_row("2"))
     assert [json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines()] == ["1", "2"]
 
@@ -95,7 +95,7 @@ def test_an_answer_in_a_later_run_replaces_an_error(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     with Results(path, ["concat"]) as results:
         results.append(make_row("1", error="no reply"))
-        assert results.answered == set()
+        assert results.answered_pairs == set()
     with Results(path, ["concat"]) as results:
         results.append(make_row("1", error="no reply again"))
         assert results.summarize()["concat"]["errors"] == 1
@@ -169,4 +169,4 @@ def test_a_limit_stops_reading(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text(json.dumps(QUESTION) + "\nbroken\n", encoding="utf-8")
     data = read_data(path, 1)
-    assert (data.count, data.with_passages, [question["id"] for question in data.read_records()]) == (1, 0, ["1"])
+    assert (data.count, data.count_with_passages, [question["id"] for question in data.read_records()]) == (1, 0, ["1"])

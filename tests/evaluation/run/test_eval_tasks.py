@@ -15,7 +15,7 @@ from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.tasks import find_common_task, guess_task, list_measures, read_answer_groups
+from quorum.evaluation.run.tasks import find_common_task, guess_task, list_deciding_measures, read_answer_groups
 
 CONTEXT = Context(model="openai:test", attempts=1)
 PASSAGE = {"id": "a", "title": "Tower", "text": "The tower stands in Paris."}
@@ -63,7 +63,7 @@ def test_the_task_of_a_data_set_fits_all_its_answers() -> None:
     ],
 )
 def test_each_task_has_its_measures(tasks: list[str], measures: tuple[str, ...]) -> None:
-    assert list_measures(tasks) == measures
+    assert list_deciding_measures(tasks) == measures
 
 
 def test_questions_without_an_answer_say_nothing_of_the_task(tmp_path: Path) -> None:

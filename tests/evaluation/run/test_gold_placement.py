@@ -144,7 +144,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
         "concat[k=2;gold=top]": (1, 2),
         "concat[k=2;gold=bottom]": (0, 2),
     }
-    assert report.without_gold == 1
+    assert report.count_without_gold == 1
     assert panels[0] == {
         "title": "Gold passages; 1 question without one left out",
         "rows": [{"passages": "k=2", "n": 2, "with gold as found": 1, "gold put in": 1}],
@@ -155,7 +155,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     methods = json.loads((report.folder / "config.json").read_text())["methods"]
     assert [method["gold"] for method in methods.values()] == ["retrieved", "top", "bottom"]
     again, same_panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.without_gold, same_panels) == (0, 1, panels)
+    assert (again.new_answers, again.count_without_gold, same_panels) == (0, 1, panels)
 
 
 async def test_gold_passages_that_were_not_retrieved_are_inserted(
@@ -193,7 +193,7 @@ async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: Open
         corpus=str(corpus),
         out=tmp_path / "out",
     )
-    assert (report.without_gold, panels[0]["rows"][0]["gold put in"]) == (2, 2)
+    assert (report.count_without_gold, panels[0]["rows"][0]["gold put in"]) == (2, 2)
     assert report.summary["concat[k=2;gold=inserted]"]["em"] == 1
     assert report.summary["concat[k=2]"]["em"] == 0
 
@@ -266,7 +266,7 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     assert [row["n"] for row in panels[0]["rows"]] == [4, 1, 3]
     assert [comparison["baseline"] for comparison in report.comparisons] == ["concat"]
     again, same_panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.dropped_as_known, same_panels) == (0, 1, panels)
+    assert (again.new_answers, again.screened_out_count, same_panels) == (0, 1, panels)
     assert json.loads((report.folder / "analysis.json").read_text())[0] == panels[0]
 
 
@@ -280,7 +280,7 @@ async def test_a_question_that_failed_closed_book_is_asked_later(
     assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (2, 0)
     openai_server.reply("Basel")
     report, _ = await run_experiment_over(find_experiment("closed_book"), data, CONTEXT, options, out=tmp_path / "out")
-    assert (report.summary["no_retrieval"]["errors"], report.dropped_as_known, report.new_answers) == (0, 1, 1)
+    assert (report.summary["no_retrieval"]["errors"], report.screened_out_count, report.new_answers) == (0, 1, 1)
 
 
 async def test_the_embedded_reader_knows_nothing(data: Path, tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ async def test_the_embedded_reader_knows_nothing(data: Path, tmp_path: Path) -> 
         find_experiment("closed_book"), data, Context(), options, out=tmp_path / "out"
     )
     assert panels[0]["title"] == "No question is dropped: the embedded reader knows nothing but what it reads"
-    assert (report.dropped_as_known, report.summary["concat"]["n"]) == (0, 3)
+    assert (report.screened_out_count, report.summary["concat"]["n"]) == (0, 3)
 
 
 async def test_known_questions_are_dropped_on_request(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ async def test_known_questions_are_dropped_on_request(data: Path, openai_server:
     report, panels = await run_experiment_over(
         find_experiment("gold_insertion"), data, CONTEXT, options, out=tmp_path / "out"
     )
-    assert (report.dropped_as_known, report.without_gold) == (2, 1)
+    assert (report.screened_out_count, report.count_without_gold) == (2, 1)
     assert [row["n"] for row in panels[0]["rows"]] == [2, 2, 0]
     assert {row["n"] for name, row in report.summary.items() if name != "no_retrieval"} == {0}
 

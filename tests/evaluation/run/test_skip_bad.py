@@ -39,7 +39,7 @@ def test_good_records_are_read_and_bad_ones_counted(data: Path, caplog: pytest.L
     with caplog.at_level(logging.WARNING, "quorum"):
         dataset = read_data(data, skip_bad=True)
         same_dataset = read_data(data, skip_bad=True)
-    assert (dataset.count, dataset.skipped, dataset.with_passages) == (3, 6, 3)
+    assert (dataset.count, dataset.skipped, dataset.count_with_passages) == (3, 6, 3)
     assert dataset == same_dataset
     assert [record["id"] for record in dataset.read_records()] == ["a", "e", "f"]
     assert [record["id"] for record in read_data(data, 2, skip_bad=True).read_records()] == ["a", "e"]
