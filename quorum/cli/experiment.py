@@ -242,7 +242,7 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool 
             Text(f"{chosen.summary} ({chosen.source})", style="dim"),
             *(Text(note, style="dim") for note in notes),
             *make_score_tables(
-                scores.summary, scores.comparisons, scores.measures, measures, analysis_measures=chosen.further
+                scores.summary, scores.comparisons, scores.measures, measures, analysis_measures=chosen.extra_measures
             ),
             *(make_panel_table(panel["title"], panel["rows"]) for panel in outcome.panels),
         ]

@@ -46,25 +46,25 @@ def make_best_of_runs_panel(
     return [Panel(title=f"The best of {len(groups[0])} attempts at each question", rows=rows)]
 
 
-def make_split_panel(
+def make_support_split_panel(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[Panel]:
-    """Split the results by whether the top passage contained the answer (FILCO, figure 5).
+    """Split the results by whether the top passage supported the answer (FILCO, figure 5).
 
-    The first run of each group decides this. The rows also compare the length of the context with that of the first
-    run (figure 6).
+    The top passage is that of the first run of each group. The rows also compare the length of the context with that of
+    the first run (figure 6).
     """
     rows = []
     for names in groups:
         ids = list_shared_questions(scores, names)
-        is_supported_on_top, whole_lengths = (
+        is_supported_on_top, unfiltered_lengths = (
             scores[names[0]].get_values("answer_on_top", ids),
             scores[names[0]].get_values("context_tokens", ids),
         )
         for name in names:
             row: dict[str, Any] = {"method": name}
-            if whole_lengths.sum():
-                row["context"] = float(scores[name].get_values("context_tokens", ids).sum() / whole_lengths.sum())
+            if unfiltered_lengths.sum():
+                row["context"] = float(scores[name].get_values("context_tokens", ids).sum() / unfiltered_lengths.sum())
             for kind, is_chosen in (("pos", is_supported_on_top == 1), ("neg", is_supported_on_top == 0)):
                 row[f"n {kind}"] = int(is_chosen.sum())
                 row |= {
@@ -72,7 +72,7 @@ def make_split_panel(
                     for measure in measures
                 }
             rows.append(row)
-    title = "Context as a share of the whole; results where the top passage held the answer (pos) and did not (neg)"
+    title = "Context as a share of the first method's; results where its top passage held the answer (pos) or not (neg)"
     return [Panel(title=title, rows=rows)]
 
 
@@ -97,7 +97,7 @@ def make_spread_panel(
     return [Panel(title="Mean and standard deviation over the draws", rows=rows)]
 
 
-def make_known_panel(asked_count: int, known_count: int, model: Any) -> Panel:
+def make_known_questions_panel(asked_count: int, known_count: int, model: Any) -> Panel:
     """How many questions the model answers correctly without a context (Post-fusion, section 4).
 
     The methods are not asked these questions. asked_count: how many questions the model was asked without a context.
@@ -113,24 +113,29 @@ def make_known_panel(asked_count: int, known_count: int, model: Any) -> Panel:
     return Panel(title=title, rows=rows)
 
 
-def make_gold_panel(results: Path, columns: Sequence[Column], left_out: int) -> Panel:
-    """How often a gold passage was found, and how often it was inserted; columns with the same passages share a row."""
+def make_gold_passages_panel(results: Path, columns: Sequence[Column], count_without_gold: int) -> Panel:
+    """How often a gold passage was found, and how often it was inserted; columns with the same passages share a row.
+
+    count_without_gold: how many questions were left out because the data name no gold passage for them.
+    """
     k_of_column = {column.name: column.context.k for column in columns if column.gold_position is not None}
-    ranks: dict[str, list[bool]] = {name: [] for name in k_of_column}
+    gold_found: dict[str, list[bool]] = {name: [] for name in k_of_column}
     with results.open(encoding="utf-8") as file:
         for row in map(json.loads, file):
-            if row["method"] in ranks and row["error"] is None:
-                ranks[row["method"]].append(row["gold_rank"] is not None)
-    counts = dict.fromkeys((k_of_column[name], len(was_found), sum(was_found)) for name, was_found in ranks.items())
+            if row["method"] in gold_found and row["error"] is None:
+                gold_found[row["method"]].append(row["gold_rank"] is not None)
+    counts = dict.fromkeys(
+        (k_of_column[name], len(was_found), sum(was_found)) for name, was_found in gold_found.items()
+    )
     rows: list[dict[str, Any]] = [
         {"passages": f"k={k}", "n": n, "with gold as found": found_count, "gold put in": n - found_count}
         for k, n, found_count in counts
     ]
-    questions = f"{left_out} question{'' if left_out == 1 else 's'}"
-    return Panel(title=f"Gold passages; {questions} without one left out", rows=rows)
+    questions = f"{count_without_gold} question{'' if count_without_gold == 1 else 's'}"
+    return Panel(title=f"Gold passages ({questions} without one left out)", rows=rows)
 
 
-def make_passage_count_panel(records: Iterable[Record], sizes: Sequence[int]) -> Panel:
+def make_passage_count_panel(records: Iterable[Record], k_values: Sequence[int]) -> Panel:
     """How many questions have at least k passages, for each k. A k above the number of passages changes nothing."""
     passage_counts = [len(record["passages"]) for record in records]
     rows: list[dict[str, Any]] = [
@@ -139,7 +144,7 @@ def make_passage_count_panel(records: Iterable[Record], sizes: Sequence[int]) ->
             "questions that bring so many": sum(item >= k for item in passage_counts),
             "n": len(passage_counts),
         }
-        for k in sizes
+        for k in k_values
     ]
     most = max(passage_counts, default=0)
     return Panel(
@@ -183,16 +188,16 @@ def make_coverage_panels(
 
 
 def measure_coverage(scores: ColumnScores) -> dict[str, Interval | None]:
-    """Recall over all questions, precision over those with supporting passages."""
+    """Recall: the share of all questions with supporting passages; precision: the unigram precision over those."""
     is_supported = np.array(scores.values["supported"])
     precision = np.array(scores.values["context_precision"])
     return {"recall": compute_interval(is_supported), "precision (pos)": compute_interval(precision[is_supported == 1])}
 
 
-def measure_columns(
+def compute_column_measures(
     experiment: Experiment, scores: Mapping[str, ColumnScores], names: Iterable[str]
 ) -> dict[str, dict[str, Interval | None]]:
-    """The measures of an experiment that are not metrics of a single answer."""
+    """{column: {measure: mean}} for the measures of an experiment that are not metrics of a single answer."""
     if PRECISION_MEASURE not in experiment.measures:
         return {}
     return {name: {PRECISION_MEASURE: measure_coverage(scores[name])["precision (pos)"]} for name in names}

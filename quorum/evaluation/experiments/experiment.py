@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-Analysis = Literal["best", "split", "spread", "preference", "people", "gold", "cost", "coverage"]
+Analysis = Literal[
+    "best_of_runs", "split_by_support", "spread_over_draws", "preference", "people", "gold", "cost", "coverage"
+]
 Requirement = Literal["judge", "verifier", "examples", "filters"]
 
 
@@ -41,21 +43,23 @@ class Experiment:
     methods: the default methods, written as for `quorum eval`. settings: the paper's settings, used unless the user
     states their own. variants: settings; each variant runs every method. "{verifier}" is replaced by the user's
     verifier; without one, such methods and variants are left out. A variant with "{filter}" is repeated for each of the
-    user's filters; "gold=PLACE" places gold passages (see `quorum.evaluation.run.gold_placement`). slots: names of the
-    variants, by which the user can give each of them its own settings. Columns are compared with the first of their
-    group: the variants of a method, with `across` the methods of a variant, without variants all columns.
+    user's filters; "gold=PLACE" places gold passages (see `quorum.evaluation.run.gold_placement`). variant_names: short
+    names of the variants, by which the user can give each of them its own settings.
+
+    Each column is compared with the first column of its group. A group holds the variants of one method; with
+    groups_by_variant, the methods of one variant; without variants, all columns.
 
     data, models, questions: the paper's own data sets, models and number of questions; limit: how many questions are
     asked by default. measures: what the paper reports; figures: its numbers. note: what differs
     from the paper, or what it leaves open.
 
-    searching: the variants apply only if a corpus or a collection is searched; otherwise the methods run unchanged.
-    top: how many of the passages found are read. fits: if the questions bring their passages, leave out variants with a
-    larger k than the first k that is enough for all of them. shots: demonstrations drawn from the user's examples,
-    `draws` times each, in place of variants; such columns are not compared one by one. drops_known: if the model
-    answers a question without a context, no other method is asked that question. further: additional measures to show.
-    keep: keys of the result to keep in the rows. needs: options that must be given. analyses: the functions that
-    analyse the results. quick: the variants that `--quick` runs.
+    variants_need_search: the variants apply only if a corpus or a collection is searched; otherwise the methods run
+    unchanged. top: how many of the passages found are read. skips_excess_k: if the questions bring their passages, the
+    variants end with the first k that is enough for all of them. shots: how many demonstrations are drawn from the
+    user's examples, `draws` times each, in place of variants; such columns are not compared one by one. drops_known: if
+    the model answers a question without a context, no other method is asked that question. extra_measures: measures
+    shown beside `measures`. kept_keys: keys of the result that results.jsonl keeps. needs: options that must be given.
+    analyses: what is computed from the results. quick_variants: the variants that `--quick` runs.
     """
 
     name: str
@@ -65,8 +69,8 @@ class Experiment:
     methods: tuple[str, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     variants: tuple[str, ...] = ()
-    slots: tuple[str, ...] = ()
-    across: bool = False
+    variant_names: tuple[str, ...] = ()
+    groups_by_variant: bool = False
     data: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     questions: str = ""
@@ -74,17 +78,17 @@ class Experiment:
     measures: tuple[str, ...] = ()
     figures: tuple[PaperFigures, ...] = ()
     note: str = ""
-    searching: bool = False
+    variants_need_search: bool = False
     top: int | None = None
-    fits: bool = False
+    skips_excess_k: bool = False
     shots: tuple[int, ...] = ()
     draws: int = 4
     drops_known: bool = False
-    further: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
+    extra_measures: tuple[str, ...] = ()
+    kept_keys: tuple[str, ...] = ()
     needs: tuple[Requirement, ...] = ()
     analyses: tuple[Analysis, ...] = ()
-    quick: tuple[str, ...] = ()
+    quick_variants: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
@@ -92,14 +96,14 @@ class Experiment:
         return f"{self.paper}, {self.item}"
 
     @property
-    def sizes(self) -> list[int]:
-        """The numbers of passages that its variants read."""
+    def k_values(self) -> list[int]:
+        """The numbers of passages that the variants read."""
         parts = (part for variant in self.variants for part in variant.split(";"))
         return list(dict.fromkeys(int(part.removeprefix("k=")) for part in parts if part.startswith("k=")))
 
 
 def read_experiment(path: Path) -> tuple[Experiment, dict[str, Experiment]]:
-    """The experiment in a file, and its other names: {alias: experiment}. An alias may replace fields."""
+    """The experiment in a file, and {alias: experiment} for its other names; an alias may replace fields."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     aliases: Mapping[str, Mapping[str, Any]] = content.pop("aliases", {})
     experiment = Experiment(name=path.stem, **parse_fields(content))

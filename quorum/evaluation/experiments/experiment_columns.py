@@ -13,16 +13,16 @@ from quorum.evaluation.run.columns import METHOD_ITEM, Column, make_column, pars
 COLBERT_SETTING = "retriever=colbert:"  # needs the extra `colbert`
 
 
-def apply_settings(experiment: Experiment, context: Context, stated: frozenset[str] = frozenset()) -> Context:
+def apply_settings(experiment: Experiment, context: Context, stated_settings: frozenset[str] = frozenset()) -> Context:
     """The context with the paper's settings, except those that the user states.
 
-    stated: the settings that the user gave. A value that differs from the default, and a setting in the environment,
-    count as stated, too.
+    stated_settings: the settings that the user gave. A value that differs from the default, and a setting in the
+    environment, count as stated, too.
     """
     paper_settings = {
         name: parse_setting(name, text)
         for name, text in experiment.settings.items()
-        if name not in stated and not is_stated(name, context)
+        if name not in stated_settings and not is_stated(name, context)
     }
     return replace(context, **paper_settings)
 
@@ -82,8 +82,8 @@ def group_columns(
 ) -> list[list[Column]]:
     """The columns of an experiment, in the groups within which they are compared.
 
-    variant_settings: settings by slot; a name that is no slot adds a variant. most_passages: the largest number of
-    passages that a question brings, None if passages are retrieved. shots: (label, file) of each drawn set of
+    variant_settings: settings by the short name of a variant; another name adds a variant. most_passages: the largest
+    number of passages that a question brings, None if passages are retrieved. shots: (label, file) of each drawn set of
     demonstrations.
     """
     text = methods or ",".join(list_methods(experiment, verifier))
@@ -92,10 +92,10 @@ def group_columns(
         drawn_columns = [[add_shots(base, label, file, context) for label, file in shots] for base in bases]
         return [[column] for base, columns in zip(bases, drawn_columns, strict=True) for column in (base, *columns)]
     variants = list(list_variants(experiment, verifier, filters, variant_settings or {}, most_passages))
-    if not variants or (experiment.searching and not searching):
+    if not variants or (experiment.variants_need_search and not searching):
         return [bases]
     grid = [[add_settings(base, variant, context) for variant in variants] for base in bases]
-    return [list(column) for column in zip(*grid, strict=True)] if experiment.across else grid
+    return [list(column) for column in zip(*grid, strict=True)] if experiment.groups_by_variant else grid
 
 
 def list_methods(experiment: Experiment, verifier: str | None) -> Iterator[str]:
@@ -112,34 +112,34 @@ def list_variants(
     variant_settings: Mapping[str, str],
     most_passages: int | None,
 ) -> Iterator[str]:
-    """The variants as settings: with the user's verifier, filters and settings for slots."""
-    slots = dict(zip(experiment.variants, experiment.slots, strict=False))
-    for variant in list_fitting_variants(experiment, most_passages):
+    """The variants as settings: with the user's verifier, filters and settings for single variants."""
+    name_of_variant = dict(zip(experiment.variants, experiment.variant_names, strict=False))
+    for variant in list_runnable_variants(experiment, most_passages):
         if "{verifier}" in variant and verifier is None:
             continue
-        slot_settings = variant_settings.get(slots.get(variant, ""), "")
+        own_settings = variant_settings.get(name_of_variant.get(variant, ""), "")
         for filter_ in filters if "{filter}" in variant else ("",):
             text = variant.replace("{verifier}", verifier or "").replace("{filter}", filter_)
             yield ";".join(
-                f"{name}={value}" for name, value in {**split_settings(text), **split_settings(slot_settings)}.items()
+                f"{name}={value}" for name, value in {**split_settings(text), **split_settings(own_settings)}.items()
             )
-    yield from (settings for name, settings in variant_settings.items() if name not in experiment.slots)
+    yield from (settings for name, settings in variant_settings.items() if name not in experiment.variant_names)
 
 
 def split_settings(settings: str) -> dict[str, str]:
     return parse_settings(settings.split(";"))
 
 
-def list_fitting_variants(experiment: Experiment, most_passages: int | None) -> tuple[str, ...]:
-    """The variants whose library is installed. If the experiment `fits`, they end with the first k that is enough for
-    all passages of any question.
+def list_runnable_variants(experiment: Experiment, most_passages: int | None) -> tuple[str, ...]:
+    """The variants whose library is installed. With `skips_excess_k`, they end with the first k that is enough for all
+    passages of any question.
     """
     variants = tuple(variant for variant in experiment.variants if not is_missing(variant))
-    if not experiment.fits or most_passages is None:
+    if not experiment.skips_excess_k or most_passages is None:
         return variants
-    sizes = experiment.sizes
-    enough = next((place for place, k in enumerate(sizes, start=1) if k >= most_passages), len(sizes))
-    return variants[:enough]
+    k_values = experiment.k_values
+    count = next((place for place, k in enumerate(k_values, start=1) if k >= most_passages), len(k_values))
+    return variants[:count]
 
 
 def is_missing(variant: str) -> bool:
@@ -147,7 +147,7 @@ def is_missing(variant: str) -> bool:
     return COLBERT_SETTING in variant and find_spec("sentence_transformers") is None
 
 
-def describe_left_out(experiment: Experiment, verifier: str | None) -> list[str]:
+def describe_parts_left_out(experiment: Experiment, verifier: str | None) -> list[str]:
     """The parts of the experiment that do not run, and what they need."""
     lines = [
         f"{variant} is left out: pip install 'quorum-rag[colbert]' lets it run"
@@ -160,25 +160,26 @@ def describe_left_out(experiment: Experiment, verifier: str | None) -> list[str]
     return lines
 
 
-def describe_passages(experiment: Experiment, context: Context, *, searching: bool) -> list[str]:
-    """Sentences about what the experiment loses if nothing is searched, because the questions bring their passages.
+def describe_missing_search(experiment: Experiment, context: Context, *, searching: bool) -> list[str]:
+    """What the experiment loses if nothing is searched, because the questions bring their passages: at most one line.
 
-    >>> describe_passages(Experiment("x", "SuRe", "table 2", "", ("base",), searching=True), Context(), searching=False)
+    >>> experiment = Experiment("x", "SuRe", "table 2", "", ("base",), variants_need_search=True)
+    >>> describe_missing_search(experiment, Context(), searching=False)
     ['nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions']
     """
     if searching:
         return []
-    if experiment.searching:
+    if experiment.variants_need_search:
         return [
             "nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions"
         ]
     if "retriever" in experiment.settings:
-        return [f"the questions bring their passages, {context.retriever} does not search for them"]
+        return [f"the questions bring their passages, so {context.retriever} does not search for any"]
     return []
 
 
 def add_settings(base: Column, variant: str, context: Context) -> Column:
-    """The column with further settings, which override its own; the place of gold passages becomes part of its name."""
+    """The column with a variant's settings, which override its own. Its name says where gold passages are placed."""
     settings = parse_settings(variant.split(";"))
     gold = settings.pop("gold", None)
     column = make_column(base.method, {**base.settings, **settings}, context)

@@ -59,7 +59,7 @@ def compute_mauve(answers: Sequence[str], golds: Sequence[Sequence[str]], model:
 
 
 def embed_texts(texts: Sequence[str], name: str) -> "NDArray[np.float32]":
-    """(texts, hidden): the model's last state at the last token of each text."""
+    """An array with a row for each text: the model's last hidden state at the text's last token."""
     import numpy as np
     import torch
 

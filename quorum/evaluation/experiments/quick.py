@@ -9,7 +9,7 @@ QUICK_QUESTIONS = 20
 MOST_QUICK_VARIANTS = 3  # if there are more, only the first, the middle and the last variant run
 
 
-def make_quick(experiment: Experiment, options: Options) -> tuple[Experiment, Options, list[str]]:
+def make_quick_experiment(experiment: Experiment, options: Options) -> tuple[Experiment, Options, list[str]]:
     """The experiment and its options with fewer questions and variants, and a sentence for each change."""
     changes: list[str] = []
     if options.limit is None or options.limit > QUICK_QUESTIONS:
@@ -18,9 +18,9 @@ def make_quick(experiment: Experiment, options: Options) -> tuple[Experiment, Op
     variants = choose_variants(experiment)
     if left_out := [variant or "the method as it is" for variant in experiment.variants if variant not in variants]:
         changes.append(f"left out: {', '.join(left_out)}")
-        slots = dict(zip(experiment.variants, experiment.slots, strict=False))
-        chosen_slots = tuple(slots[variant] for variant in variants if variant in slots)
-        experiment = replace(experiment, variants=variants, slots=chosen_slots)
+        name_of_variant = dict(zip(experiment.variants, experiment.variant_names, strict=False))
+        chosen_names = tuple(name_of_variant[variant] for variant in variants if variant in name_of_variant)
+        experiment = replace(experiment, variants=variants, variant_names=chosen_names)
     if experiment.shots and experiment.draws > 1:
         changes.append(f"1 draw of demonstrations instead of {experiment.draws}")
         experiment = replace(experiment, draws=1)
@@ -29,10 +29,10 @@ def make_quick(experiment: Experiment, options: Options) -> tuple[Experiment, Op
 
 def choose_variants(experiment: Experiment) -> tuple[str, ...]:
     """The variants of a quick run: those that the experiment names, or at most three of a longer series."""
-    if experiment.quick:
-        return experiment.quick
+    if experiment.quick_variants:
+        return experiment.quick_variants
     variants = experiment.variants
-    if len(variants) <= MOST_QUICK_VARIANTS or experiment.slots or not all("=" in item for item in variants):
+    if len(variants) <= MOST_QUICK_VARIANTS or experiment.variant_names or not all("=" in item for item in variants):
         return variants
     names = {item.partition("=")[0] for item in variants}
     return (variants[0], variants[len(variants) // 2], variants[-1]) if len(names) == 1 else variants

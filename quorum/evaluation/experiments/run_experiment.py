@@ -12,29 +12,29 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.analyses import (
     Panel,
+    compute_column_measures,
     make_best_of_runs_panel,
     make_cost_panel,
     make_coverage_panels,
-    make_gold_panel,
-    make_known_panel,
+    make_gold_passages_panel,
+    make_known_questions_panel,
     make_passage_count_panel,
-    make_split_panel,
     make_spread_panel,
-    measure_columns,
+    make_support_split_panel,
 )
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.experiments.experiment_columns import (
     apply_settings,
     describe_changes,
-    describe_left_out,
-    describe_passages,
+    describe_missing_search,
+    describe_parts_left_out,
     group_columns,
     parse_variants,
 )
 from quorum.evaluation.experiments.human_preference import make_people_panels
 from quorum.evaluation.experiments.mauve import choose_mauve_measure, describe_missing_mauve
 from quorum.evaluation.experiments.paper_figures import choose_figures, find_data_set_name, make_paper_panels
-from quorum.evaluation.experiments.quick import make_quick
+from quorum.evaluation.experiments.quick import make_quick_experiment
 from quorum.evaluation.run.columns import Column, group_names, parse_methods
 from quorum.evaluation.run.dataset import DataSet, hash_file, read_data
 from quorum.evaluation.run.demonstrations import draw_shots
@@ -47,9 +47,9 @@ from quorum.evaluation.run.source import Progress, ignore_progress
 
 CLOSED_BOOK_METHOD = "no_retrieval"
 ANALYSIS_FUNCTIONS = {
-    "best": make_best_of_runs_panel,
-    "split": make_split_panel,
-    "spread": make_spread_panel,
+    "best_of_runs": make_best_of_runs_panel,
+    "split_by_support": make_support_split_panel,
+    "spread_over_draws": make_spread_panel,
     "coverage": make_coverage_panels,
 }
 TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}  # shown if they fit the questions
@@ -105,21 +105,21 @@ async def run_experiment(
         columns = await asyncio.to_thread(
             make_experiment_columns, experiment, dataset, options, chosen_options, Path(folder)
         )
-        compared = [column for column in columns if column.group is not None]
+        compared_columns = [column for column in columns if column.group is not None]
         if chosen_options.judge is not None and "preference" in experiment.analyses:
-            await check_judge(chosen_options.judge, options.context, compared)
+            await check_judge(chosen_options.judge, options.context, compared_columns)
         scores = await evaluate(
             make_evaluation_options(experiment, options, chosen_options), columns, progress=progress
         )
-    closed_book = [column for column in columns if column.group is None]
+    closed_book_columns = [column for column in columns if column.group is None]
     panels = [
-        make_known_panel(len(scores.scores_by_column[item.name].ids), scores.screened_out_count, item.context.model)
-        for item in closed_book
+        make_known_questions_panel(len(scores.scores_by_column[c.name].ids), scores.screened_out_count, c.context.model)
+        for c in closed_book_columns
     ]
-    panels += await run_analyses(experiment, scores, compared, chosen_options, progress)
-    if experiment.fits and not is_searching(options):
-        panels.append(make_passage_count_panel(dataset.read_records(), experiment.sizes))
-    panels += await asyncio.to_thread(compare_with_paper, experiment, scores, compared, chosen_options)
+    panels += await run_analyses(experiment, scores, compared_columns, chosen_options, progress)
+    if experiment.skips_excess_k and not is_searching(options):
+        panels.append(make_passage_count_panel(dataset.read_records(), experiment.k_values))
+    panels += await asyncio.to_thread(compare_with_paper, experiment, scores, compared_columns, chosen_options)
     if panels:
         write_json(scores.folder / "analysis.json", panels)
     return Outcome(scores, panels, [*changes, *missing_mauve])
@@ -131,8 +131,8 @@ def apply_paper_settings(
     """The experiment and its options with the paper's settings, and a sentence for each departure from the paper."""
     context = apply_settings(experiment, options.context, choices.stated_settings)
     changes = describe_changes(experiment, context)
-    changes += describe_left_out(experiment, choices.verifier)
-    changes += describe_passages(experiment, context, searching=is_searching(options))
+    changes += describe_parts_left_out(experiment, choices.verifier)
+    changes += describe_missing_search(experiment, context, searching=is_searching(options))
     if options.methods:
         changes.append(f"methods {options.methods}")
     context = replace(context, shorten="off", structured="off")  # the papers' calls and replies
@@ -140,7 +140,7 @@ def apply_paper_settings(
     limit = experiment.limit if options.limit is None else options.limit
     options = replace(options, context=context, limit=limit, task=task)
     if choices.quick:
-        experiment, options, quick_changes = make_quick(experiment, options)
+        experiment, options, quick_changes = make_quick_experiment(experiment, options)
         changes += quick_changes
     return experiment, options, changes
 
@@ -160,7 +160,7 @@ def compare_with_paper(
             for figure in figures
         ]
     names = [column.name for column in columns]
-    column_measures = measure_columns(experiment, scores.scores_by_column, names)
+    column_measures = compute_column_measures(experiment, scores.scores_by_column, names)
     return make_paper_panels(
         replace(experiment, measures=shown_measures),
         scores.scores_by_column,
@@ -176,11 +176,11 @@ def is_searching(options: Options) -> bool:
 
 
 def make_evaluation_options(experiment: Experiment, options: Options, choices: Choices) -> Options:
-    """The options of the evaluation: with the experiment's extra keys, screening column and description."""
+    """The evaluation's options, with the experiment's keys, entry in config.json, and column that screens questions."""
     return replace(
         options,
-        extra_keys=experiment.keep,
-        extra_config=describe_choices(experiment, options, choices),
+        extra_keys=experiment.kept_keys,
+        extra_config=list_recorded_choices(experiment, options, choices),
         screening_column=CLOSED_BOOK_METHOD if drops_known(experiment, choices) else None,
         judge=None if "preference" in experiment.analyses else choices.judge,
         details="cost" in experiment.analyses,
@@ -223,7 +223,7 @@ def make_experiment_columns(
     experiment: Experiment, dataset: DataSet, options: Options, choices: Choices, folder: Path
 ) -> list[Column]:
     """The columns, in the groups within which they are compared; drawn demonstrations are written to `folder`. If known
-    questions are dropped, the model alone is the first column, outside all groups.
+    questions are dropped, the first column asks the model without a context; it belongs to no group.
     """
     shots: Sequence[tuple[str, str]] = ()
     if experiment.shots and choices.examples is not None:
@@ -240,11 +240,11 @@ def make_experiment_columns(
         most_passages=None if searching else dataset.most_passages,
         shots=shots,
     )
-    closed_book = parse_methods(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
-    names = {column.name for column in closed_book}
+    closed_book_columns = parse_methods(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
+    names = {column.name for column in closed_book_columns}
     compared_groups = [[column for column in group if column.name not in names] for group in groups]
-    compared = [replace(item, group=number) for number, group in enumerate(compared_groups) for item in group]
-    return [*(replace(column, group=None) for column in closed_book), *compared]
+    compared_columns = [replace(item, group=number) for number, group in enumerate(compared_groups) for item in group]
+    return [*(replace(column, group=None) for column in closed_book_columns), *compared_columns]
 
 
 def drops_known(experiment: Experiment, choices: Choices) -> bool:
@@ -252,8 +252,8 @@ def drops_known(experiment: Experiment, choices: Choices) -> bool:
     return experiment.drops_known or choices.drop_known
 
 
-def describe_choices(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
-    """The choices that config.json records; the others are in the settings of the columns."""
+def list_recorded_choices(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
+    """The choices that are recorded in config.json, beside the settings of the columns."""
     description: dict[str, Any] = {"name": experiment.name}
     if "preference" in experiment.analyses:
         description["judge"] = choices.judge
@@ -278,7 +278,9 @@ async def run_analyses(
             panels += await asyncio.to_thread(make_people_panels, scores.folder, [column.name for column in columns])
         elif analysis == "gold":
             results = scores.folder / "results.jsonl"
-            panels.append(await asyncio.to_thread(make_gold_panel, results, columns, scores.count_without_gold))
+            panels.append(
+                await asyncio.to_thread(make_gold_passages_panel, results, columns, scores.count_without_gold)
+            )
         elif analysis == "cost":
             panels.append(await asyncio.to_thread(make_cost_panel, scores, columns))
         else:

@@ -12,8 +12,8 @@ from quorum.core.context import Context
 from quorum.evaluation.experiments.analyses import (
     find_shared_name,
     make_best_of_runs_panel,
-    make_split_panel,
     make_spread_panel,
+    make_support_split_panel,
 )
 from quorum.evaluation.experiments.preference import compare_summaries, decide_outcome, read_pairs
 from quorum.evaluation.run.column_scores import ColumnScores, Row
@@ -50,7 +50,7 @@ def test_a_judges_verdict_is_a_measure_of_experiments_too() -> None:
     second_run.add_verdicts({"q0": 0, "q1": 1}, {})
     runs = {"cot[seed=1]": first_run, "cot[seed=2]": second_run}
     assert make_best_of_runs_panel(runs, [list(runs)], ("em", "judged"))[0]["rows"][0]["judged"].mean == 1
-    assert make_split_panel(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged pos"] == 1
+    assert make_support_split_panel(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged pos"] == 1
     assert make_spread_panel(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged"] == 0.5
 
 
@@ -61,14 +61,14 @@ def test_results_are_split_by_the_top_passage_of_the_unfiltered_run() -> None:
             em=[1, 1, 1, 0], f1=[1, 1, 1, 0], answer_on_top=[0, 0, 1, 1], context_tokens=[20, 40, 0, 40]
         ),
     }
-    full, filco = make_split_panel(runs, [["full", "filco"]], ("em",))[0]["rows"]
+    full, filco = make_support_split_panel(runs, [["full", "filco"]], ("em",))[0]["rows"]
     assert full == {"method": "full", "context": 1, "n pos": 2, "EM pos": 0.5, "n neg": 1, "EM neg": 0}
     assert filco == {"method": "filco", "context": 0.25, "n pos": 2, "EM pos": 1, "n neg": 1, "EM neg": 1}
 
 
 def test_a_split_without_context_or_answers_says_nothing() -> None:
     runs = {"a": make_scores(em=[1], context_tokens=[0], answer_on_top=[None])}
-    assert make_split_panel(runs, [["a"]], ("em",))[0]["rows"] == [
+    assert make_support_split_panel(runs, [["a"]], ("em",))[0]["rows"] == [
         {"method": "a", "n pos": 0, "EM pos": None, "n neg": 0, "EM neg": None}
     ]
 

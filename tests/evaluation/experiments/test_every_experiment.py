@@ -43,9 +43,9 @@ OPTIONS = {  # what an experiment needs besides data and a model
 }
 # One experiment for each analysis, over three questions; make test-long runs every experiment over all ten.
 ANALYSIS_WITHOUT_OPTIONS = {
-    "best": ("best_of_three", "--methods", "cot"),
-    "split": ("filco-table-5",),
-    "spread": ("sure-table-9", "--methods", "base"),
+    "best_of_runs": ("best_of_three", "--methods", "cot"),
+    "split_by_support": ("filco-table-5",),
+    "spread_over_draws": ("sure-table-9", "--methods", "base"),
     "preference": ("sure-figure-4b",),
     "people": ("sure-figure-4c",),
     "gold": ("post-fusion-figure-6", "--methods", "concat[k=5]"),
@@ -130,19 +130,19 @@ def run(
 
 
 ANALYSIS_TITLES = {
-    "best": "The best of 3 attempts at each question",
-    "split": "Context as a share of the whole",
-    "spread": "Mean and standard deviation over the draws",
+    "best_of_runs": "The best of 3 attempts at each question",
+    "split_by_support": "Context as a share of the first method's",
+    "spread_over_draws": "Mean and standard deviation over the draws",
     "preference": "{n} questions that both methods answered correctly",
     "people": "0 of {n} pairs decided in preference.csv",
-    "gold": "Gold passages; 0 questions without one left out",
+    "gold": "Gold passages (0 questions without one left out)",
     "cost": "What the answers cost",
     "coverage": "Questions whose passages support the answer",
 }
 ANALYSIS_COLUMNS = {  # the main column of each analysis
-    "best": "EM",
-    "split": "EM pos",
-    "spread": "EM",
+    "best_of_runs": "EM",
+    "split_by_support": "EM pos",
+    "spread_over_draws": "EM",
     "preference": "preferred",
     "gold": "gold put in",
     "cost": "dollars",
@@ -225,7 +225,7 @@ def test_the_papers_figures_stand_beside_ours(run: Callable[..., tuple[int, str,
         ["base", "100.0", "[100.0,", "100.0]", "28.4"],
         ["sure", "100.0", "[100.0,", "100.0]", "33.5"],
     ]
-    assert "bm25 does not search for them; methods base,sure." in " ".join(out.split())
+    assert "so bm25 does not search for any; methods base,sure." in " ".join(out.split())
     _, hotpotqa_output, _ = run("sure-table-1", "--methods", "base,sure", "--beside", "HotpotQA")
     assert "paper: HotpotQA" in hotpotqa_output
     assert "30.8" in hotpotqa_output
@@ -242,7 +242,7 @@ def test_the_users_settings_win_over_the_papers_and_are_named(
 ) -> None:
     code, out, _ = run("sure-table-1", "--methods", "base", "--k", "3", "--set", "retriever=hybrid")
     assert code == 0
-    changes = "k=3, not 10; retriever=hybrid, not bm25; the questions bring their passages, hybrid does not search"
+    changes = "k=3, not 10; retriever=hybrid, not bm25; the questions bring their passages, so hybrid does not search"
     assert f"Not as in the paper: {changes}" in " ".join(out.split())
     config = json.loads((tmp_path / "out/config.json").read_text())
     assert config["methods"]["base"]["k"] == 3

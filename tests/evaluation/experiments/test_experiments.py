@@ -52,7 +52,7 @@ def test_every_experiment_can_be_run(name: str) -> None:
     columns = [column for group in group_columns(experiment, CONTEXT, **options) for column in group]
     assert all(column.method in METHODS for column in columns)
     assert len({column.name for column in columns}) == len(columns) > 1 or experiment.shots
-    assert set(experiment.further) <= set(ANALYSIS_COLUMNS)
+    assert set(experiment.extra_measures) <= set(ANALYSIS_COLUMNS)
     assert len(experiment.summary) <= 62
 
 

@@ -146,7 +146,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     }
     assert report.count_without_gold == 1
     assert panels[0] == {
-        "title": "Gold passages; 1 question without one left out",
+        "title": "Gold passages (1 question without one left out)",
         "rows": [{"passages": "k=2", "n": 2, "with gold as found": 1, "gold put in": 1}],
     }
     rows = [json.loads(line) for line in (report.folder / "results.jsonl").read_text().splitlines()]
