@@ -17,7 +17,7 @@ from quorum.evaluation.run.details import LineIndex
 
 Unit = Literal["tokens", "calls", "dollars"]
 COST_UNITS: tuple[Unit, ...] = ("tokens", "calls", "dollars")
-Call = tuple[str, int, int, str]  # name, tokens in, tokens out, reply
+Call = tuple[str, int, int, str]  # prompt, tokens in, tokens out, reply
 WEIGHTED_METHODS = ("rerank", "replug")  # a weighted vote has no certificate
 
 
@@ -26,8 +26,8 @@ def make_answer_table(
 ) -> RecordedAnswers:
     """The answers of the methods that were asked every question.
 
-    unit: the cost of a call: 1, its tokens, or dollars by the table of prices. Calls that two methods share are known
-    only if the results have details (those of `quorum compare`).
+    unit: what a call costs: its tokens, 1 ("calls"), or dollars by the table of prices. Which calls two methods share
+    is known only if the results have details; `quorum compare` writes them.
     """
     methods, ids = results.complete_methods, results.ids
     if not methods:
@@ -37,9 +37,9 @@ def make_answer_table(
     )
     failed = np.array([results.find_failed_questions(name) for name in methods])
     unknown = np.array([results.get_numbers(name, "unknown") == 1 for name in methods])
-    calls, certified = read_calls(results, methods)
-    tables = [find_prices(results, name, unit, Prices(prices)) for name in methods]
-    cost, shared = compute_costs(results, methods, calls, unit, tables)
+    calls, certified = read_calls_and_certificates(results, methods)
+    prices_of_methods = [find_prices(results, name, unit, Prices(prices)) for name in methods]
+    cost, shared = compute_costs(results, methods, calls, unit, prices_of_methods)
     return RecordedAnswers(
         methods=tuple(methods),
         lowest_worth=worst,
@@ -66,11 +66,11 @@ def number_answers(results: RecordedResults, methods: Sequence[str]) -> np.ndarr
     )
 
 
-def read_calls(
+def read_calls_and_certificates(
     results: RecordedResults, methods: Sequence[str]
 ) -> tuple[dict[tuple[str, str], Counter[Call]], dict[tuple[str, str], bool]]:
-    """Read details.jsonl by method and question: the calls, and whether the vote stays the same if one passage is
-    replaced.
+    """Read details.jsonl: by (method, question id) the calls, and whether the answer of the vote is certain to stay the
+    same if one passage is replaced.
     """
     calls: dict[tuple[str, str], Counter[Call]] = {}
     certified: dict[tuple[str, str], bool] = {}
@@ -97,11 +97,11 @@ def read_calls(
 
 
 def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Prices) -> Mapping[str, Price]:
-    """The prices of the method's model and its verifier; empty if the unit is not dollars."""
+    """{role: price} for the method's "model" and "verifier"; empty if the unit is not dollars."""
     if unit != "dollars":
         return {}
     settings = results.get_settings(method)
-    spec_prices = {}
+    price_of_role = {}
     for role in ("model", "verifier"):
         model = settings.get(role)
         if model is None:
@@ -113,8 +113,8 @@ def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
                 f"{spec} has no price, so that a cost in dollars is not known; give its price with --prices FILE, or "
                 "--cost tokens."
             )
-        spec_prices[role] = price
-    return spec_prices
+        price_of_role[role] = price
+    return price_of_role
 
 
 def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
@@ -133,7 +133,7 @@ def compute_costs(
     methods: Sequence[str],
     calls: Mapping[tuple[str, str], Counter[Call]],
     unit: Unit,
-    prices: Sequence[Mapping[str, Price]],
+    prices_of_methods: Sequence[Mapping[str, Price]],
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cost of every answer, and the cost of the calls that each pair of methods shares."""
     count, n = len(methods), len(results.ids)
@@ -143,24 +143,26 @@ def compute_costs(
     ]
     cost, shared = np.zeros((count, n)), np.zeros((count, count, n))
     for row, name in enumerate(methods):
-        cost[row] = estimate_costs(results, name, unit, prices[row])
+        cost[row] = estimate_costs(results, name, unit, prices_of_methods[row])
     for column, id_ in enumerate(results.ids):
         for row, name in enumerate(methods):
             own_calls = calls.get((name, id_))
             if own_calls is None:
                 continue
-            cost[row, column] = sum(number * price_call(call, unit, prices[row]) for call, number in own_calls.items())
-            for earlier_row, earlier in enumerate(methods):
-                if earlier_row != row and models[earlier_row] == models[row]:
-                    shared_calls = own_calls & calls.get((earlier, id_), Counter())
-                    shared[earlier_row, row, column] = sum(
-                        number * price_call(call, unit, prices[row]) for call, number in shared_calls.items()
+            cost[row, column] = sum(
+                number * price_call(call, unit, prices_of_methods[row]) for call, number in own_calls.items()
+            )
+            for other_row, other in enumerate(methods):
+                if other_row != row and models[other_row] == models[row]:
+                    shared_calls = own_calls & calls.get((other, id_), Counter())
+                    shared[other_row, row, column] = sum(
+                        number * price_call(call, unit, prices_of_methods[row]) for call, number in shared_calls.items()
                     )
     return cost, shared
 
 
 def estimate_costs(results: RecordedResults, method: str, unit: Unit, prices: Mapping[str, Price]) -> np.ndarray:
-    """The cost from the counts in the rows alone; a failed answer costs the mean of the others."""
+    """The cost of each answer from the counts in results.jsonl; a failed answer costs the mean of the others."""
     input_tokens, output_tokens = (
         results.get_numbers(method, "input_tokens"),
         results.get_numbers(method, "output_tokens"),

@@ -12,21 +12,22 @@ from quorum.core.text import format_count
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
 from quorum.evaluation.run.result_files import write_json
 
-CHANGEABLE_SETTINGS = {"answer_type", "calibration"}  # a run may change these and still use the file
+CHANGEABLE_SETTINGS = {"answer_type", "calibration"}  # a run with other values of these may still use the file
 
 
 @dataclass(frozen=True)
 class CalibratedMethod:
     """A threshold of one method, or why there is none.
 
-    method: its name in the results. threshold: None if no promise is possible; then `needed` is about how many
-    questions would be enough, None if more would not help. answered: how many answers could be calibrated.
+    method: its name in the results. threshold: None if no promise is possible; then `questions_needed` is about how
+    many questions would be enough, None if more would not help. answer_count: how many answers have a confidence and a
+    score.
     """
 
     method: str
     threshold: Threshold | None
-    needed: int | None
-    answered: int
+    questions_needed: int | None
+    answer_count: int
 
 
 def calibrate_methods(
@@ -36,7 +37,7 @@ def calibrate_methods(
 
     The method that answers the most questions comes first.
 
-    error: the probability that a promise fails; several methods get an equal part of it each. Raises `SetupError` if
+    error: the probability that a promise fails, divided equally among the methods. Raises `SetupError` if
     the measure is not right-or-wrong, or no method states a confidence.
     """
     if not results.is_right_or_wrong:
@@ -54,10 +55,10 @@ def calibrate_methods(
         )
     if len(results.ids) < count_fewest_answers(wrong_at_most, error / len(with_confidence)):
         raise make_too_few_error(results, wrong_at_most, error / len(with_confidence))
-    calibrated = [
+    calibrated_methods = [
         calibrate_method(results, name, wrong_at_most, error / len(with_confidence)) for name in with_confidence
     ]
-    return sorted(calibrated, key=lambda calibration: -(calibration.threshold.answered if calibration.threshold else 0))
+    return sorted(calibrated_methods, key=lambda method: -(method.threshold.answered if method.threshold else 0))
 
 
 def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: float) -> SetupError:
@@ -82,20 +83,20 @@ def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float
 
 
 def make_calibration_file(
-    results: RecordedResults, calibrated: CalibratedMethod, wrong_at_most: float, error: float
+    results: RecordedResults, calibrated_method: CalibratedMethod, wrong_at_most: float, error: float
 ) -> dict[str, Any]:
-    """The content of the file: the promise, its evidence, and the method and settings that it holds for."""
-    if calibrated.threshold is None:
-        raise SetupError(describe_no_threshold(calibrated, wrong_at_most, len(results.ids)))
-    threshold = calibrated.threshold
+    """The content of the calibration file: the promise, its evidence, and for which method and settings it holds."""
+    if calibrated_method.threshold is None:
+        raise SetupError(describe_no_threshold(calibrated_method, wrong_at_most, len(results.ids)))
+    threshold = calibrated_method.threshold
     settings = {
         name: value
-        for name, value in results.get_settings(calibrated.method).items()
+        for name, value in results.get_settings(calibrated_method.method).items()
         if name not in CHANGEABLE_SETTINGS
     }
     return {
         "kind": "quorum calibration",
-        "method": settings.pop("method", calibrated.method),
+        "method": settings.pop("method", calibrated_method.method),
         "answer_from": threshold.value,
         "wrong_at_most": wrong_at_most,
         "confidence": round(1 - error, 12),
@@ -115,28 +116,28 @@ def write_calibration(path: Path, content: dict[str, Any]) -> None:
     write_json(path, content)
 
 
-def describe_promise(calibrated: CalibratedMethod, wrong_at_most: float, confidence: float) -> str:
+def describe_promise(calibrated_method: CalibratedMethod, wrong_at_most: float, confidence: float) -> str:
     """'post_fusion: answer where the confidence is 0.6 or more. ... At most 5% of the answers are wrong ...'."""
-    threshold = calibrated.threshold
+    threshold = calibrated_method.threshold
     if threshold is None:
         raise ValueError("no threshold")
     return (
-        f"{calibrated.method}: answer where the confidence is {threshold.value:g} or more. That was "
+        f"{calibrated_method.method}: answer where the confidence is {threshold.value:g} or more. That was "
         f"{threshold.answered} of {threshold.questions} questions ({threshold.answered / threshold.questions:.0%}), "
         f"{threshold.wrong} of them wrong. On questions like these, at most {100 * wrong_at_most:g}% of the answers "
         f"are wrong, with confidence {confidence:g}."
     )
 
 
-def describe_no_threshold(calibrated: CalibratedMethod, wrong_at_most: float, questions: int) -> str:
+def describe_no_threshold(calibrated_method: CalibratedMethod, wrong_at_most: float, questions: int) -> str:
     """Explain why no threshold can be promised, and what would help."""
     share = f"{100 * wrong_at_most:g}% wrong at most"
-    if calibrated.needed is None:
+    if calibrated_method.questions_needed is None:
         return (
-            f"{calibrated.method} cannot promise {share}: even its surest answers are wrong more often, and more "
-            "questions would not help; promise less with --wrong-at-most, or take another method."
+            f"{calibrated_method.method} cannot promise {share}: even its surest answers are wrong more often, and "
+            "more questions would not help; promise less with --wrong-at-most, or take another method."
         )
     return (
-        f"{calibrated.method} cannot promise {share} from {format_count(questions, 'question')}; about "
-        f"{calibrated.needed:,} would be enough, or promise less with --wrong-at-most."
+        f"{calibrated_method.method} cannot promise {share} from {format_count(questions, 'question')}; about "
+        f"{calibrated_method.questions_needed:,} would be enough, or promise less with --wrong-at-most."
     )

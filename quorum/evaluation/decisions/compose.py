@@ -29,12 +29,12 @@ ROUNDED_DIGITS = 6
 class ComposeResult:
     """The result of `compose`.
 
-    cascade: the certified cascade, or the best single method if none is certified; certificate: that of the cascade,
-    None for a single method. certificates: the tests of all candidates, in order. best: the best single method;
-    best_score, best_cost: its score and cost over all questions; score, cost: those of the cascade, computed from the
-    recorded answers; shares: the share of questions that reach each stage. questions: how many there are; certifying:
-    how many of them the certificate is computed from. needed: about how many questions would
-    certify the first cascade that failed, None if unknown.
+    cascade: the certified cascade, or the best single method if none is certified; certificate: the cascade's, None for
+    a single method. certificates: the tests of all candidates, in order. best: the best single method; best_score,
+    best_cost: its score and cost over all questions; score, cost: the cascade's, computed from the recorded answers;
+    stage_shares: the share of questions that reach each stage. question_count: of all questions; certifying_count: of
+    those from which the certificate is computed. questions_needed: about how many questions would certify the first
+    cascade that failed, None if unknown.
     """
 
     cascade: Cascade
@@ -45,10 +45,10 @@ class ComposeResult:
     best_cost: float
     score: float
     cost: float
-    shares: Mapping[str, float]
-    questions: int
-    certifying: int
-    needed: int | None
+    stage_shares: Mapping[str, float]
+    question_count: int
+    certifying_count: int
+    questions_needed: int | None
 
     @property
     def saved_share(self) -> float:
@@ -58,7 +58,9 @@ class ComposeResult:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The terms of the promise: the largest loss, its error, the unit of cost, the cost of a wrong answer."""
+    """The promise that at most `lose_at_most` is lost, except with probability `error`. unit: the unit of cost;
+    wrong_cost: what a wrong answer costs; seed: for the random split of the questions.
+    """
 
     lose_at_most: float = LOSE_AT_MOST
     error: float = round(1 - CONFIDENCE, 12)
@@ -67,58 +69,63 @@ class Guarantee:
     seed: int = SEED
 
 
-def check_guarantee(terms: Guarantee) -> None:
-    if terms.unit not in COST_UNITS:
-        raise SetupError(f"--cost {terms.unit!r} does not fit; choose one of: {', '.join(COST_UNITS)}.")
-    if terms.seed < 0:
-        raise SetupError(f"--seed {terms.seed} does not fit; give a whole number from 0 on.")
-    if not 1e-6 <= terms.lose_at_most < 1:
+def check_guarantee(guarantee: Guarantee) -> None:
+    if guarantee.unit not in COST_UNITS:
+        raise SetupError(f"--cost {guarantee.unit!r} does not fit; choose one of: {', '.join(COST_UNITS)}.")
+    if guarantee.seed < 0:
+        raise SetupError(f"--seed {guarantee.seed} does not fit; give a whole number from 0 on.")
+    if not 1e-6 <= guarantee.lose_at_most < 1:
         raise SetupError(
-            f"--lose-at-most {terms.lose_at_most:g} does not fit; give the loss that you would accept, such as 0.03."
+            f"--lose-at-most {guarantee.lose_at_most:g} does not fit; give the loss that you would accept, such as "
+            "0.03."
         )
 
 
-def count_questions_to_compose(terms: Guarantee) -> int:
-    """The smallest number of questions that can certify anything under these terms."""
-    certifying = count_fewest_questions(terms.lose_at_most / (1 + terms.wrong_cost), terms.error)
+def count_questions_to_compose(guarantee: Guarantee) -> int:
+    """The smallest number of questions that can certify any cascade with this guarantee."""
+    certifying = count_fewest_questions(guarantee.lose_at_most / (1 + guarantee.wrong_cost), guarantee.error)
     return -(-certifying * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1))
 
 
-def compose(results: RecordedResults, terms: Guarantee, prices: Path | None = None) -> ComposeResult:
+def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None = None) -> ComposeResult:
     """Design on a third of the questions, certify on the others. Raises `SetupError` for too few questions."""
-    check_guarantee(terms)
-    recorded = make_answer_table(results, terms.unit, wrong_cost=terms.wrong_cost, prices=prices)
-    fewest, groups = count_questions_to_compose(terms), len(np.unique(recorded.group))
+    check_guarantee(guarantee)
+    recorded = make_answer_table(results, guarantee.unit, wrong_cost=guarantee.wrong_cost, prices=prices)
+    fewest, groups = count_questions_to_compose(guarantee), len(np.unique(recorded.group))
     if groups < fewest:
         raise SetupError(
-            f"{format_count(groups, 'question')} are too few to lose {terms.lose_at_most:g} at most: at least {fewest} "
-            "are needed; compare on more questions, or give a larger --lose-at-most."
+            f"{format_count(groups, 'question')} are too few to lose {guarantee.lose_at_most:g} at most: at least "
+            f"{fewest} are needed; compare on more questions, or give a larger --lose-at-most."
         )
-    return choose_cascade(recorded, terms)
+    return choose_cascade(recorded, guarantee)
 
 
-def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult:
+def choose_cascade(recorded: RecordedAnswers, guarantee: Guarantee) -> ComposeResult:
     """Design and certify a cascade from the tables of the answers; see `compose`."""
-    design_questions, certifying_questions = split_questions(recorded.group, terms.seed)
+    design_questions, certifying_questions = split_questions(recorded.group, guarantee.seed)
     certifying_answers = recorded.select_questions(certifying_questions)
     certificates = certify_cascades(
         certifying_answers,
         design_cascades(recorded.select_questions(design_questions)),
-        terms.lose_at_most,
-        terms.error,
-        terms.wrong_cost,
+        guarantee.lose_at_most,
+        guarantee.error,
+        guarantee.wrong_cost,
     )
     score, cost = recorded.lowest_worth.mean(axis=1), recorded.cost.mean(axis=1)
     best = max(range(len(recorded.methods)), key=lambda place: (score[place], -cost[place]))
-    passed = [certificate for certificate in certificates if certificate.passed]
-    cheaper = [
-        certificate for certificate in passed if average_cost(recorded, certificate.candidate.cascade) < cost[best]
+    passed_certificates = [certificate for certificate in certificates if certificate.passed]
+    cheaper_certificates = [
+        certificate
+        for certificate in passed_certificates
+        if average_cost(recorded, certificate.candidate.cascade) < cost[best]
     ]
-    single: Cascade = (Stage(recorded.methods[best], None),)
+    single_method: Cascade = (Stage(recorded.methods[best], None),)
     chosen_certificate = min(
-        cheaper, key=lambda certificate: average_cost(recorded, certificate.candidate.cascade), default=None
+        cheaper_certificates,
+        key=lambda certificate: average_cost(recorded, certificate.candidate.cascade),
+        default=None,
     )
-    cascade = chosen_certificate.candidate.cascade if chosen_certificate else single
+    cascade = chosen_certificate.candidate.cascade if chosen_certificate else single_method
     replayed = replay_cascade(recorded, cascade)
     return ComposeResult(
         cascade=cascade,
@@ -129,10 +136,12 @@ def choose_cascade(recorded: RecordedAnswers, terms: Guarantee) -> ComposeResult
         best_cost=float(cost[best]),
         score=float(replayed.lowest_worth.mean()),
         cost=float(replayed.cost.mean()),
-        shares=compute_stage_shares(recorded, cascade),
-        questions=recorded.questions,
-        certifying=len(certifying_questions),
-        needed=None if passed else estimate_questions_needed(certifying_answers, certificates, terms),
+        stage_shares=compute_stage_shares(recorded, cascade),
+        question_count=recorded.questions,
+        certifying_count=len(certifying_questions),
+        questions_needed=None
+        if passed_certificates
+        else estimate_questions_needed(certifying_answers, certificates, guarantee),
     )
 
 
@@ -141,15 +150,15 @@ def average_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
 
 
 def estimate_questions_needed(
-    certifying_answers: RecordedAnswers, certificates: Sequence[CascadeCertificate], terms: Guarantee
+    certifying_answers: RecordedAnswers, certificates: Sequence[CascadeCertificate], guarantee: Guarantee
 ) -> int | None:
     """About how many questions in all would certify the failed cascade, if the losses stayed as they are here."""
     if not certificates:
         return None
-    cascade, margin = certificates[-1].candidate.cascade, terms.lose_at_most / (1 + terms.wrong_cost)
+    cascade, margin = certificates[-1].candidate.cascade, guarantee.lose_at_most / (1 + guarantee.wrong_cost)
     estimates = [
-        estimate_questions_to_certify(losses, margin, terms.error)
-        for losses in compute_losses(certifying_answers, cascade, terms.wrong_cost).values()
+        estimate_questions_to_certify(losses, margin, guarantee.error)
+        for losses in compute_losses(certifying_answers, cascade, guarantee.wrong_cost).values()
     ]
     known_estimates = [questions for questions in estimates if questions is not None]
     if len(known_estimates) < len(estimates) or not known_estimates:
@@ -160,36 +169,36 @@ def estimate_questions_needed(
     )
 
 
-def make_composed_file(results: RecordedResults, composed: ComposeResult, terms: Guarantee) -> dict[str, Any]:
+def make_composed_file(results: RecordedResults, composition: ComposeResult, guarantee: Guarantee) -> dict[str, Any]:
     """The content of composed.json: the stages with their settings, the certificate, and the data behind it."""
-    certified = composed.certificate
+    certified = composition.certificate
     certificate = None
     if certified is not None:
         certificate = {
-            "lose_at_most": terms.lose_at_most,
-            "confidence": round(1 - terms.error, 12),
+            "lose_at_most": guarantee.lose_at_most,
+            "confidence": round(1 - guarantee.error, 12),
             "p": round(certified.p_value, ROUNDED_DIGITS),
             "against": certified.rival,
             "loss": round(certified.loss, ROUNDED_DIGITS),
-            "questions": composed.certifying,
-            "seed": terms.seed,
-            "wrong_cost": terms.wrong_cost,
+            "questions": composition.certifying_count,
+            "seed": guarantee.seed,
+            "wrong_cost": guarantee.wrong_cost,
             "measure": results.measure,
         }
     return {
         "kind": FILE_KIND,
-        "stages": [describe_stage(results, stage) for stage in composed.cascade],
+        "stages": [describe_stage(results, stage) for stage in composition.cascade],
         "certificate": certificate,
         "expected": {
-            "score": round(composed.score, ROUNDED_DIGITS),
-            terms.unit: round(composed.cost, ROUNDED_DIGITS),
-            "reached": {name: round(share, ROUNDED_DIGITS) for name, share in composed.shares.items()},
-            "best": composed.best,
-            "best_score": round(composed.best_score, ROUNDED_DIGITS),
-            f"best_{terms.unit}": round(composed.best_cost, ROUNDED_DIGITS),
+            "score": round(composition.score, ROUNDED_DIGITS),
+            guarantee.unit: round(composition.cost, ROUNDED_DIGITS),
+            "reached": {name: round(share, ROUNDED_DIGITS) for name, share in composition.stage_shares.items()},
+            "best": composition.best,
+            "best_score": round(composition.best_score, ROUNDED_DIGITS),
+            f"best_{guarantee.unit}": round(composition.best_cost, ROUNDED_DIGITS),
         },
-        "questions": composed.questions,
-        "questions_needed": composed.needed,
+        "questions": composition.question_count,
+        "questions_needed": composition.questions_needed,
         "data": dict(results.data_and_source),
         "collection": describe_collection(results),
     }
@@ -240,42 +249,42 @@ def write_composed(path: Path, content: Mapping[str, Any]) -> None:
     write_json(path, content)
 
 
-def describe_composed(composed: ComposeResult, terms: Guarantee) -> list[str]:
+def describe_composed(composition: ComposeResult, guarantee: Guarantee) -> list[str]:
     """The result in sentences."""
-    if composed.certificate is None:
-        return describe_single_method(composed, terms)
+    if composition.certificate is None:
+        return describe_single_method(composition, guarantee)
     steps = [
-        f"{stage.method} ({stage.accept.describe()}; asked {format_percent(composed.shares[stage.method], 0)})"
-        if stage.accept
-        else f"{stage.method} (asked {format_percent(composed.shares[stage.method], 0)})"
-        for stage in composed.cascade
+        f"{stage.method} ({f'{stage.accept.describe()}; ' if stage.accept else ''}asked "
+        f"{format_percent(composition.stage_shares[stage.method], 0)} of the questions)"
+        for stage in composition.cascade
     ]
-    change = 100 * (composed.score - composed.best_score)
+    change = 100 * (composition.score - composition.best_score)
     return [
         f"Ask {', else '.join(steps)}.",
-        f"It takes {format_cost(composed.cost, terms.unit)} a question, {format_percent(composed.saved_share, 0)} less "
-        f"than {composed.best} ({format_cost(composed.best_cost, terms.unit)}), and scored {change:+.1f} points "
-        "against it.",
-        f"On questions like these it loses at most {100 * terms.lose_at_most:g} points to the best single method, with "
-        f"confidence {1 - terms.error:g} (p = {composed.certificate.p_value:.3f} over {composed.certifying:,} "
-        "questions that were not used to design it).",
+        f"It takes {format_cost(composition.cost, guarantee.unit)} a question, "
+        f"{format_percent(composition.saved_share, 0)} less than {composition.best} "
+        f"({format_cost(composition.best_cost, guarantee.unit)}), and scored {change:+.1f} points against it.",
+        f"On questions like these it loses at most {100 * guarantee.lose_at_most:g} points to the best single method, "
+        f"with confidence {1 - guarantee.error:g} (p = {composition.certificate.p_value:.3f} over "
+        f"{composition.certifying_count:,} questions that were not used to design it).",
     ]
 
 
-def describe_single_method(composed: ComposeResult, terms: Guarantee) -> list[str]:
+def describe_single_method(composition: ComposeResult, guarantee: Guarantee) -> list[str]:
     """The sentences if no cascade is certified: the best single method, and what would help."""
-    loss = f"{100 * terms.lose_at_most:g} points"
-    if not composed.certificates or composed.certificates[0].passed:
-        return [f"No cascade is cheaper than {composed.best}, the best single method: ask {composed.best}."]
+    loss = f"{100 * guarantee.lose_at_most:g} points"
+    if not composition.certificates or composition.certificates[0].passed:
+        return [f"No cascade is cheaper than {composition.best}, the best single method: ask {composition.best}."]
     advice = (
-        f"about {composed.needed:,} questions would be enough"
-        if composed.needed
+        f"about {composition.questions_needed:,} questions would be enough"
+        if composition.questions_needed
         else "more questions would hardly help, a larger --lose-at-most might"
     )
     return [
-        f"No cascade can be certified to lose {loss} at most from {composed.certifying:,} questions; {advice}.",
-        f"Ask {composed.best}, the best single method ({format_percent(composed.best_score)}, "
-        f"{format_cost(composed.best_cost, terms.unit)} a question).",
+        f"No cascade can be certified to lose {loss} at most from {composition.certifying_count:,} questions; "
+        f"{advice}.",
+        f"Ask {composition.best}, the best single method ({format_percent(composition.best_score)}, "
+        f"{format_cost(composition.best_cost, guarantee.unit)} a question).",
     ]
 
 

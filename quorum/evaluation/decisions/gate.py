@@ -29,8 +29,9 @@ class Gate:
     """The verdict on a new system against a baseline.
 
     loss: the mean of baseline minus new, in the unit of the measure; low, high: its 95% interval; p_pass: the p-value
-    of "the loss is at least the margin"; p_fail: of "there is no loss"; n: questions, or documents if several questions
-    belong to one; needed: about how many of them would decide, None if unknown.
+    of "the loss is at least the margin"; p_fail: the p-value of "there is no loss"; n: the number of
+    questions, or of documents if several questions belong to one; needed: about how many of them would be enough to
+    decide, None if unknown.
     """
 
     verdict: Verdict
@@ -103,7 +104,7 @@ def decide_gate(
 
 
 def estimate_questions_needed(losses: np.ndarray, margin: float, error: float) -> int | None:
-    """About how many questions would reach the nearer verdict, if the true loss were the observed one."""
+    """About how many questions would be enough to pass or to fail, if the true loss were the observed one."""
     estimates = [
         estimate_questions_to_certify(losses, margin, error),
         estimate_questions_to_certify(-losses, 0.0, error),

@@ -28,9 +28,9 @@ HIGHEST_WRONG_COST = 1_000_000  # a wrong answer may cost at most as much as thi
 class RecordedResults:
     """The content of a results folder.
 
-    config: the content of config.json. measure: the deciding measure. methods: their names. ids: of the questions.
-    rows: by (method, question id), the line of results.jsonl with the answer; the line with the error if there is no
-    answer. A question that a method was not asked has no row.
+    config: the content of config.json. measure: the deciding measure. methods: the methods' names. ids: the questions'
+    ids. rows: by (method, question id), the line of results.jsonl with the answer; the line with the error if there is
+    no answer. A question that a method was not asked has no row.
     """
 
     folder: Path
@@ -41,17 +41,17 @@ class RecordedResults:
     rows: Mapping[tuple[str, str], Row]
 
     def get_numbers(self, method: str, name: str) -> Floats:
-        """One number of every row of a method, by question; NaN if it is null or there is no answer."""
+        """The number `name` of a method's rows, one for each question; NaN if it is null or there is no row."""
         rows = (self.rows.get((method, id_)) or {} for id_ in self.ids)
         values: list[Any] = [row.get(name) for row in rows]
         return np.array([math.nan if value is None else float(value) for value in values])
 
     def find_asked_questions(self, method: str) -> Flags:
-        """Which questions the method was asked, whether it answered or failed."""
+        """For each question, whether the method was asked it; it may have answered or failed."""
         return np.array([(method, id_) in self.rows for id_ in self.ids], dtype=np.bool_)
 
     def find_failed_questions(self, method: str) -> Flags:
-        """Which questions have no answer of the method that could be scored."""
+        """For each question, whether the method was asked it and gave no answer that could be scored."""
         scored = ~np.isnan(self.get_numbers(method, self.measure))
         return self.find_asked_questions(method) & ~scored
 
@@ -62,8 +62,8 @@ class RecordedResults:
     def bound_worth(self, method: str, wrong_cost: float = 0.0) -> tuple[Floats, Floats]:
         """The lowest and the highest worth of each answer.
 
-        An answer is worth its measure minus `wrong_cost` times (1 - measure); an unknown answer costs nothing. The two
-        bounds differ only if the answer failed.
+        An answer is worth its measure minus `wrong_cost` times (1 - measure); an unknown answer costs nothing. The
+        lowest and the highest worth differ only if the answer failed.
         """
         score, unknown = self.get_numbers(method, self.measure), self.get_numbers(method, "unknown") == 1
         value = np.where(unknown, score, score - wrong_cost * (1 - score))
@@ -128,17 +128,20 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
         "judged" if verdicts else list_deciding_measures({row.get("task") or "short" for row in rows.values()})[0]
     )
     if all(row.get(chosen_measure) is None for row in rows.values()):
-        raise SetupError(f"The results in {folder} have no measure {chosen_measure!r}; name one of results.jsonl.")
+        raise SetupError(
+            f"The results in {folder} have no measure {chosen_measure!r}; name a measure of results.jsonl."
+        )
     if any(row.get(chosen_measure) is not None and not has_type(row[chosen_measure], float) for row in rows.values()):
         raise SetupError(
-            f"The measure {chosen_measure!r} of {results} is not always a number; name another, or run it again."
+            f"The measure {chosen_measure!r} of {results} is not always a number; name another, or run the "
+            "evaluation again."
         )
     if any(row.get(chosen_measure) is not None and not 0 <= row[chosen_measure] <= 1 for row in rows.values()):
         raise SetupError(
             f"The measure {chosen_measure!r} is not a share between 0 and 1; name one that is, such as em or f1."
         )
-    configured = config.get("methods", {})
-    methods = tuple(dict.fromkeys([*configured, *(method for method, _ in rows)]))
+    configured_methods = config.get("methods", {})
+    methods = tuple(dict.fromkeys([*configured_methods, *(method for method, _ in rows)]))
     asked_methods = tuple(method for method in methods if any(key[0] == method for key in rows))
     ids = tuple(dict.fromkeys(id_ for _, id_ in rows))
     return RecordedResults(folder, config, chosen_measure, asked_methods, ids, rows)

@@ -28,7 +28,7 @@ def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:
     assert composed.best == "sure"
     assert composed.saved_share > 0.2
     assert composed.cascade[-1].accept is None
-    assert composed.shares[composed.cascade[0].method] == 1.0
+    assert composed.stage_shares[composed.cascade[0].method] == 1.0
 
 
 def test_calls_that_methods_share_are_paid_once(results: Path) -> None:
