@@ -71,7 +71,7 @@ def questions(
     options = Options(
         n=n,
         mix=read_mix(mix),
-        words=min_words,
+        min_words=min_words,
         threshold=threshold,
         writes_rejected=all_drafts,
         concurrency=concurrency,
@@ -128,9 +128,9 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
         f"{outcome.faults[name]:,} {FAULT_DESCRIPTIONS[name]}" for name in FAULT_DESCRIPTIONS if outcome.faults[name]
     ]
     reasons = f": {', '.join(rejection_counts)}" if rejection_counts else ""
-    if outcome.drafts:
-        accepted = outcome.drafts - outcome.faults.total()
-        typer.echo(f"{format_count(outcome.drafts, 'draft')} written, {accepted:,} kept{reasons}.")
+    if outcome.draft_count:
+        accepted = outcome.draft_count - outcome.faults.total()
+        typer.echo(f"{format_count(outcome.draft_count, 'draft')} written, {accepted:,} kept{reasons}.")
     kinds = ", ".join(
         f"{outcome.kept_counts[kind]:,} {kind}"
         for kind in outcome.wanted_counts

@@ -1,4 +1,4 @@
-"""Reads LangChain's callback events: which events are nodes, and which tokens a reply used."""
+"""Reads LangChain's callback events: which node an event begins, and the message and tokens of a reply."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -21,7 +21,7 @@ COUNTED_KEYS = ("calls", "malformed", "verbose", "dropped")
 @dataclass(frozen=True)
 class ExperimentTarget:
     """The experiment that receives the rows of one method. model: as in the settings ("openai:gpt-4o"); started: when
-    the experiment was created, used as the start of its runs.
+    the experiment was created, used as the start time of its runs.
     """
 
     dataset: UUID
@@ -38,7 +38,7 @@ def make_example_id(dataset: UUID, row: Row) -> UUID:
 
 
 def make_example(dataset: UUID, row: Row, hides_texts: bool) -> dict[str, Any]:
-    """A question with its accepted answers; its metadata contain our id."""
+    """A question with its accepted answers. Its metadata hold the question's id in our data."""
     return {
         "id": make_example_id(dataset, row),
         "inputs": clean_value({"question": row["question"]}, hides_texts),

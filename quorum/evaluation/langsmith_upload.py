@@ -112,8 +112,8 @@ class Sender(TraceClient):
 
 
 def describe_error(error: Exception) -> str:
-    """The beginning of the error message, without secrets."""
-    message = " ".join(URL_QUERY.sub("", str(clean_value(str(error), False))).split()) or type(error).__name__
+    """The error message without secrets, cut to LONGEST_MESSAGE characters."""
+    message = " ".join(URL_QUERY.sub("", str(clean_value(str(error), hide=False))).split()) or type(error).__name__
     return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
 
 
@@ -125,17 +125,17 @@ def send_results(
     add_examples(client, dataset.id, lines)
     titles, sent_count, total = [], 0, len(lines.offsets)
     for method in config["methods"]:
-        rows = [id_ for method_of_row, id_ in lines.offsets if method_of_row == method]
+        ids = [id_ for method_of_row, id_ in lines.offsets if method_of_row == method]
         title = f"{name}: {method} {compute_short_hash(config)}"
         metadata = make_metadata(config, method)
-        experiment = find_experiment(client, title, dataset.id, metadata, len(rows))
-        digest = compute_digest(lines, method, rows)
+        experiment = find_experiment(client, title, dataset.id, metadata, len(ids))
+        digest = compute_digest(lines, method, ids)
         titles.append(title)
         if experiment.metadata.get("results") != digest:
             target = ExperimentTarget(
                 dataset.id, experiment.id, title, method, str(metadata.get("model")), experiment.start_time
             )
-            for chunk in split_into_chunks(rows):
+            for chunk in split_into_chunks(ids):
                 send_rows(client, target, [get_row(lines, method, id_) for id_ in chunk])
                 sent_count += len(chunk)
                 progress("upload", sent_count, total)
@@ -179,10 +179,16 @@ def find_experiment(
 
 
 def make_metadata(config: Mapping[str, Any], method: str) -> dict[str, Any]:
-    """The metadata that identifies an experiment: the settings of its method that have a plain value."""
+    """The metadata that identifies an experiment: its configuration, and those settings of its method that are
+    texts or numbers.
+    """
     settings = {name: format_model_identity(value) for name, value in config["methods"][method].items()}
-    known = {name: value for name, value in settings.items() if isinstance(value, PLAIN_TYPES)}
-    return dict(clean_value({"quorum": config["quorum"], "configuration": compute_short_hash(config), **known}, False))
+    plain_settings = {name: value for name, value in settings.items() if isinstance(value, PLAIN_TYPES)}
+    return dict(
+        clean_value(
+            {"quorum": config["quorum"], "configuration": compute_short_hash(config), **plain_settings}, hide=False
+        )
+    )
 
 
 def format_model_identity(value: Any) -> Any:
@@ -193,7 +199,7 @@ def format_model_identity(value: Any) -> Any:
 
 
 def compute_digest(lines: LineIndex, method: str, ids: Sequence[str]) -> str:
-    """A digest that distinguishes results from those sent before."""
+    """A digest of a method's rows. If it differs from the one of the last upload, the rows are sent again."""
     digest = hashlib.sha256()
     for id_ in ids:
         digest.update(json.dumps(get_row(lines, method, id_)).encode())
@@ -201,7 +207,7 @@ def compute_digest(lines: LineIndex, method: str, ids: Sequence[str]) -> str:
 
 
 def split_into_chunks(items: Iterable[T]) -> Iterator[list[T]]:
-    """Split rows into batches of the size of one request."""
+    """Split items into chunks, each for one request."""
     iterator = iter(items)
     while chunk := list(islice(iterator, ROWS_PER_REQUEST)):
         yield chunk

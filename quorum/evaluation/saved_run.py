@@ -1,4 +1,4 @@
-"""Reads runs that were saved as JSON. The files may come from strangers; every fault is a ValueError."""
+"""Reads runs that were saved as JSON. The files may come from strangers, so every fault in them is a ValueError."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -37,25 +37,27 @@ def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
 
 
 def check_bounds(value: Any) -> None:
-    """ValueError if the value is nested too deeply or holds a number that is not finite or too large."""
-    level = [value]
+    """Raises ValueError if the value is nested too deeply, or holds a number that is not finite or is too large."""
+    values_at_depth = [value]
     for _ in range(DEEPEST_NESTING):
-        if not level:
+        if not values_at_depth:
             return
-        for item in level:
+        for item in values_at_depth:
             # `not <=` also catches NaN, for which every comparison is false.
             if isinstance(item, int | float) and not abs(item) <= LARGEST_NUMBER:
                 raise ValueError("a number in it is too large")
         contents = [
-            list(item.values()) if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
+            list(item.values()) if isinstance(item, dict) else item
+            for item in values_at_depth
+            if isinstance(item, dict | list)
         ]
-        level = [item for part in contents for item in part]
-    if level:
+        values_at_depth = [item for part in contents for item in part]
+    if values_at_depth:
         raise ValueError("it is nested too deeply")
 
 
 def check_steps(steps: Any) -> None:
-    """ValueError unless these are the steps of a run as `quorum.evaluation.trace.step_to_json` writes them."""
+    """Raises ValueError unless these are the steps of a run as `quorum.evaluation.trace.step_to_json` writes them."""
     if not isinstance(steps, list):
         raise ValueError("its steps are not a list")
     for step in steps:
@@ -71,20 +73,20 @@ def check_steps(steps: Any) -> None:
 
 
 def read_number(value: Any) -> float | None:
-    """A number, or None; a ValueError for anything else."""
+    """The value, if it is a number or None. Raises ValueError for anything else."""
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
     raise ValueError("a field should be a number and is not")
 
 
 def read_result(value: Any) -> ShownResult | None:
-    """A result as a graph returns it, with its answer; None for null. A ValueError for anything else."""
+    """A result as a graph returns it, with its answer; None for null. Raises ValueError for anything else."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not isinstance(value.get("answer"), str) or value.get("unknown") is None:
         raise ValueError("a result has no answer")
-    present = {name: content for name, content in value.items() if content is not None}
-    TypeAdapter(ShownResult).validate_python(present)  # pydantic's ValidationError is a ValueError
+    known_values = {name: content for name, content in value.items() if content is not None}
+    TypeAdapter(ShownResult).validate_python(known_values)  # pydantic's ValidationError is a ValueError
     support = value.get("support")
     if support and support.get("span") is not None and len(support["span"]) != 2:
         raise ValueError("a span has no beginning and end")

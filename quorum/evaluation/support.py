@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Support(TypedDict):
-    """The statement of a passage that holds the answer, or, if the answer is not sure, the closest one.
+    """The statement of a passage that holds the answer, or, if that is uncertain, the one that fits the question best.
 
     passage: its id; start, end: characters of its text; sentence: these characters; span: the characters of the text
     that answer, or null. certainty: the probability (0..1) that the statement answers, by the embedded reader's
@@ -37,9 +37,8 @@ class Support(TypedDict):
 
 
 class ShownResult(Result, total=False):
-    """A result as people see it: with the statement that supports the answer, and a sentence about the question.
-
-    Both are null if there is nothing to show. note: for example that the offline reader reads English only.
+    """A result as people see it: with the statement that supports the answer (`support`), and a sentence about the
+    question (`note`), for example that the offline reader reads English only. Each is null if there is nothing to show.
     """
 
     support: Support | None
@@ -47,17 +46,17 @@ class ShownResult(Result, total=False):
 
 
 async def add_support(question: str, result: Result, context: Context) -> ShownResult:
-    """The result with the statement to show with it. For a follow-up question, its rewritten form is used."""
+    """The result with its support and note. For a follow-up question, they are found for its rewritten form."""
     question_asked = str(result.get("question") or question)
     return {
         **result,
         "support": await find_support(question_asked, result, context),
-        "note": describe_language(question_asked, context),
+        "note": make_language_note(question_asked, context),
     }
 
 
-def describe_language(question: str, context: Context) -> str | None:
-    """A sentence for a question that the offline reader cannot read, because it is not English."""
+def make_language_note(question: str, context: Context) -> str | None:
+    """A sentence to show if the offline reader cannot read the question, because it is not English; else None."""
     language = find_foreign_language(question) if context.model == "embedded" else None
     if language is None:
         return None
@@ -109,9 +108,9 @@ def find_evidence_statement(result: Result) -> Support | None:
         if start is None or end is None or item["passage"] not in passages:
             continue
         passage = passages[item["passage"]]
-        place = find_statement(passage["text"], start, end, may_wrap=not passage.get("places"))
-        if place is not None:
-            return make_support(passage, place, (start, end), None, not result["unknown"])
+        statement_span = find_statement(passage["text"], start, end, may_wrap=not passage.get("places"))
+        if statement_span is not None:
+            return make_support(passage, statement_span, (start, end), None, not result["unknown"])
     return None
 
 
@@ -127,11 +126,15 @@ def is_command(statement: str) -> bool:
 
 
 def make_support(
-    passage: Passage, place: tuple[int, int], span: tuple[int, int] | None, certainty: float | None, sure: bool
+    passage: Passage,
+    statement_span: tuple[int, int],
+    answer_span: tuple[int, int] | None,
+    certainty: float | None,
+    sure: bool,
 ) -> Support:
-    """The support, with its span cut to the statement."""
-    start, end = place
-    cut_span = None if span is None else (max(start, span[0]), min(end, span[1]))
+    """The support. The part of `answer_span` that lies outside the statement is cut off."""
+    start, end = statement_span
+    cut_span = None if answer_span is None else (max(start, answer_span[0]), min(end, answer_span[1]))
     return Support(
         passage=passage["id"],
         start=start,

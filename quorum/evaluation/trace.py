@@ -48,7 +48,7 @@ class Tracer(AsyncCallbackHandler):
         self.open_steps: dict[UUID, Step] = {}
         self.parents: dict[UUID, Step] = {}
 
-    def begin(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
+    def begin_step(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
         """Attach a step to its nearest ancestor. `step` is None for an internal run of LangGraph, which is left out."""
         parent_step = self.parents.get(parent, self.root) if parent is not None else self.root
         if step is not None:
@@ -56,7 +56,8 @@ class Tracer(AsyncCallbackHandler):
             self.open_steps[run_id] = step
         self.parents[run_id] = step or parent_step
 
-    def end(self, run_id: UUID, **outcome: Any) -> None:
+    def end_step(self, run_id: UUID, **outcome: Any) -> None:
+        """Set the fields of a step that has ended, and report it to the listener."""
         step = self.open_steps.pop(run_id, None)
         if step is None:
             return
@@ -79,15 +80,15 @@ class Tracer(AsyncCallbackHandler):
         step = None if node is None else Step("node", node)
         if parent_run_id is None:
             step = Step("graph", str(kwargs.get("name") or ""))
-        self.begin(step, run_id, parent_run_id)
+        self.begin_step(step, run_id, parent_run_id)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         step = self.open_steps.get(run_id)
         is_node = step is not None and step.kind == "node" and isinstance(outputs, dict)
-        self.end(run_id, changes=describe_changes(step.name, outputs) if step is not None and is_node else [])
+        self.end_step(run_id, changes=describe_changes(step.name, outputs) if step is not None and is_node else [])
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, error=describe_failure(error))
+        self.end_step(run_id, error=describe_failure(error))
 
     async def on_chat_model_start(
         self,
@@ -104,7 +105,7 @@ class Tracer(AsyncCallbackHandler):
         details += ["stored reply"] if description.get("stored") else []
         step = Step("call", str(kwargs.get("name") or "call"), details=details)
         step.prompt = clean_text("\n".join(str(message.text) for message in messages[0]))
-        self.begin(step, run_id, parent_run_id)
+        self.begin_step(step, run_id, parent_run_id)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         usage = read_usage(response)
@@ -113,21 +114,23 @@ class Tracer(AsyncCallbackHandler):
                 f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out"
             )
         reasoning = str(getattr(read_message(response), "additional_kwargs", {}).get("reasoning_content") or "")
-        self.end(run_id, reply=clean_text(response.generations[0][0].text), reasoning=clean_text(reasoning))
+        self.end_step(run_id, reply=clean_text(response.generations[0][0].text), reasoning=clean_text(reasoning))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, error=describe_failure(error))
+        self.end_step(run_id, error=describe_failure(error))
 
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        self.begin(Step("search", str(kwargs.get("name") or "search"), prompt=clean_text(query)), run_id, parent_run_id)
+        self.begin_step(
+            Step("search", str(kwargs.get("name") or "search"), prompt=clean_text(query)), run_id, parent_run_id
+        )
 
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, details=[f"{len(documents)} passages"])
+        self.end_step(run_id, details=[f"{len(documents)} passages"])
 
     async def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.end(run_id, error=describe_failure(error))
+        self.end_step(run_id, error=describe_failure(error))
 
 
 def clean_text(text: str) -> str:
@@ -137,8 +140,8 @@ def clean_text(text: str) -> str:
 
 def describe_failure(error: BaseException) -> str:
     """The error message; only the error's type if passages must be hidden."""
-    kind = type(error).__name__
-    return kind if hides_passages() else clean_text(redact(str(error))) or kind
+    error_type = type(error).__name__
+    return error_type if hides_passages() else clean_text(redact(str(error))) or error_type
 
 
 VALUE_FORMATS: dict[str, Callable[[Any], str]] = {

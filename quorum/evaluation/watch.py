@@ -18,7 +18,7 @@ from quorum.evaluation.callbacks import get_node_name, is_stored, read_message, 
 
 SHOWN_DIGITS = 4
 SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS", default=None)
-"""The seconds of each query's search, for the answer in progress. Another method's answer may have made the search."""
+"""For the answer in progress: the seconds of each query's search, even if another method's answer made it."""
 
 
 class Step(TypedDict):
@@ -31,9 +31,10 @@ class Step(TypedDict):
 
 
 class Call(TypedDict):
-    """A reply. step: the number of the node that asked; name: the prompt and which of several ("answer: passage 2").
+    """A model call and its reply. step: the number of the node that made it; name: the prompt, and which of several
+    calls with this prompt ("answer: passage 2").
 
-    seconds: the model's time for the real call, even if the reply came from the journal (`stored`).
+    seconds: how long the model took. For a reply from the journal (`stored`), how long it took originally.
     """
 
     step: int | None
@@ -53,7 +54,7 @@ class Watch(AsyncCallbackHandler):
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.calls: list[Call] = []
-        self.nodes: dict[UUID, int | None] = {}  # run -> the node that it belongs to
+        self.node_of_run: dict[UUID, int | None] = {}  # LangChain's run -> the number of the node that it belongs to
         self.start_times: dict[UUID, float] = {}
         self.open_calls: dict[UUID, Call] = {}
         self.spans: list[tuple[int | None, float, float, float]] = []  # calls and searches: node, start, end, seconds
@@ -71,19 +72,19 @@ class Watch(AsyncCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        enclosing = self.nodes.get(parent_run_id) if parent_run_id else None
+        enclosing = self.node_of_run.get(parent_run_id) if parent_run_id else None
         name = get_node_name(kwargs.get("name"), parent_run_id, metadata)
         if name is None:
-            self.nodes[run_id] = enclosing
+            self.node_of_run[run_id] = enclosing
             return
-        self.nodes[run_id] = len(self.steps)
+        self.node_of_run[run_id] = len(self.steps)
         self.start_times[run_id] = time.perf_counter()
         self.steps.append(
             Step(node=name, within=enclosing, round=int((metadata or {}).get("langgraph_step", 0)), seconds=0.0)
         )
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        number = self.nodes.get(run_id)
+        number = self.node_of_run.get(run_id)
         if number is not None and run_id in self.start_times:
             self.steps[number]["seconds"] = round(time.perf_counter() - self.start_times.pop(run_id), SHOWN_DIGITS)
 
@@ -96,7 +97,7 @@ class Watch(AsyncCallbackHandler):
         parent_run_id: UUID | None = None,
         **kwargs: Any,
     ) -> None:
-        step = self.nodes.get(parent_run_id) if parent_run_id else None
+        step = self.node_of_run.get(parent_run_id) if parent_run_id else None
         self.start_times[run_id] = time.perf_counter()
         name = str(kwargs.get("name") or "call")
         self.open_calls[run_id] = Call(
@@ -122,7 +123,7 @@ class Watch(AsyncCallbackHandler):
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        step = self.nodes.get(parent_run_id) if parent_run_id else None
+        step = self.node_of_run.get(parent_run_id) if parent_run_id else None
         self.open_searches[run_id] = (step, query, time.perf_counter())
 
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
@@ -140,22 +141,27 @@ class Watch(AsyncCallbackHandler):
 def compute_graph_seconds(
     steps: Sequence[Step], spans: Sequence[tuple[int | None, float, float, float]], within: int | None
 ) -> float:
-    """Seconds of a graph: its supersteps one after the other, each as long as its slowest node."""
-    rounds: dict[int, float] = {}
+    """Seconds of the graph inside the node `within` (None: of the whole graph): its supersteps take place one after the
+    other, and each takes as long as its slowest node.
+    """
+    seconds_of_superstep: dict[int, float] = {}
     for number, step in enumerate(steps):
         if step["within"] == within and number != within:
-            inner = compute_graph_seconds(steps, spans, number) + compute_node_seconds(
+            inner_seconds = compute_graph_seconds(steps, spans, number) + compute_node_seconds(
                 [span for span in spans if span[0] == number]
             )
-            rounds[step["round"]] = max(rounds.get(step["round"], 0.0), step["seconds"], inner)
-    return sum(rounds.values())
+            superstep = step["round"]
+            seconds_of_superstep[superstep] = max(
+                seconds_of_superstep.get(superstep, 0.0), step["seconds"], inner_seconds
+            )
+    return sum(seconds_of_superstep.values())
 
 
 def compute_node_seconds(spans: Sequence[tuple[int | None, float, float, float]]) -> float:
-    """Seconds of the calls of one node; overlapping calls count as the longest of them."""
-    total, longest, until = 0.0, 0.0, float("-inf")
+    """Seconds of the calls and searches of one node; of those that overlap, only the longest counts."""
+    total, longest, latest_end = 0.0, 0.0, float("-inf")
     for _, start, end, seconds in sorted(spans, key=lambda span: span[1]):
-        if start >= until:
+        if start >= latest_end:
             total, longest = total + longest, 0.0
-        longest, until = max(longest, seconds), max(until, end)
+        longest, latest_end = max(longest, seconds), max(latest_end, end)
     return total + longest

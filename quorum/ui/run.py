@@ -88,12 +88,12 @@ class AnswerTracer(Tracer):
         super().__init__()
         self.root, self.answer = answer.root, answer
 
-    def begin(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
-        super().begin(step, run_id, parent)
+    def begin_step(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
+        super().begin_step(step, run_id, parent)
         self.answer.mark_changed()
 
-    def end(self, run_id: UUID, **outputs: Any) -> None:
-        super().end(run_id, **outputs)
+    def end_step(self, run_id: UUID, **outputs: Any) -> None:
+        super().end_step(run_id, **outputs)
         self.answer.mark_changed()
 
 

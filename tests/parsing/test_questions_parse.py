@@ -255,10 +255,10 @@ def test_a_round_has_at_most_32_draws() -> None:
 def test_repeated_questions_are_recognised() -> None:
     earlier_questions = EarlierQuestions()
     earlier_questions.add("Who designed the lighthouse on the island of Skarvoy?")
-    assert earlier_questions.has("who designed the Lighthouse on the island of Skarvoy")
-    assert earlier_questions.has("Who was it who designed the lighthouse of the island Skarvoy?")
-    assert not earlier_questions.has("Who lit the lighthouse on the island of Skarvoy in 1889?")
-    assert not earlier_questions.has("Who designed the lighthouse on the island of Tromsdal?")
+    assert earlier_questions.has_duplicate("who designed the Lighthouse on the island of Skarvoy")
+    assert earlier_questions.has_duplicate("Who was it who designed the lighthouse of the island Skarvoy?")
+    assert not earlier_questions.has_duplicate("Who lit the lighthouse on the island of Skarvoy in 1889?")
+    assert not earlier_questions.has_duplicate("Who designed the lighthouse on the island of Tromsdal?")
 
 
 @pytest.mark.parametrize(

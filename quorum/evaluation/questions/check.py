@@ -1,4 +1,4 @@
-"""Decides whether to keep a question: its passage must answer it, and nothing else may. Every fault has a name."""
+"""Decides whether to keep a question: its passage must answer it, and nothing else may answer it. Names each fault."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ from quorum.retrievers.bm25 import tokenize_query
 MOST_ANSWER_WORDS = 10
 SAME_QUESTION_SHARE = 0.8  # two questions with at least this share of common words count as the same
 
-FAULT_DESCRIPTIONS = {  # name -> its description after a number
+FAULT_DESCRIPTIONS = {  # fault -> how it is reported after the number of its drafts: "3 that could not be read"
     "unread": "that could not be read",
     "declined": "where the passage gave nothing to ask about",
     "too_long": "where the passages did not fit the model's window",
@@ -60,46 +60,46 @@ class Draft:
 
 
 class EarlierQuestions:
-    """The questions so far, to detect duplicates."""
+    """The questions that were written so far, to detect duplicates."""
 
     def __init__(self) -> None:
-        self.exact: set[str] = set()
-        self.words: list[frozenset[str]] = []
+        self.normalized_questions: set[str] = set()
+        self.word_sets: list[frozenset[str]] = []
 
     def add(self, question: str) -> None:
-        self.exact.add(normalize(question))
-        self.words.append(find_words(question))
+        self.normalized_questions.add(normalize(question))
+        self.word_sets.append(find_words(question))
 
-    def has(self, question: str) -> bool:
+    def has_duplicate(self, question: str) -> bool:
         """Whether an earlier question has the same or nearly the same words: a Jaccard index of 0.8 or more."""
         question_words = find_words(question)
         are_near = (
-            len(question_words & words) >= SAME_QUESTION_SHARE * len(question_words | words) for words in self.words
+            len(question_words & words) >= SAME_QUESTION_SHARE * len(question_words | words) for words in self.word_sets
         )
-        return normalize(question) in self.exact or any(are_near)
+        return normalize(question) in self.normalized_questions or any(are_near)
 
 
 def find_words(question: str) -> frozenset[str]:
     return frozenset(tokenize_query(question))
 
 
-def find_fault_in_text(draft: Draft, earlier: EarlierQuestions) -> str | None:
-    """The fault that the text alone shows, without a model call. A question without a fault is added to the earlier
-    questions.
+def find_fault_in_text(draft: Draft, earlier_questions: EarlierQuestions) -> str | None:
+    """The fault that the text alone shows, without a model call; None if it shows none. The question is then added to
+    the earlier questions.
     """
     answerable = draft.draw.kind != "unanswerable"
     if POINTING_PHRASE.search(draft.question):
         return "speaks_of_passage"
     if answerable and (fault := find_fault_of_answer(draft)):
         return fault
-    if earlier.has(draft.question):
+    if earlier_questions.has_duplicate(draft.question):
         return "duplicate"
-    earlier.add(draft.question)
+    earlier_questions.add(draft.question)
     return None
 
 
 def find_fault_of_answer(draft: Draft) -> str | None:
-    """The fault of an answer that cannot be scored, or that the question reveals (a comparison of two things may)."""
+    """The fault of an answer that cannot be scored, or that the question contains (a question "A or B?" may)."""
     if not draft.answers:
         return "unread"
     if guess_task(draft.answers) == "yes_no":
@@ -139,7 +139,9 @@ class QuestionChecker:
         return await fault_finders[draft.draw.kind](draft, config)
 
     async def find_answerable_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
-        """The question must be answered from its passages, but not from memory, nor from one of two passages."""
+        """The fault of a question that is not answered from its passages, or is also answered from memory or from only
+        one of its two passages.
+        """
         if not self.is_right(draft, await self.ask_verifier(draft, "passages", draft.draw.passages, config)):
             return "unsupported"
         single_passages = draft.draw.passages if draft.draw.kind == "two" else ()
@@ -155,7 +157,7 @@ class QuestionChecker:
         return "one_enough" if any(self.is_right(draft, answer) for answer in from_one_passage) else None
 
     async def find_unanswerable_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
-        """The answer must be unknown both from its passage and from the passages retrieved for it."""
+        """The fault of a question that is not unanswerable: its passage, or retrieved passages, answer it."""
         if await self.ask_verifier(draft, "passages", draft.draw.passages, config) is not None:
             return "answered"
         return "answered_elsewhere" if await self.ask_verifier(draft, "retrieved", None, config) is not None else None
@@ -163,8 +165,8 @@ class QuestionChecker:
     async def ask_verifier(
         self, draft: Draft, source: str, passages: Iterable[Passage] | None, config: RunnableConfig
     ) -> str | None:
-        """The verifier's answer, None if unknown. source: a name for what the verifier was shown; passages: () answers
-        from memory, None from retrieved passages.
+        """The verifier's answer; None if it says unknown. source: the key of the answer in `draft.verifier_answers`;
+        passages: what the verifier is shown; (): nothing, it answers from memory; None: retrieved passages.
         """
         given = list(passages or ()) or None
         context = self.context if given is None else replace(self.context, k=max(self.context.k, 2), reranker=None)

@@ -23,19 +23,19 @@ class DraftWriter:
     """Writes and checks drafts, many at once."""
 
     def __init__(
-        self, context: Context, threshold: float, earlier: Iterable[str], config: RunnableConfig, concurrency: int
+        self, context: Context, threshold: float, earlier_texts: Iterable[str], config: RunnableConfig, concurrency: int
     ) -> None:
         self.context, self.config, self.concurrency = context, config, concurrency
         self.checker = QuestionChecker(context, threshold)
-        self.earlier = EarlierQuestions()
-        for question in earlier:
-            self.earlier.add(question)
+        self.earlier_questions = EarlierQuestions()
+        for question in earlier_texts:
+            self.earlier_questions.add(question)
 
     async def write_drafts(self, batch: Sequence[Draw]) -> list[Draft]:
-        """Write the drafts and compare them with one another, both in the order of the draws."""
+        """Write a draft for each draw. Find the faults that the texts show, in order; then check the rest."""
         drafts = await self.run_all(RunnableLambda(self.write), batch)
         for draft in drafts:
-            draft.fault = draft.fault or find_fault_in_text(draft, self.earlier)
+            draft.fault = draft.fault or find_fault_in_text(draft, self.earlier_questions)
         faultless = [draft for draft in drafts if draft.fault is None]
         await self.run_all(RunnableLambda(self.check), faultless)
         return drafts

@@ -17,8 +17,8 @@ from quorum.retrievers.passages import make_indexed_text
 
 Kind = Literal["single", "two", "unanswerable"]
 QUESTION_KINDS: tuple[Kind, ...] = get_args(Kind)
-DRAFTS_PER_SAVE = 32  # drafts between two saves of the file
-MOST_NEIGHBOURS = 12  # candidate passages for the second of a pair
+DRAFTS_PER_SAVE = 32  # after at most this many drafts, the file is saved
+MOST_NEIGHBOURS = 12  # the most candidates for the second passage of a pair
 WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 NeighbourSearch = Callable[[str, int], Sequence[Passage]]  # (text, k) -> the k passages nearest to the text
 
@@ -37,7 +37,7 @@ class Draw:
 
 
 def read_mix(text: str) -> dict[Kind, float]:
-    """The share of each kind, from 'single=70,two=15,unanswerable=15'. A kind that is left out has none."""
+    """The share of each kind, from 'single=70,two=15,unanswerable=15'. A kind that is not named gets no questions."""
     mix: dict[Kind, float] = {}
     for item in filter(str.strip, text.split(",")):
         name, _, number = (part.strip() for part in item.partition("="))
@@ -57,16 +57,16 @@ def read_mix(text: str) -> dict[Kind, float]:
 
 def split_by_mix(n: int, mix: Mapping[Kind, float]) -> dict[Kind, int]:
     """How many of `n` questions are of each kind: whole numbers that add up to n (largest remainder method)."""
-    exact = {kind: n * mix.get(kind, 0) / sum(mix.values()) for kind in QUESTION_KINDS}
-    counts = {kind: int(share) for kind, share in exact.items()}
-    for kind in sorted(QUESTION_KINDS, key=lambda kind: counts[kind] - exact[kind])[: n - sum(counts.values())]:
+    exact_counts = {kind: n * mix.get(kind, 0) / sum(mix.values()) for kind in QUESTION_KINDS}
+    counts = {kind: int(exact_count) for kind, exact_count in exact_counts.items()}
+    for kind in sorted(QUESTION_KINDS, key=lambda kind: counts[kind] - exact_counts[kind])[: n - sum(counts.values())]:
         counts[kind] += 1
     return counts
 
 
-def select_long_passages(passages: Sequence[Passage], words: int) -> list[Passage]:
-    """The passages of at least this many words (in scripts without spaces two characters count as one)."""
-    return [passage for passage in passages if count_half_words(passage["text"]) >= 2 * words]
+def select_long_passages(passages: Sequence[Passage], min_words: int) -> list[Passage]:
+    """The passages of at least `min_words` words (in scripts without spaces, two characters count as one word)."""
+    return [passage for passage in passages if count_half_words(passage["text"]) >= 2 * min_words]
 
 
 def order_by_documents(passages: Sequence[Passage], seed: str) -> list[Passage]:
@@ -93,14 +93,14 @@ def generate_draws(
     kind: Kind, passages: Sequence[Passage], seed: int, search_neighbours: NeighbourSearch
 ) -> Iterator[Draw]:
     """The draws for questions of a kind, one after the other. Each passage is the first passage of at most one draw."""
-    allowed, drawn_pairs = {passage["id"] for passage in passages}, set[frozenset[str]]()
+    allowed_ids, drawn_pairs = {passage["id"] for passage in passages}, set[frozenset[str]]()
     name_counts = Counter(name for passage in passages for name in find_names(passage)) if kind == "two" else Counter()
     for passage in order_by_documents(passages, f"{seed} {kind}"):
         if kind != "two":
             yield Draw(kind, (passage,))
             continue
         partner = find_partner(
-            passage, search_neighbours(make_indexed_text(passage), MOST_NEIGHBOURS), allowed, name_counts
+            passage, search_neighbours(make_indexed_text(passage), MOST_NEIGHBOURS), allowed_ids, name_counts
         )
         if partner is not None and (pair := frozenset((passage["id"], partner["id"]))) not in drawn_pairs:
             drawn_pairs.add(pair)
@@ -108,9 +108,10 @@ def generate_draws(
 
 
 class DrawQueue:
-    """The remaining draws of each kind. finished_ids: ids of draws to leave out; most_draws: the most draws by kind.
+    """The remaining draws of each kind. finished_ids: of draws to leave out; most_draws: by kind, how many may be
+    taken.
 
-    end_reasons: why a kind has too few questions: "corpus" (no passages left) or "tries" (all its draws are used).
+    end_reasons: why a kind has too few questions: "corpus" (no passages left) or "tries" (`most_draws` were taken).
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class DrawQueue:
         most_draws: Mapping[Kind, int],
     ) -> None:
         self.remaining_draws = {kind: max(0, count) for kind, count in most_draws.items()}
-        self.streams = {
+        self.draws_by_kind = {
             kind: (
                 draw for draw in generate_draws(kind, passages, seed, search_neighbours) if draw.id not in finished_ids
             )
@@ -131,13 +132,13 @@ class DrawQueue:
         self.end_reasons: dict[Kind, str] = {}
 
     def take_draws(self, missing_counts: Mapping[Kind, int]) -> list[Draw]:
-        """Up to this many draws of each kind, at most DRAFTS_PER_SAVE in all. Blocks while it searches for pairs."""
+        """Up to `missing_counts` draws by kind, at most DRAFTS_PER_SAVE in all. Blocks while it searches for pairs."""
         batch: list[Draw] = []
         for kind, count in missing_counts.items():
             if not self.remaining_draws[kind]:
                 self.end_reasons[kind] = "tries"
             wanted_count = min(count, self.remaining_draws[kind], DRAFTS_PER_SAVE - len(batch))
-            draws = list(islice(self.streams[kind], wanted_count))
+            draws = list(islice(self.draws_by_kind[kind], wanted_count))
             self.remaining_draws[kind] -= len(draws)
             if len(draws) < wanted_count:
                 self.end_reasons[kind] = "corpus"
@@ -146,23 +147,25 @@ class DrawQueue:
 
 
 def find_partner(
-    passage: Passage, neighbours: Sequence[Passage], allowed: set[str], name_counts: Mapping[str, int]
+    passage: Passage, neighbours: Sequence[Passage], allowed_ids: set[str], name_counts: Mapping[str, int]
 ) -> Passage | None:
     """The partner of a passage: a neighbour that shares a name with it. Neighbours in another document come first, then
     those with the rarest shared name, then the nearest. If this passage has no names (or its script has no capitals),
     the partner is the nearest neighbour in another document, if there is one.
 
-    name_counts: the number of passages in which a name occurs.
+    allowed_ids: of the passages that may be a partner; name_counts: the number of passages in which a name occurs.
     """
-    names, ranked = find_names(passage), list[tuple[bool, int, int]]()
+    names, candidates = find_names(passage), list[tuple[bool, int, int]]()
     for rank, neighbour in enumerate(neighbours):
-        shared = names & find_names(neighbour)
-        if neighbour["id"] in allowed and neighbour["text"] != passage["text"] and (shared or not names):
+        shared_names = names & find_names(neighbour)
+        if neighbour["id"] in allowed_ids and neighbour["text"] != passage["text"] and (shared_names or not names):
             is_same_document = bool(neighbour["title"]) and neighbour["title"] == passage["title"]
-            ranked.append((is_same_document, min((name_counts.get(name, 1) for name in shared), default=0), rank))
-    if not ranked:
+            candidates.append(
+                (is_same_document, min((name_counts.get(name, 1) for name in shared_names), default=0), rank)
+            )
+    if not candidates:
         return None
-    partner = neighbours[min(ranked)[2]]
+    partner = neighbours[min(candidates)[2]]
     return Passage(id=partner["id"], title=partner["title"], text=partner["text"])
 
 

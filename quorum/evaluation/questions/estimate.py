@@ -23,9 +23,10 @@ CHECK_CALLS = {
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimate if every draft is kept; `most_calls`: the calls if all allowed drafts are needed.
+    """The estimate if every draft is kept. most_calls: the calls if all allowed drafts are needed.
 
-    calls, tokens: totals; cost: dollars, None if a model has no price; seconds: expected.
+    questions: how many are to be written; calls, tokens: totals; cost: dollars, None if a model has no price; seconds:
+    expected.
     """
 
     questions: int
@@ -44,12 +45,12 @@ def estimate(
     prices: Prices,
     concurrency: int,
 ) -> Estimate:
-    """Estimate these numbers of questions of each kind, from the prompts and the passages' mean length.
+    """Estimate what the missing questions of each kind take, from the prompts and the passages' mean length.
 
-    most_drafts: the largest number of drafts for each question.
+    most_drafts: how many drafts are allowed for each question.
     """
     questions = sum(missing_counts.values())
-    checks = sum(count * CHECK_CALLS[kind] for kind, count in missing_counts.items())
+    check_calls = sum(count * CHECK_CALLS[kind] for kind, count in missing_counts.items())
     mean_tokens = sum(estimate_tokens(passage["text"]) for passage in passages) / len(passages)
     writer_tokens = sum(
         count * (estimate_tokens(BUILT_IN[f"question_{kind}"]) + mean_tokens * (2 if kind == "two" else 1))
@@ -63,24 +64,32 @@ def estimate(
         None
         if price is None or verifier_price is None
         else price.compute_cost(writer_tokens, questions * QUESTION_TOKENS)
-        + verifier_price.compute_cost(verifier_tokens, checks * SHORT_REPLY_TOKENS)
+        + verifier_price.compute_cost(verifier_tokens, check_calls * SHORT_REPLY_TOKENS)
     )
-    calls, total = (
-        questions + checks,
-        writer_tokens + verifier_tokens + questions * QUESTION_TOKENS + checks * SHORT_REPLY_TOKENS,
+    calls, total_tokens = (
+        questions + check_calls,
+        writer_tokens + verifier_tokens + questions * QUESTION_TOKENS + check_calls * SHORT_REPLY_TOKENS,
     )
     return Estimate(
-        questions, calls, most_drafts * calls, total, cost, estimate_seconds(context, calls, total, concurrency)
+        questions,
+        calls,
+        most_drafts * calls,
+        total_tokens,
+        cost,
+        estimate_seconds(context, calls, total_tokens, concurrency),
     )
 
 
 def count_checked_tokens(kind: Kind, mean_tokens: float, k: int) -> float:
-    """Tokens that the verifier reads for one draft. mean_tokens: the mean length of a passage."""
-    answer_prompt, closed_book = estimate_tokens(BUILT_IN["answer"]), estimate_tokens(BUILT_IN["answer_base_closed"])
+    """The tokens that the verifier reads for one draft. mean_tokens: the mean number of tokens of a passage."""
+    answer_prompt_tokens, closed_book_prompt_tokens = (
+        estimate_tokens(BUILT_IN["answer"]),
+        estimate_tokens(BUILT_IN["answer_base_closed"]),
+    )
     if kind == "unanswerable":
-        return 2 * answer_prompt + (1 + k) * mean_tokens
+        return 2 * answer_prompt_tokens + (1 + k) * mean_tokens
     return (
-        answer_prompt + mean_tokens + closed_book
+        answer_prompt_tokens + mean_tokens + closed_book_prompt_tokens
         if kind == "single"
-        else 3 * answer_prompt + 4 * mean_tokens + closed_book
+        else 3 * answer_prompt_tokens + 4 * mean_tokens + closed_book_prompt_tokens
     )

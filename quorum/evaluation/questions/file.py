@@ -29,14 +29,14 @@ class QuestionFile:
             raise SetupError(f"--out {path} is not a file of JSON lines; give a name that ends in .jsonl.")
         self.path = path
         self.lines: list[dict[str, Any]] = []
-        self.wanted_ids: set[str] = set()  # the ids of the questions to keep
+        self.kept_ids: set[str] = set()  # the ids of the questions to keep
         self.read_lines()
 
     def read_lines(self) -> None:
         """Read the lines that the file has now. Raises `SetupError` for a line that is not a question."""
-        self.lines, self.wanted_ids = [], set()
+        self.lines, self.kept_ids = [], set()
         if self.path.exists():
-            self.wanted_ids = {record["id"] for record in read_questions(self.path)}
+            self.kept_ids = {record["id"] for record in read_questions(self.path)}
             self.lines = [line for _, line in read_json_lines(self.path)]
         if not all(
             isinstance(line.get("question"), str) and isinstance(line.get("answers"), list) for line in self.lines
@@ -48,21 +48,21 @@ class QuestionFile:
         """The ids of all questions in the file, including those that the reviewer rejected."""
         return {str(line.get("id")) for line in self.lines}
 
-    def list_texts(self) -> Iterator[str]:
+    def list_question_texts(self) -> Iterator[str]:
         return (line["question"] for line in self.lines)
 
     def count_kept_by_kind(self) -> dict[Kind, int]:
-        """How many questions to keep the file has of each kind."""
-        counts = Counter(get_kind(line) for line in self.lines if str(line.get("id")) in self.wanted_ids)
+        """How many questions of each kind the file has, without the rejected ones."""
+        counts = Counter(get_kind(line) for line in self.lines if str(line.get("id")) in self.kept_ids)
         return {kind: counts[kind] for kind in QUESTION_KINDS}
 
     def count_all_by_kind(self) -> dict[Kind, int]:
-        """How many questions the file has of each kind, with the rejected ones."""
+        """How many questions of each kind the file has, including the rejected ones."""
         counts = Counter(map(get_kind, self.lines))
         return {kind: counts[kind] for kind in QUESTION_KINDS}
 
     def check_corpus(self, passages: Sequence[Passage], corpus: str) -> None:
-        """Check that every earlier question is about passages of this corpus as it is now."""
+        """Raises `SetupError` unless every question in the file is about passages that the corpus still holds."""
         corpus_ids = {passage["id"] for passage in passages}
         for line in self.lines:
             missing_ids = [id_ for id_ in list_evidence(line) if id_ not in corpus_ids]
@@ -74,9 +74,9 @@ class QuestionFile:
                 )
 
     def add(self, drafts: Sequence[Draft], origin_of_kind: Mapping[Kind, Mapping[str, Any]]) -> None:
-        """Append the lines and write the file at once. origin_of_kind: the models and the prompt, for `meta`."""
+        """Append the drafts' lines and write the file at once. origin_of_kind: the models and prompt, for `meta`."""
         self.lines += [make_line(draft, origin_of_kind[draft.draw.kind]) for draft in drafts]
-        self.wanted_ids |= {draft.draw.id for draft in drafts if draft.fault is None}
+        self.kept_ids |= {draft.draw.id for draft in drafts if draft.fault is None}
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         with explain_write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,8 +108,8 @@ class QuestionFile:
 
 
 def make_line(draft: Draft, origin: Mapping[str, Any]) -> dict[str, Any]:
-    """A question in the data format, without passages, so that an evaluation searches the corpus. `meta` holds what a
-    reviewer needs.
+    """A question's line in the data format. It has no passages, so that an evaluation searches the corpus; `meta` holds
+    what a reviewer needs. origin: the models and the prompt that wrote the question.
     """
     draw = draft.draw
     evidence = [
@@ -128,7 +128,7 @@ def make_line(draft: Draft, origin: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def get_kind(line: Mapping[str, Any]) -> Kind | None:
-    """The kind of a question that we wrote, even if a reviewer has edited its line."""
+    """The kind of a question that we wrote; None for a line of another origin. A reviewer may have edited the line."""
     named_kind = get_meta(line).get("kind")
     return next((kind for kind in QUESTION_KINDS if kind == named_kind), None)
 

@@ -1,7 +1,7 @@
 """Writes questions with answers and gold passages from a corpus, by a model, for users who have no questions.
 
 We draw a passage and write a question about it. We keep the question only if that passage is needed to answer it. The
-draws and the order of judging depend only on the seed and the replies: with the journal, the same command finds the
+draws and the order of the checks depend only on the seed and the replies: with the journal, the same command writes the
 same questions again and pays for nothing twice.
 """
 
@@ -41,22 +41,22 @@ from quorum.models.chat import chat_model_async
 from quorum.nodes.describe_settings import get_class_name
 from quorum.prompts import get_version
 
-MOST_DRAFTS = 4  # for each wanted question
+MOST_DRAFTS = 4  # the most drafts for each wanted question
 LOWEST_F1 = 0.6  # token F1: one of two words may be missing, but no word may differ
-KIND_PERCENTAGES: Mapping[Kind, float] = {"single": 70, "two": 15, "unanswerable": 15}
+DEFAULT_MIX: Mapping[Kind, float] = {"single": 70, "two": 15, "unanswerable": 15}
 
 
 @dataclass(frozen=True)
 class Options:
     """The request: `n` questions in the file, of the kinds in `mix`.
 
-    words: the fewest words of a passage; threshold: token F1 from which an answer counts as right; writes_rejected:
+    min_words: the fewest words of a passage; threshold: token F1 from which an answer counts as right; writes_rejected:
     also write rejected questions, with keep: false; max_cost: dollars that this run may spend.
     """
 
     n: int = 100
-    mix: Mapping[Kind, float] = field(default_factory=lambda: KIND_PERCENTAGES)
-    words: int = 20
+    mix: Mapping[Kind, float] = field(default_factory=lambda: DEFAULT_MIX)
+    min_words: int = 20
     threshold: float = LOWEST_F1
     writes_rejected: bool = False
     concurrency: int = 8
@@ -64,7 +64,7 @@ class Options:
     prices: Path | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("n", self.n), ("concurrency", self.concurrency), ("min-words", self.words)):
+        for name, value in (("n", self.n), ("concurrency", self.concurrency), ("min-words", self.min_words)):
             if value < 1:
                 raise SetupError(f"--{name} {value} does not fit; give a number from 1 on.")
         if not 0 < self.threshold <= 1:
@@ -90,17 +90,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class WrittenQuestions:
-    """The result. kept_counts: questions to keep in the file, by kind; count_before: how many of them were there before
-    this run; drafts: how many this run wrote; faults: rejected drafts, by fault; end_reasons: why a kind has too few
-    questions, "corpus" (no passages left) or "tries" (four drafts for each question); error: the message of the first
-    failed call.
+    """The result. kept_counts: by kind, how many kept questions the file has now; count_before: how many of them it had
+    before this run; draft_count: how many drafts this run wrote; faults: by fault, how many of these were rejected;
+    end_reasons: why a kind has too few questions, "corpus" (no passages left) or "tries" (MOST_DRAFTS for each question
+    were written); error: the message of the first failed call.
     """
 
     path: Path
     wanted_counts: dict[Kind, int]
     kept_counts: dict[Kind, int]
     count_before: int
-    drafts: int
+    draft_count: int
     faults: Counter[str]
     end_reasons: dict[Kind, str]
     error: str | None
@@ -118,35 +118,35 @@ async def plan(
 ) -> Plan:
     """Check everything that can be wrong, index the corpus if it is not indexed yet, and estimate.
 
-    Raises SetupError for a model that writes no questions, a corpus without passages, a file of another corpus, an
-    estimate beyond `max_cost`.
+    Raises SetupError for a model that cannot write questions, a corpus without passages, a file of another corpus, and
+    an estimate above `max_cost`.
     """
     await check_writer(context)
     file = await asyncio.to_thread(QuestionFile, out)
     context = await prepare_collection(corpus, collection, context, progress)
     passages_of_collection = await asyncio.to_thread(read_collection, context)
-    passages = select_long_passages(passages_of_collection, options.words)
+    passages = select_long_passages(passages_of_collection, options.min_words)
     name = corpus or f"the collection {collection!r}"
     if not passages:
         raise SetupError(
-            f"{name} holds no passage of {options.words} words or more; give more text, or take shorter passages with "
-            "--min-words."
+            f"{name} holds no passage of {options.min_words} words or more; give more text, or take shorter passages "
+            "with --min-words."
         )
     file.check_corpus(passages_of_collection, name)
     wanted_counts = split_by_mix(options.n, options.mix)
-    expected = count_missing(wanted_counts, file.count_kept_by_kind())
-    expected_cost = estimate(expected, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency)
+    missing_counts = count_missing(wanted_counts, file.count_kept_by_kind())
+    estimated = estimate(missing_counts, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency)
     check_limit(
-        expected_cost.cost,
+        estimated.cost,
         options.max_cost,
         basis=" even if every draft is kept",
         instead="ask for fewer questions with --n",
     )
-    return Plan(context, options, passages, file, expected_cost)
+    return Plan(context, options, passages, file, estimated)
 
 
 async def check_writer(context: Context) -> None:
-    """Raises SetupError if the model cannot be used or cannot write."""
+    """Raises SetupError if the model cannot be used or cannot write questions."""
     if context.answer_type != "short":
         raise SetupError(
             f"Questions are written with short answers, answer_type={context.answer_type!r} is set; leave it out."
@@ -170,15 +170,15 @@ async def prepare_collection(
         )
     if corpus is None:
         return replace(context, collection=str(collection))
-    source = await asyncio.to_thread(describe_source, corpus)
+    source = await asyncio.to_thread(make_corpus_source, corpus)
     name = await asyncio.to_thread(make_collection_name, source, context)
     context = replace(context, collection=name)
     await fill_collection(source, None, context, progress)
     return context
 
 
-def describe_source(corpus: str) -> Source:
-    """The corpus as an evaluation's source, so that both share its collection. Blocks while it reads the corpus."""
+def make_corpus_source(corpus: str) -> Source:
+    """The source that an evaluation of this corpus has, so that both use one collection. Blocks while it reads."""
     if not Path(corpus).exists():
         raise SetupError(f"There is no corpus {corpus}; give a folder of documents, or a .jsonl or .jsonl.gz file.")
     return Source(corpus, None, hash_corpus(Path(corpus)))
@@ -203,7 +203,9 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
             kind: MOST_DRAFTS * wanted_counts[kind] - tried for kind, tried in file.count_all_by_kind().items()
         }
         queue = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, remaining_drafts)
-        writer = DraftWriter(context, options.threshold, file.list_texts(), {"callbacks": [spent]}, options.concurrency)
+        writer = DraftWriter(
+            context, options.threshold, file.list_question_texts(), {"callbacks": [spent]}, options.concurrency
+        )
         while batch := await asyncio.to_thread(
             queue.take_draws, count_missing(wanted_counts, file.count_kept_by_kind())
         ):
@@ -211,8 +213,8 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
             draft_count += len(drafts)
             faults.update(draft.fault for draft in drafts if draft.fault is not None)
             error = error or next((draft.error for draft in drafts if draft.error is not None), None)
-            if lines := [draft for draft in drafts if is_written(draft, options)]:
-                await asyncio.to_thread(file.add, lines, origin_of_kind)
+            if written_drafts := [draft for draft in drafts if is_written(draft, options)]:
+                await asyncio.to_thread(file.add, written_drafts, origin_of_kind)
             progress("write", sum(file.count_kept_by_kind().values()), options.n)
     end_reasons = {kind: queue.end_reasons[kind] for kind in count_missing(wanted_counts, file.count_kept_by_kind())}
     return WrittenQuestions(

@@ -45,7 +45,7 @@ async def test_questions_of_all_three_kinds_name_their_gold_passages_and_their_w
 ) -> None:
     openai_server.reply(make_question_writer())
     written = await write_questions(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
-    assert (written.kept_counts, written.drafts, written.faults.total()) == (
+    assert (written.kept_counts, written.draft_count, written.faults.total()) == (
         {"single": 6, "two": 2, "unanswerable": 2},
         10,
         0,
@@ -135,7 +135,7 @@ async def test_faults_of_questions_are_found_and_counted(
     openai_server.reply(make_question_writer(replace_reply))
     written = await write_questions(store, Options(n=8, mix={kind: 1}, writes_rejected=True))
     assert written.faults[fault] >= 2
-    assert written.drafts == sum(written.kept_counts.values()) + written.faults.total()
+    assert written.draft_count == sum(written.kept_counts.values()) + written.faults.total()
     rejected = [line for line in read_lines() if not line["keep"]] if OUTPUT_FILE.exists() else []
     assert {line["meta"]["why"] for line in rejected} >= (set() if fault in ("declined", "unread") else {fault})
     assert all(line["question"] for line in rejected)
@@ -166,7 +166,7 @@ async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: 
 async def test_the_embedded_reader_may_check_the_questions(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_question_writer())
     written = await write_questions(store, Options(n=1, mix=SINGLE_ONLY), verifier="embedded")
-    assert written.drafts == len(openai_server.chats())
+    assert written.draft_count == len(openai_server.chats())
 
 
 async def test_thinking_is_no_part_of_a_question(store: str, openai_server: OpenAIServer) -> None:
@@ -189,7 +189,7 @@ async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, op
     assert (len(read_lines()), second_run.count_before, second_run.kept_counts["single"]) == (4, 2, 3)
     request_count = len(openai_server.chats())
     third_run = await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
-    assert (third_run.drafts, len(openai_server.chats())) == (0, request_count)
+    assert (third_run.draft_count, len(openai_server.chats())) == (0, request_count)
 
 
 async def test_a_run_stopped_by_the_limit_on_cost_goes_on_from_the_journal(

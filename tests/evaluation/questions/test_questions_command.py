@@ -123,7 +123,7 @@ def test_a_deleted_file_is_written_again() -> None:
     file = QuestionFile(OUTPUT_FILE)
     OUTPUT_FILE.unlink()
     with file.lock():
-        assert (file.ids, list(file.list_texts())) == (set(), [])
+        assert (file.ids, list(file.list_question_texts())) == (set(), [])
 
 
 def test_a_failed_replacement_leaves_no_half_written_file() -> None:
