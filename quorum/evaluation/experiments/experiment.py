@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 Analysis = Literal[
-    "best_of_runs", "split_by_support", "spread_over_draws", "preference", "people", "gold", "cost", "coverage"
+    "best_of_runs",
+    "split_by_support",
+    "spread_over_draws",
+    "judge_preference",
+    "people_preference",
+    "gold_passages",
+    "cost",
+    "coverage",
 ]
 Requirement = Literal["judge", "verifier", "examples", "filters"]
 

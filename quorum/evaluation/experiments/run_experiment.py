@@ -57,12 +57,11 @@ TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}  # shown if they f
 
 @dataclass(frozen=True)
 class Choices:
-    """The options of an experiment beyond those of an evaluation. judge, verifier: models; examples: a file from which
-    demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
+    """The options that an experiment has beside those of an evaluation. judge, verifier: models; examples: a file from
+    which demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
     'psg[filter=SPEC;model=SPEC]'; drop_known: ask only the questions that the model does not answer correctly without a
-    context; quick: a smaller run; stated_settings: the settings that the user gave; they replace the
-    paper's. figures_to_show: words that select the paper's figures ("NQ gpt-4"), by default those of this data set and
-    model.
+    context; quick: a smaller run; stated_settings: the settings that the user gave, which replace the paper's;
+    figures_to_show: words that select figures of the paper ("NQ gpt-4"), by default those of this data set and model.
     """
 
     judge: str | None = None
@@ -106,7 +105,7 @@ async def run_experiment(
             make_experiment_columns, experiment, dataset, options, chosen_options, Path(folder)
         )
         compared_columns = [column for column in columns if column.group is not None]
-        if chosen_options.judge is not None and "preference" in experiment.analyses:
+        if chosen_options.judge is not None and "judge_preference" in experiment.analyses:
             await check_judge(chosen_options.judge, options.context, compared_columns)
         scores = await evaluate(
             make_evaluation_options(experiment, options, chosen_options), columns, progress=progress
@@ -182,7 +181,7 @@ def make_evaluation_options(experiment: Experiment, options: Options, choices: C
         extra_keys=experiment.kept_keys,
         extra_config=list_recorded_choices(experiment, options, choices),
         screening_column=CLOSED_BOOK_METHOD if drops_known(experiment, choices) else None,
-        judge=None if "preference" in experiment.analyses else choices.judge,
+        judge=None if "judge_preference" in experiment.analyses else choices.judge,
         details="cost" in experiment.analyses,
     )
 
@@ -196,7 +195,7 @@ def check_needs(experiment: Experiment, options: Options, choices: Choices) -> N
     for name in experiment.needs:
         if not getattr(choices, name) and not (name == "filters" and choices.variants):
             raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED_OPTIONS[name]}.")
-    if options.gold_from is not None and "gold" not in experiment.analyses:
+    if options.gold_from is not None and "gold_passages" not in experiment.analyses:
         raise SetupError(f"Experiment {experiment.name} places no gold passages; leave --gold-from out.")
     if options.gold_from is not None and not options.gold_from.is_file():
         raise SetupError(f"There is no file {options.gold_from}; give passages in JSON lines with --gold-from.")
@@ -255,7 +254,7 @@ def drops_known(experiment: Experiment, choices: Choices) -> bool:
 def list_recorded_choices(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
     """The choices that are recorded in config.json, beside the settings of the columns."""
     description: dict[str, Any] = {"name": experiment.name}
-    if "preference" in experiment.analyses:
+    if "judge_preference" in experiment.analyses:
         description["judge"] = choices.judge
     if choices.quick:
         description["quick"] = True
@@ -272,22 +271,19 @@ async def run_analyses(
     """Run the experiment's analyses on its scores."""
     panels: list[Panel] = []
     for analysis in experiment.analyses:
-        if analysis == "preference":
+        if analysis == "judge_preference":
             panels += await ask_preferences(scores, columns, choices, progress)
-        elif analysis == "people":
+        elif analysis == "people_preference":
             panels += await asyncio.to_thread(make_people_panels, scores.folder, [column.name for column in columns])
-        elif analysis == "gold":
+        elif analysis == "gold_passages":
             results = scores.folder / "results.jsonl"
-            panels.append(
-                await asyncio.to_thread(make_gold_passages_panel, results, columns, scores.count_without_gold)
-            )
+            count = scores.count_without_gold
+            panels.append(await asyncio.to_thread(make_gold_passages_panel, results, columns, count))
         elif analysis == "cost":
             panels.append(await asyncio.to_thread(make_cost_panel, scores, columns))
         else:
-            names = group_names(columns)
-            panels += await asyncio.to_thread(
-                ANALYSIS_FUNCTIONS[analysis], scores.scores_by_column, names, scores.measures
-            )
+            by_column, names = scores.scores_by_column, group_names(columns)
+            panels += await asyncio.to_thread(ANALYSIS_FUNCTIONS[analysis], by_column, names, scores.measures)
     return panels
 
 

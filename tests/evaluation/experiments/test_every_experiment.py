@@ -46,9 +46,9 @@ ANALYSIS_WITHOUT_OPTIONS = {
     "best_of_runs": ("best_of_three", "--methods", "cot"),
     "split_by_support": ("filco-table-5",),
     "spread_over_draws": ("sure-table-9", "--methods", "base"),
-    "preference": ("sure-figure-4b",),
-    "people": ("sure-figure-4c",),
-    "gold": ("post-fusion-figure-6", "--methods", "concat[k=5]"),
+    "judge_preference": ("sure-figure-4b",),
+    "people_preference": ("sure-figure-4c",),
+    "gold_passages": ("post-fusion-figure-6", "--methods", "concat[k=5]"),
     "cost": ("sure-table-10",),
     "coverage": ("filco-table-2",),
 }
@@ -133,9 +133,9 @@ ANALYSIS_TITLES = {
     "best_of_runs": "The best of 3 attempts at each question",
     "split_by_support": "Context as a share of the first method's",
     "spread_over_draws": "Mean and standard deviation over the draws",
-    "preference": "{n} questions that both methods answered correctly",
-    "people": "0 of {n} pairs decided in preference.csv",
-    "gold": "Gold passages (0 questions without one left out)",
+    "judge_preference": "{n} questions that both methods answered correctly",
+    "people_preference": "0 of {n} pairs decided in preference.csv",
+    "gold_passages": "Gold passages (0 questions without one left out)",
     "cost": "What the answers cost",
     "coverage": "Questions whose passages support the answer",
 }
@@ -143,8 +143,8 @@ ANALYSIS_COLUMNS = {  # the main column of each analysis
     "best_of_runs": "EM",
     "split_by_support": "EM pos",
     "spread_over_draws": "EM",
-    "preference": "preferred",
-    "gold": "gold put in",
+    "judge_preference": "preferred",
+    "gold_passages": "gold put in",
     "cost": "dollars",
     "coverage": "precision (pos)",
 }
@@ -177,7 +177,7 @@ def check_analysis(experiment: Experiment, folder: Path) -> None:
     for analysis in experiment.analyses:
         rows = find_panel(panels, ANALYSIS_TITLES[analysis].partition("{n}")[2] or ANALYSIS_TITLES[analysis])["rows"]
         assert rows
-        if analysis != "people":  # nobody has chosen yet
+        if analysis != "people_preference":  # nobody has chosen yet
             assert all(row[ANALYSIS_COLUMNS[analysis]] is not None for row in rows), analysis
 
 

@@ -23,7 +23,7 @@ def test_a_risk_coverage_curve_computed_by_hand() -> None:
     assert calibration.coverage == [0.2, 0.4, 0.6, 0.8]
     assert calibration.risk == pytest.approx([0, 1 / 2, 1 / 3, 1 / 2])
     assert calibration.area == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
-    assert calibration.best == pytest.approx((0 + 0 + 1 / 3 + 1 / 2) / 4)
+    assert calibration.best == pytest.approx((0 + 0 + 1 / 3 + 1 / 2) / 4)  # the area if both right answers came first
     assert calibration.chance == 0.5
     assert calibration.ece == pytest.approx((0.1 + 0.8 + 0.4 + 0.4) / 4)
 
