@@ -117,7 +117,7 @@ def make_evaluation(scores: "Scores") -> Evaluation:
         for name, measures in comparison["methods"].items()
         for measure, difference in measures.items()
     ]
-    spent = scores.spent
+    spent = scores.spending
     return Evaluation(
         folder=scores.folder,
         measures=scores.measures,

@@ -156,15 +156,17 @@ def print_spending(scores: "Scores") -> None:
     """Print on stderr the folder of the results, the spending and the failures. Exits with 1 if questions failed."""
     from quorum.core.text import format_count
 
-    spent = scores.spent
-    tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
+    spending = scores.spending
+    tokens = f"{spending.input_tokens:,} tokens in, {spending.output_tokens:,} out"
     estimate_calls = sum(used["calls"] for used in scores.plan.rehearsal_usage.values())
     estimate_text = f", besides {estimate_calls:,} for the estimate" if estimate_calls else ""
-    calls = f"{format_count(spent.calls, 'call')} now ({tokens}){estimate_text}"
+    calls = f"{format_count(spending.calls, 'call')} now ({tokens}){estimate_text}"
     typer.echo(f"quorum: made {calls}; results in {scores.folder}", err=True)
-    if (judge_spent := scores.judge_spent) is not None:
-        tokens = f"{judge_spent.input_tokens:,} tokens in, {judge_spent.output_tokens:,} out"
-        typer.echo(f"quorum: the judge made {format_count(judge_spent.calls, 'further call')} now ({tokens})", err=True)
+    if (judge_spending := scores.judge_spending) is not None:
+        tokens = f"{judge_spending.input_tokens:,} tokens in, {judge_spending.output_tokens:,} out"
+        typer.echo(
+            f"quorum: the judge made {format_count(judge_spending.calls, 'further call')} now ({tokens})", err=True
+        )
     error_count, unjudged_count = (
         sum(int(row.get(name) or 0) for row in scores.summary.values()) for name in FAILURE_COUNTS
     )

@@ -142,10 +142,10 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
         typer.echo(
             f"{outcome.kept_counts[kind]:,} of {outcome.wanted_counts[kind]:,} {kind}: {END_REASONS[end_reason]}."
         )
-    spent = outcome.spent
-    tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
+    spending = outcome.spending
+    tokens = f"{spending.input_tokens:,} tokens in, {spending.output_tokens:,} out"
     review = f"; review {outcome.path}" if kept_count else ""
-    typer.echo(f"quorum: made {format_count(spent.calls, 'call')} now ({tokens}){review}", err=True)
+    typer.echo(f"quorum: made {format_count(spending.calls, 'call')} now ({tokens}){review}", err=True)
     if failed := outcome.faults["failed"]:
         failure = f"{format_count(failed, 'draft')} failed ({outcome.error})"
         typer.echo(f"quorum: {failure}; the same command again asks only those.", err=True)

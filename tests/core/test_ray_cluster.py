@@ -170,7 +170,7 @@ async def test_one_connection_serves_one_call_after_another(dataset: DataSet, op
     openai_server.connections = connections = CountedConnections()
     columns = parse_methods("concat", Context(model="openai:test", attempts=1))
     report = await evaluate(Options(data=dataset.path, concurrency=1), columns)
-    assert (report.spent.calls, connections.total) == (3, 1)
+    assert (report.spending.calls, connections.total) == (3, 1)
 
 
 def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
@@ -185,17 +185,17 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
 
         writer.write_answers(
             Answers(
-                [make_row(records[0], "concat"), make_row(records[0], "post_fusion")], spent=WorkerSpending(2, 30, 4)
+                [make_row(records[0], "concat"), make_row(records[0], "post_fusion")], spending=WorkerSpending(2, 30, 4)
             )
         )
         # twice: a worker ended before its row was confirmed
         writer.write_answers(Answers([make_row(records[0], "concat")]))
-        writer.write_answers(Answers([make_row(records[1], "concat", "refused")], spent=WorkerSpending(1, 10, 0)))
+        writer.write_answers(Answers([make_row(records[1], "concat", "refused")], spending=WorkerSpending(1, 10, 0)))
         assert [(record["id"], names) for record, names in writer.find_remaining()()] == [
             ("q1", ["post_fusion"]),
             ("q2", ["concat", "post_fusion"]),
         ]
-        assert vars(recorder.spent) == {"calls": 3, "input_tokens": 40, "output_tokens": 4}
+        assert vars(recorder.spending) == {"calls": 3, "input_tokens": 40, "output_tokens": 4}
         lost_rows = list(writer.make_lost_rows(Questioner(uses_given_passages=True)))
         assert [(row["id"], row["method"]) for row in lost_rows] == [
             ("q1", "post_fusion"),

@@ -93,10 +93,10 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     journal = str(data.parent / "journal.sqlite")
     in_many_processes = await run_evaluation(data, "many", journal=journal, details=True)
     request_count = len(openai_server.requests)
-    assert request_count == in_many_processes.spent.calls == 3 * QUESTION_COUNT
+    assert request_count == in_many_processes.spending.calls == 3 * QUESTION_COUNT
     in_one_process = await run_evaluation(data, "one", engine="local", journal=journal, details=True)
     # The journal of the workers holds every reply.
-    assert (in_one_process.spent.calls, len(openai_server.requests)) == (0, request_count)
+    assert (in_one_process.spending.calls, len(openai_server.requests)) == (0, request_count)
     assert read_rows_without_times(in_many_processes.folder) == read_rows_without_times(in_one_process.folder)
     assert (in_many_processes.new_answers, in_many_processes.summary["concat"]["em"]) == (
         2 * QUESTION_COUNT,

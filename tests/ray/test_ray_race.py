@@ -85,4 +85,4 @@ async def test_without_a_race_the_comparison_counts_what_workers_spend(data: Pat
     assert decision.scores.race is None
     assert decision.spent["models"]["openai:test"]["calls"] == 6
     assert (decision.spent["searches"], decision.spent["searched"]) == (6, 6)
-    assert decision.scores.spent.calls == 6
+    assert decision.scores.spending.calls == 6

@@ -300,6 +300,6 @@ async def ask_preferences(
         options.context,
         str(choices.judge),
         concurrency=options.concurrency,
-        config={"callbacks": [scores.spent]},
+        config={"callbacks": [scores.spending]},
         report_progress=partial(progress, "judge"),
     )

@@ -104,7 +104,7 @@ class WrittenQuestions:
     faults: Counter[str]
     end_reasons: dict[Kind, str]
     error: str | None
-    spent: LimitedSpending
+    spending: LimitedSpending
 
 
 async def plan(
@@ -194,7 +194,7 @@ def read_collection(context: Context) -> list[Passage]:
 async def make_questions(planned: Plan, *, progress: Progress = ignore_progress) -> WrittenQuestions:
     """Write questions, round by round, until the file holds the wanted number; the file is saved after each round."""
     context, options, file, wanted_counts = planned.context, planned.options, planned.file, planned.wanted_counts
-    spent = LimitedSpending(Prices(options.prices), options.max_cost)
+    spending = LimitedSpending(Prices(options.prices), options.max_cost)
     faults, draft_count, error = Counter[str](), 0, None
     origin_of_kind = await asyncio.to_thread(describe_models, context)
     with file.lock():
@@ -204,7 +204,7 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
         }
         queue = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, remaining_drafts)
         writer = DraftWriter(
-            context, options.threshold, file.list_question_texts(), {"callbacks": [spent]}, options.concurrency
+            context, options.threshold, file.list_question_texts(), {"callbacks": [spending]}, options.concurrency
         )
         while batch := await asyncio.to_thread(
             queue.take_draws, count_missing(wanted_counts, file.count_kept_by_kind())
@@ -226,7 +226,7 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
         faults,
         end_reasons,
         error,
-        spent,
+        spending,
     )
 
 

@@ -45,12 +45,16 @@ class Questioner:
         """The task of a question, as a value of `Context.answer_type`."""
         return self.task or get_stated_task(record) or self.default_task
 
-    async def ask(self, record: Record, column: Column, spent: Spending, details: Details | list[Detail] | None) -> Row:
+    async def ask(
+        self, record: Record, column: Column, spending: Spending, details: Details | list[Detail] | None
+    ) -> Row:
         """Ask one column one question; returns the row. If a call fails permanently, the row holds the error."""
         started, watch = time.perf_counter(), None if details is None else Watch()
         stored_calls = StoredCalls()
         SEARCH_SECONDS.set(None if watch is None else watch.search_seconds)
-        config: RunnableConfig = {"callbacks": [spent, stored_calls] if watch is None else [spent, stored_calls, watch]}
+        config: RunnableConfig = {
+            "callbacks": [spending, stored_calls] if watch is None else [spending, stored_calls, watch]
+        }
         context = use_label_prompts(column.make_context(self.get_task(record)), list_labels(record) or self.labels)
         try:
             result = await answer_question(

@@ -14,11 +14,11 @@ from quorum.evaluation.run.dataset import DataSet
 def draw_shots(
     pool: Path, dataset: DataSet, folder: Path, *, shots: Sequence[int], draws: int
 ) -> list[tuple[str, str]]:
-    """Write `draws` random sets of examples for each size to `folder`; return (label, file) of each.
+    """For each number of examples in `shots`, write `draws` random sets to `folder`. Returns (label, file) of each set.
 
     pool: JSON lines of question and answer, or of question and answers, of which the first is used. Questions of the
-    data set are left out; raises `SetupError` if too few remain. The same pool always gives the same sets, and the
-    smaller sets of a draw are the beginnings of its larger ones.
+    data set are left out; raises `SetupError` if too few remain. The same pool always gives the same sets, and a
+    smaller set is the beginning of the larger set of the same draw.
     """
     asked_questions = {normalize(record["question"]) for record in dataset.read_records()}
     pairs = [pair for pair in read_examples(pool) if normalize(pair["question"]) not in asked_questions]
@@ -27,14 +27,14 @@ def draw_shots(
             f"{pool} has {len(pairs)} examples that are not questions of the data set; give a file with {max(shots)} "
             "or more."
         )
-    written_shots = []
+    labels_and_files = []
     for size in shots:
         for draw in range(draws):
             file = folder / f"shots-{size}-{draw}.jsonl"
             drawn_pairs = random.Random(draw).sample(pairs, max(shots))[:size]
             file.write_text("".join(json.dumps(pair) + "\n" for pair in drawn_pairs), encoding="utf-8")
-            written_shots.append((f"shots={size};draw={draw}", str(file)))
-    return written_shots
+            labels_and_files.append((f"shots={size};draw={draw}", str(file)))
+    return labels_and_files
 
 
 def read_examples(pool: Path) -> Iterator[dict[str, str]]:

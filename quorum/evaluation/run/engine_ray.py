@@ -43,7 +43,9 @@ class AnswerWriter:
                 details.append(detail)
         for row in answers.rows:
             self.write_row(row)
-        self.recorder.spent.merge(answers.spent)  # last, because it may end the run: the answers are stored before
+        self.recorder.spending.merge(
+            answers.spending
+        )  # last, because it may end the run: the answers are stored before
 
     def write_row(self, row: Row) -> None:
         if (row["method"], row["id"]) in self.recorder.results.answered_pairs:

@@ -58,7 +58,7 @@ class Answers:
 
     rows: list[Row] = field(default_factory=list)
     details: list[Detail] = field(default_factory=list)
-    spent: WorkerSpending = field(default_factory=WorkerSpending)
+    spending: WorkerSpending = field(default_factory=WorkerSpending)
 
 
 class Services:
@@ -192,12 +192,12 @@ class Asker:
 
     async def ask(self, record: Record, names: list[str]) -> Answers:
         """Ask one method after the other, so that a later one finds equal calls of an earlier one in the journal."""
-        answers, spent = Answers(), ModelSpending()
+        answers, spending = Answers(), ModelSpending()
         for column in self.job.columns:
             if column.name in names and not await self.is_dropped(column.name):
                 details = answers.details if self.job.has_details else None
-                answers.rows.append(await self.job.questioner.ask(record, column, spent, details))
-        answers.spent = spent.export_counts()
+                answers.rows.append(await self.job.questioner.ask(record, column, spending, details))
+        answers.spending = spending.export_counts()
         return answers
 
     async def is_dropped(self, name: str) -> bool:

@@ -80,13 +80,18 @@ async def add_gold(
     The columns must have the collections that they search. task: the task of every question; None: each has its own.
     """
     tasks = {record["id"]: task or dataset.get_task(record) for record in dataset.read_records()}
-    missing = [record for record in dataset.read_records() if not get_gold(record, tasks[record["id"]])]
-    wanted_ids = {id_ for record in missing for id_ in record["gold"]}
-    texts = await asyncio.to_thread(find_texts, wanted_ids, columns[0].context if retrieves else None, gold_file)
-    golds = {record["id"]: [texts[id_] for id_ in record["gold"] if id_ in texts] for record in missing}
+    records_without_gold = [record for record in dataset.read_records() if not get_gold(record, tasks[record["id"]])]
+    wanted_ids = {id_ for record in records_without_gold for id_ in record["gold"]}
+    passages_by_id = await asyncio.to_thread(
+        find_passages_by_id, wanted_ids, columns[0].context if retrieves else None, gold_file
+    )
+    golds = {
+        record["id"]: [passages_by_id[id_] for id_ in record["gold"] if id_ in passages_by_id]
+        for record in records_without_gold
+    }
     if retrieves:
-        unlisted = [record for record in missing if not record["gold"]]
-        golds |= await search_gold(unlisted, tasks, columns[0])
+        records_without_ids = [record for record in records_without_gold if not record["gold"]]
+        golds |= await search_gold(records_without_ids, tasks, columns[0])
     known_gold = {id_: passages for id_, passages in golds.items() if passages}
     ids_without_gold = frozenset(golds.keys() - known_gold.keys())
     if len(ids_without_gold) == dataset.count:
@@ -100,16 +105,18 @@ async def add_gold(
     )
 
 
-def find_texts(wanted_ids: set[str], context: Context | None, gold_file: Path | None) -> Mapping[str, Passage]:
-    """The passages of these ids in the context's collection and in a file. Blocks while it reads them."""
-    texts: dict[str, Passage] = {}
+def find_passages_by_id(wanted_ids: set[str], context: Context | None, gold_file: Path | None) -> Mapping[str, Passage]:
+    """The wanted passages that the context's collection or the file holds. Blocks while it reads them."""
+    passages_by_id: dict[str, Passage] = {}
     if wanted_ids and context is not None:
         from quorum.retrievers.collections import list_passages
 
-        texts |= {passage["id"]: passage for passage in list_passages(context) if passage["id"] in wanted_ids}
+        passages_by_id |= {passage["id"]: passage for passage in list_passages(context) if passage["id"] in wanted_ids}
     if gold_file is not None:
-        texts |= {passage["id"]: passage for passage in read_passages(gold_file) if passage["id"] in wanted_ids}
-    return texts
+        passages_by_id |= {
+            passage["id"]: passage for passage in read_passages(gold_file) if passage["id"] in wanted_ids
+        }
+    return passages_by_id
 
 
 async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], column: Column) -> dict[str, list[Passage]]:

@@ -39,9 +39,10 @@ RaceWatcher = Callable[["RunningRace"], None]
 class RunningRace:
     """The race while answers arrive. Begin with `start_race`.
 
-    units: the ids of the questions in order; questions of one unit are bet on together. asked_when_dropped: by dropped
-    method, how many questions it was asked. worth_bounds: by method and question, the lowest and highest possible worth
-    of an answer, divided by 1 + wrong_cost; None if the question does not have the deciding measure.
+    units: the ids of the questions in order; those of one unit, such as one document, are bet on together.
+    asked_when_dropped: by dropped method, how many questions it was asked. worth_bounds: by method and question, the
+    lowest and highest possible worth of an answer, divided by 1 + wrong_cost; None if the question does not have the
+    deciding measure.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from quorum.algorithms.betting import compute_interval, compute_lower_bound
 from quorum.algorithms.race import RaceMode
 
 SEED = 0
-Units = tuple[tuple[str, ...], ...]  # the ids of all questions; one bet is on the questions of one unit together
+Units = tuple[tuple[str, ...], ...]  # the ids of all questions, grouped: those of one unit are bet on together
 
 
 @dataclass(frozen=True)

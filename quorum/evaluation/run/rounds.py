@@ -35,13 +35,13 @@ class Round:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Where answers go. details: receives the details of each answer; None: no details are requested; spent: counts the
-    calls; report_progress: called after each row; race: receives each row.
+    """Where answers go. details: receives the details of each answer; None: no details are requested; spending: counts
+    the calls; report_progress: called after each row; race: receives each row.
     """
 
     results: Results
     details: Details | None
-    spent: Spending
+    spending: Spending
     report_progress: Callable[[], None]
     race: RunningRace | None = None
 

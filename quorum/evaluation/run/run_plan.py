@@ -34,14 +34,14 @@ from quorum.evaluation.run.workers import run_workers
 @dataclass(frozen=True)
 class RunOutcome:
     """The outcome of a run. results: the counted lines of results.jsonl; new_answers: how many answers this call added;
-    spent: the model calls that the run made; count_without_gold: how many questions were skipped because they have no
-    gold passage; race: the result of the race; None without a race.
+    spending: the model calls that the run made; count_without_gold: how many questions were skipped because they have
+    no gold passage; race: the result of the race; None without a race.
     """
 
     plan: Plan
     results: Results
     new_answers: int
-    spent: Spending
+    spending: Spending
     count_without_gold: int = 0
     race: RaceResult | None = None
 
@@ -57,7 +57,7 @@ async def run(
 
     The caller must have locked the folder (see `lock_folder`).
     """
-    spent = spending or Spending()
+    spending = spending or Spending()
     write_or_check_config(plan.folder, dict(plan.config))
     with Results(
         plan.folder / "results.jsonl", [column.name for column in plan.columns], plan.options.screening_column
@@ -67,17 +67,17 @@ async def run(
         if race is not None:
             if not race.finished:
                 with suppress(LimitReachedError):  # the race then ends with its survivors
-                    await ask_all(plan, results, spent, progress, race)
+                    await ask_all(plan, results, spending, progress, race)
             asked_count, race_result = (
                 len(results.answered_pairs) - count_before,
                 await asyncio.to_thread(race.make_result),
             )
             results.recount(race.is_counted)
-            return RunOutcome(plan, results, asked_count, spent, race=race_result)
+            return RunOutcome(plan, results, asked_count, spending, race=race_result)
         if count_before < dataset.count * len(plan.columns):
-            dataset = await ask_all(plan, results, spent, progress)
+            dataset = await ask_all(plan, results, spending, progress)
     return RunOutcome(
-        plan, results, len(results.answered_pairs) - count_before, spent, plan.dataset.count - dataset.count
+        plan, results, len(results.answered_pairs) - count_before, spending, plan.dataset.count - dataset.count
     )
 
 
@@ -98,7 +98,7 @@ async def start_planned_race(plan: Plan, results: Results, watch_race: RaceWatch
 
 
 async def ask_all(
-    plan: Plan, results: Results, spent: Spending, progress: Progress, race: RunningRace | None = None
+    plan: Plan, results: Results, spending: Spending, progress: Progress, race: RunningRace | None = None
 ) -> DataSet:
     """Ask the remaining questions, round by round. Returns the questions, which may be fewer than the plan's."""
     columns, dataset = await prepare_questions(plan, progress)
@@ -109,7 +109,7 @@ async def ask_all(
     with Details(plan.folder / "details.jsonl") if plan.options.details else nullcontext() as details:
         for round_of_questions in split_into_rounds(columns, dataset, results, race):
             recorder = Recorder(
-                results, details, spent, partial(report_progress, progress, results, round_of_questions), race
+                results, details, spending, partial(report_progress, progress, results, round_of_questions), race
             )
             await ask_round(round_of_questions, recorder, questioner, plan)
     return dataset
@@ -162,7 +162,7 @@ async def ask_round(round_of_questions: Round, recorder: Recorder, questioner: Q
                     round_of_questions.is_asked(column.name)
                     and (column.name, record["id"]) not in recorder.results.answered_pairs
                 ):
-                    recorder.add(await questioner.ask(record, column, recorder.spent, recorder.details))
+                    recorder.add(await questioner.ask(record, column, recorder.spending, recorder.details))
 
     await run_workers(concurrency, work)
 

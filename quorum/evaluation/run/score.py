@@ -26,11 +26,12 @@ class Scores:
     """The measures of an evaluation, question by question, with their summary and comparisons.
 
     scores_by_column: by column, the measures of every question; summary: {column: {measure: value}}; comparisons: of
-    each group of columns with its baseline. new_answers: how many answers this call added; spent: the model calls made
-    for them, fewer than the summary counts if columns share calls or the journal has replies. count_without_gold: how
-    many questions were skipped because they have no gold passage; screened_out_count: how many only the screening
-    column was asked, because its answer was right. judge_spent: the judge's calls, counted separately; None without a
-    judge. race: the result of the race; None without a race. A dropped method has only the questions that it was asked.
+    each group of columns with its baseline. new_answers: how many answers this call added; spending: the model calls
+    made for them, fewer than the summary counts if columns share calls or the journal has replies. count_without_gold:
+    how many questions were skipped because they have no gold passage; screened_out_count: how many only the screening
+    column was asked, because its answer was right. judge_spending: the judge's calls, counted separately; None without
+    a judge. race: the result of the race; None without a race. A dropped method has only the questions that it was
+    asked.
     """
 
     plan: Plan
@@ -38,10 +39,10 @@ class Scores:
     summary: Summary
     comparisons: list[Comparison]
     new_answers: int
-    spent: Spending
+    spending: Spending
     count_without_gold: int = 0
     screened_out_count: int = 0
-    judge_spent: Spending | None = None
+    judge_spending: Spending | None = None
     race: RaceResult | None = None
 
     @property
@@ -79,10 +80,10 @@ async def score(outcome: RunOutcome, progress: Progress = ignore_progress) -> Sc
         summary=summary,
         comparisons=comparisons,
         new_answers=outcome.new_answers,
-        spent=outcome.spent,
+        spending=outcome.spending,
         count_without_gold=outcome.count_without_gold,
         screened_out_count=len(results.known_ids),
-        judge_spent=None if plan.judge is None else plan.judge.spending,
+        judge_spending=None if plan.judge is None else plan.judge.spending,
         race=outcome.race,
     )
 

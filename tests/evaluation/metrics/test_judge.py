@@ -126,11 +126,11 @@ async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, op
 async def test_the_judges_calls_are_counted_separately(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_by_model)
     report = await run(data)
-    assert report.judge_spent is not None
-    assert (report.spent.calls, report.judge_spent.calls) == (5, 2)
+    assert report.judge_spending is not None
+    assert (report.spending.calls, report.judge_spending.calls) == (5, 2)
     summary = report.summary["concat"]
     assert (summary["calls"], summary["judge_calls"]) == (1, 0.4)
-    assert report.judge_spent.input_tokens == pytest.approx(5 * float(summary["judge_input_tokens"] or 0))
+    assert report.judge_spending.input_tokens == pytest.approx(5 * float(summary["judge_input_tokens"] or 0))
 
 
 async def test_the_judge_can_be_named_after_a_run_and_continues_after_a_kill(
@@ -139,14 +139,14 @@ async def test_the_judge_can_be_named_after_a_run_and_continues_after_a_kill(
     openai_server.reply(reply_by_model)
     without_judge = await run(data, judge=None)
     assert "judged" not in without_judge.summary["concat"]
-    assert without_judge.judge_spent is None
+    assert without_judge.judge_spending is None
     report = await run(data)
     assert (report.new_answers, report.summary["concat"]["judged"]) == (0, 0.4)
     judged_file = report.folder / "judged.jsonl"
     judged_file.write_bytes(judged_file.read_bytes()[:-20])  # a kill in the middle of the last line
     continued_run = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))
-    assert continued_run.judge_spent is not None
-    assert (continued_run.judge_spent.calls <= 1, continued_run.summary) == (True, report.summary)
+    assert continued_run.judge_spending is not None
+    assert (continued_run.judge_spending.calls <= 1, continued_run.summary) == (True, report.summary)
     openai_server.reply(lambda request: reply_by_model(request, dict.fromkeys(TOWNS_OF_RIVER, "Incorrect")))
     request_count = len(list_judge_requests(openai_server))
     other_run = await run(data, judge="openai:judge2")

@@ -50,7 +50,7 @@ async def test_questions_of_all_three_kinds_name_their_gold_passages_and_their_w
         10,
         0,
     )
-    assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == written.spent.calls
+    assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == written.spending.calls
     lines_of_kind = {kind: [line for line in read_lines() if line["meta"]["kind"] == kind] for kind in QUESTION_KINDS}
     single, two, unanswerable = lines_of_kind["single"][0], lines_of_kind["two"][0], lines_of_kind["unanswerable"][0]
     number = single["gold"][0][1:]
@@ -206,7 +206,7 @@ async def test_a_run_stopped_by_the_limit_on_cost_goes_on_from_the_journal(
         await write_questions(store, options, journal="journal.sqlite")
     first_call_count = len(openai_server.chats())
     written = await write_questions(store, Options(n=3, mix=SINGLE_ONLY), journal="journal.sqlite")
-    assert (first_call_count, written.kept_counts["single"], written.spent.calls) == (4, 3, 9 - first_call_count)
+    assert (first_call_count, written.kept_counts["single"], written.spending.calls) == (4, 3, 9 - first_call_count)
 
 
 async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
@@ -221,7 +221,7 @@ async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_ser
     assert "400: no" in str(written.error)
     openai_server.reply(make_correct_reply)
     second_run = await write_questions(store, Options(n=8, mix=SINGLE_ONLY), journal="journal.sqlite")
-    assert (second_run.kept_counts["single"], second_run.spent.calls) == (8, 4 * 2)
+    assert (second_run.kept_counts["single"], second_run.spending.calls) == (8, 4 * 2)
 
 
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:

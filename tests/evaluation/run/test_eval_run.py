@@ -118,7 +118,7 @@ async def test_a_repeated_evaluation_asks_nothing(data: Path, openai_server: Ope
         0,
         request_count,
     )
-    assert (first_report.spent.calls, second_report.spent.calls) == (request_count, 0)
+    assert (first_report.spending.calls, second_report.spending.calls) == (request_count, 0)
 
 
 async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path, openai_server: OpenAIServer) -> None:
@@ -126,8 +126,8 @@ async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path
     runs = parse_methods("concat,concat_pf", Context(**CONTEXT, journal="journal.sqlite"))
     report = await evaluate(Options(data=data), runs)
     assert (report.summary["concat"]["calls"], report.summary["concat_pf"]["calls"]) == (1, 3)
-    assert report.spent.calls == len(openai_server.requests) == 6 * 3
-    assert report.spent.input_tokens == 6 * report.summary["concat_pf"]["input_tokens"]
+    assert report.spending.calls == len(openai_server.requests) == 6 * 3
+    assert report.spending.input_tokens == 6 * report.summary["concat_pf"]["input_tokens"]
 
 
 async def test_without_a_folder_the_configuration_names_it(data: Path, openai_server: OpenAIServer) -> None:
