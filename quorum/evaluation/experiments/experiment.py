@@ -57,16 +57,17 @@ class Experiment:
     groups_by_variant, the methods of one variant; without variants, all columns.
 
     data, models, questions: the paper's own data sets, models and number of questions; limit: how many questions are
-    asked by default. measures: what the paper reports; figures: its numbers. note: what differs
-    from the paper, or what it leaves open.
+    asked by default. measures: what the paper reports; figures: its numbers. note: what differs from the paper, or what
+    the paper leaves open.
 
     variants_need_search: the variants apply only if a corpus or a collection is searched; otherwise the methods run
     unchanged. top: how many of the passages found are read. skips_excess_k: if the questions bring their passages, the
     variants end with the first k that is enough for all of them. shots: how many demonstrations are drawn from the
-    user's examples, `draws` times each, in place of variants; such columns are not compared one by one. drops_known: if
-    the model answers a question without a context, no other method is asked that question. extra_measures: measures
-    shown beside `measures`. kept_keys: keys of the result that results.jsonl keeps. needs: options that must be given.
-    analyses: what is computed from the results. quick_variants: the variants that `--quick` runs.
+    user's examples, `draws` times each, in place of variants; such columns are not compared one by one.
+    drops_known_questions: if the model answers a question without a context, no other method is asked that question.
+    extra_measures: further columns for the table of the results. kept_keys: keys of an answer's result that
+    results.jsonl keeps. needs: options that must be given. analyses: what is computed from the results. quick_variants:
+    the variants that `--quick` runs.
     """
 
     name: str
@@ -90,7 +91,7 @@ class Experiment:
     skips_excess_k: bool = False
     shots: tuple[int, ...] = ()
     draws: int = 4
-    drops_known: bool = False
+    drops_known_questions: bool = False
     extra_measures: tuple[str, ...] = ()
     kept_keys: tuple[str, ...] = ()
     needs: tuple[Requirement, ...] = ()

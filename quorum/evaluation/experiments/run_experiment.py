@@ -248,7 +248,7 @@ def make_experiment_columns(
 
 def drops_known(experiment: Experiment, choices: Choices) -> bool:
     """Whether questions that the model answers without a context are not asked of the other columns."""
-    return experiment.drops_known or choices.drop_known
+    return experiment.drops_known_questions or choices.drop_known
 
 
 def list_recorded_choices(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
