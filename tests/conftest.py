@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from loopback_server import CERTIFICATE
 from openai_server import OpenAIServer
 from quorum_command import CommandOutcome, Quorum
 
@@ -61,6 +62,9 @@ def refuse_network(event: str, args: tuple[Any, ...]) -> None:
 
 sys.addaudithook(refuse_network)
 os.environ["QUORUM_JOURNAL"] = "off"  # also for a Context made while a test module is imported
+# HTTP clients trust the test servers, and read one certificate in place of 140: 1 ms, not 30.
+os.environ["SSL_CERT_FILE"] = str(CERTIFICATE)
+os.environ.pop("SSL_CERT_DIR", None)
 
 
 @pytest.fixture(autouse=True)

@@ -65,10 +65,8 @@ class Collector:
         self.runs: dict[str, dict[str, Any]] = {}
         self.text = ""
         self.lock = threading.Lock()
-        self.http = LoopbackServer(("127.0.0.1", 0), make_handler(self))
+        self.http = LoopbackServer(make_handler(self))
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        self.thread.start()
 
     def store_batch(self, path: str, body: bytes) -> None:
         with self.lock:
@@ -101,9 +99,7 @@ class Collector:
         return [run for run in runs.values() if not run.fields.get("parent_run_id")]
 
     def close(self) -> None:
-        self.http.shutdown()
-        self.thread.join()
-        self.http.server_close()
+        self.http.stop()
 
 
 class Workspace(Collector):

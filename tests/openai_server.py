@@ -41,9 +41,11 @@ Script = Answer | list[Answer] | Callable[[Request], Answer]
 
 
 class OpenAIServer:
-    """`url` ends in /v1. Until `reply` is called, every chat request is answered with "unknown"."""
+    """`url` ends in /v1. Until `reply` is called, every chat request is answered with "unknown". has_tls: whether it
+    speaks HTTPS, with the certificate that all tests trust.
+    """
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, *, has_tls: bool = False) -> None:
         self.requests: list[Request] = []
         self.most_open_requests = 0
         self.models = ["test"]
@@ -52,11 +54,9 @@ class OpenAIServer:
         self.script: Script = "unknown"
         self.open_requests = 0
         self.connections: set[socket.socket] = set()
-        self.http = LoopbackServer(("127.0.0.1", port), make_handler(self))
+        self.http = LoopbackServer(make_handler(self), port, has_tls=has_tls)
         self.port: int = self.http.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}/v1"
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        self.thread.start()
+        self.url = f"http{'s' if has_tls else ''}://127.0.0.1:{self.port}/v1"
 
     def reply(self, script: Script) -> None:
         """Set the reply to chat requests: always the same one, the next of a list, or the result of a function."""
@@ -105,9 +105,11 @@ class OpenAIServer:
 
     def close(self) -> None:
         self.release_held_replies()
-        self.http.shutdown()
-        self.thread.join()
-        self.http.server_close()
+        self.http.stop()
+        self.close_connections()
+
+    def close_connections(self) -> None:
+        """Close every open connection, as a server does that restarts."""
         with self.changed:
             for connection in self.connections:
                 hang_up(connection)

@@ -22,7 +22,10 @@ def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> di
     """
     import openai
 
+    from quorum.models.idle_connections import check_idle_connections_quickly
+
     client = openai.DefaultAsyncHttpxClient(**make_options(timeout))
+    check_idle_connections_quickly(client)
     if loop_cache is not None:
         loop_cache.closers.append(client.aclose)
     return {"http_async_client": client, "http_client": get_sync_client(timeout)}

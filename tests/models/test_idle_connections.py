@@ -1,0 +1,71 @@
+"""Connections that wait for the next call: used again, and left when the server has closed them."""
+
+import asyncio
+from collections.abc import Iterator
+
+import openai
+import pytest
+from openai_server import OpenAIServer
+
+from quorum.models.http_clients import make_http_clients
+from quorum.models.idle_connections import CheckedStream
+from quorum.models.loops import get_loop_cache
+
+
+@pytest.fixture(params=[False, True], ids=["http", "https"])
+def server(request: pytest.FixtureRequest) -> Iterator[OpenAIServer]:
+    server = OpenAIServer(has_tls=request.param)
+    yield server
+    server.close()
+
+
+def make_client(server: OpenAIServer) -> openai.AsyncOpenAI:
+    """OpenAI's client over our HTTP client, without retries."""
+    http_client = make_http_clients(30, get_loop_cache())["http_async_client"]
+    return openai.AsyncOpenAI(base_url=server.url, api_key="none", http_client=http_client, max_retries=0)
+
+
+async def ask(client: openai.AsyncOpenAI) -> str | None:
+    completion = await client.chat.completions.create(model="test", messages=[{"role": "user", "content": "Who?"}])
+    return completion.choices[0].message.content
+
+
+async def test_an_idle_connection_is_used_again(server: OpenAIServer) -> None:
+    client = make_client(server)
+    for _ in range(3):
+        assert await ask(client) == "unknown"
+        assert len(server.connections) == 1
+
+
+async def test_a_connection_that_the_server_closed_is_not_used_again(server: OpenAIServer) -> None:
+    client = make_client(server)
+    await asyncio.gather(*(ask(client) for _ in range(4)))
+    old_connections = set(server.connections)
+    server.close_connections()
+    server.wait_idle()
+    for _ in range(100):  # until the system has told both ends
+        if not server.connections:
+            break
+        await asyncio.sleep(0.01)
+    assert await ask(client) == "unknown"
+    assert len(server.connections - old_connections) == 1
+
+
+async def test_calls_at_once_have_connections_of_their_own(server: OpenAIServer) -> None:
+    client = make_client(server)
+    assert await asyncio.gather(*(ask(client) for _ in range(16))) == ["unknown"] * 16
+    assert await asyncio.gather(*(ask(client) for _ in range(16))) == ["unknown"] * 16
+    assert 1 < len(server.connections) <= 16
+
+
+async def test_connections_know_their_socket(server: OpenAIServer) -> None:
+    """If httpx2 keeps its connections elsewhere in a later version, calls become slower but do not fail."""
+    client = make_client(server)
+    await ask(client)
+    [connection] = client._client._transport._pool.connections
+    stream = connection._connection._network_stream
+    assert isinstance(stream, CheckedStream)
+    assert not stream.get_extra_info("is_readable")
+    assert stream.get_extra_info("server_addr") == ("127.0.0.1", server.port)
+    await connection.aclose()
+    assert stream.get_extra_info("is_readable")
