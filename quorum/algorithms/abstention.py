@@ -20,6 +20,7 @@ from quorum.algorithms.binomial import binomial_cdf
 
 THRESHOLD_STEPS = 100  # thresholds 1.00, 0.99, ... 0.00
 ROUNDING_ERROR = 1e-9
+MOST_ANSWERS = 100_000  # if more are needed, we say that no number of answers is enough
 
 
 @dataclass(frozen=True)
@@ -90,12 +91,14 @@ def explain_no_threshold(
     confidences: np.ndarray, is_wrong: np.ndarray, questions: int, at_most: float, error: float
 ) -> NoThreshold:
     """How many questions would be enough at the best threshold, if the share of wrong answers there stays the same."""
-    best: tuple[float, int, int] | None = None
+    best: tuple[int, int, int] | None = None
     for value in np.unique(confidences):
         is_answered = confidences >= value
         answered, mistakes = int(is_answered.sum()), int(is_wrong[is_answered].sum())
         share = mistakes / answered
-        answers_needed = count_answers_needed(share, at_most, error)
+        # A threshold that needs more questions than the best so far is not better: count no further than that.
+        most_answers = MOST_ANSWERS if best is None else min(MOST_ANSWERS, best[0] * answered // questions)
+        answers_needed = count_answers_needed(share, at_most, error, most_answers)
         if answers_needed is not None:
             questions_needed = math.ceil(answers_needed * questions / answered)
             if best is None or questions_needed < best[0]:
@@ -105,21 +108,25 @@ def explain_no_threshold(
     return NoThreshold(best[1], best[2], int(max(best[0], questions + 1)))
 
 
-def count_answers_needed(share: float, at_most: float, error: float, most: int = 100_000) -> int | None:
-    """How many answers would be enough if this share of them is wrong; None if no number of answers is enough.
+def count_answers_needed(share: float, at_most: float, error: float, most: int = MOST_ANSWERS) -> int | None:
+    """How many answers would be enough if this share of them is wrong; None if no number up to `most` is enough.
 
     >>> count_answers_needed(0.0, 0.05, 0.05), count_answers_needed(0.06, 0.05, 0.05)
     (59, None)
     """
+
+    def is_too_few(answers: int) -> bool:
+        return binomial_cdf(math.ceil(share * answers), answers, at_most) > error
+
     if share >= at_most:
         return None
     low, high = 1, count_fewest_answers(at_most, error)
-    while high <= most and binomial_cdf(math.ceil(share * high), high, at_most) > error:
+    while low <= most and high <= MOST_ANSWERS and is_too_few(high):
         low, high = high, 2 * high
-    while low < high:
+    while low < high and low <= most:
         middle = (low + high) // 2
-        if binomial_cdf(math.ceil(share * middle), middle, at_most) > error:
+        if is_too_few(middle):
             low = middle + 1
         else:
             high = middle
-    return high if high <= most else None
+    return high if low <= most and high <= most else None

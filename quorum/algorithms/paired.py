@@ -15,6 +15,7 @@ from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, comp
 
 NUISANCE_ERROR = 0.001  # added to the p-value: the error of the bound on the share of questions where the two differ
 GRID_STEPS = 40
+CHANCES_AT_ONCE = 20_000  # as many fit into a processor's cache
 COMPARED_DIGITS = 9
 MOST_QUESTIONS = 20_000  # we estimate no larger number of questions
 
@@ -59,20 +60,27 @@ def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: floa
         n, largest_share, float(compute_tango_statistic(plus, minus, n, margin)), margin
     )
     logs = compute_log_factorials(n)
-    log_ways = logs[n] - logs[plus_counts] - logs[minus_counts] - logs[n - plus_counts - minus_counts]
+    equal_counts = n - plus_counts - minus_counts
+    log_ways = logs[n] - logs[plus_counts] - logs[minus_counts] - logs[equal_counts]
 
-    def compute_tail(share: float) -> float:
-        log_chances = plus_counts * compute_safe_log((share + margin) / 2) + (
-            n - plus_counts - minus_counts
-        ) * compute_safe_log(1 - share)
-        log_chances += np.where(minus_counts > 0, minus_counts * compute_safe_log((share - margin) / 2), 0.0)
-        return float(np.exp(log_ways + log_chances).sum())
+    def compute_tails(shares: Floats) -> Floats:
+        log_losses, log_gains, log_equals = (
+            np.log(np.maximum(chances, 1e-300))[:, None]
+            for chances in ((shares + margin) / 2, (shares - margin) / 2, 1 - shares)
+        )
+        log_chances = plus_counts * log_losses
+        log_chances += equal_counts * log_equals
+        log_chances += minus_counts * log_gains
+        log_chances += log_ways
+        tails: Floats = np.exp(log_chances, out=log_chances).sum(axis=1)
+        return tails
 
+    blocks = min(GRID_STEPS, math.ceil(GRID_STEPS * len(plus_counts) / CHANCES_AT_ONCE) or 1)
     low, high, largest_tail = margin, largest_share, 0.0
     for _ in range(2):  # a grid, then a finer grid around its maximum
         shares = np.linspace(low, high, GRID_STEPS)
-        tails = [compute_tail(float(share)) for share in shares]
-        place, largest_tail = int(np.argmax(tails)), max(largest_tail, *tails)
+        tails = np.concatenate([compute_tails(some) for some in np.array_split(shares, blocks)])
+        place, largest_tail = int(np.argmax(tails)), max(largest_tail, float(tails.max()))
         low, high = shares[max(place - 1, 0)], shares[min(place + 1, GRID_STEPS - 1)]
     return min(1.0, NUISANCE_ERROR + largest_tail)
 
