@@ -10,6 +10,7 @@ from typing import Protocol
 from quorum.core.context import Context
 from quorum.models.clock import Clock
 from quorum.models.loops import get_loop_cache
+from quorum.models.slots import Slots
 
 MINUTE = 60.0
 
@@ -78,9 +79,7 @@ async def wait_for_limits(
     """Wait until the limits allow one call. Yields the token amounts taken for it, to correct with the real number."""
     loop_cache = get_loop_cache()
     taken: list[CorrectableAmount] = []
-    async with loop_cache.get_or_make(
-        ("concurrency", context.concurrency), lambda: asyncio.Semaphore(context.concurrency)
-    ):
+    async with loop_cache.get_or_make(("concurrency", context.concurrency), lambda: Slots(context.concurrency)):
         if context.tokens_per_minute is not None:
             taken.append(await get_allowance("tokens", model, context.tokens_per_minute).take(estimate, clock))
         if context.requests_per_minute is not None:

@@ -23,6 +23,7 @@ from quorum.evaluation.run.spending import Spending, StoredCalls
 from quorum.evaluation.run.tasks import get_stated_task, list_labels
 from quorum.evaluation.watch import SEARCH_SECONDS, Watch
 from quorum.graphs import answer
+from quorum.models.slots import count_calls_of_question
 from quorum.prompts import BUILT_IN, load_overrides
 
 TWO_WAY_PROMPTS = ("answer_label", "answer_candidates_label")  # prompts with a variant for two labels
@@ -95,6 +96,7 @@ async def answer_question(
 
     Raises CallError when a call failed permanently.
     """
+    count_calls_of_question()
     passages = record["passages"] if uses_given_passages else None
     question, golds, method = record["question"], record["answers"], column.method_or_graph
     if column.top is None and column.gold_position is None:

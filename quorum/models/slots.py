@@ -1,0 +1,67 @@
+"""Limits how many calls run at once, and decides which of the waiting calls is next."""
+
+import asyncio
+import heapq
+import itertools
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass
+class QuestionCalls:
+    """How many calls a question has asked for so far. All tasks of the question share it."""
+
+    count: int = 0
+
+
+QUESTION_CALLS: ContextVar[QuestionCalls | None] = ContextVar("QUESTION_CALLS", default=None)
+
+
+def count_calls_of_question() -> None:
+    """From here on, count the calls of the running task, and of the tasks that it starts, as those of one question.
+
+    An evaluation does this for each question and method. Of the waiting calls, that of the question with the fewest
+    calls is then next, so that questions advance together: were the last questions asked alone at the end, each with
+    one call after another, most slots would be empty.
+    """
+    QUESTION_CALLS.set(QuestionCalls())
+
+
+class Slots:
+    """At most `count` calls at once. The next is the one whose question has the fewest calls; among equals, the first.
+
+    Calls outside of an evaluation belong to no counted question; they are served in their order.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.free = count
+        self.waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self.arrivals = itertools.count()
+
+    async def __aenter__(self) -> None:
+        earlier_calls = 0
+        if (calls := QUESTION_CALLS.get()) is not None:
+            earlier_calls, calls.count = calls.count, calls.count + 1
+        if self.free:
+            self.free -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self.waiting, (earlier_calls, next(self.arrivals), turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.pass_on()  # the slot was given in the moment of the cancellation
+            raise
+
+    async def __aexit__(self, *error: object) -> None:
+        self.pass_on()
+
+    def pass_on(self) -> None:
+        """Give a slot to the next waiting call."""
+        while self.waiting:
+            turn = heapq.heappop(self.waiting)[2]
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.free += 1
