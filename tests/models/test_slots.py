@@ -62,6 +62,6 @@ async def test_a_cancelled_call_gives_its_slot_back() -> None:
         tasks[0].cancel()
         await asyncio.sleep(0)
     tasks[1].cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
     assert begun_calls == ["c"]
     assert slots.free == 1
