@@ -4,7 +4,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
-export PYTHONDONTWRITEBYTECODE := # empty: write bytecode; tests start hundreds of processes, each of which would compile all modules again
+export PYTHONDONTWRITEBYTECODE := # empty, so that Python writes bytecode: tests start hundreds of processes, and without bytecode each would compile all modules again
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ test-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's 
 test-ray: .venv-ray/.installed-dev ## Run the tests of the engine `ray`, on a Ray of this machine (in an environment of its own)
 	.venv-ray/bin/python -m pytest tests/ray
 
-test-agents: $(VENV)/.installed-dev .venv-agents/.installed ## Run the tests of LangGraph agents over MCP (their client in an environment of its own)
+test-agents: $(VENV)/.installed-dev .venv-agents/.installed ## Run the tests of LangGraph agents that use Quorum over MCP (the agents run in an environment of their own)
 	$(BIN)/python -m pytest tests/agents
 
 test-wheel: $(VENV)/.installed-dev .venv-studio/.installed-dev ## Build the package, install it in a fresh environment, and test it as its users run it
@@ -123,6 +123,7 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 	@awk -F '==' 'NR == FNR { pinned[$$1]; print; next } !($$1 in pinned)' $^ > $@
 
 comma := ,
+# $(call install,PACKAGE,MORE): install PACKAGE editable (or nothing, if it is empty), together with MORE: further requirements or options of pip
 define install
 @set -e; \
 check_version='import sys; sys.exit(sys.version_info < (3, 11))'; \

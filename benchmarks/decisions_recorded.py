@@ -57,7 +57,7 @@ class Matrix:
             certified=self.arrays["certified"].astype(np.bool_),
             cost=self.arrays[cost].astype(np.float64),
             shared_cost=self.arrays[f"shared_{cost}"].astype(np.float64),
-            group=np.arange(right.shape[1]),
+            question_groups=np.arange(right.shape[1]),
         )
 
 

@@ -37,6 +37,7 @@ PAIRS = {
     "staged votes, {samples} samples": (f"post_fusion[{SAMPLED}]", f"post_fusion[{SAMPLED};vote=staged]"),
     "staged fallback": ("concat_pf", "concat_pf[vote=staged]"),
     "staged fallback, {samples} samples": (f"concat_pf[{SAMPLED}]", f"concat_pf[{SAMPLED};vote=staged]"),
+    # concat_pf's rounds: one prompt with all passages, and one prompt for each passage
     "both rounds at once": ("concat_pf", "concat_pf[speculative=true]"),
 }
 # Methods, without any saving, some of whose calls are the same.

@@ -52,7 +52,7 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
         return {"votes": [unknown_vote] * samples, "dropped": 1}
     kind, passage = get_context(runtime).answer_type, passages[0]["id"]
     votes = [Vote(rank=rank, passage=passage, answer=a, unknown=is_unknown_answer(a, kind)) for a in replies.values]
-    return {"votes": votes, **replies.update}
+    return {"votes": votes, **replies.state_update}
 
 
 async def pruned_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -86,7 +86,7 @@ async def answer_from_all(
         "confidence": share if samples > 1 else None,
         "evidence": find_evidence(replies.values[chosen], replies.shown),
         "passages": replies.shown,
-        **replies.update,
+        **replies.state_update,
     }
 
 
@@ -107,7 +107,7 @@ async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Cont
         "rationale": parsed.rationale,
         "evidence": find_evidence(answer, replies.shown),
         "passages": replies.shown,
-        **replies.update,
+        **replies.state_update,
     }
 
 

@@ -27,7 +27,7 @@ async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> Stat
     )
     answer = normalize_answer(replies.values[0])
     evidence = find_evidence(answer, replies.shown)
-    return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.update}
+    return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.state_update}
 
 
 async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
@@ -42,7 +42,7 @@ async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
     )
     answer = normalize_answer(replies.values[0])
     evidence = find_evidence(answer, replies.shown)
-    return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.update}
+    return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.state_update}
 
 
 async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
@@ -61,4 +61,4 @@ async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
     )
     answer = normalize_answer(replies.values[0])
     evidence = find_evidence(answer, state["passages"])
-    return {**make_answer(answer), "rationale": summary, "evidence": evidence, **replies.update}
+    return {**make_answer(answer), "rationale": summary, "evidence": evidence, **replies.state_update}

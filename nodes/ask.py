@@ -27,11 +27,11 @@ DEFAULT_WINDOW = 8192  # tokens, if neither the setting nor the model's profile 
 
 @dataclass(frozen=True)
 class ParsedReplies(Generic[T]):
-    """values: one per sample; shown: the passages that fitted; update: the counters, for the state."""
+    """values: one per sample; shown: the passages that fitted; state_update: the counters, as keys of the state."""
 
     values: list[T]
     shown: list[Passage]
-    update: State
+    state_update: State
 
 
 async def ask(
@@ -50,8 +50,8 @@ async def ask(
     """Ask one prompt n times and parse the replies.
 
     inputs: the prompt's variables; a list becomes one line per item. passages: None for a prompt without passages.
-    layout: turns the passages that fit into text. detail: what this call is about, for traces. temperature, model: used
-    instead of the context's.
+    layout: turns the passages that fit into text; the default numbers them, and writes '(none)' for an empty list.
+    detail: what this call is about, for traces. temperature, model: used instead of the context's.
 
     Drops the lowest-ranked passages until the prompt fits the window, both by our estimate and by the server's reply.
     A short answer of too many words is counted and shortened (`quorum.nodes.shorten`). Raises TooLong if not even one

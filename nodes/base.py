@@ -53,5 +53,5 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
         "confidence": share if samples > 1 else None,
         "evidence": find_evidence(answers[chosen], replies.shown),
         "passages": replies.shown,
-        **replies.update,
+        **replies.state_update,
     }

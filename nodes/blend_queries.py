@@ -15,7 +15,7 @@ from quorum.parsing.reasoning import parse_free_text, parse_topic
 async def answer_externally(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> external."""
     replies = await ask_for_reasoning(state, runtime, parse_free_text, detail="external")
-    return {"external": replies.values[0], **replies.update}
+    return {"external": replies.values[0], **replies.state_update}
 
 
 async def recall(state: State, runtime: Runtime[Context]) -> State:
@@ -23,7 +23,7 @@ async def recall(state: State, runtime: Runtime[Context]) -> State:
     question = state["question"]
     parse = partial(parse_free_text, question=question)
     replies = await ask("internal", runtime, parse=parse, inputs={"question": question}, passages=None)
-    return {"internal": replies.values[0], **replies.update}
+    return {"internal": replies.values[0], **replies.state_update}
 
 
 async def name_topic(state: State, runtime: Runtime[Context]) -> State:
@@ -31,7 +31,7 @@ async def name_topic(state: State, runtime: Runtime[Context]) -> State:
     question = state["question"]
     parse = partial(parse_topic, question=question)
     replies = await ask("topic", runtime, parse=parse, inputs={"question": question}, passages=None)
-    return {"topic": replies.values[0], **replies.update}
+    return {"topic": replies.values[0], **replies.state_update}
 
 
 async def blend_queries(state: State, runtime: Runtime[Context]) -> State:

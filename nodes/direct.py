@@ -12,7 +12,6 @@ from quorum.nodes.demonstrations import choose_variant, format_demonstrations
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import parse_short_answer
 from quorum.parsing.yes_no import parse_yes_no
-from quorum.prompts.passages import number_passages_or_none
 
 
 async def direct_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -37,11 +36,10 @@ async def answer_directly(state: State, runtime: Runtime[Context], passages: lis
         parse=partial(parse, question=question),
         inputs={"question": question, "demonstrations": demonstrations},
         passages=passages,
-        layout=number_passages_or_none,
     )
     return {
         **make_answer(replies.values[0]),
         "evidence": find_evidence(replies.values[0], replies.shown),
         "passages": replies.shown,
-        **replies.update,
+        **replies.state_update,
     }

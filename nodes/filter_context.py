@@ -36,7 +36,7 @@ async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
         model=get_filter_model(context),
     )
     chosen = [piece for piece in replies.values[0] if piece.rank < len(replies.shown)]
-    return {**make_filter_update(state, shorten_passages(passages, chosen)), **replies.update}
+    return {**make_filter_update(state, shorten_passages(passages, chosen)), **replies.state_update}
 
 
 async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:

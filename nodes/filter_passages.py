@@ -27,7 +27,7 @@ async def judge(state: State, runtime: Runtime[Context]) -> State:
         "judgement": replies.values[0],
         "passages": replies.shown,
         "retrieved": get_retrieved_ids(state),
-        **replies.update,
+        **replies.state_update,
     }
 
 
@@ -42,7 +42,7 @@ async def choose(state: State, runtime: Runtime[Context]) -> State:
         passages=state["passages"],
         detail=name_query(state, runtime),
     )
-    return {"passages": select_passages(replies.values[0], replies.shown), **replies.update}
+    return {"passages": select_passages(replies.values[0], replies.shown), **replies.state_update}
 
 
 async def judge_and_choose(state: State, runtime: Runtime[Context]) -> State:
@@ -59,7 +59,7 @@ async def judge_and_choose(state: State, runtime: Runtime[Context]) -> State:
     return {
         "passages": select_passages(replies.values[0], replies.shown),
         "retrieved": get_retrieved_ids(state),
-        **replies.update,
+        **replies.state_update,
     }
 
 

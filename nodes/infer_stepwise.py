@@ -36,7 +36,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
         "notes": notes,
         "rationale": notes,
         "turn": turn + 1,
-        **replies.update,
+        **replies.state_update,
     }
 
 

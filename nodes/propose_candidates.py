@@ -28,7 +28,7 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
         },
         passages=state["passages"],
     )
-    return {"candidates": replies.values[0], "passages": replies.shown, **replies.update}
+    return {"candidates": replies.values[0], "passages": replies.shown, **replies.state_update}
 
 
 async def propose_facts(state: State, runtime: Runtime[Context]) -> State:

@@ -51,4 +51,4 @@ async def rank_by_model(
         )
     except TooLong:
         return passages, {"dropped": len(passages)}
-    return [passages[place] for place in replies.values[0]], replies.update
+    return [passages[place] for place in replies.values[0]], replies.state_update

@@ -22,4 +22,4 @@ async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
     )
     place = replies.values[0]
     preference = Preference(first=pair[0], second=pair[1], preferred=None if place is None else pair[place])
-    return {"preferences": [preference], **replies.update}
+    return {"preferences": [preference], **replies.state_update}

@@ -10,10 +10,10 @@ from quorum.datasets.examples import Example
 from quorum.nodes.ask import ask
 from quorum.nodes.steps import (
     describe_answer,
-    drop_repeated_question,
     format_step_demonstrations,
     make_outcome,
-    normalize_verdict,
+    normalize_yes_no_answer,
+    omit_query_equal_to_question,
 )
 from quorum.parsing.steps import parse_step
 from quorum.prompts import number_passages
@@ -64,7 +64,7 @@ async def take_step(
     replies = await ask(
         prompt,
         runtime,
-        parse=lambda reply: normalize_verdict(parse_step(reply), runtime),
+        parse=lambda reply: normalize_yes_no_answer(parse_step(reply), runtime),
         inputs=inputs if thought is None else inputs | {"thought": thought},
         passages=[steps[step]["passages"][rank] for step, rank in order],
         layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, order[: len(shown)])),
@@ -72,7 +72,11 @@ async def take_step(
     )
     parsed, before = replies.values[0], cut_last_step(steps, order[: len(replies.shown)])
     new_step = Step(thought=thought or parsed.thought, query=parsed.query, passages=[], answer=parsed.answer)
-    return {"steps": [*before, new_step], "query": drop_repeated_question(parsed.query, question), **replies.update}
+    return {
+        "steps": [*before, new_step],
+        "query": omit_query_equal_to_question(parsed.query, question),
+        **replies.state_update,
+    }
 
 
 def order_places(steps: Sequence[Step]) -> list[Place]:

@@ -15,7 +15,6 @@ from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import Parsed, ReasonedAnswer, parse_short_answer
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_yes_no_conclusion
 from quorum.parsing.yes_no import parse_yes_no
-from quorum.prompts.passages import number_passages_or_none
 
 T = TypeVar("T")
 
@@ -23,7 +22,7 @@ T = TypeVar("T")
 async def reason(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> reasoning, passages (shown)."""
     replies = await ask_for_reasoning(state, runtime, parse_free_text)
-    return {"reasoning": replies.values[0], "passages": replies.shown, **replies.update}
+    return {"reasoning": replies.values[0], "passages": replies.shown, **replies.state_update}
 
 
 async def extract_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -37,7 +36,7 @@ async def extract_answer(state: State, runtime: Runtime[Context]) -> State:
         **make_answer(replies.values[0]),
         "rationale": parse_conclusion(reasoning, question).value.rationale or reasoning or None,
         "evidence": find_evidence(replies.values[0], state["passages"]),
-        **replies.update,
+        **replies.state_update,
     }
 
 
@@ -69,7 +68,6 @@ async def ask_for_reasoning(
         parse=lambda reply: parse(reply, question),
         inputs={"question": question, "demonstrations": demonstrations},
         passages=None if from_memory else state["passages"],
-        layout=number_passages_or_none,
         detail=detail,
     )
 
@@ -86,5 +84,5 @@ def make_outcome(replies: ParsedReplies[ReasonedAnswer]) -> State:
         **make_answer(parsed.answer),
         "rationale": parsed.rationale,
         "evidence": find_evidence(parsed.answer, replies.shown),
-        **replies.update,
+        **replies.state_update,
     }

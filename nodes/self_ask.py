@@ -12,10 +12,10 @@ from quorum.nodes.ask import ask
 from quorum.nodes.steps import (
     collect_passages,
     describe_answer,
-    drop_repeated_question,
     format_step_demonstrations,
     make_outcome,
-    normalize_verdict,
+    normalize_yes_no_answer,
+    omit_query_equal_to_question,
 )
 from quorum.parsing.answers import parse_short_answer
 from quorum.parsing.steps import parse_final_answer, parse_follow_up
@@ -27,7 +27,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     replies = await ask(
         "self_ask",
         runtime,
-        parse=lambda reply: normalize_verdict(parse_follow_up(reply), runtime),
+        parse=lambda reply: normalize_yes_no_answer(parse_follow_up(reply), runtime),
         inputs={
             "demonstrations": await format_step_demonstrations(runtime, format_demonstration),
             "kind": describe_answer("self_ask", runtime),
@@ -41,7 +41,11 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     query = step.question
     new_step = Step(thought="", query=query, passages=[], answer=step.answer)
     new_steps = [] if query is None and step.answer is None else [new_step]
-    return {"steps": [*steps, *new_steps], "query": drop_repeated_question(query, question), **replies.update}
+    return {
+        "steps": [*steps, *new_steps],
+        "query": omit_query_equal_to_question(query, question),
+        **replies.state_update,
+    }
 
 
 async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -56,7 +60,10 @@ async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
         passages=state["passages"],
         detail=f"step {len(before) + 1}",
     )
-    return {"steps": [*before, {**last, "passages": replies.shown, "answer": replies.values[0]}], **replies.update}
+    return {
+        "steps": [*before, {**last, "passages": replies.shown, "answer": replies.values[0]}],
+        **replies.state_update,
+    }
 
 
 async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -65,7 +72,7 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
     replies = await ask(
         "self_ask_final",
         runtime,
-        parse=lambda reply: normalize_verdict(parse_final_answer(reply, question), runtime),
+        parse=lambda reply: normalize_yes_no_answer(parse_final_answer(reply, question), runtime),
         inputs={
             "kind": describe_answer("self_ask", runtime),
             "question": question,
@@ -75,7 +82,7 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
     )
     shown = [] if steps else replies.shown
     final = Step(thought="", query=None, passages=shown, answer=replies.values[0].answer)
-    return {"steps": [*steps, final], **replies.update}
+    return {"steps": [*steps, final], **replies.state_update}
 
 
 async def conclude(state: State) -> State:

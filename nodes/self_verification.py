@@ -41,7 +41,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
         "rationales": [rationale for _, rationale in distinct.values()],
         "confidence": len(known_answers) / CHAINS if len(distinct) == 1 else None,
         "passages": replies.shown,
-        **replies.update,
+        **replies.state_update,
     }
 
 
@@ -56,7 +56,7 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
         passages=None,
         detail=f"candidate {state['rank'] + 1}",
     )
-    return {"masked": replies.values[0], **replies.update}
+    return {"masked": replies.values[0], **replies.state_update}
 
 
 async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
@@ -75,7 +75,7 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
     )
     hidden = normalize(masked["condition"])
     recovered = sum(normalize(words) == hidden for words in replies.values)
-    return {"verified": [VerifiedCandidate(rank=rank, recovered=recovered)], **replies.update}
+    return {"verified": [VerifiedCandidate(rank=rank, recovered=recovered)], **replies.state_update}
 
 
 async def choose_verified(state: State) -> State:

@@ -32,7 +32,7 @@ async def stand_alone(state: ConversationState, runtime: Runtime[Context]) -> St
         except TooLong:
             turns = turns[len(turns) // 2 + 1 :]
         else:
-            return {"question": replies.values[0], **replies.update}
+            return {"question": replies.values[0], **replies.state_update}
     return {}
 
 

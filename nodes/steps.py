@@ -38,7 +38,7 @@ async def format_step_demonstrations(runtime: Runtime[Context], format_one: Call
     return "\n\n".join(map(format_one, [example for example in examples if example.get("steps")] or demonstrations))
 
 
-def normalize_verdict(parsed: Parsed[ParsedStep], runtime: Runtime[Context]) -> Parsed[ParsedStep]:
+def normalize_yes_no_answer(parsed: Parsed[ParsedStep], runtime: Runtime[Context]) -> Parsed[ParsedStep]:
     """The final answer as "yes", "no" or "unknown" for answer_type yes_no; malformed if it is none of them."""
     answer = parsed.value.answer
     if answer is None or get_context(runtime).answer_type != "yes_no":
@@ -47,7 +47,7 @@ def normalize_verdict(parsed: Parsed[ParsedStep], runtime: Runtime[Context]) -> 
     return Parsed(replace(parsed.value, answer=verdict.value), parsed.malformed or verdict.malformed)
 
 
-def drop_repeated_question(query: str | None, question: str) -> str | None:
+def omit_query_equal_to_question(query: str | None, question: str) -> str | None:
     """The query, or None if it repeats the question.
 
     Without a query the node `retrieve` keeps the order of the passages that the caller gave. Any query ranks them anew.

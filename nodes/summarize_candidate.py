@@ -26,7 +26,7 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
     )
     draft = Draft(rank=rank, text=replies.values[0], shown=len(replies.shown))
     # `collect_summaries` counts the dropped passages.
-    return {"drafts": [draft], **select_counters(replies.update), "dropped": 0}
+    return {"drafts": [draft], **select_counters(replies.state_update), "dropped": 0}
 
 
 async def collect_summaries(state: State) -> State:
@@ -41,4 +41,4 @@ async def summarize(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> summaries (one, of what is relevant to the question), passages (shown)."""
     inputs = {"question": state["question"]}
     replies = await ask("generic_summary", runtime, parse=parse_summary, inputs=inputs, passages=state["passages"])
-    return {"summaries": replies.values, "passages": replies.shown, **replies.update}
+    return {"summaries": replies.values, "passages": replies.shown, **replies.state_update}

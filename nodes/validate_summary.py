@@ -20,4 +20,4 @@ async def validate(state: State, runtime: Runtime[Context]) -> State:
         detail=f"candidate {rank + 1}",
         model=get_context(runtime).verifier,
     )
-    return {"verdicts": [Verdict(rank=rank, valid=replies.values[0])], **replies.update}
+    return {"verdicts": [Verdict(rank=rank, valid=replies.values[0])], **replies.state_update}

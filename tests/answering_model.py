@@ -14,7 +14,10 @@ REASONING_PROMPTS = ("pruning", "summary", "zero_shot_cot", "inference", "reason
 
 
 def make_answering_model(reply: str = "1931", model: ScriptedModel | None = None) -> ScriptedModel:
-    """A model that gives the same answer to every prompt. It keeps the passages that the question itself found."""
+    """A model that gives the same answer to every prompt.
+
+    Asked which passages to keep, it keeps all that the question found, and none that another query found.
+    """
     model = model or ScriptedModel()
     for name in ANSWER_PROMPTS:
         model.on(name, lambda _: reply)

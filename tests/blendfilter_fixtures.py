@@ -88,7 +88,7 @@ def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
     if "provided" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened = {key: value for key, value in update.items() if key not in ("usage", "votes")}
-    if not shortened.get("not_greedy"):
+    if not shortened.get("not_greedy"):  # a flag: the model refused temperature 0
         shortened.pop("not_greedy", None)
     shortened = {key: value for key, value in shortened.items() if value not in ({}, 0, None) or value is False}
     if "passages" in shortened:

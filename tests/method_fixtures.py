@@ -86,7 +86,7 @@ def shorten_update(update: State) -> dict[str, Any]:
         shortened["votes"] = [
             f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)
         ]
-    for name in ("unsupported", "not_greedy"):
+    for name in ("unsupported", "not_greedy"):  # not_greedy, a flag: the model refused temperature 0
         if not shortened.get(name):
             shortened.pop(name, None)
     if "evidence" in update:

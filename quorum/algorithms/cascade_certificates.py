@@ -27,13 +27,18 @@ class CascadeCertificate:
 
 
 def compute_losses(recorded: RecordedAnswers, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
-    """For each single method, its worth minus the cascade's, averaged by group and scaled to [-1, 1]."""
+    """For each single method, its worth minus the cascade's, averaged by group of questions and scaled to [-1, 1].
+
+    Where a call failed, the single method counts with its highest possible worth, and the cascade with its lowest.
+    """
     worth = replay_cascade(recorded, cascade).lowest_worth
     only_method = cascade[0].method if len(cascade) == 1 else None
     losses = {}
     for place, name in enumerate(recorded.methods):
         if name != only_method:
-            losses[name] = average_by_group((recorded.highest_worth[place] - worth) / (1 + wrong_cost), recorded.group)
+            losses[name] = average_by_group(
+                (recorded.highest_worth[place] - worth) / (1 + wrong_cost), recorded.question_groups
+            )
     return losses
 
 

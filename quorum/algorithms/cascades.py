@@ -54,8 +54,8 @@ class RecordedAnswers:
     lowest_worth, highest_worth: the bounds of an answer's worth, which differ only if the method failed. known: whether
     there is an answer that is not unknown; failed: whether there is no answer; key: a number, the same for equal
     answers; confidence: NaN if there is none; certified: see `AcceptanceTest`. cost: of all calls for an answer;
-    shared_cost [A, B]: the cost of those calls of B that A makes as well. group: a number, the same for questions of
-    the same document or conversation.
+    shared_cost [A, B]: the cost of those calls of B that A makes as well. question_groups: a number for each question,
+    the same for questions of the same document or conversation.
     """
 
     methods: tuple[str, ...]
@@ -68,7 +68,7 @@ class RecordedAnswers:
     certified: Flags
     cost: Floats
     shared_cost: Floats
-    group: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    question_groups: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def questions(self) -> int:
@@ -78,7 +78,12 @@ class RecordedAnswers:
         """The answers to these questions only."""
         names = ("lowest_worth", "highest_worth", "known", "failed", "key", "confidence", "certified", "cost")
         parts = {name: getattr(self, name)[:, questions] for name in names}
-        return replace(self, **parts, shared_cost=self.shared_cost[:, :, questions], group=self.group[questions])
+        return replace(
+            self,
+            **parts,
+            shared_cost=self.shared_cost[:, :, questions],
+            question_groups=self.question_groups[questions],
+        )
 
 
 @dataclass(frozen=True)

@@ -105,9 +105,10 @@ def make_id() -> str:
 def start_run(
     query: Query, columns: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None = None
 ) -> Run:
-    """Start the methods of the columns and return the run, which collects their answers. `save` gets the ended run.
+    """Start the methods and return the run, which collects their answers. `save` gets the ended run.
 
-    read_history: returns the turns before the question, given the name of a method; None if there are none.
+    columns: the methods with their settings. read_history: returns the turns before the question, given the name of a
+    method; None if there are none.
     """
     run = Run(make_id(), query, time.time(), [Answer(column.name, column.method) for column in columns])
     run.task = asyncio.create_task(run_methods(run, columns, save, read_history), name=f"run {run.id}")
@@ -174,7 +175,7 @@ def describe_bug(error: Exception) -> str:
 
 def describe_error(error: BaseException) -> str:
     """An error on one line, without secrets and the server's absolute paths. The server's terminal shows the paths."""
-    whole_message = " ".join(str(clean_value(str(error), False)).split())
+    whole_message = " ".join(str(clean_value(str(error), hide=False)).split())
     shown_message = PATH.sub("[a path on the server]", whole_message)
     if shown_message != whole_message:
         print(f"quorum: {whole_message}", file=sys.stderr)
@@ -189,7 +190,8 @@ def list_top_nodes(answer: Answer) -> Iterator[Step]:
     for graph in answer.root.steps:
         for step in graph.steps:
             if step.kind == "node" and step.name == graph.name:
-                yield from (inner for part in step.steps for inner in part.steps if inner.kind == "node")
+                for inner_graph in step.steps:
+                    yield from (node for node in inner_graph.steps if node.kind == "node")
             elif step.kind == "node" and step.name not in TURN_NODES:
                 yield step
 

@@ -27,7 +27,7 @@ def make_recorded_answers(right: np.ndarray, cost: list[float], known: np.ndarra
         certified=np.zeros((count, n), dtype=bool),
         cost=np.array(cost)[:, None] * np.ones((1, n)),
         shared_cost=np.zeros((count, count, n)),
-        group=np.arange(n),
+        question_groups=np.arange(n),
     )
 
 
@@ -125,10 +125,10 @@ def test_the_cascade_is_tested_against_every_single_method() -> None:
 
 
 def test_questions_of_one_document_count_as_one() -> None:
-    table = replace(draw_answers(7), group=np.arange(90) // 3)
+    table = replace(draw_answers(7), question_groups=np.arange(90) // 3)
     assert all(len(values) == 30 for values in compute_losses(table, (Stage("a", None),), 0.0).values())
-    design_questions, certificate_questions = split_questions(table.group, seed=1)
-    assert not set(table.group[design_questions]) & set(table.group[certificate_questions])
+    design_questions, certificate_questions = split_questions(table.question_groups, seed=1)
+    assert not set(table.question_groups[design_questions]) & set(table.question_groups[certificate_questions])
     assert len(design_questions) + len(certificate_questions) == 90
     assert len(design_questions) == 30
 

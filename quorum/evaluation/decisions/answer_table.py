@@ -51,7 +51,7 @@ def make_answer_table(
         certified=np.array([[certified.get((name, id_), False) for id_ in ids] for name in methods]),
         cost=cost,
         shared_cost=shared,
-        group=results.group_numbers,
+        question_groups=results.group_numbers,
     )
 
 

@@ -91,7 +91,7 @@ def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None 
     """Design on a third of the questions, certify on the others. Raises `SetupError` for too few questions."""
     check_guarantee(guarantee)
     recorded = make_answer_table(results, guarantee.unit, wrong_cost=guarantee.wrong_cost, prices=prices)
-    fewest, groups = count_questions_to_compose(guarantee), len(np.unique(recorded.group))
+    fewest, groups = count_questions_to_compose(guarantee), len(np.unique(recorded.question_groups))
     if groups < fewest:
         raise SetupError(
             f"{format_count(groups, 'question')} are too few to lose {guarantee.lose_at_most:g} at most: at least "
@@ -102,7 +102,7 @@ def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None 
 
 def choose_cascade(recorded: RecordedAnswers, guarantee: Guarantee) -> ComposeResult:
     """Design and certify a cascade from the tables of the answers; see `compose`."""
-    design_questions, certifying_questions = split_questions(recorded.group, guarantee.seed)
+    design_questions, certifying_questions = split_questions(recorded.question_groups, guarantee.seed)
     certifying_answers = recorded.select_questions(certifying_questions)
     certificates = certify_cascades(
         certifying_answers,

@@ -182,7 +182,7 @@ async def ask_verdict(row: Row, context: Context) -> JudgedLine:
         detail=row["id"],
     )
     reply = replies.values[0]
-    return make_line(row, None if reply.malformed else float(reply.value), replies.update["usage"])
+    return make_line(row, None if reply.malformed else float(reply.value), replies.state_update["usage"])
 
 
 def make_line(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> JudgedLine:

@@ -262,7 +262,7 @@ def test_an_experiment_runs_and_continues_from_the_command_line(
         (("nothing",), "There is no experiment 'nothing'; quorum experiment lists them."),
         (("rerank",), "needs data; write for example: quorum experiment rerank questions.jsonl"),
         (("rerank", "missing.jsonl"), "missing.jsonl"),
-        (
+        (  # --beside chooses which of the paper's figures stand beside ours
             ("rerank", "missing.jsonl", "--beside", "Latin"),
             "has no figures of the paper for 'Latin'; it has: NQ*; WebQ*;",
         ),
