@@ -130,14 +130,14 @@ def make_evaluation(scores: "Scores") -> Evaluation:
 def make_comparison(decision: "Decision") -> Comparison:
     """A decision as plain data."""
     recommendation = decision.recommendation
-    expected = decision.estimate.methods if decision.estimate is not None else {}
+    expected_costs = decision.estimate.methods if decision.estimate is not None else {}
     return Comparison(
         best=recommendation.best,
         cheapest=recommendation.cheapest,
         front=list(recommendation.pareto_front),
         sentences=list(recommendation.sentences),
         figures=[asdict(figure) for figure in decision.figures],
-        estimate=[{"name": name, **asdict(cost)} for name, cost in expected.items()],
+        estimate=[{"name": name, **asdict(cost)} for name, cost in expected_costs.items()],
         report=decision.scores.folder / "report.html",
         evaluation=make_evaluation(decision.scores),
         race=[] if decision.scores.race is None else decision.scores.race.to_json()["methods"],
@@ -167,8 +167,8 @@ def make_measures_table(rows: Sequence[Row], measures: Sequence[str]) -> Table:
 
 def make_measures_row(row: Row, names: Sequence[str], counts: Sequence[str]) -> list[str]:
     """The cells of one method: its name, its number of questions, its measures, its counts of failures."""
-    measured = [format_cell(row, name) for name in names]
-    return [row["method"], f"{row['n']:,}", *measured, *(f"{row[name]:,}" for name in counts)]
+    measure_cells = [format_cell(row, name) for name in names]
+    return [row["method"], f"{row['n']:,}", *measure_cells, *(f"{row[name]:,}" for name in counts)]
 
 
 def format_cell(row: Mapping[str, Any], name: str) -> str:

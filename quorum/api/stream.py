@@ -53,10 +53,14 @@ class RunFinished(Event):
 
 
 class AnswerReader:
-    """Reads the answer in the messages that a graph streams. shown: the text of the answer so far."""
+    """Finds the answer in the messages that a graph streams.
+
+    shown_answer: the text of the answer so far; visible_reply: the current reply so far, without its thoughts;
+    is_withdrawn: earlier pieces were no part of the answer, so that the next piece replaces them.
+    """
 
     def __init__(self, question: str) -> None:
-        self.question, self.shown, self.visible, self.is_withdrawn = question, "", "", False
+        self.question, self.shown_answer, self.visible_reply, self.is_withdrawn = question, "", "", False
         self.replies: dict[str, str] = {}
         self.next_length = 0  # a reply is read again at this length: reading it after each piece takes quadratic time
 
@@ -80,15 +84,15 @@ class AnswerReader:
             return None
         self.next_length = len(text) + len(text) // 32
         visible = find_visible(text, is_whole=False)  # graphs other than ours stream thoughts too
-        if earlier_text and not visible.startswith(self.visible):
+        if earlier_text and not visible.startswith(self.visible_reply):
             self.withdraw()
-        self.visible = visible
+        self.visible_reply = visible
         answer = replace_lone_surrogates(read_partial_answer(prompt, visible, self.question))
-        return self.show(answer) if answer.startswith(self.shown) else None
+        return self.show(answer) if answer.startswith(self.shown_answer) else None
 
     def show(self, answer: str) -> AnswerText | None:
         """The part of the answer that has not been shown yet; None if there is none."""
-        piece, self.shown = answer[len(self.shown) :], answer
+        piece, self.shown_answer = answer[len(self.shown_answer) :], answer
         if not piece:
             return None
         replaces, self.is_withdrawn = self.is_withdrawn, False
@@ -96,11 +100,11 @@ class AnswerReader:
 
     def withdraw(self) -> None:
         """Discard the shown text, which turned out to be a thought."""
-        self.is_withdrawn, self.shown = self.is_withdrawn or bool(self.shown), ""
+        self.is_withdrawn, self.shown_answer = self.is_withdrawn or bool(self.shown_answer), ""
 
     def finish(self, answer: str) -> AnswerText:
-        """The last piece."""
-        if answer.startswith(self.shown):
+        """The last piece of the answer, which is now final."""
+        if answer.startswith(self.shown_answer):
             return self.show(answer) or AnswerText("", replaces=self.is_withdrawn)
         return AnswerText(answer, replaces=True)
 
@@ -155,15 +159,15 @@ async def stream(
 
         graph, inputs = continue_conversation(graph, state, history)
     final_state: dict[str, Any] = {}
-    parts: AsyncIterator[Any] = graph.astream(inputs, config, context=settings, stream_mode=modes, subgraphs=True)
-    async for namespace, mode, part in parts:
+    chunks: AsyncIterator[Any] = graph.astream(inputs, config, context=settings, stream_mode=modes, subgraphs=True)
+    async for namespace, mode, chunk in chunks:
         if mode == "messages":
-            if piece := reader.read(*part):
+            if piece := reader.read(*chunk):
                 yield piece
         elif mode == "values":
-            final_state = final_state if namespace else part
+            final_state = final_state if namespace else chunk
         else:
-            for node, update in part.items():
+            for node, update in chunk.items():
                 if not node.startswith("__"):  # LangGraph's own updates, such as an interrupt, begin so
                     yield NodeFinished(
                         node, unwrap_update(update or {}), tuple(name.partition(":")[0] for name in namespace)

@@ -89,7 +89,7 @@ async def call(
     config: RunnableConfig | None = None,
     clock: Clock = REAL_CLOCK,
 ) -> list[Reply]:
-    """Ask a model `n` independent times with one message; `temperature` and `model` default to the context's.
+    """Send the message `text` to a model `n` independent times; `temperature` and `model` default to the context's.
 
     prompt, version: name and hash of the prompt's text, for traces and the journal; detail: what this call is about
     ("passage 2"); inputs: the prompt's variables, which only the embedded reader gets; schema: the reply's JSON schema,
@@ -147,7 +147,7 @@ async def make_request(
         context=context,
         config=merge_config(config, {"run_name": name, "metadata": metadata}),
         clock=clock,
-        is_named=isinstance(chosen_model, str),
+        is_given_by_spec=isinstance(chosen_model, str),
         schema=schema if speaks_openai(type(client)) else None,
     )
     return request, Source(model_identity, version, prompt, dict(inputs or {}) if wants_inputs else None), chosen_model
@@ -168,17 +168,17 @@ async def fetch_reply(request: Request, source: Source, sample: int) -> Reply:
     """Sample number `sample`: from the journal, from an identical call in flight, or from the model."""
     source = replace(source, sample=sample)
     memory = CASCADE_MEMORY.get()
-    same_call = source.make_key(request) or (request.label, str(request.message.content), sample)
-    earlier: Record | None = None if memory is None else memory.find_earlier_reply(same_call)
-    if earlier is not None:
-        return await reuse_reply(request, earlier)
+    call_key = source.make_key(request) or (request.label, str(request.message.content), sample)
+    earlier_record: Record | None = None if memory is None else memory.find_earlier_reply(call_key)
+    if earlier_record is not None:
+        return await reuse_reply(request, earlier_record)
     content = str(request.message.content)
     if source.inputs is not None:
         prompt_metadata = {"prompt": source.prompt, "inputs": source.inputs, "sample": sample}
         request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": prompt_metadata}))
     record, stored = await fetch_record(request, source)
     if memory is not None:
-        memory.store_reply(same_call, record)
+        memory.store_reply(call_key, record)
     if stored:
         await trace_stored_reply(request, record)
     return make_reply(record, stored)
@@ -207,7 +207,7 @@ async def fetch_record(request: Request, source: Source) -> tuple[Record, bool]:
 
 
 async def ask_model(request: Request, source: Source) -> tuple[Record, bool]:
-    """Send the request to the model."""
+    """Send the request to the model: (the record of the reply, False: a call was made)."""
     if "seed" in request.decoding:
         request = replace(request, decoding=request.decoding | {"seed": request.decoding["seed"] + source.sample})
     record, prompt = await send(request), source.prompt
@@ -215,9 +215,9 @@ async def ask_model(request: Request, source: Source) -> tuple[Record, bool]:
 
 
 async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]:
-    """A reply that follows the schema. A model that refuses or ignores the schema gets the prompt without it.
+    """Ask for a reply that follows the schema. A model that has refused or ignored the schema is asked without it.
 
-    The journal keeps that reply under both keys, so a later run finds it with or without the schema.
+    The journal keeps its reply under the keys of both requests, so a later run finds it with or without the schema.
     """
     plain_request = replace(request, schema=None)
     stored = False
@@ -239,7 +239,7 @@ async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]
 
 
 def is_schema_ignored(record: Record) -> bool:
-    """Whether the reply is not JSON although a schema was sent. A reply that was cut off does not count."""
+    """Whether the reply, unless it was cut off, is not JSON although a schema was sent."""
     text = remove_thinking(record.text)
     return bool(text) and "{" not in text and record.finish not in ("length", "max_tokens", "content_filter")
 

@@ -54,7 +54,7 @@ async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseC
 
 
 def make_client_key(spec: Spec, context: Context) -> Any:
-    """The key of a client: its server, its credentials and its timeout."""
+    """The key of a client in the loop's cache: the spec with the server's address, the credentials, the timeout."""
     return ("chat", spec, os.environ.get("OPENAI_API_KEY") if spec.provider == "openai" else None, context.timeout)
 
 

@@ -1,6 +1,6 @@
 """Context filters that score sentences and shorten passages before a prompt shows them (FILCO: Wang et al. 2023,
-section 2.3; arXiv:2311.08377). Filters that write the context themselves, which are chat models and local generators,
-need a prompt: see nodes/filter_context.py.
+section 2.3; arXiv:2311.08377). Filters that write the context themselves, which are chat models and
+models of the transformers library (transformers:FOLDER), need a prompt: see nodes/filter_context.py.
 """
 
 import asyncio

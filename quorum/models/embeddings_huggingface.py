@@ -24,15 +24,17 @@ class HuggingFaceEmbeddings(Embeddings):
         encoders = read_encoders(spec.name)
         require_library(f"The embeddings {spec.text!r}", "huggingface")
         self.similarity = encoders.options.similarity
-        self.passages = SentenceEncoder(encoders.passage, encoders.options)
-        same = encoders.question == encoders.passage
-        self.questions = self.passages if same else SentenceEncoder(encoders.question, encoders.options)
+        self.passage_encoder = SentenceEncoder(encoders.passage, encoders.options)
+        is_same = encoders.question == encoders.passage
+        self.question_encoder = (
+            self.passage_encoder if is_same else SentenceEncoder(encoders.question, encoders.options)
+        )
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self.passages.compute_vectors(texts, "document")
+        return self.passage_encoder.compute_vectors(texts, "document")
 
     def embed_query(self, text: str) -> list[float]:
-        return self.questions.compute_vectors([text], "query")[0]
+        return self.question_encoder.compute_vectors([text], "query")[0]
 
 
 class SentenceEncoder:
@@ -68,10 +70,10 @@ def configure_encoder(location: str, options: Options) -> Any:
     )
     modules = list(model)
     if options.pooling is not None:
-        pooling = [module for module in modules if type(module).__name__ == "Pooling"]
-        if not pooling:
+        pooling_modules = [module for module in modules if type(module).__name__ == "Pooling"]
+        if not pooling_modules:
             raise SetupError(f"The model {location!r} has no pooling to set; leave out pooling={options.pooling}.")
-        pooling[0].pooling_mode = options.pooling
+        pooling_modules[0].pooling_mode = options.pooling
     if options.normalize is False:
         for number in reversed([n for n, module in enumerate(modules) if type(module).__name__ == "Normalize"]):
             del model[number]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from quorum.core.redaction import redact
 
 Kind = Literal[
-    "again",  # may succeed on another try: timeouts, 408/409/429/5xx, dropped connections, replies cut in transit
+    "retryable",  # may succeed on another try: timeouts, 408/409/429/5xx, dropped connections, replies cut in transit
     "unreachable",  # no server answers at that address
     "denied",  # 401, 403, no credit, an untrusted certificate: every call fails in the same way
     "too_long",  # the prompt does not fit the window
@@ -70,7 +70,7 @@ class GarbledReply(ValueError):  # noqa: N818  the name says it without "Error"
 @dataclass(frozen=True)
 class Failure:
     """One failure. `message`: the server's own words; `retry_after`: seconds the server asked for;
-    `parameter`: the one that the model refuses; the call is repeated without it."""
+    `parameter`: the decoding parameter that the model refuses; the call is repeated without it."""
 
     kind: Kind
     message: str
@@ -80,13 +80,13 @@ class Failure:
 
 
 def classify_error(
-    error: BaseException, date: float, provider_package: str = "", secrets: Iterable[str] = ()
+    error: BaseException, unix_time: float, provider_package: str = "", secrets: Iterable[str] = ()
 ) -> Failure:
     """Classify the exception of a call.
 
-    date: the current time in seconds since 1970, needed if Retry-After gives a date. provider_package: the package of
-    the model's class; an exception in its code means a garbled reply. secrets: texts that `message` must not repeat, in
-    addition to the environment's keys.
+    unix_time: the current time in seconds since 1970, needed if Retry-After gives a date. provider_package: the package
+    of the model's class; an exception in its code means a garbled reply. secrets: texts that `message` must not repeat,
+    in addition to the environment's keys.
     """
     causes = list(iterate_causes(error))
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
@@ -97,30 +97,31 @@ def classify_error(
     if "ContextOverflowError" in names or (status in (400, 413, 422, 500) and is_too_long):
         return Failure("too_long", message, status)
     if status is not None and status >= 400:
-        return classify_status(status, message, codes, causes, date)
+        return classify_status(status, message, codes, causes, unix_time)
     if "SSLCertVerificationError" in names:
         return Failure("denied", message)
     if names & TIMEOUT_ERRORS or isinstance(error, asyncio.TimeoutError):
-        return Failure("again", message if message != "TimeoutError" else "it took too long")
+        return Failure("retryable", message if message != "TimeoutError" else "it took too long")
     if names & UNREACHABLE_ERRORS:
         return Failure("unreachable", message)
     if names & DROPPED_CONNECTION_ERRORS:
-        return Failure("again", f"the connection broke ({message})")
+        return Failure("retryable", f"the connection broke ({message})")
     if names & (CUT_REPLY_ERRORS | {"GarbledReply"}) or is_garbled(error, provider_package):
-        return Failure("again", f"the reply could not be read ({message})")
+        return Failure("retryable", f"the reply could not be read ({message})")
     if "APIError" in names or "ModelAPIError" in names:  # an error event in the middle of a stream
-        return Failure("again", message)
+        return Failure("retryable", message)
     return Failure("other", message)
 
 
-def classify_status(status: int, message: str, codes: set[str], causes: list[BaseException], date: float) -> Failure:
-    """A failure with an HTTP status. codes: those of the server's error."""
+def classify_status(
+    status: int, message: str, codes: set[str], causes: list[BaseException], unix_time: float
+) -> Failure:
+    """Classify a failure with an HTTP status. codes: the server's error codes, such as insufficient_quota."""
     if status in (401, 403) or (status == 429 and "insufficient_quota" in codes):
         return Failure("denied", message, status)
     if status in (408, 409, 429) or status >= 500:
-        return Failure(
-            "again", message, status, next((s for c in causes if (s := get_retry_after(c, date)) is not None), None)
-        )
+        waits = (get_retry_after(cause, unix_time) for cause in causes)
+        return Failure("retryable", message, status, next((wait for wait in waits if wait is not None), None))
     refused = status in (400, 422) and (REFUSAL_WORDS.search(message) or codes & REFUSED_CODES)
     return Failure("refused", message, status, parameter=find_parameter(message, causes) if refused else None)
 
@@ -168,7 +169,7 @@ def get_message(error: BaseException, secrets: Iterable[str] = ()) -> str:
     return redact(" ".join(str(message)[:LONGEST_READ].split()), secrets)[:500]
 
 
-def get_retry_after(error: BaseException, date: float) -> float | None:
+def get_retry_after(error: BaseException, unix_time: float) -> float | None:
     """The seconds that the server asks to wait: Retry-After in seconds or as an HTTP date, or retry-after-ms."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
     if headers is None or not hasattr(headers, "get"):
@@ -180,7 +181,7 @@ def get_retry_after(error: BaseException, date: float) -> float | None:
             return None
         if re.fullmatch(r"\s*\d+(\.\d+)?\s*", retry_after):
             return float(retry_after)
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - date)
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - unix_time)
     except (TypeError, ValueError):
         return None  # not a valid HTTP date: ignored
 

@@ -54,7 +54,7 @@ class JournalJob:
 Outcome = tuple[JournalJob, "Record | None", BaseException | None]
 
 
-class Replies(Protocol):
+class ReplyStore(Protocol):
     """Looks up and stores replies: a `Journal` of this process, or of another one."""
 
     async def get(self, key: str) -> Record | None: ...
@@ -69,8 +69,8 @@ class Journal:
         self.path = path
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="quorum-journal")
         self.connection: sqlite3.Connection | None = None
-        self.guard = threading.Lock()
-        self.waiting: list[JournalJob] = []
+        self.lock = threading.Lock()
+        self.waiting_jobs: list[JournalJob] = []
         self.is_busy = False
 
     async def get(self, key: str) -> Record | None:
@@ -85,8 +85,8 @@ class Journal:
         """Queue a job for the thread and wait for its outcome. A busy thread takes the whole queue when it is done."""
         loop = asyncio.get_running_loop()
         job = JournalJob(key, record, loop, loop.create_future())
-        with self.guard:
-            self.waiting.append(job)
+        with self.lock:
+            self.waiting_jobs.append(job)
             was_idle, self.is_busy = not self.is_busy, True
         if was_idle:
             self.thread.submit(self.run_queue)
@@ -95,8 +95,8 @@ class Journal:
     def run_queue(self) -> None:
         """Runs on the thread until the queue is empty."""
         while True:
-            with self.guard:
-                jobs, self.waiting = self.waiting, []
+            with self.lock:
+                jobs, self.waiting_jobs = self.waiting_jobs, []
                 self.is_busy = bool(jobs)
             if not jobs:
                 return
@@ -180,21 +180,21 @@ def close_journals() -> None:
             OPEN_JOURNALS.popitem()[1].close()
 
 
-async def find_journal(context: Context) -> Replies | None:
+async def find_journal(context: Context) -> ReplyStore | None:
     """The journal of a run; None if it is off. Its path is resolved once per event loop."""
     path = find_journal_path(context)
     if path is None:
         return None
     loop_cache = get_loop_cache()
-    opener: Callable[[str], Replies] | None = loop_cache.get_or_make("journals", lambda: None)
+    opener: Callable[[str], ReplyStore] | None = loop_cache.get_or_make("journals", lambda: None)
     if opener is not None:
         return opener(path)
-    path_of_name: dict[str, str] = loop_cache.get_or_make("places of journals", dict)
-    if path not in path_of_name:
-        path_of_name[path] = await asyncio.to_thread(resolve_path, path)
-    return open_journal(path_of_name[path])
+    resolved_paths: dict[str, str] = loop_cache.get_or_make("resolved journal paths", dict)
+    if path not in resolved_paths:
+        resolved_paths[path] = await asyncio.to_thread(resolve_path, path)
+    return open_journal(resolved_paths[path])
 
 
-def share_journals(opener: Callable[[str], Replies]) -> None:
+def share_journals(opener: Callable[[str], ReplyStore]) -> None:
     """Let the running event loop get its journals from `opener`, so that several processes share one writer."""
     get_loop_cache().entries["journals"] = opener

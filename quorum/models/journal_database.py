@@ -69,7 +69,9 @@ def open_database(path: str) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous=NORMAL").close()
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, VERSION):
-            raise sqlite3.DatabaseError(f"written by another version, layout {version} where {VERSION} is known")
+            raise sqlite3.DatabaseError(
+                f"another version of Quorum wrote it, with layout {version}; this one reads {VERSION}"
+            )
         retry_while_locked(
             lambda: connection.executescript(
                 f"BEGIN IMMEDIATE; {CREATE_REPLIES}; {CREATE_DETAILS}; PRAGMA user_version={VERSION}; COMMIT;"
@@ -98,9 +100,9 @@ def retry_while_locked(work: Callable[[], object]) -> None:
 def read_records(connection: sqlite3.Connection, keys: Sequence[str]) -> list[Record | None]:
     """The stored reply of each key; None if there is none or its token counts are invalid."""
     fields = "text, finish, input_tokens, output_tokens, cached_tokens, seconds, model, prompt, version, sample"
-    joined = "replies LEFT JOIN details ON details.key = replies.key"
+    tables = "replies LEFT JOIN details ON details.key = replies.key"
     query = (
-        f"SELECT {fields}, coalesce(left_out, ''), coalesce(reasoning, '') FROM {joined} "
+        f"SELECT {fields}, coalesce(left_out, ''), coalesce(reasoning, '') FROM {tables} "
         f"WHERE replies.key = ? AND NOT ({INVALID_COUNTS})"
     )
     with closing(connection.cursor()) as cursor:

@@ -45,9 +45,8 @@ def load_encoder(name: str, load: Callable[[str], T]) -> T:
     except Exception as error:  # the library, the hub and the weights' readers raise exceptions of many types
         message = redact(" ".join(str(error).split()))[:200] or type(error).__name__
         raise SetupError(
-            f"The model {name!r} cannot be loaded ({message}); give the folder of a downloaded model, or its full "
-            f"name at "
-            "huggingface.co on a machine that reaches it or has it in its cache."
+            f"The model {name!r} cannot be loaded ({message}); give the folder of a downloaded model or, if this "
+            "machine can reach huggingface.co or has the model in its cache, the model's full name there."
         ) from error
 
 
@@ -79,7 +78,7 @@ def load_sentence_encoder(location: str, prompts: dict[str, str]) -> Any:
 def load_dpr_modules(location: str, config: Any) -> list[Any]:
     """The BERT inside a checkpoint in DPR's own format (Karpukhin et al. 2020), and [CLS] pooling.
 
-    The usual loader treats both of its encoders as question encoders, and silently drops a passage encoder's weights.
+    The usual loader treats both of DPR's encoders as question encoders, and silently drops a passage encoder's weights.
     """
     from tempfile import TemporaryDirectory
 

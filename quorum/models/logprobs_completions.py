@@ -24,7 +24,7 @@ class CompletionsScorer:
         self.model, self.context, self.clock = model, context, clock
         self.spec = Spec("completions", model, get_openai_url())
         self.access = get_openai_access(self.spec)
-        self.generated = 0  # tokens asked for beyond the prompt
+        self.new_tokens = 0  # tokens asked for beyond the prompt
 
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (prompt, continuation) the summed log-probabilities of the continuation's tokens, in nats.
@@ -37,26 +37,33 @@ class CompletionsScorer:
 
     async def score_part(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Repeat one request until it succeeds or no further try can succeed."""
-        limit = get_loop_cache().get_or_make(("completions", self.spec, self.context.concurrency), self.make_semaphore)
+        semaphore = get_loop_cache().get_or_make(
+            ("completions", self.spec, self.context.concurrency), self.make_semaphore
+        )
         texts, attempt = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
         while True:
             try:
-                async with limit:
+                async with semaphore:
                     reply = await self.get_client().completions.create(
-                        model=self.model, prompt=texts, max_tokens=self.generated, echo=True, logprobs=1, temperature=0
+                        model=self.model,
+                        prompt=texts,
+                        max_tokens=self.new_tokens,
+                        echo=True,
+                        logprobs=1,
+                        temperature=0,
                     )
-                return self.read(reply, pairs)
+                return self.read_scores(reply, pairs)
             except SetupError:
                 raise
             except Exception as error:
                 failure = classify_error(error, self.clock.unix_time(), "openai")
                 if failure.kind == "other":
                     raise
-                if failure.kind == "refused" and "max_tokens" in failure.message and not self.generated:
-                    self.generated = 1
+                if failure.kind == "refused" and "max_tokens" in failure.message and not self.new_tokens:
+                    self.new_tokens = 1
                     continue
                 attempt += 1
-                wait = self.compute_pause(failure, attempt, error)
+                wait = self.compute_wait_before_retry(failure, attempt, error)
             await self.clock.sleep(wait)
 
     def make_semaphore(self) -> asyncio.Semaphore:
@@ -75,8 +82,11 @@ class CompletionsScorer:
             ("completions client", self.spec, self.access["api_key"], self.context.timeout), make
         )
 
-    def compute_pause(self, failure: Failure, attempt: int, error: Exception) -> float:
-        """Seconds before the next try: what the server asks for, else exponential with jitter."""
+    def compute_wait_before_retry(self, failure: Failure, attempt: int, error: Exception) -> float:
+        """Seconds before the next try: what the server asks for, else exponential with jitter.
+
+        Raises SetupError or CallError if there is no next try.
+        """
         message = f"{failure.status}: {failure.message}" if failure.status else failure.message
         subject = f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
         if failure.kind == "denied":
@@ -92,7 +102,7 @@ class CompletionsScorer:
             return failure.retry_after
         return self.clock.draw_jitter() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
 
-    def read(self, reply: Any, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    def read_scores(self, reply: Any, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The scores in a reply, in the order of the pairs."""
         choices = {choice.index: choice.logprobs for choice in reply.choices or ()}
         scores = []
@@ -107,19 +117,21 @@ class CompletionsScorer:
         return scores
 
 
-def read_score(echoed: Any, prompt: str, text: str) -> float | None:
-    """The sum over the tokens that end after the prompt and begin within the text; None if there are none.
+def read_score(logprobs: Any, prompt: str, text: str) -> float | None:
+    """The summed log-probabilities of the tokens that end after the prompt and begin within the text; None without any.
 
     A first token that is not in the prompt's text is the model's begin-of-text token; the text starts after it.
     """
-    tokens, scores, starts = (getattr(echoed, name, None) for name in ("tokens", "token_logprobs", "text_offset"))
+    tokens, scores, starts = (getattr(logprobs, name, None) for name in ("tokens", "token_logprobs", "text_offset"))
     if not tokens or not scores or not starts or len(tokens) != len(scores) or len(tokens) != len(starts):
         return None
-    begin = starts[0] if text.startswith(tokens[0]) or len(starts) == 1 else starts[1]
+    text_start = starts[0] if text.startswith(tokens[0]) or len(starts) == 1 else starts[1]
     ends = [*starts[1:], starts[-1] + len(tokens[-1])]
-    own_scores = [
+    continuation_scores = [
         score
         for score, start, end in zip(scores, starts, ends, strict=True)
-        if end - begin > len(prompt) and start - begin < len(text)
+        if end - text_start > len(prompt) and start - text_start < len(text)
     ]
-    return None if not own_scores or any(score is None for score in own_scores) else float(sum(own_scores))
+    if not continuation_scores or any(score is None for score in continuation_scores):
+        return None
+    return float(sum(continuation_scores))

@@ -89,6 +89,8 @@ def score_batch(pretrained: Pretrained, batch: Sequence[tuple[list[int], list[in
         for row, (prompt, target) in enumerate(batch):
             first = 0 if seq2seq else len(prompt) - 1
             log_probabilities = logits[row, first : first + len(target)].float().log_softmax(-1)
-            chosen = log_probabilities.gather(-1, torch.tensor(target, dtype=torch.long, device=model.device)[:, None])
-            scores.append(float(chosen.sum()))
+            target_scores = log_probabilities.gather(
+                -1, torch.tensor(target, dtype=torch.long, device=model.device)[:, None]
+            )
+            scores.append(float(target_scores.sum()))
     return scores

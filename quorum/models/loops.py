@@ -15,7 +15,7 @@ class LoopCache:
     def __init__(self) -> None:
         self.entries: dict[Any, Any] = {}
         self.closers: list[Callable[[], Awaitable[None]]] = []
-        self.guard = close_with_loop(self)
+        self.closing_generator = close_with_loop(self)
 
     def get_or_make(self, key: Any, make: Callable[[], T]) -> T:
         """The object of this key; `make` makes it on first use."""
@@ -33,7 +33,7 @@ class LoopCache:
                 await close()
 
 
-OBJECTS_OF_LOOP: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopCache]" = weakref.WeakKeyDictionary()
+CACHE_OF_LOOP: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopCache]" = weakref.WeakKeyDictionary()
 
 
 async def close_with_loop(loop_cache: LoopCache) -> AsyncGenerator[None, None]:
@@ -41,19 +41,19 @@ async def close_with_loop(loop_cache: LoopCache) -> AsyncGenerator[None, None]:
     try:
         yield
     finally:
-        OBJECTS_OF_LOOP.pop(asyncio.get_running_loop(), None)
+        CACHE_OF_LOOP.pop(asyncio.get_running_loop(), None)
         await loop_cache.close()
 
 
 def get_loop_cache() -> LoopCache:
     """The objects of the running loop. RuntimeError if no loop runs."""
     loop = asyncio.get_running_loop()
-    loop_cache = OBJECTS_OF_LOOP.get(loop)
+    loop_cache = CACHE_OF_LOOP.get(loop)
     if loop_cache is None:
-        for closed_loop in [key for key in OBJECTS_OF_LOOP if key.is_closed()]:
-            del OBJECTS_OF_LOOP[closed_loop]  # closed without shutdown_asyncgens: its objects can only be dropped
-        loop_cache = OBJECTS_OF_LOOP[loop] = LoopCache()
+        for closed_loop in [key for key in CACHE_OF_LOOP if key.is_closed()]:
+            del CACHE_OF_LOOP[closed_loop]  # closed without shutdown_asyncgens: its objects can only be dropped
+        loop_cache = CACHE_OF_LOOP[loop] = LoopCache()
         with suppress(StopIteration):
             # Run the generator to its yield: now the loop knows it, and will end it.
-            loop_cache.guard.asend(None).send(None)
+            loop_cache.closing_generator.asend(None).send(None)
     return loop_cache

@@ -19,7 +19,7 @@ from quorum.core.json_text import replace_lone_surrogates
 from quorum.models.failures import GarbledReply
 from quorum.models.token_counts import clean_usage
 
-REASONING_FIELDS = ("reasoning_content", "reasoning")  # the servers' names of the field; `reasoning_content` here
+REASONING_FIELDS = ("reasoning_content", "reasoning")  # the names that servers give the field; Quorum uses the first
 SPECIAL_FIELDS = {"response_format", "extra_headers", "extra_query", "extra_body", "timeout"}
 EMPTY_REPLY_REASONS = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
 
@@ -50,11 +50,11 @@ class OpenAIChat(ChatOpenAI):
         body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
         if not isinstance(body, dict) or body.get("error"):
             return super()._create_chat_result(body, generation_info)  # it raises the server's error
-        first = check_choice(body)
+        choice = check_choice(body)
         result = super()._create_chat_result(
-            body | {"choices": [first], "usage": clean_usage(body.get("usage"))}, generation_info
+            body | {"choices": [choice], "usage": clean_usage(body.get("usage"))}, generation_info
         )
-        keep_reasoning(result.generations[0].message, first["message"])
+        keep_reasoning(result.generations[0].message, choice["message"])
         return result
 
     def _convert_chunk_to_generation_chunk(
@@ -71,7 +71,8 @@ class OpenAIChat(ChatOpenAI):
             chunk | {"usage": clean_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info
         )
         if generation_chunk is not None:
-            generation_chunk.message.response_metadata["model_provider"] = "openai"  # also in a stream without a choice
+            # LangChain sets this only in chunks with a choice; `make_record` needs it to refuse a stream without any.
+            generation_chunk.message.response_metadata["model_provider"] = "openai"
             keep_reasoning(generation_chunk.message, delta)
         return generation_chunk
 
@@ -115,10 +116,10 @@ def get_text(content: Any) -> str | None:
         ]
         if parts:
             return "".join(parts)
-    raise GarbledReply(f"its content is {name_kind(content)}")
+    raise GarbledReply(f"its content is {describe_type(content)}")
 
 
-def name_kind(value: Any) -> str:
+def describe_type(value: Any) -> str:
     """The type of a value in words, such as 'a number'."""
     if isinstance(value, list):
         return "a list without text"

@@ -35,7 +35,7 @@ REFUSED_PARAMETERS: dict[str, Refusals] = {}  # by the model's label, which name
 
 def get_refusals(request: "Request") -> set[str]:
     """The names that this model has refused so far. The caller may add to the set."""
-    if request.is_named:
+    if request.is_given_by_spec:
         return REFUSED_PARAMETERS.setdefault(request.label, Refusals()).names
     refusals = get_loop_cache().get_or_make(("refusals", id(request.model)), lambda: Refusals(model=request.model))
     return refusals.names
@@ -92,12 +92,15 @@ def copy_model(model: BaseChatModel, changes: Mapping[str, Any]) -> BaseChatMode
 
 
 def rename_token_limit(model: BaseChatModel, refused: set[str]) -> tuple[dict[str, Any], dict[str, None]]:
-    """Rename a model object's token limit: (fields for the body, fields that the client must not send)."""
+    """Send a model object's token limit under its other name if the server refused the first one.
+
+    Returns (fields to add to the request's body, fields that the client must not send).
+    """
     limit = get_model_parameter(model, "max_tokens")
-    sent_name, other = reversed(TOKEN_LIMITS) if is_kind(type(model), "ChatOpenAI") else TOKEN_LIMITS
+    sent_name, other_name = reversed(TOKEN_LIMITS) if is_kind(type(model), "ChatOpenAI") else TOKEN_LIMITS
     if limit is None or sent_name not in refused:
         return {}, {}
-    return ({} if other in refused else {other: limit}), {"max_tokens": None}
+    return ({} if other_name in refused else {other_name: limit}), {"max_tokens": None}
 
 
 def make_schema_fields(request: "Request") -> dict[str, Any]:

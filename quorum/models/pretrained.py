@@ -29,9 +29,8 @@ class ModelCard:
     """What a folder's model was trained for.
 
     prompts: name -> hash of the prompts that it knows; measure: the measure that chose its silver data; length, output:
-    the largest number of tokens of a prompt and of a reply; base, base_hash: the base model, which must be present if
-    adapter is true;
-    weights: sha256 of the trained weights.
+    the largest number of tokens of a prompt and of a reply; base, base_hash: the base model's name and hash; it must be
+    present if adapter is true; weights: sha256 of the trained weights.
     """
 
     kind: Literal["filter", "generator"]
@@ -84,7 +83,7 @@ def write_card(folder: Path, card: ModelCard) -> None:
 
 
 def fingerprint_model(folder: str | Path) -> str:
-    """Identifies a model: the hash of its trained weights if `quorum.json` has it, else of names, sizes and times."""
+    """Identifies a model: the hash of its weights in `quorum.json`, else of its files' names, sizes and times."""
     card = read_card(folder)
     if card is not None:
         return card.weights[:12]
@@ -95,10 +94,10 @@ def fingerprint_model(folder: str | Path) -> str:
 
 def hash_base(folder: str | Path) -> str:
     """Hash of the base that adapters need: configuration, tokenizer, sizes of the weights. "" for a hub name."""
-    texts = [Path(folder) / name for name in ("config.json", "tokenizer.json", "spiece.model", "tokenizer.model")]
-    present = [path.read_bytes() for path in texts if path.is_file()]
+    paths = [Path(folder) / name for name in ("config.json", "tokenizer.json", "spiece.model", "tokenizer.model")]
+    contents = [path.read_bytes() for path in paths if path.is_file()]
     sizes = [f"{path.name} {path.stat().st_size}".encode() for path in sorted(Path(folder).glob("*.safetensors"))]
-    return sha256(b"\0".join(present + sizes)).hexdigest()[:12] if present else ""
+    return sha256(b"\0".join(contents + sizes)).hexdigest()[:12] if contents else ""
 
 
 class Codec:
@@ -110,22 +109,22 @@ class Codec:
 
     def __init__(self, tokenizer: Any, seq2seq: bool) -> None:
         self.tokenizer, self.seq2seq = tokenizer, seq2seq
-        self.chat = not seq2seq and bool(getattr(tokenizer, "chat_template", None))
+        self.has_chat_template = not seq2seq and bool(getattr(tokenizer, "chat_template", None))
 
     def wrap_prompt(self, prompt: str) -> str:
         """The text that the model reads."""
-        if not self.chat:
+        if not self.has_chat_template:
             return prompt
         message = [{"role": "user", "content": prompt}]
         return str(self.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True))
 
     def encode_prompt(self, text: str) -> list[int]:
-        ids: list[int] = self.tokenizer(self.wrap_prompt(text), add_special_tokens=not self.chat).input_ids
+        ids: list[int] = self.tokenizer(self.wrap_prompt(text), add_special_tokens=not self.has_chat_template).input_ids
         return ids
 
     def encode_target(self, text: str) -> list[int]:
         """The target's token ids and the end-of-sequence token; that token alone for an empty text."""
-        space = "" if self.seq2seq or self.chat or not text else " "
+        space = "" if self.seq2seq or self.has_chat_template or not text else " "
         ids: list[int] = self.tokenizer(space + text, add_special_tokens=False).input_ids
         return [*ids, self.tokenizer.eos_token_id]
 
@@ -147,19 +146,19 @@ class Pretrained:
             if isinstance(generation_config.eos_token_id, list)
             else [generation_config.eos_token_id]
         )
-        self.ends = sorted({tokenizer.eos_token_id, *end_tokens} - {None})
+        self.end_token_ids = sorted({tokenizer.eos_token_id, *end_tokens} - {None})
         # the authors' sampling settings would change greedy replies, too
         model.generation_config = GenerationConfig(
-            eos_token_id=self.ends,
+            eos_token_id=self.end_token_ids,
             pad_token_id=tokenizer.pad_token_id,
             bos_token_id=generation_config.bos_token_id,
             decoder_start_token_id=generation_config.decoder_start_token_id,
         )
 
     def generate(
-        self, text: str, output: int, temperature: float = 0.0, top_p: float = 1.0, seed: int = 0
+        self, text: str, max_new_tokens: int, temperature: float = 0.0, top_p: float = 1.0, seed: int = 0
     ) -> GeneratedReply:
-        """The reply to a prompt, at most `output` tokens; greedy at temperature 0. Blocking."""
+        """The reply to a prompt, at most `max_new_tokens` tokens; greedy at temperature 0. Blocking."""
         import torch
 
         sampling = {"temperature": temperature, "top_p": top_p, "top_k": 0} if temperature else {}
@@ -169,7 +168,7 @@ class Pretrained:
             generated = self.model.generate(
                 input_ids=ids,
                 attention_mask=torch.ones_like(ids),
-                max_new_tokens=output,
+                max_new_tokens=max_new_tokens,
                 do_sample=bool(temperature),
                 **sampling,
             )
@@ -178,7 +177,7 @@ class Pretrained:
             self.codec.decode(reply_ids),
             ids.shape[1],
             len(reply_ids),
-            bool(reply_ids) and reply_ids[-1] not in self.ends,
+            bool(reply_ids) and reply_ids[-1] not in self.end_token_ids,
         )
 
 
@@ -187,7 +186,7 @@ def load_pretrained(folder: str) -> Pretrained:
     require_transformers(f"The model 'transformers:{folder}'")
     card = read_card(folder)
     if card is not None and card.adapter:
-        return Pretrained(*load_adapted(folder, card), card)
+        return Pretrained(*load_with_adapters(folder, card), card)
     model, tokenizer = load_base(folder, half=True)
     return Pretrained(model, tokenizer, card)
 
@@ -226,8 +225,7 @@ def explain_load_errors(name: str) -> Iterator[None]:
         message = " ".join(str(error).split())[:300] or type(error).__name__
         raise SetupError(
             f"The model {name!r} cannot be loaded ({message}); give the folder of a seq2seq or causal language "
-            f"model as "
-            "transformers saves it, with its tokenizer, or a name such as google/flan-t5-base."
+            "model as transformers saves it, with its tokenizer, or a name such as google/flan-t5-base."
         ) from None
 
 
@@ -261,7 +259,7 @@ def check_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
         tokenizer.pad_token = tokenizer.eos_token
 
 
-def load_adapted(folder: str, card: ModelCard) -> tuple[Any, Any]:
+def load_with_adapters(folder: str, card: ModelCard) -> tuple[Any, Any]:
     """The base with the folder's adapters merged in, and the tokenizer. The base must be the same as in training."""
     if card.base_hash and hash_base(card.base) != card.base_hash:
         state = "has changed since" if Path(card.base).is_dir() else "is not there"

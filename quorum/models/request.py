@@ -42,8 +42,9 @@ UNREACHABLE_SECONDS, UNREACHABLE_WAIT = 300.0, 10.0
 class Request:
     """What is sent: one human message to one model.
 
-    name: the call's name in traces and errors, such as "answer: passage 2"; is_named: the model was given by its spec,
-    not as an object; schema: the reply's JSON schema, for models that take one.
+    label: the model's name in messages; name: the call's name in traces and errors, such as "answer: passage 2";
+    is_given_by_spec: the model was given by its spec, not as an object; schema: the reply's JSON schema, for models
+    that take one.
     """
 
     model: BaseChatModel
@@ -54,7 +55,7 @@ class Request:
     context: Context
     config: RunnableConfig
     clock: Clock
-    is_named: bool = True
+    is_given_by_spec: bool = True
     schema: Mapping[str, Any] | None = None
 
     @cached_property
@@ -73,7 +74,7 @@ async def send(request: Request) -> Record:
     Raises SchemaRefused if the server refuses a request with a schema.
     """
     clock, attempt, unreachable_since = request.clock, 0, None
-    dropped: set[str] = set()
+    dropped_parameters: set[str] = set()
     estimate = estimate_tokens(str(request.message.content))
     while True:
         try:
@@ -91,12 +92,12 @@ async def send(request: Request) -> Record:
             if failure.kind == "unreachable":
                 unreachable_since = clock.now() if unreachable_since is None else unreachable_since
                 waited = clock.now() - unreachable_since
-                wait = compute_server_wait(request, failure, waited)
-            elif failure.kind == "again":
+                wait = compute_wait_for_server(request, failure, waited)
+            elif failure.kind == "retryable":
                 attempt, unreachable_since = attempt + 1, None
-                wait = compute_pause(request, failure, attempt, error)
-            elif failure.parameter in list_parameters(request) - dropped:
-                dropped.add(failure.parameter)
+                wait = compute_wait_before_retry(request, failure, attempt, error)
+            elif failure.parameter in list_parameters(request) - dropped_parameters:
+                dropped_parameters.add(failure.parameter)
                 record_refusal(request, failure.parameter)
                 continue
             else:
@@ -107,14 +108,14 @@ async def send(request: Request) -> Record:
 async def send_once(request: Request, estimate: int) -> Record:
     """Send the request once, when the limits allow it."""
     context = request.context
-    async with wait_for_limits(context, request.label, estimate, request.clock) as taken:
+    async with wait_for_limits(context, request.label, estimate, request.clock) as taken_amounts:
         started = request.clock.now()
         async with asyncio.timeout(None if request.is_local else context.timeout):
             model, arguments = apply_parameters(request)
             left_out = list_refused_parameters(request)
             message = await model.ainvoke([request.message], request.config, **arguments)
         record = replace(make_record(message, estimate, request.clock.now() - started), left_out=left_out)
-        for taken_amount in taken:
+        for taken_amount in taken_amounts:
             taken_amount.correct(record.input_tokens + record.output_tokens)
     return record
 
@@ -125,7 +126,7 @@ def refuses_schema(request: Request, failure: Failure) -> bool:
         return False
     if failure.status in (400, 415, 422):
         return failure.kind == "refused"
-    return failure.kind == "again" and (failure.status == 501 or bool(SCHEMA_WORDS.search(failure.message)))
+    return failure.kind == "retryable" and (failure.status == 501 or bool(SCHEMA_WORDS.search(failure.message)))
 
 
 def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
@@ -165,7 +166,7 @@ def get_secrets(model: BaseChatModel) -> list[str]:
     return [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
 
 
-def compute_server_wait(request: Request, failure: Failure, waited: float) -> float:
+def compute_wait_for_server(request: Request, failure: Failure, waited: float) -> float:
     """Seconds until the next try of an unreachable server. SetupError if it has been unreachable for too long."""
     if waited >= UNREACHABLE_SECONDS:
         raise SetupError(
@@ -180,18 +181,21 @@ def compute_server_wait(request: Request, failure: Failure, waited: float) -> fl
     return min(jitter * UNREACHABLE_WAIT, FIRST_WAIT + waited, UNREACHABLE_SECONDS - waited)
 
 
-def compute_pause(request: Request, failure: Failure, attempt: int, error: Exception) -> float:
-    """Seconds before the next try: what the server asked for, else exponential with full jitter."""
+def compute_wait_before_retry(request: Request, failure: Failure, attempt: int, error: Exception) -> float:
+    """Seconds before the next try: what the server asked for, else exponential with full jitter.
+
+    Raises CallError after the last try, and if the server asks for too long a wait.
+    """
     retry_after = failure.retry_after
     if attempt >= request.context.attempts or (retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT):
         tries = f"{attempt} {'try' if attempt == 1 else 'tries'}"
-        server_wait = (
+        requested_wait = (
             f" (the server asks for {retry_after:.0f} seconds)"
             if retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT
             else ""
         )
         raise CallError(
-            f"{request.label} failed on {request.name!r} after {tries}: {describe_failure(failure)}{server_wait}",
+            f"{request.label} failed on {request.name!r} after {tries}: {describe_failure(failure)}{requested_wait}",
             failure.status,
         ) from error
     jitter = request.clock.draw_jitter()

@@ -52,7 +52,7 @@ class ScriptedModel(BaseChatModel):
     """
 
     _queue: deque[ScriptedReply] = PrivateAttr(default_factory=deque)
-    _named: dict[str, deque[ScriptedReply] | Replier] = PrivateAttr(default_factory=dict)
+    _scripts: dict[str, deque[ScriptedReply] | Replier] = PrivateAttr(default_factory=dict)
     _history: list[RecordedCall] = PrivateAttr(default_factory=list)
 
     @property
@@ -73,21 +73,21 @@ class ScriptedModel(BaseChatModel):
         """Add replies to the prompt `name` or to one call of it, "name: detail"; or set a function of the messages."""
         first = replies[0] if replies else None
         if callable(first):
-            self._named[name] = first
+            self._scripts[name] = first
             return self
-        queue = self._named.get(name)
+        queue = self._scripts.get(name)
         if not isinstance(queue, deque):
-            queue = self._named[name] = deque()
+            queue = self._scripts[name] = deque()
         queue.extend(reply for reply in replies if not callable(reply))
         return self
 
-    def _next(self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]) -> str:
+    def _take_reply(self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]) -> str:
         """Record the call and take its reply."""
         recorded_call = RecordedCall(
             metadata.get("prompt") or "", metadata.get("prompt_detail") or "", messages, parameters
         )
         self._history.append(recorded_call)
-        script = self._named.get(recorded_call.name, self._named.get(recorded_call.prompt, self._queue))
+        script = self._scripts.get(recorded_call.name, self._scripts.get(recorded_call.prompt, self._queue))
         if callable(script):
             return script(messages)
         if not script:
@@ -107,7 +107,7 @@ class ScriptedModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return make_result(messages, self._next(messages, run_manager.metadata if run_manager else {}, kwargs))
+        return make_result(messages, self._take_reply(messages, run_manager.metadata if run_manager else {}, kwargs))
 
     async def _agenerate(
         self,
@@ -116,7 +116,7 @@ class ScriptedModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        reply = self._next(messages, run_manager.metadata if run_manager else {}, kwargs)
+        reply = self._take_reply(messages, run_manager.metadata if run_manager else {}, kwargs)
         await asyncio.sleep(0)  # so that concurrent calls overlap, as real ones do
         return make_result(messages, reply)
 

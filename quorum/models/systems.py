@@ -20,7 +20,7 @@ from quorum.core.state import Passage, Usage
 from quorum.core.thinking import remove_thinking
 from quorum.models.loops import get_loop_cache
 
-PROMPT = "system"  # the name under which its calls are counted
+PROMPT = "system"  # the name under which the calls of a user's own system are counted
 NO_TOKENS = Usage(calls=1, input_tokens=0, output_tokens=0, cached_tokens=0)
 SOURCES_HEADING = "\n\nSources:\n"  # quorum serve appends them to an answer
 FINAL_STATUSES = (401, 403, 404, 422)  # a wrong key or assistant: every question fails
@@ -58,20 +58,22 @@ def read_system(name: str, spec: str) -> System:
     'openai:llama'
     """
     kind, _, target = spec.partition(":")
-    address, _, part = (spec if kind in ("http", "https") else target).partition("#")
+    address, _, model_or_assistant = (spec if kind in ("http", "https") else target).partition("#")
     if kind in ("http", "https", "langgraph"):
         try:
-            parts = urlsplit(address)
+            url_parts = urlsplit(address)
         except ValueError as error:
             raise SetupError(
                 f"{name}={spec!r} has no valid URL ({error}); write for example {SPEC_EXAMPLES}."
             ) from None
-        if parts.scheme not in ("http", "https") or not parts.hostname or not part:
+        if url_parts.scheme not in ("http", "https") or not url_parts.hostname or not model_or_assistant:
             raise SetupError(
                 f"The system {name}={spec!r} names no server, or no model or assistant of it; "
                 f"write for example {SPEC_EXAMPLES}."
             )
-        return ChatServer(name, address.rstrip("/"), part) if kind != "langgraph" else Assistant(name, address, part)
+        if kind == "langgraph":
+            return Assistant(name, address, model_or_assistant)
+        return ChatServer(name, address.rstrip("/"), model_or_assistant)
     module, _, function = target.partition(":")
     if kind != "python" or not module or not function:
         raise SetupError(f"The system {name}={spec!r} cannot be read; write for example {SPEC_EXAMPLES}.")
@@ -80,14 +82,14 @@ def read_system(name: str, spec: str) -> System:
 
 def find_key(name: str) -> str | None:
     """The key of the system NAME: the environment variable NAME_API_KEY. OpenAI's key is only sent to OpenAI."""
-    variable = name_key(name)
+    variable = name_key_variable(name)
     return None if variable == "OPENAI_API_KEY" else os.environ.get(variable) or None
 
 
-def name_key(name: str) -> str:
+def name_key_variable(name: str) -> str:
     """The environment variable that holds a system's key.
 
-    >>> name_key("my-bot")
+    >>> name_key_variable("my-bot")
     'MY_BOT_API_KEY'
     """
     return f"{re.sub(r'[^A-Z0-9]', '_', name.upper())}_API_KEY"
@@ -150,7 +152,7 @@ class Assistant:
         try:
             async with client, asyncio.timeout(context.timeout):
                 state = await RemoteGraph(self.assistant, client=client).ainvoke(inputs)
-            return read_returned(self.name, state)
+            return read_reply(self.name, state)
         except QuorumError:
             raise
         except Exception as error:
@@ -158,9 +160,9 @@ class Assistant:
                 message = " ".join(str(error).split())[:300]
                 raise SetupError(
                     f"The system {self.name!r} refuses every question ({message}); check its URL, the assistant's "
-                    f"name and the key in {name_key(self.name)}."
+                    f"name and the key in {name_key_variable(self.name)}."
                 ) from None
-            raise describe_failure(self.name, error) from error
+            raise make_call_error(self.name, error) from error
 
 
 @dataclass(frozen=True)
@@ -184,11 +186,11 @@ class PythonFunction:
                     reply = await self.function(question, **arguments)
                 else:
                     reply = await asyncio.to_thread(self.function, question, **arguments)
-            return read_returned(self.name, reply)
+            return read_reply(self.name, reply)
         except QuorumError:
             raise
         except Exception as error:
-            raise describe_failure(self.name, error) from error
+            raise make_call_error(self.name, error) from error
 
 
 def import_function(name: str, module: str, function: str) -> Any:
@@ -204,13 +206,13 @@ def import_function(name: str, module: str, function: str) -> Any:
     return imported
 
 
-def describe_failure(name: str, error: Exception) -> CallError:
+def make_call_error(name: str, error: Exception) -> CallError:
     """The error of a question that a system could not answer."""
     message = " ".join(str(error).split())[:300] or type(error).__name__
     return CallError(f"The system {name!r} failed: {type(error).__name__}: {message}")
 
 
-def read_returned(name: str, reply: Any) -> SystemReply:
+def read_reply(name: str, reply: Any) -> SystemReply:
     """The reply in a system's returned value. Raises CallError if it holds no answer."""
     if isinstance(reply, str):
         return SystemReply(remove_thinking(reply))

@@ -34,7 +34,7 @@ class TokenEncoder:
         return digest.hexdigest()[:12]
 
     def encode_question(self, text: str) -> NDArray[np.float32]:
-        """(tokens, dimension) of a question, expanded as in the model's training."""
+        """The vectors of a question's tokens (tokens, dimension), expanded as in the model's training."""
         with self.lock:
             vectors: NDArray[np.float32] = self.get_model().encode_query(
                 [text], convert_to_numpy=True, show_progress_bar=False
@@ -42,7 +42,7 @@ class TokenEncoder:
         return vectors
 
     def encode_passages(self, texts: list[str]) -> list[NDArray[np.float32]]:
-        """(tokens, dimension) of each passage, without the tokens that the model leaves out."""
+        """The vectors of each passage's tokens (tokens, dimension), without the tokens that the model leaves out."""
         with self.lock:
             vectors: list[NDArray[np.float32]] = self.get_model().encode_document(
                 texts, batch_size=BATCH_SIZE, convert_to_numpy=True, show_progress_bar=False

@@ -125,11 +125,11 @@ def find_enclosing_runs() -> Iterator[tuple[Any, list[Any]]]:
     callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
     for tracer in getattr(callbacks, "handlers", ()):
         if isinstance(tracer, LangChainTracer):
-            chain, parent_id = [], callbacks.parent_run_id
+            enclosing_runs, parent_id = [], callbacks.parent_run_id
             while (run := tracer.run_map.get(str(parent_id))) is not None:
-                chain.append(run)
+                enclosing_runs.append(run)
                 parent_id = run.parent_run_id
-            yield tracer, chain
+            yield tracer, enclosing_runs
 
 
 def describe_run(context: Context) -> None:
@@ -137,17 +137,17 @@ def describe_run(context: Context) -> None:
 
     Raises SetupError if passages should be hidden but the tracing client does not hide them.
     """
-    for tracer, chain in find_enclosing_runs():
+    for tracer, enclosing_runs in find_enclosing_runs():
         if hides_passages() and not isinstance(tracer.client, TraceClient):
             raise SetupError(
                 f"{HIDE_VARIABLE} is set, but the run is traced by a LangSmith client that hides nothing; make it with "
                 "quorum.models.tracing.TraceClient(), or leave it to Quorum."
             )
-        if len(chain) > 1:  # the node, the graph
-            graph, metadata = chain[1], chain[1].metadata
-            method = metadata.get("method") or metadata.get("graph_id") or graph.name
-            graph.extra["metadata"] = {**metadata, **list_settings(context), "method": method, "prompts": {}}
-            graph.tags = sorted({*(graph.tags or []), "quorum", str(method)})
+        if len(enclosing_runs) > 1:  # the node's run, then the graph's
+            graph_run, metadata = enclosing_runs[1], enclosing_runs[1].metadata
+            method = metadata.get("method") or metadata.get("graph_id") or graph_run.name
+            graph_run.extra["metadata"] = {**metadata, **list_settings(context), "method": method, "prompts": {}}
+            graph_run.tags = sorted({*(graph_run.tags or []), "quorum", str(method)})
 
 
 def list_settings(context: Context) -> dict[str, Any]:
@@ -164,11 +164,11 @@ def get_name(thing: Any) -> str:
 
 def note_prompt(prompt: str, version: str) -> None:
     """Record in the method's run which version of a prompt it used."""
-    for _, chain in find_enclosing_runs():
-        for run in chain:
-            used = (run.extra.get("metadata") or {}).get("prompts")
-            if isinstance(used, dict):
-                used[prompt] = version
+    for _, enclosing_runs in find_enclosing_runs():
+        for run in enclosing_runs:
+            versions_by_prompt = (run.extra.get("metadata") or {}).get("prompts")
+            if isinstance(versions_by_prompt, dict):
+                versions_by_prompt[prompt] = version
                 break
 
 

@@ -14,7 +14,7 @@ from pydantic import PrivateAttr
 from quorum.core.errors import SetupError, TooLong
 from quorum.models.pretrained import GeneratedReply, ModelCard, Pretrained, load_pretrained
 
-REPLY_TOKENS = 512  # tokens of a reply, if the folder does not state them
+REPLY_TOKENS = 512  # the most tokens of a reply, unless the folder's quorum.json states it
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
 
 
@@ -33,16 +33,18 @@ class TransformersModel(BaseChatModel):
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
-    _loaded: Pretrained = PrivateAttr()
+    _pretrained: Pretrained = PrivateAttr()
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
-        self._loaded = load_pretrained(self.folder)  # models are created on a thread, so the disk blocks no event loop
+        self._pretrained = load_pretrained(
+            self.folder
+        )  # models are created on a thread, so the disk blocks no event loop
 
     @property
     def is_trained_by_quorum(self) -> bool:
-        """Whether Quorum trained the model, so that it refuses all other prompts."""
-        return self._loaded.card is not None
+        """Whether Quorum trained the model, so that it refuses prompts that it was not trained on."""
+        return self._pretrained.card is not None
 
     @property
     def _llm_type(self) -> str:
@@ -76,23 +78,23 @@ class TransformersModel(BaseChatModel):
         self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]
     ) -> ChatResult:
         """Generate the reply. Blocking."""
-        text, card = "\n\n".join(message.text for message in messages), self._loaded.card
+        text, card = "\n\n".join(message.text for message in messages), self._pretrained.card
         if card is not None and metadata.get("prompt"):
             check_prompt(self.folder, card, metadata["prompt"], metadata.get("prompt_version"))
-        limit = card.length if card else getattr(self._loaded.model.config, "max_position_embeddings", None)
-        length = len(self._loaded.codec.encode_prompt(text)) + (
-            0 if card or self._loaded.codec.seq2seq else REPLY_TOKENS
+        limit = card.length if card else getattr(self._pretrained.model.config, "max_position_embeddings", None)
+        length = len(self._pretrained.codec.encode_prompt(text)) + (
+            0 if card or self._pretrained.codec.seq2seq else REPLY_TOKENS
         )
         if limit and length > limit:
             raise TooLong(f"{length} tokens, the model 'transformers:{self.folder}' takes {limit}")
-        output = self._loaded.generate(
+        generated = self._pretrained.generate(
             text,
             card.output if card else REPLY_TOKENS,
             float(parameters.get("temperature", self.temperature)),
             float(parameters.get("top_p", self.top_p)),
             int(parameters.get("seed", self.seed)),
         )
-        return make_result(output)
+        return make_result(generated)
 
 
 def make_result(generated: GeneratedReply) -> ChatResult:

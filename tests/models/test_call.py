@@ -20,7 +20,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.models import chat_model
 from quorum.models.call import call, remove_thinking
-from quorum.models.loops import OBJECTS_OF_LOOP
+from quorum.models.loops import CACHE_OF_LOOP
 from quorum.models.scripted import ScriptedModel
 
 SERVED_CONTEXT = Context(model="openai:test")
@@ -189,12 +189,12 @@ def test_clients_belong_to_one_loop_and_close_with_it(openai_server: OpenAIServe
         await call("answer", "Which?", context=SERVED_CONTEXT)
         return chat_model("openai:test", SERVED_CONTEXT)
 
-    earlier_loops = set(OBJECTS_OF_LOOP)  # the loop of synchronous calls, if an earlier test made any
+    earlier_loops = set(CACHE_OF_LOOP)  # the loop of synchronous calls, if an earlier test made any
     first, second = asyncio.run(call_and_get_client()), asyncio.run(call_and_get_client())
     assert first is not second
     assert first.root_async_client.is_closed()
     assert second.root_async_client.is_closed()
-    assert set(OBJECTS_OF_LOOP) == earlier_loops
+    assert set(CACHE_OF_LOOP) == earlier_loops
     assert len(openai_server.chats()) == 2
 
 

@@ -21,7 +21,9 @@ def read_manifest() -> dict[str, Any]:
 
 
 def get_weights_hash() -> str:
-    """The name of the reader's weights, which the heads store: 12 hex digits, the same after a rewrite of the graph."""
+    """The name of the reader's weights: 12 hex digits, the same after a rewrite of the graph. The files of the heads
+    that were trained on these weights (sentences.json, verdict.json) store it.
+    """
     return name_weights(read_manifest())
 
 

@@ -58,7 +58,7 @@ class JobResult:
         return [logits for part in self.parts for logits in part.logits]
 
 
-ReadingKey = tuple[str, str, str, Calibration]  # question, title, text
+ReadingKey = tuple[str, str, str, Calibration]  # question, the passage's title and text, calibration
 READINGS_OF_ENCODER: weakref.WeakKeyDictionary[Encoder, RecentItems[ReadingKey, PassageReading]] = (
     weakref.WeakKeyDictionary()
 )
@@ -79,9 +79,9 @@ def read_jobs(
 ) -> list[JobResult]:
     """Read all new windows of all jobs in one run, in order. Blocking."""
     model, calibration = model or get_encoder(), calibration or Calibration.from_manifest(read_manifest())
-    recent = get_readings(model)
+    recent_readings = get_readings(model)
     wanted = {make_key(job, passage, calibration): (job.question, passage) for job in jobs for passage in job.passages}
-    readings = {key: recent.get(key) for key in wanted}
+    readings = {key: recent_readings.get(key) for key in wanted}
     unread = {key: wanted[key] for key, part in readings.items() if part is None}
     windows = {
         key: make_windows(model, question, [passage], calibration.window) for key, (question, passage) in unread.items()
@@ -90,7 +90,7 @@ def read_jobs(
     for key, group in windows.items():
         passage_reading = read_passage(group, [next(window_logits) for _ in group], unread[key][1], calibration)
         readings[key] = passage_reading
-        recent.put(key, passage_reading)
+        recent_readings.put(key, passage_reading)
     parts_of_jobs = [
         [part for passage in job.passages if (part := readings[make_key(job, passage, calibration)])] for job in jobs
     ]
@@ -100,13 +100,13 @@ def read_jobs(
     ]
 
 
-def find_recent(job: Job) -> JobResult | None:
+def find_recent_result(job: Job) -> JobResult | None:
     """The result of a job whose passages have all been read recently; None otherwise."""
     if not is_encoder_loaded():
         return None
     model, calibration = get_encoder(), Calibration.from_manifest(read_manifest())
-    recent = get_readings(model)
-    parts = [part for passage in job.passages if (part := recent.get(make_key(job, passage, calibration)))]
+    recent_readings = get_readings(model)
+    parts = [part for passage in job.passages if (part := recent_readings.get(make_key(job, passage, calibration)))]
     return JobResult(job, join_parts(parts), parts, model, calibration) if len(parts) == len(job.passages) else None
 
 
@@ -129,7 +129,7 @@ def read_passage(
 
 
 def join_parts(parts: Sequence[PassageReading]) -> Reading:
-    """The reading of several passages together. Of spans with equal text it keeps the first of the best ones."""
+    """The reading of several passages together. Of spans with equal text, the first with the best score is kept."""
     chosen: dict[str, tuple[Span, int]] = {}
     for number, part in enumerate(parts):
         for name, span in part.spans:
@@ -156,33 +156,35 @@ class Batcher:
     """Collects the jobs of one event loop while the encoder is busy."""
 
     def __init__(self) -> None:
-        self.waiting: list[tuple[Job, asyncio.Future[JobResult]]] = []
+        self.waiting_jobs: list[tuple[Job, asyncio.Future[JobResult]]] = []
         self.task: asyncio.Task[None] | None = None
 
     async def read(self, job: Job) -> JobResult:
-        if (recent := find_recent(job)) is not None:
-            return recent
+        """Put the job into the queue, unless its result is known, and wait for the result."""
+        if (result := find_recent_result(job)) is not None:
+            return result
         future: asyncio.Future[JobResult] = asyncio.get_running_loop().create_future()
-        self.waiting.append((job, future))
+        self.waiting_jobs.append((job, future))
         if self.task is None or self.task.done():
             self.task = asyncio.create_task(self.drain())
         return await future
 
     async def drain(self) -> None:
+        """Run the waiting jobs in batches until none is left."""
         loop = asyncio.get_running_loop()
         batch: list[tuple[Job, asyncio.Future[JobResult]]] = []
         try:
             await asyncio.sleep(0)  # let the other branches of a fan-out arrive
-            while self.waiting:
-                batch, self.waiting = self.waiting[:JOBS_AT_ONCE], self.waiting[JOBS_AT_ONCE:]
+            while self.waiting_jobs:
+                batch, self.waiting_jobs = self.waiting_jobs[:JOBS_AT_ONCE], self.waiting_jobs[JOBS_AT_ONCE:]
                 open_jobs = [(job, future) for job, future in batch if not future.done()]  # without cancelled jobs
                 results = await loop.run_in_executor(WORKER, try_jobs, [job for job, _ in open_jobs])
                 for (_, future), result in zip(open_jobs, results, strict=True):
                     set_result(future, result)
         finally:
-            for _, future in [*batch, *self.waiting]:
+            for _, future in [*batch, *self.waiting_jobs]:
                 future.cancel()  # if this task was cancelled: cancel the jobs without a result
-            self.waiting = []
+            self.waiting_jobs = []
             self.task = None  # a task refers to its loop, which must be free to be collected
 
 

@@ -22,7 +22,7 @@ from quorum.models.embedded.responders import RESPONDERS
 
 T = TypeVar("T")
 
-COUNTED_AT_ONCE = 20_000  # characters; counting them blocks the event loop for a few milliseconds
+LONGEST_COUNTED_ON_LOOP = 20_000  # characters; counting them blocks the event loop for a few milliseconds
 
 
 class EmbeddedReader(BaseChatModel):
@@ -95,7 +95,7 @@ class EmbeddedReader(BaseChatModel):
 
 async def count_tokens(text: str) -> int:
     """How many tokens a text has. A thread counts long texts, and loads the encoder."""
-    if len(text) <= COUNTED_AT_ONCE and is_encoder_loaded():
+    if len(text) <= LONGEST_COUNTED_ON_LOOP and is_encoder_loaded():
         return get_encoder().count(text)
     return await asyncio.get_running_loop().run_in_executor(WORKER, lambda: get_encoder().count(text))
 

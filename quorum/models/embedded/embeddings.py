@@ -30,6 +30,6 @@ class EmbeddedEmbeddings(Embeddings):
 
 
 def embed_now(texts: list[str]) -> list[list[float]]:
-    """The vectors of the texts, by the encoder."""
+    """The vectors of the texts, computed by the encoder without a look at the remembered ones."""
     vectors: list[list[float]] = get_encoder().embed(texts).tolist()
     return vectors

@@ -29,7 +29,7 @@ EMBEDDED_TOKENS = 256  # tokens of a text that are embedded, as the base model's
 SLOW_OPTIMISERS = ["SkipLayerNormFusion"]  # an optimisation of the runtime that makes the encoder ten times slower
 REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads the same rows as the reader
 LONG_LINE = 30  # characters
-# The input that chooses the tower to compute.
+# The graph's input that chooses what it computes: sentence embeddings, or the reader's logits and states.
 EMBED_INPUT, READ_INPUT = {"embeds": np.array(True)}, {"embeds": np.array(False)}
 LOADING_LOCK = threading.Lock()
 
@@ -70,12 +70,14 @@ class Encoder:
     def count(self, text: str) -> int:
         """How many tokens a text has.
 
-        No token reaches over the end of a line. So long lines, such as passages that many prompts show, are counted
-        alone, and their counts are remembered.
+        No token reaches over the end of a line. Therefore each long line, such as a passage that many prompts show, is
+        counted by itself, and its count is remembered.
         """
         lines = text.split("\n")
-        short = "\n".join(line for line in lines if len(line) < LONG_LINE)
-        return len(self.tokens(short).ids) + sum(self.count_line(line) for line in lines if len(line) >= LONG_LINE)
+        short_lines = "\n".join(line for line in lines if len(line) < LONG_LINE)
+        return len(self.tokens(short_lines).ids) + sum(
+            self.count_line(line) for line in lines if len(line) >= LONG_LINE
+        )
 
     def count_line(self, line: str) -> int:
         """How many tokens a line has."""

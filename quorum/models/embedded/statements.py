@@ -1,8 +1,8 @@
 """Ranks the statements of the passages by how well they answer a question, and marks the span that answers.
 
 Three signals add up: how surely the reader finds a span in the statement, how close its embedding is to the question's,
-and how many of the question's words it holds, headings included. README.md in this folder says where the weights and
-the calibration of the certainty come from.
+and how many of the question's words are in it or in the headings above it. README.md in this folder says where the
+weights and the calibration of the certainty come from.
 """
 
 import asyncio
@@ -37,7 +37,9 @@ LEAD_ALONE = 2.0  # the lead of a single statement
 
 @dataclass(frozen=True)
 class Statement:
-    """start, end: characters of the passage's text; span: the reader's best span in it; closeness, words: signals."""
+    """start, end: characters of the passage's text; span: the reader's best span in it; closeness: how close
+    its embedding is to the question's; words: the share (0..1) of the question's words that it and its headings hold.
+    """
 
     passage: int
     start: int
@@ -65,18 +67,18 @@ async def rank_statements(question: str, passages: Sequence[Passage]) -> list[St
 
 def measure_statements(question: str, passages: Sequence[Passage]) -> list[Statement]:
     """Like `rank_statements`, but blocking."""
-    places = [
+    bounds = [
         (n, start, end)
         for n, passage in enumerate(passages)
         for start, end in find_statements(passage["text"], may_wrap=not passage.get("places"))
     ]
-    if not places or not WORD.search(question):
+    if not bounds or not WORD.search(question):
         return []
-    texts = [f"{describe_headings(passages[n])}: {passages[n]['text'][start:end]}" for n, start, end in places]
-    words, spans = measure_words(question, texts), read_spans(question, passages)
+    texts = [f"{describe_headings(passages[n])}: {passages[n]['text'][start:end]}" for n, start, end in bounds]
+    word_shares, spans = measure_word_shares(question, texts), read_spans(question, passages)
     candidates = [
         (Statement(n, start, end, choose_span(spans[n], question, start, end), 0.0, share), text)
-        for (n, start, end), share, text in zip(places, words, texts, strict=True)
+        for (n, start, end), share, text in zip(bounds, word_shares, texts, strict=True)
     ]
     candidates = sorted(candidates, key=lambda pair: -pair[0].score)[:MAX_EMBEDDED]
     vectors = get_encoder().embed([question, *(text for _, text in candidates)])
@@ -131,7 +133,7 @@ def repeats_question(text: str, question: str) -> bool:
     return bool(stems) and set(list_stems(question)).issuperset(stems)
 
 
-def measure_words(question: str, texts: Sequence[str]) -> list[float]:
+def measure_word_shares(question: str, texts: Sequence[str]) -> list[float]:
     """For each text the share (0..1) of the question's words that it holds; a word weighs more if few texts hold it."""
     stems_of_texts = [set(list_stems(text)) for text in texts]
     question_words = list(dict.fromkeys(list_stems(question)))
@@ -156,7 +158,10 @@ def stem(word: str) -> str:
 
 
 def measure_signals(ranked: Sequence[Statement], agrees: bool) -> dict[str, float]:
-    """The signals of the certainty, named as in SIGNALS, of at least one statement, best first."""
+    """The signals of the certainty, named as in SIGNALS, of at least one statement, best first.
+
+    agrees: as in `find_certainty`.
+    """
     best = ranked[0]
     lead = min(MAX_LEAD, best.score - ranked[1].score) if len(ranked) > 1 else LEAD_ALONE
     return {
@@ -173,8 +178,8 @@ def find_certainty(ranked: Sequence[Statement], agrees: bool) -> float:
     if not ranked:
         return 0.0
     weights = read_manifest()["certainty"]["weights"]
-    odds = weights["bias"] + sum(weights[name] * value for name, value in measure_signals(ranked, agrees).items())
-    return 1 / (1 + math.exp(-max(-60.0, min(60.0, odds))))
+    log_odds = weights["bias"] + sum(weights[name] * value for name, value in measure_signals(ranked, agrees).items())
+    return 1 / (1 + math.exp(-max(-60.0, min(60.0, log_odds))))
 
 
 def get_lowest_sure_certainty() -> float:
