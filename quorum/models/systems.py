@@ -152,7 +152,7 @@ class Assistant:
         try:
             async with client, asyncio.timeout(context.timeout):
                 state = await RemoteGraph(self.assistant, client=client).ainvoke(inputs)
-            return read_reply(self.name, state)
+            return read_system_reply(self.name, state)
         except QuorumError:
             raise
         except Exception as error:
@@ -186,7 +186,7 @@ class PythonFunction:
                     reply = await self.function(question, **arguments)
                 else:
                     reply = await asyncio.to_thread(self.function, question, **arguments)
-            return read_reply(self.name, reply)
+            return read_system_reply(self.name, reply)
         except QuorumError:
             raise
         except Exception as error:
@@ -212,7 +212,7 @@ def make_call_error(name: str, error: Exception) -> CallError:
     return CallError(f"The system {name!r} failed: {type(error).__name__}: {message}")
 
 
-def read_reply(name: str, reply: Any) -> SystemReply:
+def read_system_reply(name: str, reply: Any) -> SystemReply:
     """The reply in a system's returned value. Raises CallError if it holds no answer."""
     if isinstance(reply, str):
         return SystemReply(remove_thinking(reply))
