@@ -12,7 +12,7 @@ from openai_server import OpenAIServer
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
-from quorum.models.systems import ChatServer, read_reply, read_system
+from quorum.models.systems import ChatServer, read_system_reply, read_system
 
 PASSAGE = Passage(id="1", title="Vell", text="Ada Korn built it.")
 SYSTEM_MODULE = """
@@ -89,12 +89,12 @@ def test_an_unusable_system_spec_is_refused(spec: str, message: str) -> None:
     ],
 )
 def test_the_answer_is_found_in_what_a_system_returns(returned: Any, text: str) -> None:
-    assert read_reply("mine", returned).text == text
+    assert read_system_reply("mine", returned).text == text
 
 
 def test_passages_and_tokens_are_read_if_a_system_returns_them() -> None:
     usage = {"answer": {"calls": 2, "input_tokens": 5, "output_tokens": 1}, "vote": {"calls": 1, "input_tokens": 3}}
-    result = read_reply("mine", {"answer": "a", "passages": ["text", dict(PASSAGE)], "usage": usage})
+    result = read_system_reply("mine", {"answer": "a", "passages": ["text", dict(PASSAGE)], "usage": usage})
     assert [passage["text"] for passage in result.passages] == ["text", "Ada Korn built it."]
     assert (result.usage["calls"], result.usage["input_tokens"], result.usage["output_tokens"]) == (3, 8, 1)
 

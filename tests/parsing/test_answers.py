@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.text import is_unknown
-from quorum.parsing.answers import Parsed, ReasonedAnswer, parse_reasoned_answer, parse_short_answer
+from quorum.parsing.answers import ABBREVIATION, Parsed, ReasonedAnswer, parse_reasoned_answer, parse_short_answer
 
 QUESTION = "Which film?"
 
@@ -156,7 +156,7 @@ def test_any_reply_gives_one_line(reply: str) -> None:
 
 
 PERSON_NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True).filter(
-    lambda name: not is_unknown(name) and "answer" not in name.lower()
+    lambda name: not is_unknown(name) and "answer" not in name.lower() and not ABBREVIATION.search(f"{name}.")
 )
 ANSWER_WRAPPINGS = st.sampled_from(
     ["{}", "{}.", "**{}**", '"{}"', "Answer: {}", "**Answer:** {}.", '{{"answer": "{}"}}', "```\n{}\n```", "- {}"]
