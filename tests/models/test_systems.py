@@ -12,7 +12,7 @@ from openai_server import OpenAIServer
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
-from quorum.models.systems import ChatServer, read_system_reply, read_system
+from quorum.models.systems import ChatServer, read_system, read_system_reply
 
 PASSAGE = Passage(id="1", title="Vell", text="Ada Korn built it.")
 SYSTEM_MODULE = """
