@@ -19,7 +19,11 @@ ROUNDING_SLACK = 1e-9
 def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
     """The share of 95% intervals of two random methods' difference that contain the difference in the full matrix."""
     table, rng = matrix.right, np.random.default_rng(seed)
-    covered: dict[str, list[bool]] = {"Tango (ours below 100)": [], "betting, anytime": [], "percentile bootstrap": []}
+    covered: dict[str, list[bool]] = {
+        "Tango (ours for fewer than 100 questions)": [],
+        "betting, anytime": [],
+        "percentile bootstrap": [],
+    }
     for _ in range(draws):
         first, second = rng.choice(table.shape[1], size=2, replace=False)
         all_differences = table[:, first] - table[:, second]

@@ -1,4 +1,5 @@
-"""A model of vLLM's prefix cache: blocks of 16 tokens, each found by all tokens from the prompt's beginning to its end.
+"""A model of vLLM's prefix cache: blocks of 16 tokens. The key of a block is all tokens from the prompt's first to the
+block's last.
 
 A block can serve other requests as soon as the first request that has it is scheduled. The last token of a prompt is
 always computed, and nothing is evicted. A token is a piece of at most four letters or digits, or one other sign.
@@ -21,8 +22,8 @@ def split_tokens(text: str) -> list[str]:
 
 
 class PrefixCache:
-    """The prompts so far. blocks, beginnings: hashes of all tokens from a prompt's beginning, up to the end of a block
-    and up to any token; pieces: the texts that prompts could share if they stood first.
+    """The prompts so far. blocks: the hash of every beginning of a prompt that ends with a block; beginnings: that of
+    every beginning, wherever it ends; pieces: the texts that prompts could share if they stood first.
     """
 
     def __init__(self) -> None:
@@ -33,9 +34,9 @@ class PrefixCache:
     def add_prompt(self, text: str, name: str, slots: dict[str, str]) -> tuple[int, int, int]:
         """How many tokens the prompt has, how many the cache serves, and how many it could have served at most.
 
-        The last counts whole blocks: the longest beginning that an earlier prompt had or, if that is more, the head,
-        demonstrations, passages and question that an earlier prompt of the same family had anywhere. A family is the
-        prompts that one graph sends about the same passages.
+        The third number is the greater of two, rounded down to whole blocks: the longest beginning that an earlier
+        prompt had, and the parts (constant text, demonstrations, passages, question) that an earlier prompt of the same
+        family had anywhere. A family is the prompts that one graph sends about the same passages.
         """
         tokens = split_tokens(text)
         cached, beginning = self.look_up_and_add(tokens)
@@ -61,8 +62,8 @@ class PrefixCache:
         because it follows them.
         """
         pieces = [(family, kind, slots[kind]) for kind in SLOT_ORDER if slots.get(kind)]
-        seen_names = {piece[1] for piece in pieces if piece in self.pieces}
+        seen_kinds = {piece[1] for piece in pieces if piece in self.pieces}
         self.pieces.update(pieces)
-        if "passages" not in seen_names:
-            seen_names.discard("question")
-        return sum(len(split_tokens(slots[kind])) for kind in seen_names)
+        if "passages" not in seen_kinds:
+            seen_kinds.discard("question")
+        return sum(len(split_tokens(slots[kind])) for kind in seen_kinds)

@@ -1,10 +1,10 @@
 """What the exact savings, which change no answer, save on your data: python -m benchmarks.savings DATA [--k 10]
 
 Asks every question both ways, first with every call and then with the saving. Both use one journal, so a prompt that
-both send has one reply. The savings: lazy comparisons (sure); staged votes (post_fusion and concat_pf, also with
-several samples); both rounds of concat_pf at once; equal calls, of repeated passages or several methods, asked once. A
-different answer fails the run. Calls and tokens are counted as if each way had run alone. The rounds of a question are
-the supersteps in which the model is called.
+both send has one reply. The savings: lazy comparisons (sure); staged votes (post_fusion, and the fallback of concat_pf,
+also with several samples); both rounds of concat_pf at once; equal calls, of repeated passages or several methods,
+asked once. A different answer fails the run. Calls and tokens are counted as if each way had run alone. The rounds of a
+question are the supersteps in which the model is called.
 """
 
 import argparse
@@ -140,10 +140,12 @@ async def measure_savings(dataset: DataSet, context: Context, samples: int, at_o
     def parse_columns(names: Iterable[str], context: Context) -> list[Column]:
         return parse_methods(",".join(dict.fromkeys(name.format(samples=samples) for name in names)), context)
 
-    spent_alone, spent_shared = Spending(), Spending()
-    cost_of_column = await ask_all(dataset, parse_columns(METHODS_WITH_EQUAL_CALLS[:1], context), at_once, spent_alone)
+    spent_by_first, spent_by_others = Spending(), Spending()
+    cost_of_column = await ask_all(
+        dataset, parse_columns(METHODS_WITH_EQUAL_CALLS[:1], context), at_once, spent_by_first
+    )
     cost_of_column |= await ask_all(
-        dataset, parse_columns(METHODS_WITH_EQUAL_CALLS[1:], context), at_once, spent_shared
+        dataset, parse_columns(METHODS_WITH_EQUAL_CALLS[1:], context), at_once, spent_by_others
     )
     cost_without_journal = await ask_all(
         dataset, parse_columns(METHODS_WITH_EQUAL_CALLS, replace(context, journal="off")), at_once, Spending()
@@ -156,10 +158,10 @@ async def measure_savings(dataset: DataSet, context: Context, samples: int, at_o
         for name, pair in PAIRS.items()
     }
     figures["equal passages asked once"] = make_sharing_row(
-        METHODS_WITH_EQUAL_CALLS[:1], spent_alone, cost_without_journal, cost_of_column
+        METHODS_WITH_EQUAL_CALLS[:1], spent_by_first, cost_without_journal, cost_of_column
     )
     figures["equal calls asked once"] = make_sharing_row(
-        METHODS_WITH_EQUAL_CALLS, add_spending(spent_alone, spent_shared), cost_without_journal, cost_of_column
+        METHODS_WITH_EQUAL_CALLS, add_spending(spent_by_first, spent_by_others), cost_without_journal, cost_of_column
     )
     return figures
 

@@ -30,7 +30,7 @@ def format_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def make_methods_table() -> str:
-    """Every method: what it does, its calls and depth, its paper."""
+    """Every method: what it does, its calls, its depth (calls one after the other), its paper."""
     rows = (
         [f"`{item.name}`", item.summary, f"`{item.calls}`", item.depth, item.paper.partition(",")[0]]
         for item in METHODS.values()
@@ -39,7 +39,7 @@ def make_methods_table() -> str:
 
 
 def make_settings_table() -> str:
-    """Every setting: its default and meaning, and the environment variable that sets it."""
+    """Every setting: its name, default and meaning."""
     hints = typing.get_type_hints(Context, include_extras=True)
     rows = []
     for field in fields(Context):

@@ -1,6 +1,7 @@
 """ReAct (Yao et al. 2023, section 2, figure 1): thoughts and searches in turn.
 
-think -> search: retrieve -> observe -> think ... | finish (an action that cannot be read is asked for once more)
+think -> retrieve -> observe -> think, and so on, until a thought's action is to finish. An action that cannot be read
+is asked for once more.
 """
 
 from quorum.core.context import MAX_SUPERSTEPS, Context

@@ -36,7 +36,7 @@ def compute_softmax(scores: Sequence[float], temperature: float) -> list[float]:
 
 
 def set_weights(votes: Sequence[Vote], weights: Sequence[float]) -> State:
-    """Give each vote its passage's weight. If all known votes would weigh 0, all votes weigh 1."""
+    """Give each vote its passage's weight; all votes weigh 1 if every vote for a known answer would weigh 0."""
     no_weight = not any(weights[vote["rank"]] for vote in votes if not vote["unknown"])
     weighted_votes = [Vote(**{**vote, "weight": 1.0 if no_weight else weights[vote["rank"]]}) for vote in votes]
     return cast(State, {"votes": Overwrite(weighted_votes)})  # the type checker does not know Overwrite

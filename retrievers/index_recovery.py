@@ -104,7 +104,7 @@ def is_half_written(mark: Path, indexes: list[Path]) -> bool:
 
 
 def is_index_error(error: Exception) -> bool:
-    """Whether a corrupt vector index caused the failure. Failures of the system may be temporary."""
+    """Whether a corrupt vector index caused the failure. Other failures, such as too many open files, may pass."""
     message = str(error).lower()
     return "hnsw" in message and any(word in message for word in ("deserializ", "corrupt", "end of file"))
 

@@ -3,22 +3,23 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-RANDOM_HALVES = 200
+RANDOM_SPLITS = 200
 
 
-def compute_cross_fitted_score(values: ArrayLike, *, halves: int = RANDOM_HALVES, seed: int = 0) -> float:
+def compute_cross_fitted_score(values: ArrayLike, *, splits: int = RANDOM_SPLITS, seed: int = 0) -> float:
     """The mean score of the best method, chosen on one random half of the questions and scored on the other.
 
-    values: questions by methods, at least two questions. The winner's score on the questions that chose it is too high.
-    This bias grows with more methods and with fewer questions (Varma and Simon 2006). The estimate here is a little too
-    low, because only half of the questions choose the winner.
+    values: questions by methods, at least two questions; splits: how often the questions are split into two halves;
+    each half chooses once. The winner's score on the questions that chose it is too high. This bias grows with more
+    methods and with fewer questions (Varma and Simon 2006). The estimate here is a little too low, because only half of
+    the questions choose the winner.
 
     >>> round(compute_cross_fitted_score([[1.0, 0.0], [0.0, 1.0]] * 50), 1)
     0.5
     """
     table = np.asarray(values, dtype=np.float64)
     generator, scores = np.random.default_rng(seed), []
-    for _ in range(halves):
+    for _ in range(splits):
         order = generator.permutation(len(table))
         first_half, second_half = order[: len(table) // 2], order[len(table) // 2 :]
         for chosen_on, scored_on in ((first_half, second_half), (second_half, first_half)):

@@ -57,7 +57,10 @@ def convert(
     if len(broken_records) > MAX_SHOWN_REASONS:
         typer.echo(f"quorum: skipped {len(broken_records) - MAX_SHOWN_REASONS:,} more", err=True)
     if left_out_questions:
-        typer.echo(f"quorum: left out {format_count(len(left_out_questions), 'question')} marked keep: false", err=True)
+        typer.echo(
+            f'quorum: left out {format_count(len(left_out_questions), "question")} whose line says "keep": false',
+            err=True,
+        )
     typer.echo(f"{out}: {format_count(count, 'question')}, {len(broken_records):,} skipped.")
     if not count:
         raise typer.Exit(1)

@@ -87,6 +87,6 @@ def serve_http(context: "Context", host: str, port: int, options: "Options") -> 
 def serve_stdio(context: "Context", options: "Options") -> None:
     """Serve over stdin and stdout. Only the protocol is written to stdout."""
     from quorum.serving.mcp_server import make_mcp
-    from quorum.serving.serve import check_options, make_service
+    from quorum.serving.serve import check_options_and_get_prices, make_service
 
-    make_mcp(make_service(context, options, check_options(context, options))).run("stdio")
+    make_mcp(make_service(context, options, check_options_and_get_prices(context, options))).run("stdio")

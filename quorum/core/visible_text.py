@@ -16,7 +16,9 @@ THOUGHT_BEGINNINGS = (
     *("we need to ", "we are asked ", "the user asks ", "the user is ", "the user wants ", "so the user ", "so, the "),
 )
 LONGEST_BEGINNING = max(map(len, THOUGHT_BEGINNINGS))
-SILENT_MODELS: set[str] = set()  # models that have sent a closing tag without an opening tag to this process
+MODELS_WITHOUT_OPENING_TAG: set[str] = (
+    set()
+)  # models that have sent a closing tag without an opening tag to this process
 
 
 def find_visible(text: str, *, is_whole: bool) -> str:
@@ -49,13 +51,13 @@ def may_open_silently(model: str) -> bool:
     >>> may_open_silently("deepseek-r1:8b"), may_open_silently("gpt-4o-mini")
     (True, False)
     """
-    return model in SILENT_MODELS or bool(THINKING_MODEL_NAME.search(model))
+    return model in MODELS_WITHOUT_OPENING_TAG or bool(THINKING_MODEL_NAME.search(model))
 
 
 def remember_silent_opening(model: str) -> None:
     """From now on show nothing of this model's replies before their first tag."""
     if model:
-        SILENT_MODELS.add(model)
+        MODELS_WITHOUT_OPENING_TAG.add(model)
 
 
 def may_begin_thought(text: str) -> bool:

@@ -22,7 +22,7 @@ from quorum.documents.readers import find_reader
 
 TIME_LIMIT = 60.0  # seconds of processor time for one file
 SECONDS_PER_MEGABYTE = 5.0  # added to the limit, because large files take long without being hostile
-LONGEST_WAIT = 900.0  # seconds, plus ten times the limit; then a process is killed that its own timer did not end
+LONGEST_WAIT = 900.0  # seconds by the clock, to which ten times a file's limit is added; then the process is killed
 SIMPLE_READERS = ("plain_text", "source_code", "delimited_text", "json_file")  # built-in, in linear time
 FilePassages = tuple[list[Passage], list[tuple[str, str]]]  # the passages of a file, and (path, note for the user)
 WORKER_COMMAND = "from quorum.documents.read_worker import main; main()"
@@ -38,7 +38,7 @@ class GuardedReader:
         self.lock = threading.Lock()
 
     def read(self, path: Path, words: int) -> FilePassages:
-        """(passages, notes for the user) of a document.
+        """(passages, notes for the user) of a document. words: the passage length.
 
         Raises `Unreadable`, also for a file that crashes its reader or takes more processor time than the limit plus
         5 s per megabyte.
@@ -63,7 +63,7 @@ class GuardedReader:
         return reply.passages, reply.notes
 
     def get_process(self) -> subprocess.Popen[bytes]:
-        """The running process; a new one if there is none, or if this process is a fork of the one that started it."""
+        """The running worker process. Starts one if there is none, or if this process is a fork of its owner."""
         if self.process is None or self.owner_pid != os.getpid() or self.process.poll() is not None:
             if self.process is not None:
                 close_pipes(self.process)
@@ -137,10 +137,9 @@ def is_guarded(path: Path) -> bool:
 
     Readers that packages add run in this process, because only this process knows them.
     """
-    reader = find_reader(path.suffix.lower()) if path.suffix else None
-    return (
-        isinstance(reader, str) and reader not in SIMPLE_READERS and bool(sys.executable) and not hasattr(sys, "frozen")
-    )
+    found = find_reader(path.suffix.lower()) if path.suffix else None
+    is_built_in = isinstance(found, str)  # a name; a package's reader is a function
+    return is_built_in and found not in SIMPLE_READERS and bool(sys.executable) and not hasattr(sys, "frozen")
 
 
 def read_ahead(
@@ -148,7 +147,7 @@ def read_ahead(
 ) -> Generator[tuple[Path, "Future[FilePassages]"], None, None]:
     """(file, its future passages and notes). The next file is read while the caller works on this one.
 
-    reader: None reads every file in this process.
+    words: the passage length; reader: None reads every file in this process.
     """
 
     def read(path: Path) -> FilePassages:
@@ -175,7 +174,7 @@ def read_ahead(
 
 
 def get_shared_reader(time_limit: float = TIME_LIMIT) -> GuardedReader:
-    """The reader that this process shares, with its time limit set.
+    """The one reader of this process, for all that read documents in it. Sets its time limit.
 
     The worker process of the reader stays for the next files and ends with this process.
     """

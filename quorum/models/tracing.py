@@ -1,4 +1,4 @@
-"""Prepares traces: names method, model, retriever and prompts, and hides secrets and, on request, passages.
+"""Prepares traces: adds the names of method, model, retriever and prompts; hides secrets and, on request, passages.
 
 LangChain traces to LangSmith by itself when LANGSMITH_TRACING=true. Importing this module replaces LangSmith's default
 client by ours, which removes secrets from every trace. QUORUM_HIDE_PASSAGES=1 also hides all text but questions and
@@ -36,7 +36,10 @@ def hides_passages() -> bool:
 
 
 def clean_value(value: Any, hide: bool) -> Any:
-    """A copy without logins in addresses and without the environment's secrets; `hide`: also without passage texts."""
+    """A copy without user names and passwords in URLs, and without the environment's secrets.
+
+    hide: also without the texts of passages.
+    """
     return copy_clean(value, hide, find_environment_secrets(), "")
 
 
@@ -114,7 +117,7 @@ def clean_run(run_fields: dict[str, Any]) -> dict[str, Any]:
     if isinstance(cleaned.get("error"), str):
         cleaned["error"] = re.split(r"\W", cleaned["error"], maxsplit=1)[0] if hide else redact(cleaned["error"])
     if hide:
-        cleaned["serialized"] = None  # it describes a model with its stored reply
+        cleaned["serialized"] = None  # a description of the model; that of a scripted model holds its replies
     return cleaned
 
 

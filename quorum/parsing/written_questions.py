@@ -35,7 +35,7 @@ class WrittenQuestion:
 
 
 def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
-    """The question of a reply in lines "Question:", "Answer:" and "Also:", or in JSON. "None" declines and gives None.
+    """The question of a reply in lines "Question:", "Answer:" and "Also:", or in JSON; None if the reply is "None".
 
     The first label may be missing, because the prompt ends in "Question:". A reply with several
     questions is malformed, and the value is the first. Without labels, the question is the first line that ends in a
@@ -73,7 +73,7 @@ def split_parts(text: str) -> list[tuple[str, str]]:
 
 
 def find_question(text: str, has_answer: bool) -> str:
-    """The first line that ends in a question mark; else the only line, if an answer follows or it declines to ask."""
+    """The first line that ends in a question mark; else the only line, if an answer follows it or it is "None"."""
     lines = [clean_answer(line) for line in list_lines(text)]
     alone = lines[0] if len(lines) == 1 and (has_answer or is_declined(lines[0])) else ""
     return next((line for line in lines if is_asking(line)), alone)
@@ -92,8 +92,8 @@ def is_declined(question: str) -> bool:
 
 
 def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
-    """The question of a JSON object with the keys question, answer or answers, and perhaps also. Of
-    several objects the first counts.
+    """The question of a JSON object with the keys "question", "answer" or "answers", and "also". Only the question is
+    required; of several objects the first counts.
     """
     try:
         decoded = replace_surrogates_in_strings(json.JSONDecoder().raw_decode(text)[0])
@@ -111,7 +111,7 @@ def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
 
 
 def make_question(question: str, answers: list[str], *, is_well_formed: bool) -> Parsed[WrittenQuestion | None]:
-    """The question with each known answer once; None if it is empty or too long."""
+    """The question and its distinct answers, without "unknown" and the like; None for an empty or too long question."""
     if not normalize(question) or len(question) > LONGEST_QUESTION:
         return Parsed(None, malformed=True)
     distinct_answers: dict[str, str] = {}

@@ -53,7 +53,7 @@ def serve(
     collection, and for a limit in dollars on a model without a price.
     """
     tokens = check_tokens(host, options.tokens)
-    prices = check_options(server_context, options)
+    prices = check_options_and_get_prices(server_context, options)
     server_socket = listen(host, port)
     import uvicorn
 
@@ -95,7 +95,7 @@ def make_service(server_context: Context, options: Options, prices: Prices) -> S
     return Service(Permissions(server_context, options.collections, options.models, cascades), limits, prices)
 
 
-def check_options(server_context: Context, options: Options) -> Prices:
+def check_options_and_get_prices(server_context: Context, options: Options) -> Prices:
     """Check the options and return the prices. Raises `SetupError` for a wrong collection, model or price."""
     prices = Prices(options.prices)
     check_collections(server_context, options.collections)

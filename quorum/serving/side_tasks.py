@@ -31,7 +31,10 @@ LONGEST_TITLE = 6  # words
 
 
 def find_task_kind(messages: Sequence[Message]) -> str | None:
-    """The kind of side task that the last user message asks for; None for a question. An unknown task is a question."""
+    """The kind of side task that the last user message asks for; None for a question.
+
+    A "### Task:" over a chat history that no pattern fits is a side task of the kind "text".
+    """
     text = find_last_user_message(messages)
     head = text[:400].lower()
     if text.startswith("### Task:") and CHAT_HISTORY.search(text):

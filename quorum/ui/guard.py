@@ -100,7 +100,7 @@ class Guard:
             return
         other_parameters = urlencode([pair for pair in pairs if pair[0] != "token"])
         path = "/" + quote(scope["path"].lstrip("/")) + ("?" + other_parameters if other_parameters else "")
-        # Not a redirect: after a link on another site, the browser would not send it the new cookie.
+        # Not a redirect: after a link on another site, the browser would follow it without sending the new cookie.
         head = f'<meta http-equiv="refresh" content="0;url={escape(path)}">'
         cookie = f"{self.cookie_name}={derive_cookie(token)}; HttpOnly; SameSite=Strict; Path=/"
         await send_reply(send, 200, PAGE_TEMPLATE.format(head=head, body=""), (b"set-cookie", cookie.encode()))

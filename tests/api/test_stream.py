@@ -14,7 +14,7 @@ from openai_server import OpenAIServer
 from quorum import METHODS, AnswerText, Context, Event, NodeFinished, RunFinished, SetupError, answer, stream
 from quorum.api.stream import AnswerReader
 from quorum.core.state import Passage
-from quorum.core.visible_text import SILENT_MODELS
+from quorum.core.visible_text import MODELS_WITHOUT_OPENING_TAG
 
 PASSAGES: list[Passage] = [
     {"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."},
@@ -148,9 +148,9 @@ THOUGHT = "It was Ida, I should say, as the first passage has it. No: the text n
 @pytest.fixture
 def without_known_silent_models() -> Iterator[None]:
     """Clear, before and after the test, the process's list of models that write thoughts without an opening tag."""
-    SILENT_MODELS.clear()
+    MODELS_WITHOUT_OPENING_TAG.clear()
     yield
-    SILENT_MODELS.clear()
+    MODELS_WITHOUT_OPENING_TAG.clear()
 
 
 @pytest.mark.usefixtures("without_known_silent_models")

@@ -1,4 +1,4 @@
-"""Which API key is sent to a system of the user's own."""
+"""Which API key is sent to a question answering system of the user's own."""
 
 import pytest
 

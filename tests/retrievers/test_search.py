@@ -84,7 +84,7 @@ def test_fusion_adds_reciprocal_ranks() -> None:
     assert [passage["score"] for passage in fused] == pytest.approx([2 / 62, 1 / 61, 1 / 61])
 
 
-async def test_hybrid_ignores_lexical_ranks_of_passages_without_a_word_of_the_question(context: Context) -> None:
+async def test_hybrid_ignores_lexical_ranks_of_passages_that_share_no_word_with_the_question(context: Context) -> None:
     passages = await search("zzz yyy", replace(context, k=5))
     assert [passage["score"] for passage in passages] == pytest.approx([1 / (60 + rank) for rank in range(1, 6)])
 
@@ -96,7 +96,7 @@ class ForeignRetriever(BaseRetriever):
         return [Document(page_content=f"{query} {i}", metadata={"title": "T"}) for i in range(9)]
 
 
-async def test_a_retriever_object_is_used_unchanged(context: Context) -> None:
+async def test_a_retriever_of_another_package_is_accepted_and_cut_to_k(context: Context) -> None:
     passages = await search("q", replace(context, retriever=ForeignRetriever()))
     assert [passage["text"] for passage in passages] == ["q 0", "q 1", "q 2"]
     assert len({passage["id"] for passage in passages}) == 3

@@ -31,7 +31,10 @@ class Shares:
 
 @dataclass(frozen=True)
 class ChoiceAtCosts:
-    """The recommendation if a wrong answer costs as much as `least` to `most` right answers; both are SHOWN_COSTS."""
+    """The recommendation if a wrong answer costs as much as `least` to `most` right answers; both are SHOWN_COSTS.
+
+    best: the method with the highest mean; cheapest: the cheapest of those that are not significantly worse.
+    """
 
     least: float
     most: float
@@ -40,10 +43,10 @@ class ChoiceAtCosts:
 
 
 def compute_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shares:
-    """The shares over these questions, all of which were answered; all shares are 0 without questions."""
+    """The shares over those of these questions that have a score; all are 0 if there are none."""
     score, unknown = scores.get_values(measure, ids), scores.get_values("unknown", ids) == 1
-    known = ~np.isnan(score)
-    score, unknown = score[known], unknown[known]
+    has_score = ~np.isnan(score)
+    score, unknown = score[has_score], unknown[has_score]
     if not len(score):
         return Shares(0.0, 0.0, 0.0)
     right, wrongly_unknown = float(score.mean()), float(np.where(unknown, 1 - score, 0.0).mean())
@@ -60,15 +63,15 @@ def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> s
 def choose_at_costs(
     scores: Mapping[str, ColumnScores], measure: str, method_costs: Mapping[str, float], shared_ids: Sequence[str]
 ) -> list[ChoiceAtCosts]:
-    """The recommendation among these methods at each cost of a wrong answer, with the tests of a comparison.
+    """The recommendation among these methods at each cost of a wrong answer, by the same tests as in `quorum compare`.
 
     method_costs: the cost of each method per question; shared_ids: the questions that all of them answered.
     """
     names = list(method_costs)
     right = np.array([scores[name].get_values(measure, shared_ids) for name in names])
     unknown = np.array([scores[name].get_values("unknown", shared_ids) == 1 for name in names])
-    is_known = ~np.isnan(right).any(axis=0)
-    right, wrong = right[:, is_known], np.where(unknown, 0.0, 1 - right)[:, is_known]
+    has_scores = ~np.isnan(right).any(axis=0)
+    right, wrong = right[:, has_scores], np.where(unknown, 0.0, 1 - right)[:, has_scores]
     if not right.size:
         return []
     price = np.array([method_costs[name] for name in names])

@@ -132,9 +132,9 @@ def join_parts(parts: Sequence[PassageReading]) -> Reading:
     """The reading of several passages together. Of spans with equal text, the first with the best score is kept."""
     chosen: dict[str, tuple[Span, int]] = {}
     for number, part in enumerate(parts):
-        for name, span in part.spans:
-            if name not in chosen or span.score > chosen[name][0].score:
-                chosen[name] = span, number
+        for text, span in part.spans:
+            if text not in chosen or span.score > chosen[text][0].score:
+                chosen[text] = span, number
     best = heapq.nsmallest(
         SPANS_PER_PASSAGE, chosen.values(), key=lambda item: (-item[0].score, item[1], item[0].start, item[0].end)
     )

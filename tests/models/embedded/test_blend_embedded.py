@@ -52,7 +52,7 @@ async def test_the_topic_is_words_of_the_question() -> None:
     assert await reply("topic", question="?") == "anything"
 
 
-async def test_the_answer_stated_in_a_reasoning_is_extracted_else_the_best_span_is() -> None:
+async def test_the_answer_that_a_reasoning_states_is_extracted_or_else_the_best_span() -> None:
     assert await reply("extract_answer", reasoning="He lived. So the answer is St. Pölten.") == "St. Pölten"
     assert await reply("extract_answer_yes_no", reasoning="He lived. So the answer is no.") == "No"
     assert parse_yes_no(await reply("extract_answer_yes_no", reasoning="He lived there.")).malformed is False
@@ -115,7 +115,7 @@ ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 @settings(max_examples=40, deadline=None)
 async def test_replies_to_odd_texts_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
     stated = STATED_CONCLUSION.match(text)
-    # A stated conclusion is copied as it stands, without its full stop; "." and "Answer:" are not answers.
+    # The model copies a stated conclusion without its full stop: skip conclusions that are no answers, such as ".".
     assume(not stated or not parse_short_answer(stated["answer"].strip().removesuffix(".")).malformed)
     passages = [Passage(id="o", title=title, text=text), HAYDN[0]]
     inputs = {"question": "Where is a?", "passages": passages, "reasoning": text, "judgement": text, "topic": title}
