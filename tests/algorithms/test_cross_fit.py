@@ -11,7 +11,7 @@ def test_the_score_of_the_best_of_equal_methods_is_unbiased() -> None:
     for _ in range(30):
         table = (rng.random((60, 12)) < 0.4).astype(float)
         naive_scores.append(table.mean(axis=0).max())
-        cross_fitted_scores.append(compute_cross_fitted_score(table, halves=20))
+        cross_fitted_scores.append(compute_cross_fitted_score(table, splits=20))
     assert np.mean(naive_scores) > 0.48
     assert abs(np.mean(cross_fitted_scores) - 0.4) < 0.02
 
