@@ -118,7 +118,7 @@ def print_sets(matrices: Sequence[Matrix]) -> None:
             format_percent(means.min()),
         ]
         rows.append([matrix.name, *cells, format_percent(unknown), f"{failed}", str(matrix.about["model"]["model"])])
-    header = ["set", "questions", "methods", "best (EM, %)", "worst", "unknown, %", "failed", "weights and reader"]
+    header = ["set", "questions", "methods", "best (EM, %)", "worst", "unknown, %", "failed", "reader"]
     print_table("What was recorded", header, rows)
 
 

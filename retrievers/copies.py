@@ -102,7 +102,7 @@ def is_in_same_section(entry: PassageEntry, words: PassageWords, source: str) ->
     return (
         words.title in ("", normalize_title(entry.title))
         and words.headings in ("", normalize_headings(entry.headings))
-        and entry.is_held_exactly(without=source)
+        and entry.has_exact_text_outside(source)
     )
 
 

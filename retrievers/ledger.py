@@ -69,10 +69,10 @@ class Ledger:
             self.entries = store.fetch_entries(name)
         self.has_older_format = self.info is not None and (self.info.format or 1) < FORMAT_VERSION
         self.read_sources: set[str] = set()
-        self.places_by_source: dict[str, dict[str, int]] = {}
+        self.numbers_by_source: dict[str, dict[str, int]] = {}
         for id_, entry in self.entries.items():
-            for source, place in entry.places.items():
-                self.places_by_source.setdefault(source, {})[id_] = place
+            for source, number in entry.numbers.items():
+                self.numbers_by_source.setdefault(source, {})[id_] = number
 
     def rebuild_damaged_vectors(self, info: CollectionInfo) -> None:
         """Rebuild the vectors of a damaged index from the collection's passages.
@@ -81,7 +81,7 @@ class Ledger:
         """
         if not self.store.has_damaged_vectors(self.name):
             return
-        self.info = replace(info, torn=True).make_revision(writing=True)
+        self.info = replace(info, torn=True).with_new_revision(writing=True)
         passages = self.store.drop_vectors(self.name, self.info)
         message = "The vector index of %r was damaged by a crash; its %d passages are embedded again."
         LOG.warning(message, self.name, len(passages))
@@ -96,45 +96,45 @@ class Ledger:
     @property
     def sources(self) -> list[str]:
         """The documents of the collection."""
-        return list(self.places_by_source)
+        return list(self.numbers_by_source)
 
     def replace(self, source: str, passages: Iterable[Passage], skipped: list[tuple[str, str]]) -> Change:
         """Replace the passages of a document. Adds (document, reason) to `skipped` for passages that cannot be
         stored.
         """
-        old_places, new_places, changed = self.places_by_source.get(source, {}), dict[str, int](), False
-        earlier_copies = self.find_earlier_copies(source, old_places)
+        old_numbers, new_numbers, changed = self.numbers_by_source.get(source, {}), dict[str, int](), False
+        earlier_copies = self.find_earlier_copies(source, old_numbers)
         try:
-            for place, passage in enumerate(passages):
-                reason = self.find_conflict(source, passage, new_places)
+            for number, passage in enumerate(passages):
+                reason = self.find_conflict(source, passage, new_numbers)
                 if reason:
                     skipped.append((source, reason))
                     continue
                 id_ = self.choose_id(source, passage, earlier_copies)
-                if id_ not in new_places:
-                    new_places[id_] = place
-                    changed |= self.record_passage(source, place, passage, id_)
+                if id_ not in new_numbers:
+                    new_numbers[id_] = number
+                    changed |= self.record_passage(source, number, passage, id_)
         except BaseException:
-            self.places_by_source[source] = old_places | new_places
+            self.numbers_by_source[source] = old_numbers | new_numbers
             raise
-        for id_ in old_places.keys() - new_places.keys():
+        for id_ in old_numbers.keys() - new_numbers.keys():
             changed = True
             self.release_passage(source, id_)
         self.read_sources.add(source)
-        if not new_places:
-            self.places_by_source.pop(source, None)
-            return "replaced" if old_places else "empty"
-        self.places_by_source[source] = new_places
-        return "added" if not old_places else "replaced" if changed else "unchanged"
+        if not new_numbers:
+            self.numbers_by_source.pop(source, None)
+            return "replaced" if old_numbers else "empty"
+        self.numbers_by_source[source] = new_numbers
+        return "added" if not old_numbers else "replaced" if changed else "unchanged"
 
-    def find_conflict(self, source: str, passage: Passage, new_places: dict[str, int]) -> str:
+    def find_conflict(self, source: str, passage: Passage, new_numbers: dict[str, int]) -> str:
         """The reason if another text already has the passage's id, else an empty text."""
         entry = self.entries.get(passage["id"])
         if entry is None or entry.hash == hash_passage(passage):
             return ""
-        others = [place for place in entry.places if place != source]
-        if passage["id"] in new_places or others:
-            location = "twice in it" if passage["id"] in new_places else f"in {others[0]}"
+        others = [document for document in entry.numbers if document != source]
+        if passage["id"] in new_numbers or others:
+            location = "twice in it" if passage["id"] in new_numbers else f"in {others[0]}"
             return f"the id {passage['id']!r} stands for another text {location}; the first stays"
         return ""
 
@@ -147,10 +147,10 @@ class Ledger:
         for id_ in old_ids:
             own_hash = (
                 self.entries[id_].read_spots().get(source, {}).get("own")
-                if '"own"' in self.entries[id_].where
+                if '"own"' in self.entries[id_].spots_json
                 else None
             )
-            if own_hash and self.entries[id_].is_held_exactly(without=source):
+            if own_hash and self.entries[id_].has_exact_text_outside(source):
                 copies[str(own_hash)] = id_
         return copies
 
@@ -164,7 +164,7 @@ class Ledger:
             self.copy_finder = CopyFinder(self.entries, self.read_stored_passages)
         return self.copy_finder.find_containing_passage(passage, source, self.new_passages) or passage["id"]
 
-    def record_passage(self, source: str, place: int, passage: Passage, id_: str) -> bool:
+    def record_passage(self, source: str, number: int, passage: Passage, id_: str) -> bool:
         """Record a passage of a document under `id_`. Returns whether it is new in the document or has moved."""
         hash_, entry, spot = hash_passage(passage), self.entries.get(id_), get_spot(passage)
         if spot is not None and id_ != passage["id"]:
@@ -172,16 +172,16 @@ class Ledger:
         self.removed_ids.pop(id_, None)
         changed = True
         if entry is not None and (entry.hash == hash_ or id_ != passage["id"]):
-            updated = entry.add_place(source, place, spot)
-            changed = entry.places.get(source) != place
-            if (updated.places, updated.where) == (entry.places, entry.where):
+            updated = entry.add_document(source, number, spot)
+            changed = entry.numbers.get(source) != number
+            if (updated.numbers, updated.spots_json) == (entry.numbers, entry.spots_json):
                 return False
             self.entries[id_] = updated
             self.changed_entries[id_] = None
         else:
             sketch = make_sketch(passage) if is_comparable(passage) else ()
             empty = PassageEntry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
-            self.entries[id_] = empty.add_place(source, place, spot)
+            self.entries[id_] = empty.add_document(source, number, spot)
             self.new_passages[id_] = passage
             if self.copy_finder is not None:
                 self.copy_finder.add(id_, self.entries[id_])
@@ -191,13 +191,13 @@ class Ledger:
 
     def remove_document(self, source: str) -> None:
         """Remove a document."""
-        for id_ in self.places_by_source.pop(source, {}):
+        for id_ in self.numbers_by_source.pop(source, {}):
             self.release_passage(source, id_)
 
     def release_passage(self, source: str, id_: str) -> None:
         """Record that a document no longer holds a passage. A passage that no document holds is removed."""
-        entry = self.entries[id_].remove_place(source)
-        if entry.places:
+        entry = self.entries[id_].remove_document(source)
+        if entry.numbers:
             self.entries[id_] = entry
             self.changed_entries[id_] = None
         else:
@@ -235,7 +235,7 @@ class Ledger:
                 format=FORMAT_VERSION,
                 made_for=self.made_for,
                 made_from=self.made_from,
-            ).make_revision(writing=True)
+            ).with_new_revision(writing=True)
             by_dot = getattr(model, "similarity", None) == "dot"
             self.store.create(self.name, self.info, "dot" if by_dot else "cosine")
         if sizes != {self.info.dimension}:
@@ -247,7 +247,7 @@ class Ledger:
 
     def write_info(self, writing: bool, changes: Changes | None = None) -> None:
         if self.info is not None:
-            self.info = self.info.make_revision(writing)
+            self.info = self.info.with_new_revision(writing)
             self.writer.start(partial(self.store.write, self.name, self.info, changes))
 
     def read_stored_passages(self, ids: list[str]) -> list[Passage]:
@@ -262,16 +262,16 @@ class Ledger:
     @property
     def copy_count(self) -> int:
         """The number of passages that are not stored because they are copies of another document's."""
-        return sum(len(entry.places) - 1 for entry in self.entries.values())
+        return sum(len(entry.numbers) - 1 for entry in self.entries.values())
 
     def finish(self, sample: str | None = None) -> int:
         """Store the rest, remove old passages, mark the collection as finished. Returns how many passages it has."""
         self.flush(removed_ids=self.removed_ids)
         if self.info is None:
             return 0
-        is_all_read = self.places_by_source.keys() <= self.read_sources
+        is_all_read = self.numbers_by_source.keys() <= self.read_sources
         format_ = FORMAT_VERSION if is_all_read else self.info.format
-        finished_info = replace(self.info, sample=sample, files=len(self.places_by_source), format=format_)
+        finished_info = replace(self.info, sample=sample, files=len(self.numbers_by_source), format=format_)
         if self.made_for is None:  # the collection is the user's own from now on
             finished_info = replace(finished_info, made_for=None, made_from=None)
         if self.info.writing or finished_info != self.info:

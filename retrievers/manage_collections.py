@@ -104,7 +104,7 @@ def count_documents(collection: str, store: str | Path) -> dict[str, int]:
     """Document -> how many of its passages the collection holds, sorted by the documents' names. Blocks."""
     counts: Counter[str] = Counter()
     for entry in open_store(store).fetch_entries(check_collection_name(collection)).values():
-        counts.update(entry.places.keys())
+        counts.update(entry.numbers.keys())
     return dict(sorted(counts.items()))
 
 

@@ -44,7 +44,8 @@ class CollectionInfo:
     def make_metadata(self) -> dict[str, str | int | bool]:
         return {name: value for name, value in vars(self).items() if value is not None}
 
-    def make_revision(self, writing: bool) -> "CollectionInfo":
+    def with_new_revision(self, writing: bool) -> "CollectionInfo":
+        """The metadata after a change of the collection: a new revision, changed now."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return replace(self, revision=uuid4().hex[:12], writing=writing, changed=now)
 
@@ -53,49 +54,49 @@ class CollectionInfo:
 class PassageEntry:
     """The metadata of a passage: its title and a hash of its content.
 
-    places: document -> the passage's number among the passages of that document. headings: the headings above the
-    passage. where: JSON {document: spot}; a spot is {page, offsets, time ...} and, if the passage's text in that
-    document differs a little, "own", the hash of that text. sketch: see `quorum.documents.duplicates`.
+    numbers: document -> the passage's number among the passages of that document; stored as "places". headings: the
+    headings above the passage. spots_json: JSON {document: spot}, stored as "where"; a spot is {page, offsets,
+    time ...} and, if the passage's text in that document differs a little, "own", the hash of that text. sketch: hashes
+    of runs of words, by which copies of the passage are found (see `quorum.documents.duplicates`).
     """
 
     title: str
     hash: str
-    places: Mapping[str, int]
+    numbers: Mapping[str, int]
     headings: tuple[str, ...] = ()
-    where: str = ""
+    spots_json: str = ""
     sketch: Sequence[int] = field(default=(), compare=False)
 
     def make_metadata(self) -> dict[str, str]:
-        stored = {"title": self.title, "hash": self.hash, "places": json.dumps(self.places, sort_keys=True)}
+        stored = {"title": self.title, "hash": self.hash, "places": json.dumps(self.numbers, sort_keys=True)}
         if self.headings:
             stored["headings"] = json.dumps(self.headings)
-        if self.where:
-            stored["where"] = self.where
+        if self.spots_json:
+            stored["where"] = self.spots_json
         if self.sketch:
             stored["sketch"] = " ".join(f"{number:x}" for number in self.sketch)
         return stored
 
     def read_spots(self) -> dict[str, dict[str, Any]]:
         """Document -> the passage's spot in it."""
-        spots: dict[str, dict[str, Any]] = json.loads(self.where) if self.where else {}
+        spots: dict[str, dict[str, Any]] = json.loads(self.spots_json) if self.spots_json else {}
         return spots
 
-    def add_place(self, source: str, place: int, spot: Mapping[str, Any] | None) -> "PassageEntry":
-        """The entry with a place in one more document."""
+    def add_document(self, source: str, number: int, spot: Mapping[str, Any] | None) -> "PassageEntry":
+        """The entry of a passage that one more document holds, as its passage of this number."""
         spots = self.read_spots() | ({source: dict(spot)} if spot is not None else {})
-        return replace(self, places={**self.places, source: place}, where=format_spots(spots))
+        return replace(self, numbers={**self.numbers, source: number}, spots_json=format_spots(spots))
 
-    def remove_place(self, source: str) -> "PassageEntry":
-        """The entry without its place in a document."""
-        places = {other: place for other, place in self.places.items() if other != source}
-        return replace(
-            self, places=places, where=format_spots({k: v for k, v in self.read_spots().items() if k != source})
-        )
+    def remove_document(self, source: str) -> "PassageEntry":
+        """The entry of a passage that this document no longer holds."""
+        numbers = {other: number for other, number in self.numbers.items() if other != source}
+        spots = {other: spot for other, spot in self.read_spots().items() if other != source}
+        return replace(self, numbers=numbers, spots_json=format_spots(spots))
 
-    def is_held_exactly(self, without: str) -> bool:
-        """Whether a document other than `without` holds the passage with exactly this text."""
+    def has_exact_text_outside(self, source: str) -> bool:
+        """Whether a document other than `source` holds the passage with exactly this text."""
         spots = self.read_spots()
-        return any(other != without and "own" not in spots.get(other, {}) for other in self.places)
+        return any(other != source and "own" not in spots.get(other, {}) for other in self.numbers)
 
 
 def format_spots(spots: Mapping[str, Any]) -> str:
@@ -144,8 +145,8 @@ def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
 
 def read_places(entry: PassageEntry) -> list[Place]:
     """The places of a passage. Collections of older versions only name files."""
-    if not entry.where:
-        return [Place(file=source) for source in sorted(entry.places) if Path(source).is_absolute()][:MAX_PLACES]
+    if not entry.spots_json:
+        return [Place(file=source) for source in sorted(entry.numbers) if Path(source).is_absolute()][:MAX_PLACES]
     spots = entry.read_spots()
     order = sorted(spots, key=lambda source: ("own" in spots[source], source))
     places = []

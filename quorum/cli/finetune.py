@@ -51,7 +51,9 @@ GeneratorContext: TypeAlias = Annotated[
     typer.Option("--context", help="Learn to answer from the silver, or from the whole passages."),
 ]
 
-generator = typer.Typer(name="generator", help="Make answering models from silver data (FILCO).", no_args_is_help=True)
+generator_training = typer.Typer(
+    name="generator", help="Make answering models from silver data (FILCO).", no_args_is_help=True
+)
 
 
 def train_filter(
@@ -123,7 +125,7 @@ def train_embedded(silver: Path, out: Path, epochs: int, rate: float, batch: int
     )
 
 
-@generator.command("train")
+@generator_training.command("train")
 def train_generator(
     silver: SilverFile,
     out: Out,
@@ -153,7 +155,7 @@ def train_generator(
     print_report(report, out, f"--model transformers:{out} --method " + ("filco" if context == "silver" else "concat"))
 
 
-@generator.callback()
+@generator_training.callback()
 def describe_generator_group() -> None:
     """Make answering models from silver data (FILCO)."""
 

@@ -19,7 +19,7 @@ from quorum.cli.demo import demo
 from quorum.cli.evaluate import evaluate
 from quorum.cli.experiment import experiment
 from quorum.cli.filter import app as filters
-from quorum.cli.finetune import generator
+from quorum.cli.finetune import generator_training
 from quorum.cli.garbage import delay_garbage_collection
 from quorum.cli.gate import gate
 from quorum.cli.index import index
@@ -58,7 +58,7 @@ app.add_typer(collections)
 app.add_typer(data, name="data")
 app.add_typer(prompts)
 app.add_typer(filters)
-app.add_typer(generator)
+app.add_typer(generator_training)
 
 
 def print_version(wanted: bool) -> None:

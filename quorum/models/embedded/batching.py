@@ -39,7 +39,10 @@ class PassageReading:
 
 @dataclass(frozen=True)
 class JobResult:
-    """The result of a job: the reading, and the readings of the single passages that it combines."""
+    """The result of a job: the reading, and the readings of the single passages that it combines.
+
+    calibration: the reader's settings; its `window` is the most tokens that a window may have.
+    """
 
     job: Job
     reading: Reading
@@ -111,7 +114,10 @@ def find_recent_result(job: Job) -> JobResult | None:
 
 
 def read_windows(model: Encoder, windows: Sequence[Window]) -> list[Logits]:
-    """The logits of each window, in order. Equal windows are read once."""
+    """The logits of each window, in order. Equal windows are read once.
+
+    `window.first` is the index of a window's first passage token: windows with equal ids may differ in it.
+    """
     distinct_windows = {(window.first, *window.ids): window for window in windows}
     row_logits = model.read(
         [window.ids for window in distinct_windows.values()], [window.types for window in distinct_windows.values()]
