@@ -41,7 +41,7 @@ def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
         for number, row in enumerate(rows):
             ids[number, : len(row)], mask[number, : len(row)] = row, 1
         inputs = {"ids": ids, "types": np.zeros_like(ids), "mask": mask}
-        model.session.run(["embedding"], inputs | EMBED_INPUT)
+        model.sessions.all_cores.run(["embedding"], inputs | EMBED_INPUT)
 
 
 def measure_ratios() -> dict[str, float]:

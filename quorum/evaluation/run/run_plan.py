@@ -29,6 +29,7 @@ from quorum.evaluation.run.source import Progress, fill_collections, ignore_prog
 from quorum.evaluation.run.spending import LimitReachedError, Spending
 from quorum.evaluation.run.warm_up import warm_up
 from quorum.evaluation.run.workers import run_workers
+from quorum.models.embedded.workload import expect_many_questions
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,8 @@ async def ask_all(
         columns = order_by_cost(plan, columns)
     options, uses_given_passages = plan.options, not plan.source.retrieves
     questioner = Questioner(uses_given_passages, options.task, dataset.task, tuple(options.extra_keys), dataset.labels)
-    with Details(plan.folder / "details.jsonl") if plan.options.details else nullcontext() as details:
+    details_file = Details(plan.folder / "details.jsonl") if plan.options.details else nullcontext()
+    with details_file as details, expect_many_questions():
         for round_of_questions in split_into_rounds(columns, dataset, results, race):
             recorder = Recorder(
                 results, details, spending, partial(report_progress, progress, results, round_of_questions), race

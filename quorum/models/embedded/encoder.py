@@ -1,15 +1,14 @@
 """The encoder in ONNX Runtime: token ids in, embeddings or reading logits out."""
 
-import os
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 from tokenizers.models import WordPiece
@@ -17,6 +16,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from quorum.models.embedded import FOLDER
+from quorum.models.embedded.encoder_sessions import ROWS_PER_RUN, EncoderSessions, Inputs
 from quorum.models.embedded.recent_items import RecentItems
 
 Floats = NDArray[np.float32]
@@ -24,9 +24,7 @@ Floats = NDArray[np.float32]
 RowKey = tuple[tuple[int, ...], tuple[int, ...]]  # token ids and segment types
 
 BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
-ROWS_PER_RUN = 16  # rows in one run
 EMBEDDED_TOKENS = 256  # tokens of a text that are embedded, as the base model's authors set it
-SLOW_OPTIMISERS = ["SkipLayerNormFusion"]  # an optimisation of the runtime that makes the encoder ten times slower
 REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads the same rows as the reader
 LONG_LINE = 30  # characters
 # The graph's input that chooses what it computes: sentence embeddings, or the reader's logits and states.
@@ -47,20 +45,14 @@ class Encoder:
     """Runs the file `reader.onnx` in `folder`. Safe to use from several threads."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4, 8)
-        options.add_session_config_entry("session.force_spinning_stop", "1")  # its threads must not spin between runs
-        options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(
-            folder / "reader.onnx", options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_OPTIMISERS
-        )
+        self.sessions = EncoderSessions(folder / "reader.onnx")
         words = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
         vocabulary = {word: number for number, word in enumerate(words)}
         self.tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
         self.tokenizer.normalizer = BertNormalizer(lowercase=True)
         self.tokenizer.pre_tokenizer = BertPreTokenizer()
         self.cls, self.sep = vocabulary["[CLS]"], vocabulary["[SEP]"]
-        self.line_counts: RecentItems[str, int] = RecentItems(1024)
+        self.counts: RecentItems[str, int] = RecentItems(4096)
         self.last_states: RecentItems[RowKey, Floats] = RecentItems(REMEMBERED_STATES)
 
     def tokens(self, text: str) -> Encoding:
@@ -71,20 +63,18 @@ class Encoder:
         """How many tokens a text has.
 
         No token reaches over the end of a line. Therefore each long line, such as a passage that many prompts show, is
-        counted by itself, and its count is remembered.
+        counted by itself, and the short lines, which a prompt often shares with others, together. Both are remembered.
         """
         lines = text.split("\n")
         short_lines = "\n".join(line for line in lines if len(line) < LONG_LINE)
-        return len(self.tokens(short_lines).ids) + sum(
-            self.count_line(line) for line in lines if len(line) >= LONG_LINE
-        )
+        return self.count_once(short_lines) + sum(self.count_once(line) for line in lines if len(line) >= LONG_LINE)
 
-    def count_line(self, line: str) -> int:
-        """How many tokens a line has."""
-        count = self.line_counts.get(line)
+    def count_once(self, text: str) -> int:
+        """How many tokens a text has, counted if it is not among the last texts that were counted."""
+        count = self.counts.get(text)
         if count is None:
-            count = len(self.tokens(line).ids)
-            self.line_counts.put(line, count)
+            count = len(self.tokens(text).ids)
+            self.counts.put(text, count)
         return count
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -92,18 +82,25 @@ class Encoder:
         max_ids = EMBEDDED_TOKENS - 2
         encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         rows = [[self.cls, *item.ids[:max_ids], self.sep] for item in encoded]
-        out = np.zeros((len(rows), self.session.get_outputs()[0].shape[1]), np.float32)
-        for members, ids, types, mask in make_batches(rows, [[0] * len(row) for row in rows]):
-            (vectors,) = self.session.run(["embedding"], {"ids": ids, "types": types, "mask": mask} | EMBED_INPUT)
+        out = np.zeros((len(rows), self.sessions.embedding_size), np.float32)
+        for members, (vectors,) in self.run(["embedding"], rows, [[0] * len(row) for row in rows], EMBED_INPUT):
             out[members] = vectors
         return out
+
+    def run(
+        self, outputs: list[str], rows: Sequence[list[int]], types: Sequence[list[int]], choice: Inputs
+    ) -> Iterator[tuple[list[int], list[NDArray[Any]]]]:
+        """(places of a batch's rows, the outputs for these rows) for each batch of the rows of token ids."""
+        batches = make_batches(rows, types, self.sessions.count_rows_per_run(len(rows)))
+        inputs = [{"ids": ids, "types": kinds, "mask": mask} | choice for _, ids, kinds, mask in batches]
+        members = [places for places, *_ in batches]
+        return zip(members, self.sessions.run(outputs, inputs), strict=True)
 
     def read(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Logits]:
         """One `Logits` for each row of token ids with its segment types, in order. Remembers the last states."""
         out: list[Logits | None] = [None] * len(rows)
-        for members, ids, kinds, mask in make_batches(rows, types):
-            feed = {"ids": ids, "types": kinds, "mask": mask} | READ_INPUT
-            span, answerable, states = self.session.run(["span", "answerable", "hidden"], feed)
+        for members, outputs in self.run(["span", "answerable", "hidden"], rows, types, READ_INPUT):
+            span, answerable, states = outputs
             for place, member in enumerate(members):
                 length = len(rows[member])
                 start, end = span[place, :length, 0], span[place, :length, 1]
@@ -116,10 +113,9 @@ class Encoder:
         keys = [make_row_key(row, kinds) for row, kinds in zip(rows, types, strict=True)]
         out = [self.last_states.get(key) for key in keys]
         missing_places = [place for place, states in enumerate(out) if states is None]
-        for members, ids, kinds, mask in make_batches(
-            [rows[place] for place in missing_places], [types[place] for place in missing_places]
-        ):
-            (new_states,) = self.session.run(["hidden"], {"ids": ids, "types": kinds, "mask": mask} | READ_INPUT)
+        missing_rows = [rows[place] for place in missing_places]
+        missing_types = [types[place] for place in missing_places]
+        for members, (new_states,) in self.run(["hidden"], missing_rows, missing_types, READ_INPUT):
             for row, member in enumerate(members):
                 place = missing_places[member]
                 out[place] = states = new_states[row, : len(rows[place])].copy()
@@ -132,7 +128,7 @@ def make_row_key(row: list[int], types: list[int]) -> RowKey:
 
 
 def make_batches(
-    rows: Sequence[list[int]], types: Sequence[list[int]]
+    rows: Sequence[list[int]], types: Sequence[list[int]], rows_per_run: int = ROWS_PER_RUN
 ) -> list[tuple[list[int], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """Rows grouped by padded length: (places of the rows, ids, types, mask), each array (rows, padded length)."""
     groups: dict[int, list[int]] = defaultdict(list)
@@ -140,8 +136,8 @@ def make_batches(
         groups[-(-len(row) // BUCKET) * BUCKET].append(place)
     batches = []
     for length, places in sorted(groups.items()):
-        for begin in range(0, len(places), ROWS_PER_RUN):
-            members = places[begin : begin + ROWS_PER_RUN]
+        for begin in range(0, len(places), rows_per_run):
+            members = places[begin : begin + rows_per_run]
             ids, kinds, mask = (np.zeros((len(members), length), np.int64) for _ in range(3))
             for number, place in enumerate(members):
                 size = len(rows[place])

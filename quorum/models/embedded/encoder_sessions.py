@@ -1,0 +1,75 @@
+"""Runs the encoder's file on the machine's cores: all cores together on a few rows, or each core on rows of its own.
+
+Cores that compute a run together wait for each other after each layer. That is the fastest way for a few rows while the
+machine has nothing else to do. With many rows, or while the cores are busy with other questions, it is faster that no
+core waits for another. The results are the same, bit for bit.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+from numpy.typing import NDArray
+
+from quorum.models.embedded.workload import are_many_questions_expected
+
+Inputs = dict[str, NDArray[Any]]
+
+ROWS_PER_RUN = 16  # the most rows of one run
+MANY_ROWS = 64  # from here on, each core computes rows of its own
+SLOW_OPTIMISERS = ["SkipLayerNormFusion"]  # an optimisation of the runtime that makes the encoder ten times slower
+LOADING_LOCK = threading.Lock()
+
+
+class EncoderSessions:
+    """The encoder's file in ONNX Runtime. Safe to use from several threads."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.core_count = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4, 8)
+        self.all_cores = load_session(file, self.core_count)
+        self.pool = ThreadPoolExecutor(self.core_count, thread_name_prefix="encoder-core")  # starts threads when used
+
+    @property
+    def embedding_size(self) -> int:
+        """How many numbers an embedding has."""
+        return int(self.all_cores.get_outputs()[0].shape[1])
+
+    @cached_property
+    def one_core(self) -> onnxruntime.InferenceSession:
+        """A session whose runs compute on one core each. Loaded when it is first needed: it takes 40 MB."""
+        with LOADING_LOCK:
+            return self.__dict__.get("one_core") or load_session(self.file, 1)
+
+    def are_rows_split(self, row_count: int) -> bool:
+        """Whether each core computes rows of its own."""
+        return self.core_count > 1 and (row_count >= MANY_ROWS or are_many_questions_expected())
+
+    def count_rows_per_run(self, row_count: int) -> int:
+        """The most rows that a run may have, so that each core gets its share of them."""
+        if not self.are_rows_split(row_count):
+            return ROWS_PER_RUN
+        return max(1, min(ROWS_PER_RUN, -(-row_count // self.core_count)))
+
+    def run(self, outputs: list[str], batches: Sequence[Inputs]) -> Iterator[list[NDArray[Any]]]:
+        """The outputs of each batch, in order."""
+        if not self.are_rows_split(sum(len(batch["ids"]) for batch in batches)):
+            return map(partial(self.all_cores.run, outputs), batches)
+        run = partial(self.one_core.run, outputs)
+        return map(run, batches) if len(batches) == 1 else self.pool.map(run, batches)
+
+
+def load_session(file: Path, core_count: int) -> onnxruntime.InferenceSession:
+    """The file as a session whose runs compute on this many cores."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = core_count
+    options.add_session_config_entry("session.force_spinning_stop", "1")  # its threads must not spin between runs
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(
+        file, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_OPTIMISERS
+    )
