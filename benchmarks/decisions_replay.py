@@ -106,7 +106,7 @@ def replay_cascades(
     replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
     for number in range(draws):
         drawn, group = (
-            recorded.select_questions(rng.integers(recorded.questions, size=QUESTIONS)),
+            recorded.select_questions(rng.integers(recorded.question_count, size=QUESTIONS)),
             np.arange(QUESTIONS),
         )
         designing_questions, certifying_questions = split_questions(group, number)

@@ -2,7 +2,7 @@
 
 from langgraph.types import Send
 
-from quorum.algorithms.sure_choice import choose_next_pairs, list_pairs, sort_validity
+from quorum.algorithms.sure_choice import choose_next_pairs, list_pairs, list_validity
 from quorum.algorithms.votes import size_next_stage
 from quorum.core.context import Context
 from quorum.core.state import State
@@ -23,7 +23,7 @@ def send_validations(state: State) -> list[Send]:
 def send_comparisons(state: State, lazy: bool) -> list[Send]:
     """One `rank_pair` for each order of each pair of summaries; if lazy, only for the pairs to compare next."""
     summaries = state.get("summaries") or []
-    validity, preferences = sort_validity(state.get("verdicts") or []), state.get("preferences") or []
+    validity, preferences = list_validity(state.get("verdicts") or []), state.get("preferences") or []
     pairs = choose_next_pairs(len(summaries), validity, preferences) if lazy else list_pairs(len(summaries))
     return [
         Send("rank_pair", {"question": state["question"], "pair": [*pair], "summaries": [summaries[n] for n in pair]})

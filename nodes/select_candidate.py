@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from quorum.algorithms.sure_choice import choose_candidate, sort_validity
+from quorum.algorithms.sure_choice import choose_candidate, list_validity
 from quorum.core.context import Context, get_context
 from quorum.core.state import State
 from quorum.core.text import UNKNOWN
@@ -20,7 +20,7 @@ async def select(state: State, runtime: Runtime[Context]) -> State:
     candidates, summaries = state.get("candidates") or [], state.get("summaries") or []
     if not candidates:
         return {**make_answer(UNKNOWN), "evidence": []}
-    validity = sort_validity(state.get("verdicts") or [])
+    validity = list_validity(state.get("verdicts") or [])
     choice = choose_candidate(len(candidates), validity, state.get("preferences") or [])
     chosen, rationale = candidates[choice.best], summaries[choice.best] if summaries else None
     return {

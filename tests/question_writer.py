@@ -21,7 +21,7 @@ ReplaceReply = Callable[[str, int, str], str | None]
 
 
 def write_corpus(path: Path, count: int) -> str:
-    """Write towers t1, t2, ..., each in a town of its own; lamps l1, l2, ... of the same towns are other documents."""
+    """Write a document for each tower (t1, t2, ...), each in a town of its own, and one for its lamp (l1, ...)."""
     lines = [{"id": f"t{n}", "title": f"Tower {n}", "text": TOWER_TEXT.format(n=n)} for n in range(1, count + 1)]
     lines += [{"id": f"l{n}", "title": f"Lamp {n}", "text": LAMP_TEXT.format(n=n)} for n in range(1, count + 1)]
     lines.append({"id": "short", "title": "", "text": "Too short to ask about."})
@@ -43,11 +43,11 @@ def make_question_writer(replace_reply: ReplaceReply | None = None) -> Callable[
 
     def reply(request: Request) -> str:
         text, prompt = request.text, find_prompt(request.text)
-        prompt_rest = text[len(PROMPT_BEGINNINGS.get(prompt, "")) :] if prompt != "answer" else text
-        numbered_text = prompt_rest if prompt.startswith("question") else prompt_rest.rpartition("Question: ")[2]
-        number = int(re.findall(r"[a-z](\d+)", numbered_text)[0])
+        filled_slots = text[len(PROMPT_BEGINNINGS.get(prompt, "")) :] if prompt != "answer" else text
+        text_with_number = filled_slots if prompt.startswith("question") else filled_slots.rpartition("Question: ")[2]
+        number = int(re.findall(r"[a-z](\d+)", text_with_number)[0])
         replacement = replace_reply(prompt, number, text) if replace_reply else None
-        return write_correct_reply(prompt, number, prompt_rest) if replacement is None else replacement
+        return write_correct_reply(prompt, number, filled_slots) if replacement is None else replacement
 
     return reply
 

@@ -115,7 +115,7 @@ OTHER_INPUTS: dict[str, str | list[str]] = {
 
 def forget_readings() -> None:
     """Forget all readings, so that every passage is read again."""
-    batching.READINGS_OF_ENCODER.clear()
+    batching.RECENT_READINGS.clear()
 
 
 @pytest.fixture(autouse=True)

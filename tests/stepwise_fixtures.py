@@ -44,7 +44,7 @@ def shorten_state_update(update: State) -> dict[str, Any]:
     if "evidence" in update:
         shortened["evidence"] = [evidence["passage"] for evidence in update["evidence"]]
     if "malformed" in shortened:
-        shortened["malformed"] = {name: node["replies"] for name, node in update["malformed"].items()}
+        shortened["malformed"] = {node: counts["replies"] for node, counts in update["malformed"].items()}
     return shortened
 
 

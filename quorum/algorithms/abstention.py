@@ -2,8 +2,8 @@
 
 Learn then Test (Angelopoulos et al. 2021, arXiv:2110.01052): we test the thresholds of a fixed grid, from the highest
 down. The hypothesis at each threshold is "more than `at_most` of the answers are wrong". An exact binomial test tests
-it. We stop at the first threshold whose hypothesis is not rejected. With probability 1 - error, on new questions like
-these,
+it. We stop at the first threshold whose hypothesis is not rejected. With probability 1 - error, the last one
+that was rejected keeps this promise on new questions like the recorded ones:
 
     P(wrong | answered) <= at_most,
 
@@ -27,8 +27,8 @@ MOST_ANSWERS = 100_000  # if more are needed, we say that no number of answers i
 class Threshold:
     """Answer if the confidence is `value` or more.
 
-    Of `questions` recorded questions, `answered` are then answered, `wrong` of these wrongly. p_value: of the binomial
-    test that more than the promised share of the answers are wrong.
+    Of `questions` recorded questions, `answered` are then answered, `wrong` of these wrongly. p_value: of the
+    hypothesis that more than `at_most` of the answers are wrong.
     """
 
     value: float
@@ -42,8 +42,9 @@ class Threshold:
 class NoThreshold:
     """No threshold keeps the promise.
 
-    answered, wrong: how many questions are answered, and wrongly, at the threshold that needs the fewest questions.
-    questions_needed: about how many questions would be enough for a threshold; None if more questions do not help.
+    answered, wrong: how many of the recorded questions are answered, and how many of these wrongly, at the threshold
+    that would keep the promise with the fewest questions. questions_needed: about how many questions would be enough
+    for a threshold; None if more questions do not help.
     """
 
     answered: int

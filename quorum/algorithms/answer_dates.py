@@ -2,21 +2,23 @@
 
 import re
 
-LONG_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october")
-MONTHS = (*LONG_MONTHS, "november", "december")
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
 SHORT_MONTHS = r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
 MONTH = rf"(?P<month>(?:{'|'.join(MONTHS)})\b|(?:{SHORT_MONTHS})\b\.?)"
 WEEKDAY = r"(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,? (?:the )?)?"
 DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])"
-NO_DIGIT = r"(?![\w:]|[.,/]\d)"
-YEAR = rf"(?P<year>1\d{{3}}|2\d{{3}}|[5-9]\d\d){NO_DIGIT}"
+NO_MORE = r"(?![\w:]|[.,/]\d)"
+YEAR = rf"(?P<year>1\d{{3}}|2\d{{3}}|[5-9]\d\d){NO_MORE}"
 OF_OR_COMMA = r"(?: of|,)?"
 DATE_FORMS = [
-    rf"{WEEKDAY}\b{MONTH} (?:the )?{DAY}(?:st|nd|rd|th)?(?:{OF_OR_COMMA} {YEAR}|{NO_DIGIT})",  # July 4, 1776; July 4th
+    rf"{WEEKDAY}\b{MONTH} (?:the )?{DAY}(?:st|nd|rd|th)?(?:{OF_OR_COMMA} {YEAR}|{NO_MORE})",  # July 4, 1776; July 4th
     rf"{WEEKDAY}(?<![\w.,/:-]){DAY}(?:st|nd|rd"
     rf"|th)?(?: of)? {MONTH}(?:{OF_OR_COMMA} {YEAR})?(?!\w)",  # 4th of July, 1776
     rf"\b{MONTH}{OF_OR_COMMA} {YEAR}",  # July 1776
-    rf"(?<![\w.,/:-]){YEAR.replace(NO_DIGIT, '')}-(?P<month>0[1-9]|1[0-2])-{DAY}{NO_DIGIT}(?!-)",  # 1776-07-04
+    rf"(?<![\w.,/:-]){YEAR.replace(NO_MORE, '')}-(?P<month>0[1-9]|1[0-2])-{DAY}{NO_MORE}(?!-)",  # 1776-07-04
 ]
 DATE_PATTERNS = [re.compile(form, re.IGNORECASE) for form in DATE_FORMS]
 
@@ -24,8 +26,8 @@ DATE_PATTERNS = [re.compile(form, re.IGNORECASE) for form in DATE_FORMS]
 def rewrite_dates(text: str) -> str:
     """Rewrite every date that names a month as year, month and day; parts that the text does not give are left out.
 
-    Dates in numbers alone stay as they are, because the order of day and month depends on the country (4/7/1776). A
-    month alone stays, too: "May" is also a word and a name.
+    Dates in numbers alone stay as they are, because the order of day and month depends on the country
+    (4/7/1776); only 1776-07-04 is rewritten. A month alone stays, too: "May" is also a word and a name.
 
     >>> [rewrite_dates(text) for text in ("on Monday, 4th of July, 1776", "July 1776", "Jul. 4", "May")]
     ['on 1776m07d04', '1776m07', 'm07d04', 'May']

@@ -163,7 +163,7 @@ def read_scaled_number(digits: str, words: Sequence[str], position: int) -> tupl
 
 def read_number_words(words: Sequence[str], position: int) -> tuple[str, int]:
     """Read a number in words, such as "two thousand and five". Each scale must be smaller than the one before."""
-    total, part, limit = 0, 0, 10**15
+    total, part, last_scale = 0, 0, 10**15  # part: the number that the next scale word multiplies
     room = 100  # the next word may add a number below this to the part
     start = position
     while position < len(words):
@@ -176,8 +176,8 @@ def read_number_words(words: Sequence[str], position: int) -> tuple[str, int]:
             return format_ordinal(total + part + NUMBER_OF_ORDINAL[word]), position + 1
         elif word == "hundred" and 0 < part < 10:
             part, room = part * 100, 100
-        elif SCALES.get(word, limit) < limit and part:
-            total, part, limit, room = total + part * SCALES[word], 0, SCALES[word], 1000
+        elif SCALES.get(word, last_scale) < last_scale and part:
+            total, part, last_scale, room = total + part * SCALES[word], 0, SCALES[word], 1000
             room = 100
         elif not (word == "and" and room == 100 and total + part and is_number_word(words, position + 1)):
             break

@@ -46,7 +46,7 @@ def compute_capital(values: ArrayLike, *, mean: float = 0.0, population: int | N
 
     The capital before the first value is 1.
 
-    values: along the last axis, each in [-1, 1]; their order must not depend on what they are. population: the number
+    values: along the last axis, each in [-1, 1]; their order must not depend on their values. population: the number
     of values from which these are drawn without replacement; None: independent draws. The capital becomes infinite once
     the values not yet drawn cannot bring the population's mean down to `mean` any more.
 

@@ -1,4 +1,6 @@
-"""Certifies how much worse than a single method a cascade can be, on recorded questions that the design did not use."""
+"""Certifies, on recorded questions that the design did not use, by how much a cascade is worse than any single method
+at most.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +32,7 @@ def compute_losses(recorded: RecordedAnswers, cascade: Cascade, wrong_cost: floa
     """For each single method, its worth minus the cascade's, averaged by group of questions and scaled to [-1, 1].
 
     Where a call failed, the single method counts with its highest possible worth, and the cascade with its lowest.
+    wrong_cost: what a wrong answer costs, if a right one is worth 1.
     """
     worth = replay_cascade(recorded, cascade).lowest_worth
     only_method = cascade[0].method if len(cascade) == 1 else None

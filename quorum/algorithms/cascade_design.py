@@ -74,10 +74,10 @@ def design_cascades(recorded: RecordedAnswers) -> list[CascadeCandidate]:
 
 
 def list_cascades(recorded: RecordedAnswers) -> Iterator[CascadeCandidate]:
-    """All cascades that can be on the Pareto front. Of those with the same first two stages, only the cheapest of each
-    score.
+    """All cascades that can be on the Pareto front. Left out is each cascade of three stages that costs
+    as much as another, or more, with the same first two stages and the same score.
     """
-    names, count, n = recorded.methods, len(recorded.methods), max(recorded.questions, 1)
+    names, count, n = recorded.methods, len(recorded.methods), max(recorded.question_count, 1)
     for method in range(count):
         score, cost = recorded.lowest_worth[method].mean(), recorded.cost[method].mean()
         yield CascadeCandidate((Stage(names[method], None),), float(score), float(cost))
@@ -115,7 +115,7 @@ def list_three_stage_cascades(
     worth: of each answer; score_so_far: the score of the first stage, by question; cost_so_far: the cost of the first
     two stages, by question; is_open: whether a question reaches the second stage.
     """
-    names, n = recorded.methods, recorded.questions
+    names, n = recorded.methods, recorded.question_count
     first_method, second_method = first_two_methods
     third_methods = [method for method in range(len(names)) if method not in first_two_methods]
     if not third_methods:

@@ -51,11 +51,11 @@ Cascade = tuple[Stage, ...]
 class RecordedAnswers:
     """The answers of several methods to the same questions, as arrays of methods by questions.
 
-    lowest_worth, highest_worth: the bounds of an answer's worth, which differ only if the method failed. known: whether
-    there is an answer that is not unknown; failed: whether there is no answer; key: a number, the same for equal
-    answers; confidence: NaN if there is none; certified: see `AcceptanceTest`. cost: of all calls for an answer;
-    shared_cost [A, B]: the cost of those calls of B that A makes as well. question_groups: a number for each question,
-    the same for questions of the same document or conversation.
+    lowest_worth, highest_worth: the bounds of an answer's worth (see `race.py`), which differ only if the method
+    failed. known: whether there is an answer that is not unknown; failed: whether there is no answer; key: a number,
+    the same for equal answers; confidence: NaN if there is none; certified: see `AcceptanceTest`. cost: of all calls
+    for an answer; shared_cost [A, B]: the cost of those calls of B that A makes as well. question_groups: a number for
+    each question, the same for questions of the same document or conversation.
     """
 
     methods: tuple[str, ...]
@@ -71,7 +71,7 @@ class RecordedAnswers:
     question_groups: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
-    def questions(self) -> int:
+    def question_count(self) -> int:
         return int(self.lowest_worth.shape[1])
 
     def select_questions(self, questions: NDArray[np.int64]) -> "RecordedAnswers":
@@ -127,7 +127,7 @@ def compute_added_cost(recorded: RecordedAnswers, method: int, earlier: Sequence
 def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
     """Answer the recorded questions with the cascade. If a stage failed on a question, the cascade fails, too."""
     places = [recorded.methods.index(stage.method) for stage in cascade]
-    n = recorded.questions
+    n = recorded.question_count
     is_open, failed = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     worth, cost, is_asked = np.zeros(n), np.zeros(n), np.zeros((len(cascade), n), dtype=np.bool_)
     for number, (stage, place) in enumerate(zip(cascade, places, strict=True)):

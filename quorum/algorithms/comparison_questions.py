@@ -47,7 +47,7 @@ THAN_QUESTION = re.compile(
 QUESTION_PATTERNS = [*(re.compile(form, re.IGNORECASE) for form in QUESTION_FORMS), THAN_QUESTION]
 LEADING_WORD = re.compile(r"^(?:the|a|an|either|film|movie)\s+", re.IGNORECASE)
 BRACKETED_TEXT = re.compile(r"\s*\([^)]*\)")
-YEAR = re.compile(
+REWRITTEN_DATE = re.compile(
     r"(?<![\d.,$€£])(?P<year>[12]\d{3}|[5-9]\d\d(?=m\d\d))(?:m(?P<month>\d\d)(?:d(?P<day>\d\d))?)?(?![\d,.]\d|\d)"
 )
 WORD = re.compile(r"[^\W_]+")
@@ -203,7 +203,7 @@ def list_words(text: str) -> frozenset[str]:
 def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
     """(year, month, day) of the event that is asked for: death, birth, or else the first date in the text."""
     rewritten = rewrite_dates(text)
-    dates = [(match.start(), read_matched_date(match)) for match in YEAR.finditer(rewritten)]
+    dates = [(match.start(), read_matched_date(match)) for match in REWRITTEN_DATE.finditer(rewritten)]
     if not dates:
         return None
     if re.search(r"\bdi(?:ed|e)\b|\bdeath\b", question_part, re.IGNORECASE):
@@ -246,7 +246,9 @@ def read_matched_date(match: re.Match[str]) -> tuple[float, ...]:
 
 
 def read_asked_number(question_part: str, text: str) -> tuple[float, ...] | None:
-    """A length in metres if the question is about size; else the number before a word of the question."""
+    """A length in metres if the question is about size; else the number shortly before a word of the question, or, if
+    there is none, shortly after one.
+    """
     words = rewrite_numbers(
         re.findall(r"[$€£¥]|\d+(?:\.\d+)?|[^\W\d_]+", re.sub(r"(?<=\d),(?=\d{3})", "", text.lower()))
     )

@@ -110,7 +110,7 @@ def match_line(
 def match_ellipsis(parts: Sequence[str], normalized_pieces: Sequence[tuple[str, Piece]]) -> list[Piece]:
     """The sentence that contains all parts in their order, if it was copied with an ellipsis.
 
-    The parts must have at least four words.
+    Together, the parts must have at least four words.
     """
     if len(parts) < 2 or sum(part.count(" ") - 1 for part in parts) < SHORTEST_COPY:
         return []

@@ -1,6 +1,6 @@
 """FILCO's measures choose the sentence that a known answer needs (Wang et al. 2023, section 2.2; arXiv:2311.08377).
 
-Pure functions. CXMI needs a language model, which the caller passes as `LogProbabilities`.
+Pure functions. CXMI needs a language model, which the caller passes as `LogProbabilityModel`.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ class Piece:
     text: str
 
 
-class LogProbabilities(Protocol):
+class LogProbabilityModel(Protocol):
     """A language model that returns log-probabilities."""
 
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -88,7 +88,7 @@ async def score_cxmi(
     candidates: Sequence[Piece],
     question: str,
     answer: str,
-    scorer: LogProbabilities,
+    scorer: LogProbabilityModel,
     make_prompt: "MakePrompt | None" = None,
 ) -> list[float]:
     """CXMI: log p(answer given piece, question) - log p(answer given question), in nats. One batch for all pieces.
@@ -131,7 +131,7 @@ async def choose_silver_pieces(
     *,
     unit: Unit = "sentence",
     top: Top = "one",
-    scorer: LogProbabilities | None = None,
+    scorer: LogProbabilityModel | None = None,
     make_prompt: "MakePrompt | None" = None,
     tokens: Tokens = "words",
     threshold: float | None = None,

@@ -15,7 +15,7 @@ from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, comp
 
 NUISANCE_ERROR = 0.001  # added to the p-value: the error of the bound on the share of questions where the two differ
 GRID_STEPS = 40
-CHANCES_AT_ONCE = 20_000  # as many fit into a processor's cache
+PROBABILITIES_AT_ONCE = 20_000  # computed together; as many fit into a processor's cache
 COMPARED_DIGITS = 9
 MOST_QUESTIONS = 20_000  # we estimate no larger number of questions
 
@@ -75,7 +75,7 @@ def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: floa
         tails: Floats = np.exp(log_chances, out=log_chances).sum(axis=1)
         return tails
 
-    blocks = min(GRID_STEPS, math.ceil(GRID_STEPS * len(plus_counts) / CHANCES_AT_ONCE) or 1)
+    blocks = min(GRID_STEPS, math.ceil(GRID_STEPS * len(plus_counts) / PROBABILITIES_AT_ONCE) or 1)
     low, high, largest_tail = margin, largest_share, 0.0
     for _ in range(2):  # a grid, then a finer grid around its maximum
         shares = np.linspace(low, high, GRID_STEPS)
@@ -83,10 +83,6 @@ def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: floa
         place, largest_tail = int(np.argmax(tails)), max(largest_tail, float(tails.max()))
         low, high = shares[max(place - 1, 0)], shares[min(place + 1, GRID_STEPS - 1)]
     return min(1.0, NUISANCE_ERROR + largest_tail)
-
-
-def compute_safe_log(chance: float) -> float:
-    return math.log(max(chance, 1e-300))
 
 
 def list_extreme_tables(n: int, largest_share: float, observed: float, margin: float) -> tuple[Counts, Counts]:

@@ -21,7 +21,7 @@ LANGUAGE_OF_SCRIPT = {
     "GEORGIAN": "Georgian",
     "ARMENIAN": "Armenian",
 }
-WORDS_OF_LANGUAGE = {  # without words that English has as well, such as "was" and "die"
+WORDS_OF_LANGUAGE = {  # AMBIGUOUS_WORDS lists those that English has as well
     "German": make_word_set(
         """wer wie wo wann warum welche welcher welches welchen wem wen wieviel viele ist sind der das den dem des ein
         eine einen einer eines und oder nicht von mit für auf bei aus nach zu zum zur im vom wird werden wurde wurden

@@ -8,8 +8,8 @@ B is the largest so far. If B is the best, no bet is favourable, and the probabi
 
     P(the best is ever dropped) <= error,
 
-however often one looks. If several methods are equally good and best, this holds for each of them, and for
-dropping all of them.
+however often one looks. If several methods are equally the best, each of them is dropped with a probability of at
+most `error`, and so are all of them together.
 """
 
 from collections.abc import Sequence
@@ -68,9 +68,9 @@ class Race:
     def add_question(self, lowest_worth: ArrayLike, highest_worth: ArrayLike | None = None) -> list[int]:
         """Bet on one more question and drop the methods that have lost. Returns the methods dropped now.
 
-        lowest_worth, highest_worth: bounds of the worth of each method's answer, in an interval of length 1. They
-        differ only for a missing answer; without `highest_worth`, no answer is missing. The values of methods that
-        were dropped earlier are ignored.
+        lowest_worth, highest_worth: bounds of the worth of each method's answer. All values lie in one interval of
+        length 1. They differ only for a missing answer; without `highest_worth`, no answer is missing. The values of
+        methods that were dropped earlier are ignored.
         """
         low = np.asarray(lowest_worth, dtype=np.float64)
         high = low if highest_worth is None else np.asarray(highest_worth, dtype=np.float64)

@@ -26,7 +26,7 @@ class Choice:
     margin: float | None
 
 
-def sort_validity(verdicts: Sequence[Verdict]) -> list[bool] | None:
+def list_validity(verdicts: Sequence[Verdict]) -> list[bool] | None:
     """The validity of each candidate's summary, in the candidates' order; None if it was not asked."""
     return [verdict["valid"] for verdict in sorted(verdicts, key=lambda verdict: verdict["rank"])] or None
 
@@ -71,7 +71,9 @@ def find_certain_winner(score_bounds: Sequence[tuple[float, float]]) -> int | No
 
 
 def is_certain_win(low: float, high: float, earlier: bool) -> bool:
-    """Whether a candidate with at least `low` points beats one with at most `high`; `earlier` wins a tie."""
+    """Whether a candidate with at least `low` points beats one with at most `high`. earlier: it comes before the
+    other, and so wins a tie.
+    """
     return low > high or (earlier and low == high)
 
 

@@ -25,11 +25,11 @@ class Tally:
 
 def group_votes(votes: Iterable[Vote]) -> dict[str, list[Vote]]:
     """The votes that are not unknown, grouped by answer. Groups and their votes are in rank order."""
-    sorted_votes: dict[str, list[Vote]] = {}
+    groups: dict[str, list[Vote]] = {}
     for vote in sorted(votes, key=lambda vote: vote["rank"]):
         if not vote["unknown"]:
-            sorted_votes.setdefault(vote_key(vote["answer"]), []).append(vote)
-    return sorted_votes
+            groups.setdefault(vote_key(vote["answer"]), []).append(vote)
+    return groups
 
 
 def sum_weights(votes: Iterable[Vote]) -> float:
@@ -55,7 +55,7 @@ def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
         return remaining_votes <= 0
     most = max(counts)
     winner_place = counts.index(most)
-    # An answer whose first vote came earlier than the winner's wins a tie.
+    # In a tie, the answer whose first vote has the better rank wins.
     can_be_overtaken = any(count + remaining_votes >= most for count in counts[:winner_place])
     return (
         not can_be_overtaken

@@ -1,13 +1,13 @@
 """Creates scorers by model spec: models that give log-probabilities of a text, which the measure CXMI needs."""
 
-from quorum.algorithms.filco_measures import LogProbabilities
+from quorum.algorithms.filco_measures import LogProbabilityModel
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 
 SPEC_FORMS = "transformers:PATH (a folder, extra `train`) or completions:MODEL (a server's /v1/completions with echo)"
 
 
-def make_scorer(spec: str, context: Context | None = None) -> LogProbabilities:
+def make_scorer(spec: str, context: Context | None = None) -> LogProbabilityModel:
     """The scorer of a spec. Raises SetupError for any other spec than these:
 
     - "transformers:PATH": a seq2seq or causal model of the transformers library, run in this process;

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from quorum.algorithms.filco_measures import (
-    LogProbabilities,
+    LogProbabilityModel,
     Measure,
     Tokens,
     Top,
@@ -73,7 +73,7 @@ async def make_silver(
     out: Path,
     recipe: Recipe,
     *,
-    scorer: LogProbabilities | None = None,
+    scorer: LogProbabilityModel | None = None,
     context: Context | None = None,
     progress: Progress = lambda done: None,
 ) -> Statistics:
@@ -139,7 +139,7 @@ def read_records(data: Path, recipe: Recipe, done: int) -> Iterator[Record]:
 
 
 async def make_lines(
-    questions: Iterator[Record], recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
+    questions: Iterator[Record], recipe: Recipe, scorer: LogProbabilityModel | None, context: Context | None
 ) -> AsyncIterator[SilverLine]:
     """The silver lines of the questions, in their order. Several questions are processed at the same time."""
     while group := list(islice(questions, QUESTIONS_AT_ONCE)):
@@ -148,7 +148,7 @@ async def make_lines(
 
 
 async def make_line(
-    record: Record, recipe: Recipe, scorer: LogProbabilities | None, context: Context | None
+    record: Record, recipe: Recipe, scorer: LogProbabilityModel | None, context: Context | None
 ) -> SilverLine:
     """The silver line of a question; its silver is empty if the question has no gold answers."""
     answers = record["answers"]

@@ -76,7 +76,7 @@ def play_both_models(request: Request) -> Response:
 
 def run_in_client_environment(*command: str, **environment: str) -> str:
     """Run Python in the client's environment and return its output."""
-    assert PYTHON.exists(), "make test-agents makes the environment of this test"
+    assert PYTHON.exists(), "run `make test-agents`, which creates the environment of this test"
     run = subprocess.run(
         [str(PYTHON), *command],
         env=make_environment(**environment),

@@ -31,7 +31,7 @@ def test_bets_without_replacement_use_the_remaining_questions() -> None:
     assert capital[-1] == pytest.approx(np.mean((1 + stakes) * (1 + stakes / (2 / 3) * (1 / 3))))
 
 
-def test_a_lead_that_no_remaining_answer_can_undo_is_certain_unless_a_tie_is_possible() -> None:
+def test_a_lead_is_certain_once_the_remaining_answers_can_neither_undo_nor_equal_it() -> None:
     assert compute_capital([1, 1], population=4)[-1] < math.inf
     assert compute_capital([1, 1, 0.5], population=4)[-1] == math.inf
     assert compute_capital([1, 1, -1], population=3).tolist()[1:] == [math.inf, math.inf]

@@ -77,9 +77,9 @@ def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
 def test_a_stage_that_failed_fails_the_question() -> None:
     failed = np.zeros((3, 4), dtype=bool)
     failed[0, 1] = True
-    worst = THREE_METHODS.lowest_worth.copy()
-    worst[2, 1] = 1.0
-    table = replace(THREE_METHODS, failed=failed, lowest_worth=worst, known=np.zeros((3, 4), dtype=bool))
+    worth = THREE_METHODS.lowest_worth.copy()
+    worth[2, 1] = 1.0
+    table = replace(THREE_METHODS, failed=failed, lowest_worth=worth, known=np.zeros((3, 4), dtype=bool))
     assert replay_cascade(table, (Stage("a", AcceptanceTest("known")), Stage("c", None))).lowest_worth[1] == 0.0
 
 

@@ -1,4 +1,6 @@
-"""The certificate of a vote: it is sound and exact for every vote of a few passages; and which results have one."""
+"""The certificate of a vote: whether it is sound and exact, tried on every vote of a few passages; and which results
+have one.
+"""
 
 import json
 from contextlib import suppress
@@ -64,18 +66,18 @@ def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples:
     """All votes of up to five passages: replacing the certified number of passages never changes the winner, and
     replacing one more can.
     """
-    ballots_of_passage = (
+    replacement_ballots = (
         list(product("?abx", repeat=samples)) if samples == 1 else [("a",) * 2, ("b",) * 2, ("x",) * 2, ("?",) * 2]
     )
-    all_ballots = sorted(product("?ab", repeat=samples))
-    for passages in product(all_ballots, repeat=count):
+    original_ballots = sorted(product("?ab", repeat=samples))
+    for passages in product(original_ballots, repeat=count):
         if count == 5 and tuple(sorted(passages)) != passages:
             continue
         certified = certify_votes(make_votes(passages))
         assert certified is not None
         assert 0 <= certified < count
-        assert certified == 0 or not can_change(passages, certified, ballots_of_passage), passages
-        assert can_change(passages, certified + 1, ballots_of_passage), passages
+        assert certified == 0 or not can_change(passages, certified, replacement_ballots), passages
+        assert can_change(passages, certified + 1, replacement_ballots), passages
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,9 @@ async def test_staged_reranked_or_filtered_votes_are_not_certified(settings: dic
 
 
 async def test_a_fallback_is_not_certified() -> None:
-    """A replaced passage could have answered the first round."""
+    """concat_pf votes only if the first prompt, with all passages, is answered "unknown". A replaced passage could
+    change this.
+    """
     model = script_passage_answers(*["1931"] * 5).on("answer", "unknown")
     result = await answer(QUESTION, "concat_pf", Context(model=model), given=PASSAGES)
     assert (result["answer"], result["certified"]) == ("1931", None)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from method_fixtures import PASSAGES, QUESTION, make_runtime
 
-from quorum.algorithms.sure_choice import Choice, choose_candidate, choose_next_pairs, list_pairs, sort_validity
+from quorum.algorithms.sure_choice import Choice, choose_candidate, choose_next_pairs, list_pairs, list_validity
 from quorum.core.context import Context
 from quorum.core.state import Preference, State, Verdict
 from quorum.graphs import answer
@@ -124,8 +124,8 @@ def test_one_candidate_has_no_scores() -> None:
 
 
 def test_validity_is_in_the_order_of_the_candidates() -> None:
-    assert sort_validity([Verdict(rank=1, valid=True), Verdict(rank=0, valid=False)]) == [False, True]
-    assert sort_validity([]) is None
+    assert list_validity([Verdict(rank=1, valid=True), Verdict(rank=0, valid=False)]) == [False, True]
+    assert list_validity([]) is None
 
 
 def make_judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:

@@ -137,7 +137,7 @@ def choose_cascade(recorded: RecordedAnswers, guarantee: Guarantee) -> ComposeRe
         score=float(replayed.lowest_worth.mean()),
         cost=float(replayed.cost.mean()),
         stage_shares=compute_stage_shares(recorded, cascade),
-        question_count=recorded.questions,
+        question_count=recorded.question_count,
         certifying_count=len(certifying_questions),
         questions_needed=None
         if passed_certificates
@@ -165,7 +165,7 @@ def estimate_questions_needed(
         return None
     return max(
         -(-max(known_estimates) * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1)),
-        certifying_answers.questions * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1) + 1,
+        certifying_answers.question_count * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1) + 1,
     )
 
 

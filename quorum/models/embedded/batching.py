@@ -62,7 +62,7 @@ class JobResult:
 
 
 ReadingKey = tuple[str, str, str, Calibration]  # question, the passage's title and text, calibration
-READINGS_OF_ENCODER: weakref.WeakKeyDictionary[Encoder, RecentItems[ReadingKey, PassageReading]] = (
+RECENT_READINGS: weakref.WeakKeyDictionary[Encoder, RecentItems[ReadingKey, PassageReading]] = (
     weakref.WeakKeyDictionary()
 )
 SPANS_PER_PASSAGE = 20  # the best spans that a reading keeps
@@ -70,7 +70,7 @@ SPANS_PER_PASSAGE = 20  # the best spans that a reading keeps
 
 def get_readings(model: Encoder) -> RecentItems[ReadingKey, PassageReading]:
     """The encoder's last readings of single passages: prompts and methods often ask the same question of a passage."""
-    return READINGS_OF_ENCODER.setdefault(model, RecentItems(1024))
+    return RECENT_READINGS.setdefault(model, RecentItems(1024))
 
 
 def make_key(job: Job, passage: Passage, calibration: Calibration) -> ReadingKey:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from quorum.core.state import Passage
 from quorum.core.text import contains_answer
 from quorum.models.embedded import read_manifest
-from quorum.models.embedded.batching import READINGS_OF_ENCODER, Job, JobResult, read_jobs
+from quorum.models.embedded.batching import RECENT_READINGS, Job, JobResult, read_jobs
 from quorum.models.embedded.encoder import Logits, get_encoder
 from quorum.models.embedded.reading import (
     LONGEST_ANSWER,
@@ -199,9 +199,9 @@ def test_a_reading_does_not_depend_on_its_batch() -> None:
         for n, word in enumerate(["sang", "", "drank tea", "x", "y", "z"])
     ]
     alone = [read_jobs([job])[0].reading for job in jobs]
-    READINGS_OF_ENCODER.clear()  # read anew
+    RECENT_READINGS.clear()  # read anew
     assert [result.reading for result in read_jobs(jobs)] == alone
-    READINGS_OF_ENCODER.clear()
+    RECENT_READINGS.clear()
     assert [result.reading for result in read_jobs(jobs[::-1] + jobs[:3])] == alone[::-1] + alone[:3]
 
 
