@@ -57,10 +57,10 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
             ("recorded", f"The recorded questions, {orders:,} random orders: {RULES_CAPTION}", print_rules),
             (
                 "drawn",
-                f"{QUESTIONS} questions at hand, {orders:,} draws with replacement: {RULES_CAPTION}",
+                f"{QUESTIONS} other questions, {orders:,} draws with replacement: {RULES_CAPTION}",
                 print_rules,
             ),
-            ("future", f"Questions to come, {orders:,} draws of {QUESTIONS}: {RULES_CAPTION}", print_rules),
+            ("future", f"New questions, {orders:,} draws of {QUESTIONS}: {RULES_CAPTION}", print_rules),
             ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS}: {CASCADES_CAPTION}", print_cascades),
             ("intervals", f"95% intervals of a difference on {FEW_QUESTIONS} questions: coverage, %", print_shares),
             ("gates", f"Gates of two random methods on {QUESTIONS} questions, margin {MARGIN:g}, %", print_shares),

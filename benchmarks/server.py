@@ -34,7 +34,7 @@ class Behaviour:
     kinds; which calls have one depends on the seed, the message and how often this message came. retry_after, hang,
     slow: seconds of these faults. key: the only accepted API key. concat_unknown, single_unknown: shares of "Unknown"
     among answers from several passages and from one. prefix: report cached_tokens by the model of a prefix cache.
-    foreign: words in a prompt of another tool -> the prompt of ours that the server takes it for.
+    foreign: words that mark a prompt of another tool -> the name of our prompt; the reply is one to that prompt.
     """
 
     latency: float = 0.0
@@ -58,7 +58,9 @@ class Behaviour:
 @dataclass
 class Counts:
     """What was counted since the behaviour was set. calls: chat calls by prompt; transport: faults by kind; content:
-    faults by "prompt kind"; denied: calls with a wrong key; at_once, most_at_once: calls being served, now and at most.
+    faults by "prompt kind"; tokens: of all prompts ("prompt"), served by the modelled cache ("cached"), and that it
+    could have served at most ("most_cached"); denied: calls with a wrong key; at_once, most_at_once: calls being
+    served, now and at most.
     """
 
     calls: Counter[str] = field(default_factory=Counter)
@@ -175,8 +177,8 @@ class Server:
         if not self.behaviour.prefix:
             prompt_tokens, cached = len(text) // 4, 0
         else:
-            prompt_tokens, cached, ceiling = self.cache.add_prompt(text, prompt, variables)
-            self.counts.tokens.update({"prompt": prompt_tokens, "cached": cached, "ceiling": ceiling})
+            prompt_tokens, cached, most_cached = self.cache.add_prompt(text, prompt, variables)
+            self.counts.tokens.update({"prompt": prompt_tokens, "cached": cached, "most_cached": most_cached})
         completion_tokens = len(reply) // 4 + 1
         details = {"cached_tokens": cached}
         return {
@@ -210,14 +212,15 @@ class Server:
 def recognise_foreign(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Like `recognise_prompt`, for a prompt of another tool, whose whole text stands for the passages."""
     name = next((ours for words, ours in foreign.items() if words in text), "")
+    # '' is the prompt's fixed head, as in `recognise_prompt`; "It" stands for the candidate that a summary supports
     return name, {"": "", "passages": text, "prediction": "It"} if name else {}
 
 
-def draw_fault(key: str, share: float, kinds: tuple[str, ...]) -> str:
-    """A fault of these kinds in a `share` of all keys, else ''."""
+def draw_fault(seed_text: str, share: float, kinds: tuple[str, ...]) -> str:
+    """A fault of these kinds with the probability `share`, else ''. The same `seed_text` always gives the same."""
     if not share:
         return ""
-    draw = random.Random(key)
+    draw = random.Random(seed_text)
     return draw.choice(kinds) if draw.random() < share else ""
 
 

@@ -151,12 +151,12 @@ async def measure_way(way: Way, server: ServerControl, questions: Sequence[str])
 
 
 async def compare_ways(
-    context: Context, quorum: tuple[str, int], server: ServerControl, rounds: int, count: int
+    context: Context, served_at: tuple[str, int], server: ServerControl, rounds: int, count: int
 ) -> list[dict[str, Any]]:
     """What each way took, by round; the first round, which imports and connects, is left out."""
     questions = [str(question["question"]) for question in make_questions(count, 1)]
     figures = []
-    async with open_client(*quorum) as served:
+    async with open_client(*served_at) as served:
         ways = dict(zip(WAYS, (make_in_process_way(context), served), strict=True))
         for _ in range(rounds + 1):
             figures.append({name: await measure_way(way, server, questions) for name, way in ways.items()})
@@ -170,8 +170,8 @@ def measure_rounds(rounds: int, questions: int) -> list[dict[str, Any]]:
         context = Context(model=MODEL, retriever="bm25", journal="off", store=str(folder / "own"))
         ensure_sample(context)
         settings = ["--model", MODEL, "--retriever", "bm25", "--set", "journal=off"]
-        with run_quorum(folder, settings) as quorum:
-            return asyncio.run(compare_ways(context, quorum, server, rounds, questions))
+        with run_quorum(folder, settings) as served_at:
+            return asyncio.run(compare_ways(context, served_at, server, rounds, questions))
 
 
 def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
@@ -189,7 +189,7 @@ def measure_ratios() -> dict[str, float]:
     return {
         "questions/s": served["questions/s"] / in_process["questions/s"],
         "computing": in_process[COMPUTING] / served[COMPUTING],
-        "first piece at 50 ms": (in_process["ms to the first piece"] + 1000 * LATENCY)
+        "time to the first piece": (in_process["ms to the first piece"] + 1000 * LATENCY)
         / (served["ms to the first piece"] + 1000 * LATENCY),
     }
 

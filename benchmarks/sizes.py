@@ -1,9 +1,10 @@
 """What storing and finding a passage costs: python -m benchmarks.sizes [--passages FILE] [--sizes 5000,20000]
 
 Measured for each size, on real passages or generated ones: bytes on disk and in memory of the Chroma collection and of
-the BM25 index, processor seconds to embed, to store and to index, and milliseconds of a search. The stored
-vectors are random, because that does not change the time of a search. Processor time depends less on other load than
-clock time does. docs/scale.md calculates from these numbers.
+the BM25 index, processor seconds to embed, to store and to index, and milliseconds of a search. The stored vectors are
+random, because that does not change the time of a search. Bytes and milliseconds are per passage; load_s is the time to
+load the index, which for Chroma is that of the first search. Processor time depends less on other load than clock time
+does. docs/scale.md calculates from these numbers.
 """
 
 import argparse
@@ -56,7 +57,7 @@ def measure_collection(passages: list[Passage], folder: Path) -> Figures:
     seconds = time_work(lambda: index_passages(passages, **settings))
     return {
         "store_ms": 1000 * seconds / len(passages),
-        "chroma_disk": measure_folder(folder / "chroma") / len(passages),
+        "chroma_disk_bytes": measure_folder(folder / "chroma") / len(passages),
     }
 
 
@@ -70,16 +71,16 @@ def measure_search(passages: list[Passage], folder: Path, kind: str) -> Figures:
     context.embeddings.embed_query("")  # type: ignore[union-attr]
     before = measure_memory()
     if kind == "bm25":
-        first = time_work(lambda: load_bm25_index(open_store(str(folder)), "bench"))
+        load_seconds = time_work(lambda: load_bm25_index(open_store(str(folder)), "bench"))
     else:
-        first = time_work(lambda: asyncio.run(search(queries[0], context)))
+        load_seconds = time_work(lambda: asyncio.run(search(queries[0], context)))
     memory = measure_memory() - before
     times, clock_ms = [], []
     for query in queries:
         begin = time.perf_counter()
         times.append(1000 * time_work(lambda query=query: asyncio.run(search(query, context))))  # type: ignore[misc]
         clock_ms.append(1000 * (time.perf_counter() - begin))
-    figures = {"memory": memory / len(passages), "first_s": first, "cpu_ms": statistics.median(times)}
+    figures = {"memory_bytes": memory / len(passages), "load_s": load_seconds, "cpu_ms": statistics.median(times)}
     return {f"{kind}_{name}": value for name, value in figures.items()} | {f"{kind}_ms": statistics.median(clock_ms)}
 
 
@@ -99,7 +100,7 @@ def measure_all(passages: list[Passage]) -> Figures:
         figures |= run_alone(measure_search, passages, folder, "chroma") | run_alone(
             measure_search, passages, folder, "bm25"
         )
-        return figures | {"bm25_disk": measure_folder(folder / "bm25") / len(passages)}
+        return figures | {"bm25_disk_bytes": measure_folder(folder / "bm25") / len(passages)}
 
 
 def measure_embedding(passages: list[Passage]) -> Figures:
@@ -116,12 +117,12 @@ def main() -> None:
     parser.add_argument("--passages", type=Path, help='JSON lines of {"id", "title", "text"}')
     parser.add_argument("--sizes", default="5000,20000", help="numbers of passages, separated by commas")
     options = parser.parse_args()
-    first_passages = read_passages(options.passages) if options.passages else read_sample_passages()
-    embedding_figures = run_alone(measure_embedding, first_passages)
-    figures = [measure_all(list(generate_passages(int(size), first_passages))) for size in options.sizes.split(",")]
+    source_passages = read_passages(options.passages) if options.passages else read_sample_passages()
+    embedding_figures = run_alone(measure_embedding, source_passages)
+    figures = [measure_all(list(generate_passages(int(size), source_passages))) for size in options.sizes.split(",")]
     rows = [[name, *(f"{item[name]:,.2f}" for item in figures)] for name in figures[0]]
     rows += [[name, f"{value:,.2f}"] + [""] * (len(figures) - 1) for name, value in embedding_figures.items()]
-    report("sizes", ["", *(str(item["passages"]) for item in figures)], rows, runs=figures, once=embedding_figures)
+    report("sizes", ["", *(str(item["passages"]) for item in figures)], rows, runs=figures, embedding=embedding_figures)
 
 
 if __name__ == "__main__":

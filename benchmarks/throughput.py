@@ -1,9 +1,10 @@
 """Whether an evaluation keeps a server's slots busy: python -m benchmarks.throughput
 
 200 questions with given passages, 16 slots at the server, 200 ms per call. The slot bound is the shortest time in which
-16 slots can answer all calls: the calls of the busiest slot, a whole number, x latency. The target is at least 97% of
-it. There are twice as many calls as slots, so that a call always waits for a free slot. With as many calls as slots, a
-slot would be empty while this process reads a reply and writes the next prompt (--calls 16 shows it).
+16 slots can answer all calls: the latency times the number of calls of the busiest slot (calls / 16, rounded up).
+Target: the bound is at least 97% of the time taken. The client makes twice as many calls at once as there are slots, so
+that a call always waits for a free slot. With as many calls as slots, a slot would be empty while this process reads a
+reply and writes the next prompt (--calls 16 shows it).
 """
 
 import argparse

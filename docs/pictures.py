@@ -14,10 +14,11 @@ from page_server import serve_page  # noqa: E402
 
 QUESTION = "Who led the first expedition to reach the South Pole?"
 # JavaScript: the cards of the methods, and conditions to wait for: all methods have ended, all graphs are drawn, every
-# graph shows the state of a node.
+# graph shows the state of a node, a node shows how many of its branches have ended, such as 2/5.
 CARDS = "[...document.querySelectorAll('.card')]"
 ALL_METHODS_ENDED = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
 ALL_GRAPHS_DRAWN = f"document.querySelectorAll('.graph svg').length === {CARDS}.length"
+A_BADGE_IS_SHOWN = "!!document.querySelector('.times')"
 ALL_GRAPHS_SHOW_STATES = f"{CARDS}.every((card) => card.querySelector('[data-state]'))"
 
 
@@ -57,7 +58,7 @@ def main() -> None:
             server.url,
             QUESTION,
             "concat_pf,post_fusion",
-            "!!document.querySelector('.times')",
+            A_BADGE_IS_SHOWN,
             model="openai:gpt",
         )
         take_picture(page, "page-running")

@@ -26,7 +26,7 @@ class Method:
 
     calls: the number of model calls; depth: how many of them follow one another. In both, k is the number of passages,
     n of samples, K of candidates, s of searches (at most max_steps) and T of rounds (iterations); d is explained in
-    the summary. [condition] stands before calls that are made only if the condition holds. Both are empty if the
+    `summary`. [condition] stands before calls that are made only if the condition holds. Both are empty if the
     numbers are unknown. module: the module of the compiled `graph`; if empty, quorum.graphs.NAME.
     """
 
@@ -111,7 +111,7 @@ METHODS = {
         Method(
             "self_verification",
             SELF_VERIFICATION,
-            "Five samples; of d different answers, the one from which the question is best restored wins.",
+            "Five samples; of d different answers, the one that best recovers hidden words of the question wins.",
             "5 + [d > 1] 11d",
             "1 or 3",
         ),
@@ -130,7 +130,13 @@ METHODS = {
             "5",
         ),
         Method("direct", DIRECT, "Three examples, then the answer alone, over the passages or from memory.", "1", "1"),
-        Method("cot", COT, "Three worked examples, then step by step to the answer, or from memory.", "1", "1"),
+        Method(
+            "cot",
+            COT,
+            "Three worked examples, then step by step to the answer, over the passages or from memory.",
+            "1",
+            "1",
+        ),
         Method(
             "react",
             REACT,

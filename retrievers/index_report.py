@@ -15,8 +15,8 @@ class IndexReport:
 
     passages: all passages of the collection. copies: passages that are not stored because another file has the same
     passage.
-    ignored: files and folders left out by .gitignore. skipped: (file, or line of a file, that was not read; reason).
-    notes: (file, remark), such as an assumed encoding.
+    ignored: files and folders left out by .gitignore. skipped: pairs of a file (or a line of a file) that was
+    not read, and the reason. notes: pairs of a file and a remark, such as an assumed encoding.
     """
 
     added: int = 0

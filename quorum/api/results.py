@@ -37,10 +37,10 @@ class Evaluation:
 
     folder: where config.json, results.jsonl and summary.json lie. measures: the measures of the answers, the deciding
     one first. table: a row for each method: `method`, `n` (questions), means over the questions, shares in 0..1,
-    `em_low` and `em_high` (95% interval), and the calls and tokens per question of the method alone.
-    differences: a row for each method and measure against the baseline, with interval, `p_holm` (adjusted for the
-    number of methods) and `questions_needed` (for a significant difference; None if the means are equal). spent: the
-    calls and tokens of this run, without replies from the journal.
+    `em_low` and `em_high` (95% interval), and the calls and tokens per question, counted as if the method had run
+    alone. differences: a row for each method and measure against the baseline, with interval, `p_holm` (adjusted for
+    the number of methods) and `questions_needed` (for a significant difference; None if the means are equal). spent:
+    the calls and tokens of this run, without replies from the journal.
 
     Print it, or leave it as the last line of a notebook's cell.
     """

@@ -240,7 +240,14 @@ class Answer(TypedDict, total=False):
 
 
 class Result(Answer, Counters, total=False):
-    """A graph's output: the answer and its counters."""
+    """A graph's output: the answer and its counters. A key that a method does not use is null.
+
+    certified: how many passages could be replaced by any others without changing the winner of the vote. unsupported:
+    ids of the passages that voted for the answer and do not contain it. validity, scores: for each candidate, whether
+    its summary supports it, and its score. dropped: how many passages were left out of prompts because they did not fit
+    into the model's window. verbose: short answers with too many words, by prompt name. not_greedy: whether a model
+    refused temperature 0, so that the same question may get another answer.
+    """
 
 
 class State(Question, Result, total=False):

@@ -169,7 +169,7 @@ def read_reply(
     - a bool: "validity", "correctness"; 0, 1 or None (a tie): "ranking", "preference";
     - `.thought`, `.query`, `.answer`: "react"; `.question`, `.answer`: "self_ask", "self_ask_final";
     - a list: "candidates" (texts), "filter_sentences" (sentences), "choose" and "filter_passages" (passage numbers from
-      1), "rank_passages" (places from 0, all of them);
+      1), "rank_passages" (all passages, best first, as indexes from 0);
     - `.question` and `.answers`, or None: the prompts that write questions; {"statement", "condition"}, or None:
       "mask_condition".
 
