@@ -20,7 +20,7 @@ from quorum.evaluation.compare.decide import Decision
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RunningRace
 
-QUESTION_COUNT = 60
+QUESTION_COUNT = 40
 METHODS = "concat,concat[k=2],concat[k=3]"
 # By method, for the races of `test_the_best_is_hardly_ever_dropped`.
 SHARE_RIGHT = {"a": 0.5, "b": 0.5, "c": 0.4, "d": 0.2}
@@ -131,7 +131,7 @@ async def test_a_dropped_method_is_tested_by_the_race_and_the_others_by_mcnemar(
 
 
 async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_server: OpenAIServer) -> None:
-    """Of the two methods that stay, one is wrong on six questions; the third is always wrong, and dropped."""
+    """Of the two methods that stay, one is wrong on four questions; the third is always wrong, and dropped."""
 
     def answer(request: Request) -> str:
         passage_count, number = request.text.count("Passage "), read_number(request)
@@ -146,7 +146,7 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
         item.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for item in (full_run, race_run)
     )
     # the smaller of two p-values is doubled, even if the other is 1
-    assert (full_p, race_p) == (2 / 2**6, 2 * 2 / 2**6)
+    assert (full_p, race_p) == (2 / 2**4, 2 * 2 / 2**4)
     assert race_run.recommendation.equal_methods == ["concat[k=2]"]
 
 
@@ -292,8 +292,8 @@ def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server:
     command = ["compare", "given", str(data), "--methods", METHODS, *settings, "--race", "questions"]
     without_json = quorum(*command, "--out", "plain")
     assert without_json.code == 0, without_json.err
-    assert re.search(r"quorum: the race dropped concat after \d+ of 60 questions\.", without_json.err)
-    assert "The race after 60 of 60 questions" in without_json.out
+    assert re.search(r"quorum: the race dropped concat after \d+ of 40 questions\.", without_json.err)
+    assert "The race after 60 of 40 questions" in without_json.out
     run = quorum(*command, "--out", "json", "--json")
     assert run.code == 0, run.err
     lines = [json.loads(line) for line in run.out.splitlines()]
