@@ -293,7 +293,7 @@ def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server:
     without_json = quorum(*command, "--out", "plain")
     assert without_json.code == 0, without_json.err
     assert re.search(r"quorum: the race dropped concat after \d+ of 40 questions\.", without_json.err)
-    assert "The race after 60 of 40 questions" in without_json.out
+    assert "The race after 40 of 40 questions" in without_json.out
     run = quorum(*command, "--out", "json", "--json")
     assert run.code == 0, run.err
     lines = [json.loads(line) for line in run.out.splitlines()]
