@@ -298,7 +298,7 @@ def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server:
     assert run.code == 0, run.err
     lines = [json.loads(line) for line in run.out.splitlines()]
     assert [line["event"] for line in lines] == ["race"] * (len(lines) - 1) + ["result"]
-    assert (lines[-2]["settled"], lines[-1]["best"]) == (60, "concat[k=3]")
+    assert (lines[-2]["settled"], lines[-1]["best"]) == (QUESTION_COUNT, "concat[k=3]")
     assert [method["method"] for method in lines[-2]["methods"] if not method["dropped"]] == ["concat[k=3]"]
     assert all(method["low"] <= method["mean"] <= method["high"] for method in lines[-2]["methods"])
     assert quorum(*command[:-1], "fast").code == 2
