@@ -20,7 +20,8 @@ from quorum.models.embedded.workload import are_many_questions_expected
 
 Inputs = dict[str, NDArray[Any]]
 
-ROWS_PER_RUN = 16  # the most rows of one run
+ROWS_PER_RUN = 16  # the most rows of a run on all cores
+ROWS_PER_RUN_ON_ONE_CORE = 2  # the most rows of a run on one core: its caches hold what these need between layers
 MANY_ROWS = 64  # from here on, each core computes rows of its own
 SLOW_OPTIMISERS = ["SkipLayerNormFusion"]  # an optimisation of the runtime that makes the encoder ten times slower
 LOADING_LOCK = threading.Lock()
@@ -54,7 +55,7 @@ class EncoderSessions:
         """The most rows that a run may have, so that each core gets its share of them."""
         if not self.are_rows_split(row_count):
             return ROWS_PER_RUN
-        return max(1, min(ROWS_PER_RUN, -(-row_count // self.core_count)))
+        return max(1, min(ROWS_PER_RUN_ON_ONE_CORE, -(-row_count // self.core_count)))
 
     def run(self, outputs: list[str], batches: Sequence[Inputs]) -> Iterator[list[NDArray[Any]]]:
         """The outputs of each batch, in order."""
