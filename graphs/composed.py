@@ -61,16 +61,16 @@ def make_composed_method(file: str, systems: Mapping[str, str] | None = None) ->
 def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
     """Build and compile the graph of a cascade."""
     graphs = [find_stage_graph(cascade, stage, systems) for stage in cascade.stages]
-    names = [name_stage(cascade, number) for number in range(len(cascade.stages))]
+    node_names = [name_stage_node(cascade, number) for number in range(len(cascade.stages))]
     graph: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
-    graph.add_edge("__start__", "begin").add_edge("begin", names[0])
+    graph.add_edge("__start__", "begin").add_edge("begin", node_names[0])
     for number, stage in enumerate(cascade.stages):
-        graph.add_node(names[number], make_stage_node(cascade, number, graphs[number]))
+        graph.add_node(node_names[number], make_stage_node(cascade, number, graphs[number]))
         if stage.accept is None:
-            graph.add_edge(names[number], "__end__")
+            graph.add_edge(node_names[number], "__end__")
         else:
-            paths = {stage.accept.description: "__end__", "else": names[number + 1]}
-            graph.add_conditional_edges(names[number], accept_or_go_on(stage.accept), paths)
+            paths = {stage.accept.description: "__end__", "else": node_names[number + 1]}
+            graph.add_conditional_edges(node_names[number], accept_or_go_on(stage.accept), paths)
     compiled = graph.compile(name=cascade.graph_name).with_config(recursion_limit=MAX_SUPERSTEPS)
     compiled.cascade = cascade
     compiled.pricing_model_by_stage = {
@@ -106,7 +106,7 @@ def get_composed_cascade(graph: Any) -> ComposedCascade | None:
     return getattr(graph, "cascade", None)
 
 
-def name_stage(cascade: ComposedCascade, number: int) -> str:
+def name_stage_node(cascade: ComposedCascade, number: int) -> str:
     """Name the node of a stage: the method, with a number if an earlier stage has the same method."""
     method = cascade.stages[number].method
     earlier_count = sum(stage.method == method for stage in cascade.stages[:number])

@@ -18,7 +18,7 @@ from quorum.nodes.routes import rewrite_follow_up
 from quorum.nodes.stand_alone import stand_alone
 
 
-def draw_conversation(name: str, method_node: str, method: Any, context_schema: type[Context]) -> Any:
+def build_conversation_graph(name: str, method_node: str, method: Any, context_schema: type[Context]) -> Any:
     """The compiled graph of a conversation around a method.
 
     method: a compiled graph, or a node function that runs one. It becomes the node with the name `method_node`.
@@ -55,11 +55,11 @@ def conversation_graph(method: Any) -> Any:
     """
     graph = find_method(method).graph if isinstance(method, str) else method
     name = graph.get_name()
-    return draw_conversation(name, name, graph, Context)
+    return build_conversation_graph(name, name, graph, Context)
 
 
 def continue_conversation(graph: Any, state: Question, history: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
-    """(graph, input) for a question after a history: the conversation's graph around the method's, and its input.
+    """A question after a history as (the graph of a conversation, which runs the method's graph; that graph's input).
 
     graph: the method's graph; state: its input.
     """
@@ -69,4 +69,6 @@ def continue_conversation(graph: Any, state: Question, history: Sequence[Mapping
     return conversation_graph(graph), {"messages": messages, **other_inputs}
 
 
-graph = draw_conversation("chat", "ask_method", make_method_node(lambda name: find_method(name).graph), ChatContext)
+graph = build_conversation_graph(
+    "chat", "ask_method", make_method_node(lambda name: find_method(name).graph), ChatContext
+)

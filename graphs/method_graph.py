@@ -117,9 +117,10 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
 
 
 class SaverInThreads(BaseCheckpointSaver[Any]):
-    """Runs a checkpointer's synchronous methods in threads, for a synchronous call that runs asynchronously.
+    """A checkpointer for an asynchronous run, made from one with synchronous methods, each of which runs in a thread.
 
-    LangGraph uses the synchronous methods in a synchronous run; some checkpointers (SqliteSaver) have only those.
+    `invoke`, `stream` and `batch` need it, because they run the graph asynchronously, and some checkpointers
+    (SqliteSaver) have only synchronous methods.
     """
 
     def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:

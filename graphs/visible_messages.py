@@ -5,7 +5,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk
 
 from quorum.core.thinking import remove_thinking
-from quorum.core.visible_text import VisibleText, may_open_silently, remember_silent_opening
+from quorum.core.visible_text import VisibleText, may_omit_opening_tag, remember_omitted_opening_tag
 
 BEGINS_ANEW = "begins_anew"  # a key in a piece's metadata: discard the message's earlier pieces, which were a thought
 
@@ -35,11 +35,11 @@ class VisibleMessages:
             is_changed = visible != message.content.strip()
             return message.model_copy(update={"content": visible}) if is_changed else message, metadata
         model = str(metadata.get("ls_model_name") or "")
-        reply = self.replies.setdefault(str(message.id), VisibleText(may_open_silently(model)))
+        reply = self.replies.setdefault(str(message.id), VisibleText(may_omit_opening_tag(model)))
         is_last = message.chunk_position == "last"
         visible = reply.add(message.content, is_last=is_last)
-        if reply.opens_silently:
-            remember_silent_opening(model)
+        if reply.omits_opening_tag:
+            remember_omitted_opening_tag(model)
         if reply.showed_thought:
             metadata = {**metadata, BEGINS_ANEW: True}
         if is_last:

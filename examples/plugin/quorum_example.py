@@ -18,7 +18,7 @@ from quorum.retrievers.passages import make_document
 
 
 async def write_in_capitals(state: State) -> State:
-    """answer -> answer."""
+    """Reads the key `answer` of the state, and returns it in capitals."""
     return {"answer": state["answer"].upper()}
 
 
@@ -28,7 +28,9 @@ graph = (
     .set_entry_point("begin")
     .compile(name="shout")
 )
-method = Method("shout", "Example", "One prompt over all passages; the answer in capitals.", "n", "1", __name__)
+method = Method(
+    "shout", "Example", "One prompt over all passages; the answer in capitals.", calls="n", depth="1", module=__name__
+)
 
 
 def brevity(outputs: Result, reference_outputs: Reference) -> float | None:
@@ -47,7 +49,7 @@ class TitleRetriever(BaseRetriever):
         return [make_document(passage) for passage in best[: self.context.k]]
 
 
-def make_titles(context: Context) -> BaseRetriever:
+def make_title_retriever(context: Context) -> BaseRetriever:
     """The retriever that `--retriever titles` chooses."""
     return TitleRetriever(context=context)
 

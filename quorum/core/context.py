@@ -80,7 +80,8 @@ class Context:
     reranker: Annotated[
         Literal["rationale", "question", "listwise", "summary"] | None,
         describe(
-            "Sort again by similarity to SuRe's rationale, the question or a summary, or as the model orders (listwise)"
+            "Sort the passages again: by similarity to SuRe's rationale, to the question or to a summary, or as the "
+            "model orders them (listwise)"
         ),
     ] = define("reranker", None)
     context_filter: Annotated[

@@ -43,18 +43,18 @@ def find_visible(text: str, *, is_whole: bool) -> str:
     return "".join([*pieces, rest[: open_tag.start()] if open_tag else rest]).lstrip()
 
 
-def may_open_silently(model: str) -> bool:
+def may_omit_opening_tag(model: str) -> bool:
     """Whether a model's chat template may open the thought, so that the server sends only the closing tag.
 
     The model's name suggests this, or an earlier reply had only a closing tag.
 
-    >>> may_open_silently("deepseek-r1:8b"), may_open_silently("gpt-4o-mini")
+    >>> may_omit_opening_tag("deepseek-r1:8b"), may_omit_opening_tag("gpt-4o-mini")
     (True, False)
     """
     return model in MODELS_WITHOUT_OPENING_TAG or bool(THINKING_MODEL_NAME.search(model))
 
 
-def remember_silent_opening(model: str) -> None:
+def remember_omitted_opening_tag(model: str) -> None:
     """From now on show nothing of this model's replies before their first tag."""
     if model:
         MODELS_WITHOUT_OPENING_TAG.add(model)
@@ -77,7 +77,7 @@ class VisibleText:
     may_think: the reply may begin inside a thought whose opening tag the server does not send, so nothing is shown
     before the first tag. Other replies are held back only while they begin like a thought. showed_thought: the last
     piece ended a thought that had been shown as if it were the answer; the visible text begins again after the thought.
-    opens_silently: the reply had a closing tag without an opening tag.
+    omits_opening_tag: the reply had a closing tag without an opening tag.
 
     >>> reply = VisibleText()
     >>> [reply.add(piece) for piece in ("<th", "ink>Hm", "</think>", "Par", "is")]
@@ -86,7 +86,7 @@ class VisibleText:
 
     may_think: bool = False
     showed_thought: bool = False
-    opens_silently: bool = False
+    omits_opening_tag: bool = False
     is_thinking: bool = False
     has_tag: bool = False
     possible_tag: str = ""  # the end of the text so far, which may be the beginning of a tag
@@ -115,7 +115,7 @@ class VisibleText:
     def forget_thought(self) -> None:
         """Discard the text so far, which was a thought without an opening tag."""
         self.showed_thought = self.showed_thought or bool(self.pieces)
-        self.opens_silently = True
+        self.omits_opening_tag = True
         self.pieces = []
 
     def show(self, new: list[str], text: str, is_last: bool) -> str:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.thinking import remove_thinking
-from quorum.core.visible_text import VisibleText, may_open_silently
+from quorum.core.visible_text import VisibleText, may_omit_opening_tag
 
 PIECES = [
     "<think>",
@@ -49,7 +49,7 @@ def test_a_thought_is_never_shown_and_the_pieces_are_the_answer(thought: str, an
 
 
 def test_a_thought_without_an_opening_tag_is_held_back_for_models_that_omit_it() -> None:
-    reply = VisibleText(may_open_silently("deepseek-r1:8b"))
+    reply = VisibleText(may_omit_opening_tag("deepseek-r1:8b"))
     assert [reply.add(piece) for piece in ("Paris? ", "Yes.", "</think>", " Paris")] == ["", "", "", "Paris"]
-    reply_without_tags = VisibleText(may_open_silently("deepseek-r1:8b"))
+    reply_without_tags = VisibleText(may_omit_opening_tag("deepseek-r1:8b"))
     assert [reply_without_tags.add("Pa"), reply_without_tags.add("ris", is_last=True)] == ["", "Paris"]

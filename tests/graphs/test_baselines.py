@@ -91,7 +91,7 @@ async def test_zero_shot_cot_reasons_and_answers_in_one_call() -> None:
         ("self_verification", "zero_shot_cot"),
     ],
 )
-async def test_answer_types_other_than_facts_and_verdicts_are_refused(method: str, prompt: str) -> None:
+async def test_answer_types_other_than_short_and_yes_no_are_refused(method: str, prompt: str) -> None:
     with pytest.raises(SetupError, match=f"'{prompt}' does not serve answer_type='long'; set answer_type to short"):
         await answer(QUESTION, method, Context(model=ScriptedModel(), answer_type="long"), given=PASSAGES)
     model = ScriptedModel().on(prompt, *["So it is.\nAnswer: Yes, it was."] * 5)

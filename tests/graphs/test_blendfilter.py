@@ -210,16 +210,16 @@ async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() 
         make_passage("c"),
         make_passage("a", "second"),
     )
-    passages = [
+    knowledge = [
         Knowledge(rank=2, retrieved=["c", "a"], passages=[c, a_again]),
         Knowledge(rank=0, retrieved=["a", "x"], passages=[a]),
         Knowledge(rank=1, retrieved=["b", "x"], passages=[b]),
     ]
-    assert await unite(State(knowledge=passages)) == {"passages": [a, b, c], "retrieved": ["a", "x", "b", "c"]}
+    assert await unite(State(knowledge=knowledge)) == {"passages": [a, b, c], "retrieved": ["a", "x", "b", "c"]}
     assert await unite(State(knowledge=[])) == {"passages": [], "retrieved": []}
 
 
-async def test_retrieved_ids_are_stored_before_the_first_filter() -> None:
+async def test_collect_takes_the_ids_from_before_the_filter_or_else_those_of_the_passages() -> None:
     state = State(rank=1, passages=[make_passage("a")])
     assert await collect(state) == {"knowledge": [Knowledge(rank=1, retrieved=["a"], passages=[make_passage("a")])]}
     update = await collect(State(rank=1, passages=[], retrieved=["a", "b"]))
