@@ -9,10 +9,10 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Result, SuppressedAnswer
 from quorum.core.text import UNKNOWN
-from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
+from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 
 FILE_KIND = "quorum calibration"
-UNCOMPARED_SETTINGS = RUN_SETTINGS | {"collection", "answer_type", "calibration"}
+UNCOMPARED_SETTINGS = SETTINGS_THAT_CHANGE_NO_ANSWER | {"collection", "answer_type", "calibration"}
 
 
 @dataclass(frozen=True)

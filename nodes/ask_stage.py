@@ -16,7 +16,7 @@ from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import Question, State
-from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
+from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.prompts import get_version
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 StageNode = Callable[[State, Runtime[Context]], Awaitable[State]]
 
 # Settings whose values a stage takes from the context, not from what was recorded.
-CONTEXT_SETTINGS = RUN_SETTINGS | {"collection", "answer_type", "prompts", "calibration"}
+CONTEXT_SETTINGS = SETTINGS_THAT_CHANGE_NO_ANSWER | {"collection", "answer_type", "prompts", "calibration"}
 MODEL_SETTINGS = {"model", "verifier"}
 # Settings for which config.json holds only a hash or a name, from which the value cannot be restored.
 IDENTITY_SETTINGS = {"context_filter", "embeddings", "examples"}

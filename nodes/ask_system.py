@@ -10,7 +10,7 @@ from quorum.core.labels import is_unknown_answer
 from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import State
 from quorum.core.text import UNKNOWN
-from quorum.models.systems import PROMPT, read_system
+from quorum.models.systems import SYSTEM_CALL_NAME, read_system
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import choose_prompt
 from quorum.nodes.evidence import find_evidence
@@ -35,7 +35,7 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
             **make_answer(answer, is_unknown_answer(answer, context.answer_type)),
             "passages": reply.passages,
             "evidence": find_evidence(answer, reply.passages),
-            "usage": {PROMPT: reply.usage},
+            "usage": {SYSTEM_CALL_NAME: reply.usage},
         }
 
     return ask_system, system.pricing_model

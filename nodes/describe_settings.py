@@ -6,11 +6,19 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.datasets.examples import read_examples
-from quorum.models import get_embedding_name, identity
+from quorum.models import get_embedding_name, get_model_identity
 from quorum.models.context_filters import get_filter_identity
 from quorum.prompts import get_version, load_overrides
 
-RUN_SETTINGS = {"store", "journal", "timeout", "attempts", "concurrency", "requests_per_minute", "tokens_per_minute"}
+SETTINGS_THAT_CHANGE_NO_ANSWER = {
+    "store",
+    "journal",
+    "timeout",
+    "attempts",
+    "concurrency",
+    "requests_per_minute",
+    "tokens_per_minute",
+}
 OPTIONAL_SETTINGS = {"calibration", "silver_measure", "scorer"}  # described only if set
 
 
@@ -30,7 +38,7 @@ def describe_settings(context: Context, excluded_names: Collection[str]) -> dict
 def to_json_value(name: str, value: Any, context: Context) -> Any:
     """A setting as a JSON value."""
     if name in ("model", "verifier") and value is not None:
-        return identity(value, context) or get_class_name(value)
+        return get_model_identity(value, context) or get_text_or_class_name(value)
     if name == "context_filter" and value is not None:
         return get_filter_identity(value)
     if name == "embeddings":
@@ -39,8 +47,8 @@ def to_json_value(name: str, value: Any, context: Context) -> Any:
         return [dict(example) for example in read_examples(value)]
     if name == "prompts":
         return {override: get_version(override, value) for override in load_overrides(value)}
-    return value if value is None or isinstance(value, str | int | float | bool) else get_class_name(value)
+    return value if value is None or isinstance(value, str | int | float | bool) else get_text_or_class_name(value)
 
 
-def get_class_name(value: Any) -> str:
+def get_text_or_class_name(value: Any) -> str:
     return value if isinstance(value, str) else type(value).__name__

@@ -80,7 +80,9 @@ def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:
 
 
 def get_search_text(state: State) -> str:
-    """The query that found the passages (it may need other sentences than the question does), else the question."""
+    """The query that found the passages, because other sentences may help with it than with the question; without a
+    query, the question.
+    """
     return state.get("query") or state["question"]
 
 

@@ -64,7 +64,7 @@ async def judge_and_choose(state: State, runtime: Runtime[Context]) -> State:
 
 
 def make_judge_inputs(prompt: str, state: State) -> dict[str, str]:
-    """The variables of both turns: the question and, unless the answer is yes or no, its topic."""
+    """The variables that judging and choosing share: the question and, unless the answer is yes or no, its topic."""
     question = state["question"]
     return {"question": question} if prompt.endswith("_yes_no") else {"question": question, "topic": get_topic(state)}
 
@@ -76,8 +76,8 @@ def get_topic(state: State) -> str:
 
 def name_query(state: State, runtime: Runtime[Context]) -> str:
     """The name of the query that found the passages, for traces; empty if they come from several queries."""
-    rank = state.get("rank")
-    return "" if rank is None else get_context(runtime).queries.split("+")[rank]
+    query_number = state.get("rank")
+    return "" if query_number is None else get_context(runtime).queries.split("+")[query_number]
 
 
 def select_passages(numbers: list[int], shown: list[Passage]) -> list[Passage]:

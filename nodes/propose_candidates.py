@@ -33,12 +33,14 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
 
 async def propose_facts(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> candidates for a short fact, yes or no. Other answer types are a SetupError."""
-    get_answer_normalizer("candidates", runtime)
+    get_answer_normalizer("candidates", runtime)  # raises the SetupError
     return await propose_candidates(state, runtime)
 
 
 async def propose_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates for SuRe, which answers long questions with the chosen candidate's summary."""
+    """question, passages -> candidates for SuRe. Where it is to give a long answer, this is the best candidate's
+    summary.
+    """
     context = get_context(runtime)
     if context.answer_type == "long" and context.sure_parts != "summaries":
         return await propose_candidates(state, runtime)

@@ -31,7 +31,7 @@ async def rank_window(state: State, runtime: Runtime[Context]) -> State:
 def find_window_start(passage_count: int, turn: int) -> int:
     """The rank at which window number `turn`, from 0, begins. The last window begins at rank 0.
 
-    The sizes of window and step are those with which SuRe was compared (Kim et al. 2024, table 4).
+    Window and step are those of the listwise reranker that SuRe's paper compares with SuRe (Kim et al. 2024, table 4).
     """
     return max(0, passage_count - WINDOW - WINDOW_STEP * turn)
 

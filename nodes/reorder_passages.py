@@ -9,7 +9,7 @@ from quorum.retrievers.similarity import compute_similarities
 
 
 async def take_query(state: State) -> State:
-    """question, query -> question (the text that the passages were searched for)."""
+    """question, query -> question (the text with which the passages were searched)."""
     return {"question": state.get("query") or state["question"]}
 
 

@@ -25,7 +25,8 @@ def rewrite_follow_up(state: ConversationState) -> Literal["follow-up", "first"]
 def refine_or(next_step: str | Router) -> Router:
     """Make the router that follows `retrieve`: to `refine` if a reranker or filter has work to do, else to `next_step`.
 
-    `next_step` is a node's name or another router. A graph draws the edge from `refine` to the same place.
+    `next_step` is a node's name or another router. In the graph, the edge from `refine` must lead to
+    `next_step`, too.
     """
 
     def route(state: State, runtime: Runtime[Context]) -> Hashable | Sequence[Hashable]:
@@ -237,7 +238,7 @@ def retrieve_or_cot(state: State, runtime: Runtime[Context]) -> Literal["retriev
 
 
 def search_first(state: State, runtime: Runtime[Context]) -> list[Literal["retrieve", "recall", "name_topic"]]:
-    """Retrieve first if the question itself or its passages give a query; else start without passages."""
+    """Retrieve first if one of the queries is the question or made from its passages; else start without passages."""
     context = get_context(runtime)
     if context.queries != "in":
         return ["retrieve"]

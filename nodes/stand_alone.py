@@ -12,7 +12,7 @@ from quorum.core.state import State
 from quorum.nodes.ask import ask
 from quorum.parsing.stand_alone import parse_stand_alone_question
 
-MAX_TURNS = 12  # how many messages before the question the prompt shows
+MAX_TURNS = 12  # the prompt shows at most this many messages from before the question
 MAX_TURN_LENGTH = 1_500  # characters of each message
 
 

@@ -53,7 +53,7 @@ Serve = Callable[..., Api]
 
 
 async def wait_for_exit(server: Any) -> None:
-    """Like uvicorn's main loop, which looks every 0.1 s whether it should exit, but every 5 ms."""
+    """Like uvicorn's main loop, but it looks every 5 ms, and not every 0.1 s, whether the server should exit."""
     ticks = 0
     while not await server.on_tick(ticks):
         ticks += 1

@@ -35,8 +35,8 @@ def corpus(tmp_path: Path) -> str:
 
 
 def reply_as_reader(request: Request) -> Response:
-    """Reply to a prompt with several passages only if the question's number is even; to a prompt with one passage, only
-    if it is the question's own. Else reply "unknown".
+    """Give the right answer to a prompt with several passages if the question's number is even, and to a prompt with
+    one passage if this passage holds the answer. Give "unknown" to any other prompt.
     """
     number = int(request.text.rpartition("thing number ")[2].partition("?")[0])
     has_one_passage = request.text.count("was found by") == 1

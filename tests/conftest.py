@@ -19,7 +19,7 @@ from quorum_command import CommandOutcome, Quorum
 
 settings.register_profile("untimed", deadline=None)  # a test must not fail because the machine is busy
 settings.load_profile("untimed")
-gc.set_threshold(100_000, 20, 50)  # saves a tenth of the processor time: most objects are modules, never freed
+gc.set_threshold(100_000, 20, 50)  # seldom: saves a tenth of the processor time, as most objects stay
 
 ISOLATED_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "QUORUM_", "CHROMA_")
 ROOM_FOR_TEST_FOLDERS = 1_000_000_000  # bytes; a run takes a tenth

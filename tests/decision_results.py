@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.context import Context
-from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
+from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
 CALLS = {"concat": 1, "concat_pf": 3, "post_fusion": 2, "sure": 7}
@@ -33,7 +33,7 @@ def write_results(
     rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
     settings = describe_settings(
-        context or Context(model="openai:test", k=2), RUN_SETTINGS | {"retriever", "collection"}
+        context or Context(model="openai:test", k=2), SETTINGS_THAT_CHANGE_NO_ANSWER | {"retriever", "collection"}
     )
     config = {
         "quorum": "0",

@@ -109,7 +109,7 @@ class Workspace(Collector):
     refused_paths: a request gets 403 if its path ends in one of these.
     """
 
-    TENANT = str(uuid5(NAMESPACE_URL, "tenant"))
+    ANY_ID = str(uuid5(NAMESPACE_URL, "any"))
     TIME = "2026-01-02T03:04:05+00:00"
 
     def __init__(self, multipart: bool = True) -> None:
@@ -151,7 +151,7 @@ class Workspace(Collector):
         if path == "/datasets":
             return self.datasets.setdefault(sent["name"], self.make_dataset(sent["name"]) | sent)
         if path == "/sessions":
-            return self.sessions.setdefault(sent["id"], {"start_time": self.TIME, "tenant_id": self.TENANT} | sent)
+            return self.sessions.setdefault(sent["id"], {"start_time": self.TIME, "tenant_id": self.ANY_ID} | sent)
         if path.startswith("/sessions/"):
             self.sessions[path.split("/")[2]].update({name: value for name, value in sent.items() if value})
             return self.sessions[path.split("/")[2]]
@@ -161,11 +161,11 @@ class Workspace(Collector):
         if path == "/feedback":
             self.feedback[sent["id"]] = sent
         if path == "/examples/bulk":
-            self.examples |= {item["id"]: item | {"dataset_id": self.TENANT} for item in sent}
+            self.examples |= {item["id"]: item | {"dataset_id": self.ANY_ID} for item in sent}
         return {}
 
     def make_dataset(self, name: str) -> dict[str, Any]:
-        return {"id": str(uuid5(NAMESPACE_URL, name)), "created_at": self.TIME, "tenant_id": self.TENANT}
+        return {"id": str(uuid5(NAMESPACE_URL, name)), "created_at": self.TIME, "tenant_id": self.ANY_ID}
 
     def store_parts(self, path: str, parts: dict[str, Any]) -> Any:
         """Store the parts of a form: runs ("post.ID", "post.ID.outputs"), feedback ("feedback.ID") and examples ("ID",
@@ -208,8 +208,8 @@ def make_handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
 
         def reply(self, method: str) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, body_text = collector.answer(method, self.path, body, self.headers.get("Content-Type", ""))
-            data = json.dumps(body_text).encode()
+            status, reply_value = collector.answer(method, self.path, body, self.headers.get("Content-Type", ""))
+            data = json.dumps(reply_value).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))

@@ -118,7 +118,7 @@ def experiment(
     from quorum.cli.progress import explain_resuming, progress_bar
     from quorum.cli.settings import is_stated, list_stated, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
-    from quorum.evaluation.experiments.run_experiment import Choices, run_experiment
+    from quorum.evaluation.experiments.run_experiment import ExperimentOptions, run_experiment
     from quorum.evaluation.run.options import Options, split_list
 
     chosen_experiment = find_experiment_with_data(name, data)
@@ -140,7 +140,7 @@ def experiment(
         prices=prices,
     )
     given_options = {"k": k, "retriever": retriever, "embeddings": embeddings}
-    choices = Choices(
+    choices = ExperimentOptions(
         judge=judge,
         verifier=verifier,
         examples=examples,
@@ -227,7 +227,7 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool 
     from rich.text import Text
 
     from quorum.cli.evaluate import print_spending, print_tables
-    from quorum.cli.tables import make_panel_table, make_score_tables
+    from quorum.cli.tables import make_analysis_table, make_score_tables
 
     scores = outcome.scores
     if as_json:
@@ -244,7 +244,7 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool 
             *make_score_tables(
                 scores.summary, scores.comparisons, scores.measures, measures, analysis_measures=chosen.extra_measures
             ),
-            *(make_panel_table(panel["title"], panel["rows"]) for panel in outcome.panels),
+            *(make_analysis_table(table["title"], table["rows"]) for table in outcome.analysis_tables),
         ]
     )
     print_spending(scores)
@@ -260,6 +260,6 @@ def describe_outcome(chosen: "Experiment", outcome: "Outcome") -> dict[str, obje
         "note": chosen.note,
         "summary": scores.summary,
         "comparisons": scores.comparisons,
-        "analysis": outcome.panels,
+        "analysis": outcome.analysis_tables,
         "folder": str(scores.folder),
     }

@@ -239,7 +239,7 @@ def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["
     return Group(Text(f"{progress}; intervals for {question_set} that hold at every moment", style="dim"), table)
 
 
-def make_panel_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
+def make_analysis_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
     """A further table of an experiment: texts at the left, numbers at the right."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = make_plain_table(columns[0] if columns else "", *columns[1:], align_right=True)

@@ -1,6 +1,6 @@
 """Runs models: chat models and embeddings by spec. Only `quorum.models.call` calls a chat model."""
 
-from quorum.models.chat import chat_model, identity
+from quorum.models.chat import chat_model, get_model_identity
 from quorum.models.embeddings import embeddings, get_embedding_name
 
-__all__ = ["chat_model", "embeddings", "get_embedding_name", "identity"]
+__all__ = ["chat_model", "embeddings", "get_embedding_name", "get_model_identity"]

@@ -15,7 +15,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
 from quorum.core.thinking import remove_thinking
-from quorum.models.chat import chat_model_async, identity_async
+from quorum.models.chat import chat_model_async, get_model_identity_async
 from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.inflight import share_call
 from quorum.models.journal import find_journal, make_key
@@ -132,7 +132,7 @@ async def make_request(
     chosen_model = context.model if model is None else model
     client = await chat_model_async(chosen_model, context)
     wants_inputs = bool(getattr(client, "wants_inputs", False))
-    model_identity = await identity_async(chosen_model, context)
+    model_identity = await get_model_identity_async(chosen_model, context)
     chosen_temperature = context.temperature if temperature is None else temperature
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
     name = f"{prompt}: {detail}" if detail else prompt

@@ -107,7 +107,7 @@ def get_scripted_model() -> BaseChatModel:
     return ScriptedModel()
 
 
-def identity(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
+def get_model_identity(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
     """What identifies this model, for the journal's keys and for an evaluation's configuration.
 
     The identity is {"provider", "base_url", "model"}. For the embedded reader, "model" is a hash of its weights,
@@ -131,11 +131,11 @@ def identity(model: str | BaseChatModel, context: Context | None = None) -> dict
     return {"provider": "embedded", "base_url": None, "model": get_reader_name()}
 
 
-async def identity_async(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
+async def get_model_identity_async(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
     """Like `identity`, but a thread reads the files of the model."""
     if needs_files(model):
-        return await asyncio.to_thread(identity, model, context)
-    return identity(model, context)
+        return await asyncio.to_thread(get_model_identity, model, context)
+    return get_model_identity(model, context)
 
 
 def needs_files(model: str | BaseChatModel) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from quorum.algorithms.filco_measures import shorten_passages
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, Usage
-from quorum.models.chat import identity
+from quorum.models.chat import get_model_identity
 
 Mode = Literal["psg", "filco"]
 
@@ -83,11 +83,11 @@ def get_filter_identity(spec: str) -> dict[str, Any] | str | None:
     """
     kind, _, name = spec.strip().partition(":")
     if kind in ("llm", "transformers") and name:
-        return identity(name if kind == "llm" else spec)
+        return get_model_identity(name if kind == "llm" else spec)
     if kind != "embedded":
         return spec
     if not name:
-        return identity(kind)
+        return get_model_identity(kind)
     filter_files = [Path(name) / part for part in ("sentences.json", "sentences.onnx")]
     weights = sha256(b"".join(path.read_bytes() for path in filter_files if path.is_file()))
     return {"provider": "embedded", "base_url": None, "model": weights.hexdigest()[:12]}

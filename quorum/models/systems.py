@@ -20,7 +20,7 @@ from quorum.core.state import Passage, Usage
 from quorum.core.thinking import remove_thinking
 from quorum.models.loops import get_loop_cache
 
-PROMPT = "system"  # the name under which the calls of a user's own system are counted
+SYSTEM_CALL_NAME = "system"  # the name under which the calls of a user's own system are counted
 NO_TOKENS = Usage(calls=1, input_tokens=0, output_tokens=0, cached_tokens=0)
 SOURCES_HEADING = "\n\nSources:\n"  # quorum serve appends them to an answer
 FINAL_STATUSES = (401, 403, 404, 422)  # a wrong key or assistant: every question fails
@@ -111,7 +111,7 @@ class ChatServer:
         """The reply to a chat with one message, the question; passages are not sent."""
         from quorum.models.call import call
 
-        [reply] = await call(PROMPT, question, context=context, model=self.make_client(context))
+        [reply] = await call(SYSTEM_CALL_NAME, question, context=context, model=self.make_client(context))
         return SystemReply(reply.text.partition(SOURCES_HEADING)[0], usage=reply.usage)
 
     def make_client(self, context: Context) -> Any:

@@ -16,7 +16,7 @@ from quorum.evaluation.compare.prices import Prices
 from quorum.evaluation.run.columns import parse_methods
 from quorum.graphs import answer, find_method
 from quorum.graphs.composed import composed_graph
-from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
+from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.prompts import get_version
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
@@ -31,7 +31,7 @@ StageTest = dict[str, Any] | None
 
 def write_cascade(folder: Path, *stages: tuple[str, StageTest, dict[str, Any]]) -> str:
     """Write a composed method's file; each stage: its method, its test, its settings that differ from the context's."""
-    settings = describe_settings(CONTEXT, RUN_SETTINGS | {"retriever", "collection"})
+    settings = describe_settings(CONTEXT, SETTINGS_THAT_CHANGE_NO_ANSWER | {"retriever", "collection"})
     stage_fields = [
         {"name": method, "method": method, "accept": accept, "settings": {**settings, **stage_settings}, "prompts": {}}
         for method, accept, stage_settings in stages

@@ -12,7 +12,7 @@ from openai_server import EMBEDDINGS_PATH, OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
-from quorum.models import chat_model, embeddings, get_embedding_name, identity
+from quorum.models import chat_model, embeddings, get_embedding_name, get_model_identity
 from quorum.models.call import call
 from quorum.models.embedded import get_weights_hash, make_reader_name, read_manifest
 from quorum.models.embedded.chat import EmbeddedReader
@@ -37,7 +37,7 @@ def test_a_users_own_server_needs_no_key(variable: str, monkeypatch: pytest.Monk
         7,
     )
     assert model.root_async_client.api_key == "none"
-    assert identity("openai:org/name:tag") == {
+    assert get_model_identity("openai:org/name:tag") == {
         "provider": "openai",
         "base_url": "http://localhost:9/v1",
         "model": "org/name:tag",
@@ -46,9 +46,9 @@ def test_a_users_own_server_needs_no_key(variable: str, monkeypatch: pytest.Monk
 
 def test_identity_holds_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:word@localhost:9/v1")
-    assert identity("openai:m") == {"provider": "openai", "base_url": "http://localhost:9/v1", "model": "m"}
-    assert identity("anthropic:m") == {"provider": "anthropic", "base_url": None, "model": "m"}
-    assert identity(FakeListChatModel(responses=[])) is None
+    assert get_model_identity("openai:m") == {"provider": "openai", "base_url": "http://localhost:9/v1", "model": "m"}
+    assert get_model_identity("anthropic:m") == {"provider": "anthropic", "base_url": None, "model": "m"}
+    assert get_model_identity(FakeListChatModel(responses=[])) is None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_provider_at_another_address_has_another_identity(
     spec: str, variable: str, address: str, shown_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, address)
-    assert (identity(spec) or {})["base_url"] == shown_address
+    assert (get_model_identity(spec) or {})["base_url"] == shown_address
 
 
 def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
@@ -78,14 +78,18 @@ def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
         make_reader_name({**manifest, "sha256": "0" * 64}, b"code"),
     }
     assert len(names) == 4
-    assert identity("embedded") == identity(EmbeddedReader()) == identity(EmbeddedReader(seed=4))
-    assert str((identity("embedded") or {})["model"]).startswith(f"{get_weights_hash()}-")
+    assert (
+        get_model_identity("embedded")
+        == get_model_identity(EmbeddedReader())
+        == get_model_identity(EmbeddedReader(seed=4))
+    )
+    assert str((get_model_identity("embedded") or {})["model"]).startswith(f"{get_weights_hash()}-")
 
 
 def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:
     """Two such readers would have the same keys in a journal, but reply differently."""
-    assert identity(EmbeddedReader(temperature=0.7)) is None
-    assert identity(EmbeddedReader(top_p=0.5)) is None
+    assert get_model_identity(EmbeddedReader(temperature=0.7)) is None
+    assert get_model_identity(EmbeddedReader(top_p=0.5)) is None
 
 
 @pytest.mark.parametrize("make", [chat_model, embeddings])

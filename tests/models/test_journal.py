@@ -17,7 +17,7 @@ from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
-from quorum.models import identity
+from quorum.models import get_model_identity
 from quorum.models.call import call
 from quorum.models.journal import close_journals, find_journal_path, make_key, open_journal
 from quorum.models.journal_database import Record
@@ -110,8 +110,8 @@ async def test_replies_of_models_without_identity_are_not_stored(context: Contex
     model = ScriptedModel().enqueue("a", "b")
     replies = [await call("answer", "Which?", context=context, model=model) for _ in range(2)]
     assert [reply.text for (reply,) in replies] == ["a", "b"]
-    assert identity(model) is None
-    assert identity("scripted") is None
+    assert get_model_identity(model) is None
+    assert get_model_identity("scripted") is None
     assert not Path(str(context.journal)).exists()
 
 

@@ -95,7 +95,7 @@ async def test_distill_answer_sees_the_candidates() -> None:
     assert "\n- 1931\n- 1950\n" in model.history[0].text
 
 
-async def test_distill_answer_without_candidates_is_the_base_prompt() -> None:
+async def test_distill_answer_without_candidates_sends_the_prompt_of_concat_answer() -> None:
     model = ScriptedModel().on("answer", "1931", "1931")
     await distill_answer({**STATE, "candidates": []}, make_runtime(model))
     await concat_answer(STATE, make_runtime(model))

@@ -1,4 +1,5 @@
-"""An answer that should be short and has too many words is counted, and shortened by one more call, which adds none."""
+"""An answer that should be short and has too many words is counted, and one more call shortens it to
+words of the answer."""
 
 import json
 import re
@@ -88,7 +89,7 @@ async def test_a_shortened_reply_is_parsed_like_any_short_answer(
 
 async def test_each_distinct_reply_is_shortened_by_one_call(openai_server: OpenAIServer, tmp_path: Path) -> None:
     openai_server.reply(make_wordy_model("1931"))
-    journal = str(tmp_path / "journal.sqlite")  # without it, equal calls are sent once only while they overlap
+    journal = str(tmp_path / "journal.sqlite")  # without it, equal calls share a request only if they overlap
     result = await ask("post_fusion", k=2, journal=journal)
     assert (result["answer"], result["confidence"]) == ("1931", 1.0)
     assert result["usage"]["shorten"]["calls"] == 2
@@ -172,7 +173,7 @@ def test_an_excerpt_has_only_words_of_the_text_in_their_order(answer: str, text:
     assert is_excerpt(answer, text) is expected
 
 
-def test_prompts_for_short_answers_ask_for_no_sentence() -> None:
+def test_prompts_for_short_answers_ask_for_the_answer_alone_or_for_few_words() -> None:
     for name in SHORT_ANSWER_PROMPTS:
         assert re.search(r"nothing but the answer|the answer alone|nothing else|explain nothing", BUILT_IN[name]), name
     for name in REASONING_PROMPTS:

@@ -18,7 +18,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
 from quorum.graphs.own_system import own_system_graph
-from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
+from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.serving.serve import Options, make_service
 
 QUESTION = "When was the Lumen Tower finished?"
@@ -36,7 +36,7 @@ def system() -> str:
 
 def write_cascade(system: str, name: str = "cascade.json") -> str:
     """Write a cascade's file: the system `mine` answers; if it says unknown, concat with the loopback model does."""
-    left_out_settings = RUN_SETTINGS | {"retriever", "collection"}
+    left_out_settings = SETTINGS_THAT_CHANGE_NO_ANSWER | {"retriever", "collection"}
     system_settings, model_settings = (
         describe_settings(Context(model=model), left_out_settings) for model in ("embedded", "openai:test")
     )

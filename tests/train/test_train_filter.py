@@ -15,7 +15,7 @@ from quorum.core.state import Passage
 from quorum.datasets.silver import SilverLine, read_silver
 from quorum.graphs import answer
 from quorum.models.call import call
-from quorum.models.chat import chat_model, identity
+from quorum.models.chat import chat_model, get_model_identity
 from quorum.models.pretrained import fingerprint_model, load_pretrained, read_card
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import BUILT_IN, number_passages, render
@@ -225,7 +225,7 @@ async def test_a_generator_answers_the_graphs_prompt(
     assert usage["calls"] == 1
     assert usage["input_tokens"] == len(load_pretrained(str(out)).codec.encode_prompt(render_full_prompt(line)))
     assert usage["output_tokens"] == len(load_pretrained(str(out)).codec.encode_target("Oslo"))
-    assert identity(spec) == {"provider": "transformers", "base_url": None, "model": fingerprint_model(out)}
+    assert get_model_identity(spec) == {"provider": "transformers", "base_url": None, "model": fingerprint_model(out)}
     with pytest.raises(SetupError, match=r"trained on answer and cannot be asked the prompt 'summary'"):
         await answer(line["question"], "summary", Context(model=spec), given=line["passages"])
     context = Context(model=spec, prompts={"answer": "Shorter: $passages $question"})

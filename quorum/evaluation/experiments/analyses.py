@@ -19,7 +19,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.score import Scores
 
 
-class Panel(TypedDict):
+class AnalysisTable(TypedDict):
     """A table of an analysis: shares in 0..1, means with their intervals as (mean, low, high)."""
 
     title: str
@@ -31,9 +31,9 @@ def list_shared_questions(scores: Mapping[str, ColumnScores], names: Iterable[st
     return sorted(set.intersection(*(set(scores[name].ids) for name in names)))
 
 
-def make_best_of_runs_panel(
+def make_best_of_runs_table(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
-) -> list[Panel]:
+) -> list[AnalysisTable]:
     """The best of a method's attempts at each question: EM 1 if any attempt is right, the highest F1 (BlendFilter)."""
     rows = []
     for names in groups:
@@ -43,12 +43,12 @@ def make_best_of_runs_panel(
             attempts = np.stack([scores[name].get_values(measure, ids) for name in names])
             row[MEASURE_TITLES[measure]] = compute_interval(attempts.max(axis=0))
         rows.append(row)
-    return [Panel(title=f"The best of {len(groups[0])} attempts at each question", rows=rows)]
+    return [AnalysisTable(title=f"The best of {len(groups[0])} attempts at each question", rows=rows)]
 
 
-def make_support_split_panel(
+def make_support_split_table(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
-) -> list[Panel]:
+) -> list[AnalysisTable]:
     """Split the results by whether the top passage supported the answer (FILCO, figure 5).
 
     The top passage is that of the first run of each group. The rows also compare the length of the context with that of
@@ -73,12 +73,12 @@ def make_support_split_panel(
                 }
             rows.append(row)
     title = "Context as a share of the first method's; results where its top passage held the answer (pos) or not (neg)"
-    return [Panel(title=title, rows=rows)]
+    return [AnalysisTable(title=title, rows=rows)]
 
 
-def make_spread_panel(
+def make_spread_table(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
-) -> list[Panel]:
+) -> list[AnalysisTable]:
     """Mean and standard deviation over the draws of demonstrations (SuRe's few-shot results)."""
     runs_of_label: dict[str, list[str]] = {}
     for name in (name for group in groups for name in group):
@@ -94,10 +94,10 @@ def make_spread_panel(
             row[MEASURE_TITLES[measure]] = statistics.fmean(means) if means else None
             row[f"sd {MEASURE_TITLES[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
         rows.append(row)
-    return [Panel(title="Mean and standard deviation over the draws", rows=rows)]
+    return [AnalysisTable(title="Mean and standard deviation over the draws", rows=rows)]
 
 
-def make_known_questions_panel(asked_count: int, known_count: int, model: Any) -> Panel:
+def make_known_questions_table(asked_count: int, known_count: int, model: Any) -> AnalysisTable:
     """How many questions the model answers correctly without a context (Post-fusion, section 4).
 
     The methods are not asked these questions. asked_count: how many questions the model was asked without a context.
@@ -110,10 +110,10 @@ def make_known_questions_panel(asked_count: int, known_count: int, model: Any) -
         {"questions": "known without a context, dropped", "n": known_count},
         {"questions": "asked of the methods", "n": asked_count - known_count},
     ]
-    return Panel(title=title, rows=rows)
+    return AnalysisTable(title=title, rows=rows)
 
 
-def make_gold_passages_panel(results: Path, columns: Sequence[Column], count_without_gold: int) -> Panel:
+def make_gold_passages_table(results: Path, columns: Sequence[Column], count_without_gold: int) -> AnalysisTable:
     """How often a gold passage was found, and how often it was inserted; columns with the same passages share a row.
 
     count_without_gold: how many questions were left out because the data name no gold passage for them.
@@ -132,10 +132,10 @@ def make_gold_passages_panel(results: Path, columns: Sequence[Column], count_wit
         for k, n, found_count in counts
     ]
     questions = f"{count_without_gold} question{'' if count_without_gold == 1 else 's'}"
-    return Panel(title=f"Gold passages ({questions} without one left out)", rows=rows)
+    return AnalysisTable(title=f"Gold passages ({questions} without one left out)", rows=rows)
 
 
-def make_passage_count_panel(records: Iterable[Record], k_values: Sequence[int]) -> Panel:
+def make_passage_count_table(records: Iterable[Record], k_values: Sequence[int]) -> AnalysisTable:
     """How many questions have at least k passages, for each k. A k above the number of passages changes nothing."""
     passage_counts = [len(record["passages"]) for record in records]
     rows: list[dict[str, Any]] = [
@@ -147,12 +147,12 @@ def make_passage_count_panel(records: Iterable[Record], k_values: Sequence[int])
         for k in k_values
     ]
     most = max(passage_counts, default=0)
-    return Panel(
+    return AnalysisTable(
         title=f"The questions have at most {most} passages; experiments with a larger k are not run", rows=rows
     )
 
 
-def make_cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
+def make_cost_table(scores: Scores, columns: Sequence[Column]) -> AnalysisTable:
     """EM, tokens and dollars of each column, by the prices of the models that replied (SuRe, table 10)."""
     costs = compute_mean_costs(scores.plan, scores.scores_by_column)
     rows: list[dict[str, Any]] = []
@@ -172,7 +172,7 @@ def make_cost_panel(scores: Scores, columns: Sequence[Column]) -> Panel:
                 "dollars": None if cost is None else f"{cost * len(column_scores.ids):.4f}",
             }
         )
-    return Panel(title="What the answers cost; - means that a model has no price (--prices FILE)", rows=rows)
+    return AnalysisTable(title="What the answers cost; - means that a model has no price (--prices FILE)", rows=rows)
 
 
 SUPPORTED_MEASURE, PRECISION_MEASURE = "supported", "precision_where_supported"
@@ -180,11 +180,15 @@ SUPPORTED_MEASURE, PRECISION_MEASURE = "supported", "precision_where_supported"
 
 def make_coverage_panels(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
-) -> list[Panel]:
+) -> list[AnalysisTable]:
     """How often the passages support the answer, and the unigram precision of those that do (FILCO, table 2)."""
     names = [name for group in groups for name in group]
     rows = [{"method": name, **measure_coverage(scores[name])} for name in names]
-    return [Panel(title="Questions whose passages support the answer, and the precision of those passages", rows=rows)]
+    return [
+        AnalysisTable(
+            title="Questions whose passages support the answer, and the precision of those passages", rows=rows
+        )
+    ]
 
 
 def measure_coverage(scores: ColumnScores) -> dict[str, Interval | None]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_text
-from quorum.evaluation.experiments.analyses import Panel
+from quorum.evaluation.experiments.analyses import AnalysisTable
 from quorum.evaluation.experiments.preference import Pair, read_pairs
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.evaluation.report.csv_files import escape_formula
@@ -19,7 +19,7 @@ SHEET_HEADER = ("number", "question", "answer", "summary 1", "summary 2", "choic
 PREFERRED_PLACE = {"1": 0, "summary 1": 0, "2": 1, "summary 2": 1, "tie": None, "0": None}
 
 
-def make_people_panels(folder: Path, names: Sequence[str]) -> list[Panel]:
+def make_people_panels(folder: Path, names: Sequence[str]) -> list[AnalysisTable]:
     """Write the sheet for people if there is none yet; count the choices made in it so far.
 
     The sheet (preference.csv) does not say which method wrote which summary; preference.key.json does.
@@ -89,7 +89,7 @@ def read_choice(row: dict[str, Any], pairs: Sequence[dict[str, Any]], path: Path
     yield place if place is None or not pairs[int(number) - 1]["turned"] else 1 - place
 
 
-def count_choices(folder: Path) -> Panel:
+def count_choices(folder: Path) -> AnalysisTable:
     """How often people prefer each method's summary, with intervals over the pairs."""
     choices = list(read_choices(folder))
     key = json.loads((folder / KEY_FILE).read_text(encoding="utf-8"))
@@ -105,4 +105,4 @@ def count_choices(folder: Path) -> Panel:
         f"{len(choices)} of {len(key['pairs'])} pairs decided in {SHEET_FILE}: write 1, 2 or tie under 'choice', "
         "then run the same command again"
     )
-    return Panel(title=title, rows=rows)
+    return AnalysisTable(title=title, rows=rows)

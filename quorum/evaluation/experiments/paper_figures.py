@@ -1,4 +1,4 @@
-"""Our results next to the paper's own: a panel for each measure that the paper reports."""
+"""Our results next to the paper's own: a table for each measure that the paper reports."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from quorum.core.errors import SetupError
 from quorum.core.text import normalize
-from quorum.evaluation.experiments.analyses import Panel
+from quorum.evaluation.experiments.analyses import AnalysisTable
 from quorum.evaluation.experiments.experiment import Experiment, PaperFigures
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_metrics
@@ -49,7 +49,7 @@ FILE_NAME_WORDS = {  # data set -> words that identify it in a file name
     "WoW": ("wow", "wizard"),
     "ASQA": ("asqa",),
 }
-MOST_PAPER_COLUMNS = 3  # columns of the paper's figures in one panel
+MOST_PAPER_COLUMNS = 3  # columns of the paper's figures in one table
 
 
 def find_data_set_name(file_name: str) -> str | None:
@@ -95,12 +95,12 @@ def make_paper_panels(
     names: Sequence[str],
     figures: Sequence[PaperFigures],
     column_measures: Mapping[str, Mapping[str, Any]] | None = None,
-) -> list[Panel]:
-    """One panel for each measure: our columns with their intervals, then the paper's figures.
+) -> list[AnalysisTable]:
+    """One table for each measure: our columns with their intervals, then the paper's figures.
 
     column_measures: {column: {measure: value}} of measures over all answers of a column at once, such as MAUVE.
     """
-    panels = []
+    analysis_tables = []
     for measure in experiment.measures:
         blocks = [
             figure for figure in figures if any(figure.get_figure(name, measure) is not None for name in figure.values)
@@ -112,12 +112,14 @@ def make_paper_panels(
             continue
         for start in range(0, max(1, len(blocks)), MOST_PAPER_COLUMNS):
             rows = make_rows(our_values, measure, blocks[start : start + MOST_PAPER_COLUMNS])
-            panels.append(Panel(title=make_title(experiment, measure, has_figures=bool(blocks)), rows=rows))
-    return panels
+            analysis_tables.append(
+                AnalysisTable(title=make_title(experiment, measure, has_figures=bool(blocks)), rows=rows)
+            )
+    return analysis_tables
 
 
 def make_title(experiment: Experiment, measure: str, *, has_figures: bool) -> str:
-    """What the panel shows, and whether the paper states figures."""
+    """What the table shows, and whether the paper states figures."""
     measure_title = PANEL_TITLES.get(measure, measure)
     other = "and the paper's" if has_figures else "the paper states no numbers for this data"
     return f"{measure_title}: ours with 95% intervals, {other} ({experiment.source})"

@@ -13,7 +13,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError
 from quorum.core.private_files import open_private_text
 from quorum.core.text import exact_match
-from quorum.evaluation.experiments.analyses import Panel
+from quorum.evaluation.experiments.analyses import AnalysisTable
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.nodes.ask import ask
 from quorum.parsing.answers import Parsed, add_malformed_flag
@@ -103,7 +103,7 @@ async def compare_summaries(
     concurrency: int,
     config: RunnableConfig,
     report_progress: Callable[[int, int], None],
-) -> list[Panel]:
+) -> list[AnalysisTable]:
     """Ask the judge about every pair, write preference.jsonl, and count the outcomes. Replies in the journal need no
     call. report_progress: called with the number of judged pairs and of all pairs.
     """
@@ -122,7 +122,7 @@ async def compare_summaries(
     return [count_outcomes(names, pairs, verdicts)]
 
 
-def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[str, Verdict]) -> Panel:
+def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[str, Verdict]) -> AnalysisTable:
     """The wins as shares of the scored pairs, with intervals, and the lengths, because judges favour longer texts."""
     outcomes = [verdicts[pair.id].outcome for pair in pairs]
     scored = [outcome for outcome in outcomes if outcome not in ("unscored", "failed")]
@@ -143,4 +143,4 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
     missing = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("unscored", "failed") if kind in outcomes)
     count = f"{len(pairs)} question{'' if len(pairs) == 1 else 's'}"
     title = f"{count} that both methods answered correctly" + (f", {missing}" if missing else "")
-    return Panel(title=title, rows=rows)
+    return AnalysisTable(title=title, rows=rows)

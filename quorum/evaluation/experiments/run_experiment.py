@@ -11,16 +11,16 @@ from typing import Any
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.analyses import (
-    Panel,
+    AnalysisTable,
     compute_column_measures,
-    make_best_of_runs_panel,
-    make_cost_panel,
+    make_best_of_runs_table,
+    make_cost_table,
     make_coverage_panels,
-    make_gold_passages_panel,
-    make_known_questions_panel,
-    make_passage_count_panel,
-    make_spread_panel,
-    make_support_split_panel,
+    make_gold_passages_table,
+    make_known_questions_table,
+    make_passage_count_table,
+    make_spread_table,
+    make_support_split_table,
 )
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.experiments.experiment_columns import (
@@ -47,16 +47,16 @@ from quorum.evaluation.run.source import Progress, ignore_progress
 
 CLOSED_BOOK_METHOD = "no_retrieval"
 ANALYSIS_FUNCTIONS = {
-    "best_of_runs": make_best_of_runs_panel,
-    "split_by_support": make_support_split_panel,
-    "spread_over_draws": make_spread_panel,
+    "best_of_runs": make_best_of_runs_table,
+    "split_by_support": make_support_split_table,
+    "spread_over_draws": make_spread_table,
     "coverage": make_coverage_panels,
 }
 TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}  # shown if they fit the questions
 
 
 @dataclass(frozen=True)
-class Choices:
+class ExperimentOptions:
     """The options that an experiment has beside those of an evaluation. judge, verifier: models; examples: a file from
     which demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
     'psg[filter=SPEC;model=SPEC]'; drop_known: ask only the questions that the model does not answer correctly without a
@@ -80,19 +80,23 @@ class Outcome:
     """The outcome of an experiment: the scores, the analyses, and the differences from the paper's experiment."""
 
     scores: Scores
-    panels: list[Panel]
+    analysis_tables: list[AnalysisTable]
     changes: list[str]
 
 
 async def run_experiment(
-    experiment: Experiment, options: Options, choices: Choices | None = None, *, progress: Progress = ignore_progress
+    experiment: Experiment,
+    options: Options,
+    choices: ExperimentOptions | None = None,
+    *,
+    progress: Progress = ignore_progress,
 ) -> Outcome:
     """Ask the columns of an experiment and analyse their scores; the analysis goes to analysis.json.
 
     options: as for an evaluation; their `methods`, if any, replace the experiment's. Call it again to continue an
     interrupted experiment. Raises `SetupError` if a required choice is missing.
     """
-    chosen_options = choices or Choices()
+    chosen_options = choices or ExperimentOptions()
     experiment, options, changes = apply_paper_settings(experiment, options, chosen_options)
     check_needs(experiment, options, chosen_options)
     missing_mauve = await asyncio.to_thread(describe_missing_mauve, experiment)
@@ -111,21 +115,21 @@ async def run_experiment(
             make_evaluation_options(experiment, options, chosen_options), columns, progress=progress
         )
     closed_book_columns = [column for column in columns if column.group is None]
-    panels = [
-        make_known_questions_panel(len(scores.scores_by_column[c.name].ids), scores.screened_out_count, c.context.model)
+    analysis_tables = [
+        make_known_questions_table(len(scores.scores_by_column[c.name].ids), scores.screened_out_count, c.context.model)
         for c in closed_book_columns
     ]
-    panels += await run_analyses(experiment, scores, compared_columns, chosen_options, progress)
+    analysis_tables += await run_analyses(experiment, scores, compared_columns, chosen_options, progress)
     if experiment.skips_excess_k and not is_searching(options):
-        panels.append(make_passage_count_panel(dataset.read_records(), experiment.k_values))
-    panels += await asyncio.to_thread(compare_with_paper, experiment, scores, compared_columns, chosen_options)
-    if panels:
-        write_json(scores.folder / "analysis.json", panels)
-    return Outcome(scores, panels, [*changes, *missing_mauve])
+        analysis_tables.append(make_passage_count_table(dataset.read_records(), experiment.k_values))
+    analysis_tables += await asyncio.to_thread(compare_with_paper, experiment, scores, compared_columns, chosen_options)
+    if analysis_tables:
+        write_json(scores.folder / "analysis.json", analysis_tables)
+    return Outcome(scores, analysis_tables, [*changes, *missing_mauve])
 
 
 def apply_paper_settings(
-    experiment: Experiment, options: Options, choices: Choices
+    experiment: Experiment, options: Options, choices: ExperimentOptions
 ) -> tuple[Experiment, Options, list[str]]:
     """The experiment and its options with the paper's settings, and a sentence for each departure from the paper."""
     context = apply_settings(experiment, options.context, choices.stated_settings)
@@ -145,9 +149,9 @@ def apply_paper_settings(
 
 
 def compare_with_paper(
-    experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices
-) -> list[Panel]:
-    """The panels that show our results next to the paper's."""
+    experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: ExperimentOptions
+) -> list[AnalysisTable]:
+    """The analysis_tables that show our results next to the paper's."""
     shown_measures = tuple(
         measure for measure in experiment.measures if measure not in TASK_MEASURES or measure in scores.measures
     )
@@ -174,7 +178,7 @@ def is_searching(options: Options) -> bool:
     return options.corpus is not None or options.collection is not None
 
 
-def make_evaluation_options(experiment: Experiment, options: Options, choices: Choices) -> Options:
+def make_evaluation_options(experiment: Experiment, options: Options, choices: ExperimentOptions) -> Options:
     """The evaluation's options, with the experiment's keys, entry in config.json, and column that screens questions."""
     return replace(
         options,
@@ -186,7 +190,7 @@ def make_evaluation_options(experiment: Experiment, options: Options, choices: C
     )
 
 
-def check_needs(experiment: Experiment, options: Options, choices: Choices) -> None:
+def check_needs(experiment: Experiment, options: Options, choices: ExperimentOptions) -> None:
     """Raises `SetupError` if a choice is missing or selects nothing, or if gold passages are named but no column places
     them.
     """
@@ -219,7 +223,7 @@ NEEDED_OPTIONS = {
 
 
 def make_experiment_columns(
-    experiment: Experiment, dataset: DataSet, options: Options, choices: Choices, folder: Path
+    experiment: Experiment, dataset: DataSet, options: Options, choices: ExperimentOptions, folder: Path
 ) -> list[Column]:
     """The columns, in the groups within which they are compared; drawn demonstrations are written to `folder`. If known
     questions are dropped, the first column asks the model without a context; it belongs to no group.
@@ -246,12 +250,12 @@ def make_experiment_columns(
     return [*(replace(column, group=None) for column in closed_book_columns), *compared_columns]
 
 
-def drops_known(experiment: Experiment, choices: Choices) -> bool:
+def drops_known(experiment: Experiment, choices: ExperimentOptions) -> bool:
     """Whether questions that the model answers without a context are not asked of the other columns."""
     return experiment.drops_known_questions or choices.drop_known
 
 
-def list_recorded_choices(experiment: Experiment, options: Options, choices: Choices) -> dict[str, Any]:
+def list_recorded_choices(experiment: Experiment, options: Options, choices: ExperimentOptions) -> dict[str, Any]:
     """The choices that are recorded in config.json, beside the settings of the columns."""
     description: dict[str, Any] = {"name": experiment.name}
     if "judge_preference" in experiment.analyses:
@@ -266,30 +270,32 @@ def list_recorded_choices(experiment: Experiment, options: Options, choices: Cho
 
 
 async def run_analyses(
-    experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: Choices, progress: Progress
-) -> list[Panel]:
+    experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: ExperimentOptions, progress: Progress
+) -> list[AnalysisTable]:
     """Run the experiment's analyses on its scores."""
-    panels: list[Panel] = []
+    analysis_tables: list[AnalysisTable] = []
     for analysis in experiment.analyses:
         if analysis == "judge_preference":
-            panels += await ask_preferences(scores, columns, choices, progress)
+            analysis_tables += await ask_preferences(scores, columns, choices, progress)
         elif analysis == "people_preference":
-            panels += await asyncio.to_thread(make_people_panels, scores.folder, [column.name for column in columns])
+            analysis_tables += await asyncio.to_thread(
+                make_people_panels, scores.folder, [column.name for column in columns]
+            )
         elif analysis == "gold_passages":
             results = scores.folder / "results.jsonl"
             count = scores.count_without_gold
-            panels.append(await asyncio.to_thread(make_gold_passages_panel, results, columns, count))
+            analysis_tables.append(await asyncio.to_thread(make_gold_passages_table, results, columns, count))
         elif analysis == "cost":
-            panels.append(await asyncio.to_thread(make_cost_panel, scores, columns))
+            analysis_tables.append(await asyncio.to_thread(make_cost_table, scores, columns))
         else:
             by_column, names = scores.scores_by_column, group_names(columns)
-            panels += await asyncio.to_thread(ANALYSIS_FUNCTIONS[analysis], by_column, names, scores.measures)
-    return panels
+            analysis_tables += await asyncio.to_thread(ANALYSIS_FUNCTIONS[analysis], by_column, names, scores.measures)
+    return analysis_tables
 
 
 async def ask_preferences(
-    scores: Scores, columns: Sequence[Column], choices: Choices, progress: Progress
-) -> list[Panel]:
+    scores: Scores, columns: Sequence[Column], choices: ExperimentOptions, progress: Progress
+) -> list[AnalysisTable]:
     """The judge's preference between the summaries of two columns."""
     from quorum.evaluation.experiments.preference import compare_summaries
 

@@ -30,7 +30,7 @@ from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.source import Progress
 from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.workers import run_workers
-from quorum.models import identity
+from quorum.models import get_model_identity
 from quorum.models.chat import chat_model_async
 from quorum.models.embedded.replies_correctness import CANNOT_JUDGE as EMBEDDED_CANNOT_JUDGE
 from quorum.nodes.ask import ask
@@ -53,7 +53,7 @@ class Judge:
 
     def describe_settings(self) -> dict[str, Any]:
         """The settings on which the judge's verdicts depend."""
-        judge_name = identity(self.context.model, self.context) or type(self.context.model).__name__
+        judge_name = get_model_identity(self.context.model, self.context) or type(self.context.model).__name__
         return {"judge": judge_name, "prompt": get_version(JUDGE_PROMPT, self.context.prompts)}
 
 

@@ -38,7 +38,7 @@ from quorum.evaluation.run.source import (
     make_collection_name,
 )
 from quorum.models.chat import chat_model_async
-from quorum.nodes.describe_settings import get_class_name
+from quorum.nodes.describe_settings import get_text_or_class_name
 from quorum.prompts import get_version
 
 MOST_DRAFTS = 4  # the most drafts for each wanted question
@@ -254,7 +254,7 @@ def make_neighbour_search(context: Context) -> NeighbourSearch:
 
 def describe_models(context: Context) -> dict[Kind, dict[str, str]]:
     """The models and prompts that wrote and checked the questions of each kind, for their `meta`."""
-    models = {"model": get_class_name(context.model), "verifier": get_class_name(get_verifier(context))}
+    models = {"model": get_text_or_class_name(context.model), "verifier": get_text_or_class_name(get_verifier(context))}
     return {
         kind: {
             **models,

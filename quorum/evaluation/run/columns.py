@@ -12,7 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Price, Prices, find_model
 from quorum.evaluation.run.options import Options
 from quorum.graphs import find_method, list_methods
-from quorum.models.systems import PROMPT, SPEC_EXAMPLES
+from quorum.models.systems import SPEC_EXAMPLES, SYSTEM_CALL_NAME
 from quorum.nodes.ask_stage import find_model_spec
 
 if TYPE_CHECKING:
@@ -103,7 +103,11 @@ class Column:
         if cascade is None:
             return [self.priced_context]
         stages, systems = cascade.stages, getattr(self.own_graph, "pricing_model_by_stage", {})
-        senders = [stage for stage in stages if prompt in stage.prompts or (prompt == PROMPT and stage.name in systems)]
+        senders = [
+            stage
+            for stage in stages
+            if prompt in stage.prompts or (prompt == SYSTEM_CALL_NAME and stage.name in systems)
+        ]
         senders = senders or list(stages)
         return [self.make_stage_context(stage) for stage in senders]
 

@@ -10,7 +10,7 @@ from typing import Any
 from quorum.evaluation.metrics.registry import list_plugin_metrics
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
-from quorum.nodes.describe_settings import RUN_SETTINGS, describe_settings
+from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
 SEARCH_SETTINGS = {"retriever", "collection"}  # without "embeddings", which also order and weight given passages
@@ -24,7 +24,9 @@ def make_config(
     source: where the passages come from, {"passages": "given"} if each question has its own. extra_config: entries that
     the caller adds, such as the experiment's name.
     """
-    omitted_settings = RUN_SETTINGS | (SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"})
+    omitted_settings = SETTINGS_THAT_CHANGE_NO_ANSWER | (
+        SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"}
+    )
     return {
         "quorum": find_quorum_version(),
         "data": {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from quorum.cli.tables import TableColumn, format_cell, format_interval, make_panel_table, make_score_tables
+from quorum.cli.tables import TableColumn, format_cell, format_interval, make_analysis_table, make_score_tables
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare_groups, compare_with_baseline
 from quorum.evaluation.metrics.statistics import (
@@ -134,7 +134,7 @@ def test_a_missing_measure_is_shown_as_a_dash() -> None:
 
 def test_a_panel_shows_shares_counts_and_intervals() -> None:
     rows = [{"method": "a", "n": 1200, "EM": 0.5, "F1": (0.5, 0.25, 0.75)}, {"method": "b", "n": 3, "EM": None}]
-    lines = render_tables([make_panel_table("What it is", rows)]).splitlines()
+    lines = render_tables([make_analysis_table("What it is", rows)]).splitlines()
     assert [line.split() for line in lines] == [
         ["What", "it", "is"],
         ["method", "n", "EM", "F1"],

@@ -11,9 +11,9 @@ from openai_server import OpenAIServer, Request
 from quorum.core.context import Context
 from quorum.evaluation.experiments.analyses import (
     find_shared_name,
-    make_best_of_runs_panel,
-    make_spread_panel,
-    make_support_split_panel,
+    make_best_of_runs_table,
+    make_spread_table,
+    make_support_split_table,
 )
 from quorum.evaluation.experiments.preference import compare_summaries, decide_outcome, read_pairs
 from quorum.evaluation.run.column_scores import ColumnScores, Row
@@ -36,8 +36,8 @@ def test_the_best_attempt_at_each_question_counts() -> None:
         "cot[top_p=0.5]": make_scores(em=[0, 0, 0, None], f1=[0.2, 0.25, 0, None]),
         "cot[top_p=1]": make_scores(em=[0, 1, 0, 1], f1=[0, 1, 0.4, 1]),
     }
-    panel = make_best_of_runs_panel(runs, [list(runs)], ("em", "f1"))[0]
-    row = panel["rows"][0]
+    table = make_best_of_runs_table(runs, [list(runs)], ("em", "f1"))[0]
+    row = table["rows"][0]
     assert (row["method"], row["n"]) == ("cot", 3)
     assert row["EM"].mean == pytest.approx(2 / 3)
     assert row["F1"].mean == pytest.approx((1 + 1 + 0.4) / 3)
@@ -49,9 +49,9 @@ def test_a_judges_verdict_is_a_measure_of_experiments_too() -> None:
     first_run.add_verdicts({"q0": 1, "q1": 0}, {})
     second_run.add_verdicts({"q0": 0, "q1": 1}, {})
     runs = {"cot[seed=1]": first_run, "cot[seed=2]": second_run}
-    assert make_best_of_runs_panel(runs, [list(runs)], ("em", "judged"))[0]["rows"][0]["judged"].mean == 1
-    assert make_support_split_panel(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged pos"] == 1
-    assert make_spread_panel(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged"] == 0.5
+    assert make_best_of_runs_table(runs, [list(runs)], ("em", "judged"))[0]["rows"][0]["judged"].mean == 1
+    assert make_support_split_table(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged pos"] == 1
+    assert make_spread_table(runs, [list(runs)], ("judged",))[0]["rows"][0]["judged"] == 0.5
 
 
 def test_results_are_split_by_the_top_passage_of_the_unfiltered_run() -> None:
@@ -61,14 +61,14 @@ def test_results_are_split_by_the_top_passage_of_the_unfiltered_run() -> None:
             em=[1, 1, 1, 0], f1=[1, 1, 1, 0], answer_on_top=[0, 0, 1, 1], context_tokens=[20, 40, 0, 40]
         ),
     }
-    full, filco = make_support_split_panel(runs, [["full", "filco"]], ("em",))[0]["rows"]
+    full, filco = make_support_split_table(runs, [["full", "filco"]], ("em",))[0]["rows"]
     assert full == {"method": "full", "context": 1, "n pos": 2, "EM pos": 0.5, "n neg": 1, "EM neg": 0}
     assert filco == {"method": "filco", "context": 0.25, "n pos": 2, "EM pos": 1, "n neg": 1, "EM neg": 1}
 
 
 def test_a_split_without_context_or_answers_says_nothing() -> None:
     runs = {"a": make_scores(em=[1], context_tokens=[0], answer_on_top=[None])}
-    assert make_support_split_panel(runs, [["a"]], ("em",))[0]["rows"] == [
+    assert make_support_split_table(runs, [["a"]], ("em",))[0]["rows"] == [
         {"method": "a", "n pos": 0, "EM pos": None, "n neg": 0, "EM neg": None}
     ]
 
@@ -80,7 +80,7 @@ def test_the_spread_over_draws_is_computed() -> None:
         "base[shots=1;draw=1]": make_scores(em=[1, 1]),
         "base[k=3;shots=5;draw=0]": make_scores(em=[None, None]),
     }
-    rows = make_spread_panel(runs, [[name] for name in runs], ("em",))[0]["rows"]
+    rows = make_spread_table(runs, [[name] for name in runs], ("em",))[0]["rows"]
     assert rows == [
         {"method": "base", "draws": 1, "EM": 0.5, "sd EM": None},
         {"method": "base[shots=1]", "draws": 2, "EM": 0.75, "sd EM": pytest.approx(0.353553, abs=1e-6)},
@@ -137,7 +137,7 @@ def test_pairs_are_questions_that_both_have_right(folder: Path) -> None:
 async def judge_folder(folder: Path) -> tuple[list[dict[str, Any]], str, list[tuple[int, int]]]:
     progress: list[tuple[int, int]] = []
     names = ("sure", "sum_and_pred")
-    panels = await compare_summaries(
+    analysis_tables = await compare_summaries(
         folder,
         names,
         CONTEXT,
@@ -146,7 +146,7 @@ async def judge_folder(folder: Path) -> tuple[list[dict[str, Any]], str, list[tu
         config={},
         report_progress=lambda *step: progress.append(step),
     )
-    return panels[0]["rows"], panels[0]["title"], progress
+    return analysis_tables[0]["rows"], analysis_tables[0]["title"], progress
 
 
 async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: OpenAIServer) -> None:

@@ -172,10 +172,10 @@ async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_
 async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(answer_or_rank)
     options = {"methods": "base", "examples": write_pool(tmp_path / "pool.jsonl", 6)}
-    report, panels = await run_experiment_over(
+    report, analysis_tables = await run_experiment_over(
         find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out"
     )
-    assert [(row["method"], row["draws"], row["EM"]) for row in panels[0]["rows"]] == [
+    assert [(row["method"], row["draws"], row["EM"]) for row in analysis_tables[0]["rows"]] == [
         ("base", 1, 1),
         ("base[shots=1]", 4, 1),
         ("base[shots=5]", 4, 1),

@@ -137,7 +137,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     openai_server.reply(reader)
     options = {"methods": "concat[k=2]"}
     experiment = find_experiment("gold_position")
-    report, panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    report, analysis_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     em = {name: (row["em"], row["n"]) for name, row in report.summary.items()}
     assert em == {
         "concat[k=2;gold=retrieved]": (0.5, 2),
@@ -145,7 +145,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
         "concat[k=2;gold=bottom]": (0, 2),
     }
     assert report.count_without_gold == 1
-    assert panels[0] == {
+    assert analysis_tables[0] == {
         "title": "Gold passages (1 question without one left out)",
         "rows": [{"passages": "k=2", "n": 2, "with gold as found": 1, "gold put in": 1}],
     }
@@ -155,7 +155,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     methods = json.loads((report.folder / "config.json").read_text())["methods"]
     assert [method["gold"] for method in methods.values()] == ["retrieved", "top", "bottom"]
     again, same_panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.count_without_gold, same_panels) == (0, 1, panels)
+    assert (again.new_answers, again.count_without_gold, same_panels) == (0, 1, analysis_tables)
 
 
 async def test_gold_passages_that_were_not_retrieved_are_inserted(
@@ -185,7 +185,7 @@ async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: Open
     ]
     questions = write_lines(tmp_path / "questions.jsonl", lines)
     context = Context(model="openai:test", attempts=1, retriever="bm25", store=str(tmp_path / "store"))
-    report, panels = await run_experiment_over(
+    report, analysis_tables = await run_experiment_over(
         find_experiment("gold_insertion"),
         questions,
         context,
@@ -193,7 +193,7 @@ async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: Open
         corpus=str(corpus),
         out=tmp_path / "out",
     )
-    assert (report.count_without_gold, panels[0]["rows"][0]["gold put in"]) == (2, 2)
+    assert (report.count_without_gold, analysis_tables[0]["rows"][0]["gold put in"]) == (2, 2)
     assert report.summary["concat[k=2;gold=inserted]"]["em"] == 1
     assert report.summary["concat[k=2]"]["em"] == 0
 
@@ -260,14 +260,16 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     openai_server.reply(knows_one)
     options = {"methods": "concat,no_retrieval,summary"}
     experiment = find_experiment("closed_book")
-    report, panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    report, analysis_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     assert {name: row["n"] for name, row in report.summary.items()} == {"no_retrieval": 4, "concat": 3, "summary": 3}
-    assert panels[0]["title"] == "Questions that the model answers correctly without a context (EM) are dropped"
-    assert [row["n"] for row in panels[0]["rows"]] == [4, 1, 3]
+    assert (
+        analysis_tables[0]["title"] == "Questions that the model answers correctly without a context (EM) are dropped"
+    )
+    assert [row["n"] for row in analysis_tables[0]["rows"]] == [4, 1, 3]
     assert [comparison["baseline"] for comparison in report.comparisons] == ["concat"]
     again, same_panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.screened_out_count, same_panels) == (0, 1, panels)
-    assert json.loads((report.folder / "analysis.json").read_text())[0] == panels[0]
+    assert (again.new_answers, again.screened_out_count, same_panels) == (0, 1, analysis_tables)
+    assert json.loads((report.folder / "analysis.json").read_text())[0] == analysis_tables[0]
 
 
 async def test_a_question_that_failed_closed_book_is_asked_later(
@@ -285,21 +287,21 @@ async def test_a_question_that_failed_closed_book_is_asked_later(
 
 async def test_the_embedded_reader_knows_nothing(data: Path, tmp_path: Path) -> None:
     options = {"methods": "concat"}
-    report, panels = await run_experiment_over(
+    report, analysis_tables = await run_experiment_over(
         find_experiment("closed_book"), data, Context(), options, out=tmp_path / "out"
     )
-    assert panels[0]["title"] == "No question is dropped: the embedded reader knows nothing but what it reads"
+    assert analysis_tables[0]["title"] == "No question is dropped: the embedded reader knows nothing but what it reads"
     assert (report.screened_out_count, report.summary["concat"]["n"]) == (0, 3)
 
 
 async def test_known_questions_are_dropped_on_request(data: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
     openai_server.reply("Basel")
     options = {"methods": "concat[k=2]", "drop_known": True}
-    report, panels = await run_experiment_over(
+    report, analysis_tables = await run_experiment_over(
         find_experiment("gold_insertion"), data, CONTEXT, options, out=tmp_path / "out"
     )
     assert (report.screened_out_count, report.count_without_gold) == (2, 1)
-    assert [row["n"] for row in panels[0]["rows"]] == [2, 2, 0]
+    assert [row["n"] for row in analysis_tables[0]["rows"]] == [2, 2, 0]
     assert {row["n"] for name, row in report.summary.items() if name != "no_retrieval"} == {0}
 
 
@@ -311,7 +313,11 @@ async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Pa
         len(group_columns(experiment, CONTEXT, most_passages=60)[0]) == len(group_columns(experiment, CONTEXT)[0]) == 6
     )
     assert read_data(data).most_passages == 3
-    report, panels = await run_experiment_over(experiment, data, Context(), {"methods": "base"}, out=tmp_path / "out")
+    report, analysis_tables = await run_experiment_over(
+        experiment, data, Context(), {"methods": "base"}, out=tmp_path / "out"
+    )
     assert list(report.summary) == ["base[k=5]"]
-    assert panels[0]["title"] == "The questions have at most 3 passages; experiments with a larger k are not run"
-    assert panels[0]["rows"][0] == {"passages": "k=5", "questions that bring so many": 0, "n": 3}
+    assert (
+        analysis_tables[0]["title"] == "The questions have at most 3 passages; experiments with a larger k are not run"
+    )
+    assert analysis_tables[0]["rows"][0] == {"passages": "k=5", "questions that bring so many": 0, "n": 3}
