@@ -8,7 +8,8 @@ from typing import Any
 from quorum.core.context import Context
 from quorum.evaluation.experiments.analyses import AnalysisTable
 from quorum.evaluation.experiments.experiment import Experiment
-from quorum.evaluation.experiments.run_experiment import ExperimentOptions, run_experiment
+from quorum.evaluation.experiments.experiment_options import ExperimentOptions
+from quorum.evaluation.experiments.run_experiment import run_experiment
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
 

@@ -118,7 +118,8 @@ def experiment(
     from quorum.cli.progress import explain_resuming, progress_bar
     from quorum.cli.settings import is_stated, list_stated, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
-    from quorum.evaluation.experiments.run_experiment import ExperimentOptions, run_experiment
+    from quorum.evaluation.experiments.experiment_options import ExperimentOptions
+    from quorum.evaluation.experiments.run_experiment import run_experiment
     from quorum.evaluation.run.options import Options, split_list
 
     chosen_experiment = find_experiment_with_data(name, data)

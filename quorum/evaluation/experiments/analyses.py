@@ -178,7 +178,7 @@ def make_cost_table(scores: Scores, columns: Sequence[Column]) -> AnalysisTable:
 SUPPORTED_MEASURE, PRECISION_MEASURE = "supported", "precision_where_supported"
 
 
-def make_coverage_panels(
+def make_coverage_tables(
     scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[AnalysisTable]:
     """How often the passages support the answer, and the unigram precision of those that do (FILCO, table 2)."""

@@ -19,7 +19,7 @@ SHEET_HEADER = ("number", "question", "answer", "summary 1", "summary 2", "choic
 PREFERRED_PLACE = {"1": 0, "summary 1": 0, "2": 1, "summary 2": 1, "tie": None, "0": None}
 
 
-def make_people_panels(folder: Path, names: Sequence[str]) -> list[AnalysisTable]:
+def make_people_tables(folder: Path, names: Sequence[str]) -> list[AnalysisTable]:
     """Write the sheet for people if there is none yet; count the choices made in it so far.
 
     The sheet (preference.csv) does not say which method wrote which summary; preference.key.json does.

@@ -89,7 +89,7 @@ def choose_figures(
     return blocks_of_model or blocks_of_first_model
 
 
-def make_paper_panels(
+def make_paper_tables(
     experiment: Experiment,
     scores: Mapping[str, ColumnScores],
     names: Sequence[str],

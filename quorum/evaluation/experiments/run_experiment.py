@@ -15,7 +15,7 @@ from quorum.evaluation.experiments.analyses import (
     compute_column_measures,
     make_best_of_runs_table,
     make_cost_table,
-    make_coverage_panels,
+    make_coverage_tables,
     make_gold_passages_table,
     make_known_questions_table,
     make_passage_count_table,
@@ -31,9 +31,10 @@ from quorum.evaluation.experiments.experiment_columns import (
     group_columns,
     parse_variants,
 )
-from quorum.evaluation.experiments.human_preference import make_people_panels
+from quorum.evaluation.experiments.experiment_options import ExperimentOptions
+from quorum.evaluation.experiments.human_preference import make_people_tables
 from quorum.evaluation.experiments.mauve import choose_mauve_measure, describe_missing_mauve
-from quorum.evaluation.experiments.paper_figures import choose_figures, find_data_set_name, make_paper_panels
+from quorum.evaluation.experiments.paper_figures import choose_figures, find_data_set_name, make_paper_tables
 from quorum.evaluation.experiments.quick import make_quick_experiment
 from quorum.evaluation.run.columns import Column, group_names, parse_methods
 from quorum.evaluation.run.dataset import DataSet, hash_file, read_data
@@ -50,29 +51,9 @@ ANALYSIS_FUNCTIONS = {
     "best_of_runs": make_best_of_runs_table,
     "split_by_support": make_support_split_table,
     "spread_over_draws": make_spread_table,
-    "coverage": make_coverage_panels,
+    "coverage": make_coverage_tables,
 }
 TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}  # shown if they fit the questions
-
-
-@dataclass(frozen=True)
-class ExperimentOptions:
-    """The options that an experiment has beside those of an evaluation. judge, verifier: models; examples: a file from
-    which demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
-    'psg[filter=SPEC;model=SPEC]'; drop_known: ask only the questions that the model does not answer correctly without a
-    context; quick: a smaller run; stated_settings: the settings that the user gave, which replace the paper's;
-    figures_to_show: words that select figures of the paper ("NQ gpt-4"), by default those of this data set and model.
-    """
-
-    judge: str | None = None
-    verifier: str | None = None
-    examples: Path | None = None
-    filters: tuple[str, ...] = ()
-    variants: tuple[str, ...] = ()
-    drop_known: bool = False
-    quick: bool = False
-    stated_settings: frozenset[str] = frozenset()
-    figures_to_show: str | None = None
 
 
 @dataclass(frozen=True)
@@ -164,7 +145,7 @@ def compare_with_paper(
         ]
     names = [column.name for column in columns]
     column_measures = compute_column_measures(experiment, scores.scores_by_column, names)
-    return make_paper_panels(
+    return make_paper_tables(
         replace(experiment, measures=shown_measures),
         scores.scores_by_column,
         names,
@@ -279,7 +260,7 @@ async def run_analyses(
             analysis_tables += await ask_preferences(scores, columns, choices, progress)
         elif analysis == "people_preference":
             analysis_tables += await asyncio.to_thread(
-                make_people_panels, scores.folder, [column.name for column in columns]
+                make_people_tables, scores.folder, [column.name for column in columns]
             )
         elif analysis == "gold_passages":
             results = scores.folder / "results.jsonl"

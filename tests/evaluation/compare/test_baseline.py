@@ -132,7 +132,7 @@ def test_a_missing_measure_is_shown_as_a_dash() -> None:
     assert format_cell({"calls": 1234.56}, TableColumn("calls", "calls", 1)) == "1,234.6"
 
 
-def test_a_panel_shows_shares_counts_and_intervals() -> None:
+def test_an_analysis_table_shows_shares_counts_and_intervals() -> None:
     rows = [{"method": "a", "n": 1200, "EM": 0.5, "F1": (0.5, 0.25, 0.75)}, {"method": "b", "n": 3, "EM": None}]
     lines = render_tables([make_analysis_table("What it is", rows)]).splitlines()
     assert [line.split() for line in lines] == [

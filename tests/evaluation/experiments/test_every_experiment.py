@@ -171,11 +171,11 @@ def check_analysis(experiment: Experiment, folder: Path) -> None:
     """Check that each measure of the paper has our figures, with intervals for shares, and each analysis its column."""
     analysis_tables = json.loads((folder / "analysis.json").read_text())
     for measure in set(experiment.measures) - UNCHECKED_MEASURES:
-        rows_of_measure = find_panel(analysis_tables, f"{paper_figures.PANEL_TITLES[measure]}: ours")["rows"]
+        rows_of_measure = find_table(analysis_tables, f"{paper_figures.PANEL_TITLES[measure]}: ours")["rows"]
         kind = str if measure in paper_figures.PLAIN_MEAN_MEASURES else list
         assert any(isinstance(row["ours"], kind) for row in rows_of_measure), measure
     for analysis in experiment.analyses:
-        rows = find_panel(analysis_tables, ANALYSIS_TITLES[analysis].partition("{n}")[2] or ANALYSIS_TITLES[analysis])[
+        rows = find_table(analysis_tables, ANALYSIS_TITLES[analysis].partition("{n}")[2] or ANALYSIS_TITLES[analysis])[
             "rows"
         ]
         assert rows
@@ -183,7 +183,7 @@ def check_analysis(experiment: Experiment, folder: Path) -> None:
             assert all(row[ANALYSIS_COLUMNS[analysis]] is not None for row in rows), analysis
 
 
-def find_panel(analysis_tables: list[dict[str, Any]], title: str) -> dict[str, Any]:
+def find_table(analysis_tables: list[dict[str, Any]], title: str) -> dict[str, Any]:
     return next(table for table in analysis_tables if title in table["title"])
 
 
@@ -236,7 +236,7 @@ def test_the_papers_figures_stand_beside_ours(run: Callable[..., tuple[int, str,
 def test_counts_of_calls_are_reported_as_means(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     assert run("post-fusion-figure-3", "--methods", "concat,post_fusion", "--k", "4")[0] == 0
     analysis_tables = json.loads((tmp_path / "out/analysis.json").read_text())
-    assert [row["ours"] for row in find_panel(analysis_tables, "Calls: ours")["rows"]] == ["1.0", "4.0"]
+    assert [row["ours"] for row in find_table(analysis_tables, "Calls: ours")["rows"]] == ["1.0", "4.0"]
 
 
 def test_the_users_settings_win_over_the_papers_and_are_named(

@@ -154,8 +154,8 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     assert (row["retrieved"], row["passages"], row["gold_rank"]) == (["a", "b"], ["g", "a"], None)
     methods = json.loads((report.folder / "config.json").read_text())["methods"]
     assert [method["gold"] for method in methods.values()] == ["retrieved", "top", "bottom"]
-    again, same_panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.count_without_gold, same_panels) == (0, 1, analysis_tables)
+    again, same_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    assert (again.new_answers, again.count_without_gold, same_tables) == (0, 1, analysis_tables)
 
 
 async def test_gold_passages_that_were_not_retrieved_are_inserted(
@@ -267,8 +267,8 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     )
     assert [row["n"] for row in analysis_tables[0]["rows"]] == [4, 1, 3]
     assert [comparison["baseline"] for comparison in report.comparisons] == ["concat"]
-    again, same_panels = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.screened_out_count, same_panels) == (0, 1, analysis_tables)
+    again, same_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    assert (again.new_answers, again.screened_out_count, same_tables) == (0, 1, analysis_tables)
     assert json.loads((report.folder / "analysis.json").read_text())[0] == analysis_tables[0]
 
 
