@@ -9,7 +9,7 @@ from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import answer_question_or_follow_up, continue_follow_ups, follow_up_or_answer, refine_or
+from quorum.nodes.routes import answer_follow_up_or_question, continue_follow_ups, refine_or, search_or_conclude
 from quorum.nodes.self_ask import conclude, follow_up, forced_answer, intermediate_answer
 
 graph = (
@@ -23,11 +23,11 @@ graph = (
     .add_node(conclude)
     .add_edge("__start__", "begin")
     .add_edge("begin", "follow_up")
-    .add_conditional_edges("follow_up", follow_up_or_answer)
+    .add_conditional_edges("follow_up", search_or_conclude)
     .add_conditional_edges(
-        "retrieve", refine_or(answer_question_or_follow_up), ["refine", "intermediate_answer", "forced_answer"]
+        "retrieve", refine_or(answer_follow_up_or_question), ["refine", "intermediate_answer", "forced_answer"]
     )
-    .add_conditional_edges("refine", answer_question_or_follow_up)
+    .add_conditional_edges("refine", answer_follow_up_or_question)
     .add_conditional_edges("intermediate_answer", continue_follow_ups)
     .add_edge("forced_answer", "conclude")
     .add_edge("conclude", "__end__")

@@ -96,7 +96,7 @@ def search_or_finish(state: State, runtime: Runtime[Context]) -> Literal["retrie
     return "retrieve" if is_search and len(state["steps"]) <= get_context(runtime).max_steps else "finish"
 
 
-def follow_up_or_answer(state: State) -> Literal["retrieve", "forced_answer", "conclude"]:
+def search_or_conclude(state: State) -> Literal["retrieve", "forced_answer", "conclude"]:
     """No step yet: retrieve for the question. A follow-up question: retrieve for it. A final answer: conclude.
 
     If the model gives neither after an intermediate answer, force a final answer.
@@ -107,7 +107,7 @@ def follow_up_or_answer(state: State) -> Literal["retrieve", "forced_answer", "c
     return "conclude" if steps[-1]["query"] is None else "forced_answer"
 
 
-def answer_question_or_follow_up(
+def answer_follow_up_or_question(
     state: State, runtime: Runtime[Context]
 ) -> Literal["intermediate_answer", "forced_answer"]:
     """Passages for a follow-up question: answer it. Passages for the question itself: give the final answer."""

@@ -70,7 +70,7 @@ async def run_blendfilter(**settings: Any) -> Result:
 async def test_independent_calls_are_made_at_the_same_time(
     openai_server: OpenAIServer, settings: dict[str, Any], sizes: list[int]
 ) -> None:
-    """Every round's calls are under way together before one of them is answered: the number of rounds is the depth."""
+    """All calls of a round are under way before one of them is answered, so no call waits for another of its round."""
     openai_server.reply(reply_in_rounds(sizes))
     result = await run_blendfilter(**settings)
     assert len(openai_server.chats()) == sum(sizes)

@@ -85,7 +85,7 @@ async def test_the_answer_of_the_last_stage_is_always_taken(cascade: str, openai
     assert not CASCADE_MEMORIES
 
 
-async def test_the_test_same_accepts_an_answer_that_an_earlier_stage_gave(
+async def test_a_stage_with_the_test_same_is_accepted_if_an_earlier_stage_gave_its_answer(
     tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
     file = write_cascade(
@@ -211,10 +211,10 @@ def test_two_questions_on_one_thread_do_not_mix(cascade: str, openai_server: Ope
 
 
 def test_the_column_of_a_cascade_is_named_by_its_content(cascade: str) -> None:
-    run = parse_methods(f"concat,{cascade}", CONTEXT)[1]
-    assert run.name.startswith("composed-")
+    column = parse_methods(f"concat,{cascade}", CONTEXT)[1]
+    assert column.name.startswith("composed-")
     Path(cascade).write_text(Path(cascade).read_text() + "\n")
-    assert parse_methods(cascade, CONTEXT)[0].name != run.name
+    assert parse_methods(cascade, CONTEXT)[0].name != column.name
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"kind": "quorum composed", "stages": []}', "[1]"])

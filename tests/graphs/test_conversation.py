@@ -169,7 +169,7 @@ async def test_sources_that_a_server_appended_are_cut_from_the_history(openai_se
     assert "strike" not in openai_server.chats()[0].text
 
 
-async def test_the_graph_of_studio_asks_the_method_that_its_settings_name(openai_server: OpenAIServer) -> None:
+async def test_studios_graph_asks_the_method_chosen_in_its_settings(openai_server: OpenAIServer) -> None:
     openai_server.reply(rewrite_or_answer)
     messages = [
         HumanMessage(HISTORY[0]["content"]),

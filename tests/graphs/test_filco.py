@@ -31,7 +31,7 @@ def get_shown_passages(model: ScriptedModel) -> str:
     return model.history[-1].text.split("Passages:\n\n")[-1].split("\n\nQuestion:")[0]
 
 
-async def test_filco_reads_from_the_sentences_that_were_copied() -> None:
+async def test_filco_answers_from_the_sentences_that_its_filter_copied() -> None:
     model = make_model(f"{FINISHED_SENTENCE}\n{ENDED_SENTENCE}")
     assert await trace_method("filco", model) == [
         *FIRST_STEPS,
@@ -100,7 +100,7 @@ async def choose_silver_passages(gold: list[str] | None, passages: list[Passage]
     model = ScriptedModel().on(name, "SUPPORTS")
     context = Context(model=model, filter_mode="silver", **settings)
     result = await answer(QUESTION, "filco", context, given=passages, gold_answers=gold)
-    assert not any(answer in model.history[0].text for answer in gold or [] if answer == "golden")
+    assert not any(gold_answer in model.history[0].text for gold_answer in gold or [] if gold_answer == "golden")
     return result["passages"]
 
 
@@ -120,16 +120,18 @@ async def test_silver_sentences_for_answers_that_no_sentence_contains() -> None:
         assert [p["text"] for p in await choose_silver_passages(gold, [similar_passage], **settings)] == [
             "The Lumen Tower was finished."
         ]
-    silver_of_wording = await choose_silver_passages(
+    silver_for_long_answer = await choose_silver_passages(
         ["It was the Lumen Tower that was finished"], [similar_passage], answer_type="long"
     )
-    assert [p["text"] for p in silver_of_wording] == ["The Lumen Tower was finished."]
+    assert [p["text"] for p in silver_for_long_answer] == ["The Lumen Tower was finished."]
 
 
 async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServer) -> None:
-    """With a scorer, CXMI chooses the sentences for labels, and sends the generator's own prompt."""
+    """With a scorer, the sentences for a label are those that make it likelier (the measure CXMI) in the prompt of the
+    model that answers.
+    """
     similar_passage = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
-    silver_of_label = await choose_silver_passages(
+    silver_for_label = await choose_silver_passages(
         ["SUPPORTS"], [similar_passage], answer_type="label", scorer="completions:test"
     )
     sent_prompts = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
@@ -137,7 +139,7 @@ async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServe
     assert len(prompts) == 3  # one without a sentence, and one with each of two
     assert all(f"Claim: {QUESTION}\nLabel:" in prompt for prompt in prompts)
     assert ["It rained." in prompt for prompt in prompts] == [False, True, False]
-    assert silver_of_label[0]["id"] == "n"
+    assert silver_for_label[0]["id"] == "n"
     lexical_silver = await choose_silver_passages(["1931"], [PASSAGES[1], LONG_PASSAGE], silver_measure="lexical")
     assert lexical_silver == [PASSAGES[1]]  # no sentence is like the answer: the first passage
 

@@ -124,7 +124,7 @@ def test_langgraph_json_names_every_method_by_module() -> None:
 
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
-def test_the_json_schemas_name_inputs_results_and_settings_for_studios_forms(name: str) -> None:
+def test_the_json_schemas_list_the_inputs_results_and_settings_that_studios_forms_show(name: str) -> None:
     graph = METHODS[name].graph
     assert set(graph.get_input_jsonschema()["properties"]) == {"question", "given", "gold_answers"}
     assert set(graph.get_output_jsonschema()["properties"]) == RESULT_KEYS

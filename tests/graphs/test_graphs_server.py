@@ -128,7 +128,7 @@ REPLIES: list[tuple[str | Response, str, int]] = [
 
 
 @pytest.mark.parametrize(("reply", "expected", "malformed"), REPLIES)
-async def test_replies_to_the_base_prompt(
+async def test_replies_to_the_prompt_of_concat(
     openai_server: OpenAIServer, reply: str | Response, expected: str, malformed: int
 ) -> None:
     openai_server.reply([reply])

@@ -62,9 +62,9 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-async def run_evaluation(data: Path, *runs: Any) -> Scores:
+async def run_evaluation(data: Path, *methods: Any) -> Scores:
     return await evaluate(
-        Options(data=data, out=data.parent / "out"), [make_column(run, {}, Context()) for run in runs]
+        Options(data=data, out=data.parent / "out"), [make_column(method, {}, Context()) for method in methods]
     )
 
 
@@ -107,10 +107,10 @@ async def test_two_graphs_of_one_name_and_the_same_settings_are_refused(data: Pa
 
 
 def test_a_comparison_runs_a_users_graph_with_every_k() -> None:
-    runs = list_columns(Options(data=Path(), methods="concat", graphs=[make_own_graph()], k=["1", "2"]))
-    assert [run.name for run in runs] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
-    assert [run.own_graph is None for run in runs] == [True, True, False, False]
-    assert parse_methods("concat[k=1]", Context())[0] == runs[0]
+    columns = list_columns(Options(data=Path(), methods="concat", graphs=[make_own_graph()], k=["1", "2"]))
+    assert [column.name for column in columns] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
+    assert [column.own_graph is None for column in columns] == [True, True, False, False]
+    assert parse_methods("concat[k=1]", Context())[0] == columns[0]
 
 
 async def test_a_comparison_estimates_and_reports_a_users_graph(data: Path) -> None:

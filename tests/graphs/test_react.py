@@ -72,7 +72,7 @@ async def test_react_asks_once_more_for_an_action_that_it_cannot_read() -> None:
     )
 
 
-async def test_react_gives_up_on_a_step_whose_action_it_cannot_read_twice() -> None:
+async def test_react_ends_unknown_if_the_second_reply_of_a_step_has_no_readable_action_either() -> None:
     result = await ask("react", ScriptedModel().on("react", "Hm.").on("react_action", "Lookup[Bell]"))
     assert (result["answer"], result["unknown"], result["passages"]) == ("unknown", True, [])
     assert result["rationale"] == "Thought 1: Hm."

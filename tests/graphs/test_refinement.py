@@ -34,7 +34,7 @@ async def list_entered_subgraphs(method: str, passages: list[Passage] = PASSAGES
 
 
 @pytest.mark.parametrize("method", READING_METHODS)
-async def test_without_reranker_and_filter_no_subgraph_is_entered(method: str) -> None:
+async def test_refinement_is_entered_only_with_a_reranker_or_a_filter(method: str) -> None:
     own_subgraphs = SUBGRAPHS_OF_METHOD.get(method, set())
     assert await list_entered_subgraphs(method) <= own_subgraphs
     assert await list_entered_subgraphs(method, **FILTER_SETTING) - own_subgraphs == list_expected_subgraphs(
@@ -92,7 +92,7 @@ async def test_the_subgraph_changes_nothing_by_default() -> None:
     assert (result["passages"], result.get("retrieved")) == (PASSAGES, None)
 
 
-def test_refine_or_routes_to_a_node_or_by_another_router() -> None:
+def test_the_router_of_refine_or_goes_to_refine_if_needed_else_to_its_node_or_router() -> None:
     state = State(question=QUESTION, passages=PASSAGES[:2])
     for next_step, expected in (("vote", "vote"), (ask_passages, ask_passages(state, make_runtime()))):
         route = refine_or(next_step)

@@ -6,9 +6,9 @@ from stepwise_fixtures import CAST_QUESTION, ROLE_QUESTION, ask, make_step, trac
 from quorum.core.state import State
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.routes import (
-    answer_question_or_follow_up,
+    answer_follow_up_or_question,
     continue_follow_ups,
-    follow_up_or_answer,
+    search_or_conclude,
 )
 
 
@@ -106,11 +106,11 @@ async def test_self_ask_out_of_steps_forces_the_final_answer() -> None:
 
 def test_routes_of_self_ask() -> None:
     runtime_for_two_steps = make_runtime(max_steps=2)
-    assert follow_up_or_answer(State(steps=[])) == "retrieve"
-    assert follow_up_or_answer(State(steps=[make_step("a")])) == "retrieve"
-    assert follow_up_or_answer(State(steps=[make_step("a", "x")])) == "forced_answer"
-    assert follow_up_or_answer(State(steps=[make_step("a", "x"), make_step(None, "y")])) == "conclude"
-    assert answer_question_or_follow_up(State(steps=[make_step("a")]), runtime_for_two_steps) == "intermediate_answer"
-    assert answer_question_or_follow_up(State(steps=[]), runtime_for_two_steps) == "forced_answer"
+    assert search_or_conclude(State(steps=[])) == "retrieve"
+    assert search_or_conclude(State(steps=[make_step("a")])) == "retrieve"
+    assert search_or_conclude(State(steps=[make_step("a", "x")])) == "forced_answer"
+    assert search_or_conclude(State(steps=[make_step("a", "x"), make_step(None, "y")])) == "conclude"
+    assert answer_follow_up_or_question(State(steps=[make_step("a")]), runtime_for_two_steps) == "intermediate_answer"
+    assert answer_follow_up_or_question(State(steps=[]), runtime_for_two_steps) == "forced_answer"
     assert continue_follow_ups(State(steps=[make_step("a", "x")]), runtime_for_two_steps) == "follow_up"
     assert continue_follow_ups(State(steps=[make_step("a", "x")] * 2), runtime_for_two_steps) == "forced_answer"

@@ -20,7 +20,7 @@ from quorum.nodes.reorder_passages import reorder, summarize_passages, take_quer
 
 
 class WordAxes(Embeddings):
-    """Embeds a text as one axis for each of five words: 1 if the text contains it."""
+    """Embeds a text as a vector with one number for each of five words: 1 if the text contains the word, else 0."""
 
     words = ("Mast", "Strikes", "several", "Towers", "Lumen")
 
