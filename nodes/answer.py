@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from quorum.algorithms.votes import find_most_frequent
 from quorum.core.context import Context, get_context
 from quorum.core.errors import TooLong
-from quorum.core.labels import is_unknown_answer
+from quorum.core.labels import is_unknown_for_type
 from quorum.core.state import State, Vote
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.nodes.answer_types import choose_prompt, get_answer_normalizer
@@ -51,7 +51,7 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
         unknown_vote = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, unknown=True)
         return {"votes": [unknown_vote] * samples, "dropped": 1}
     kind, passage = get_context(runtime).answer_type, passages[0]["id"]
-    votes = [Vote(rank=rank, passage=passage, answer=a, unknown=is_unknown_answer(a, kind)) for a in replies.values]
+    votes = [Vote(rank=rank, passage=passage, answer=a, unknown=is_unknown_for_type(a, kind)) for a in replies.values]
     return {"votes": votes, **replies.state_update}
 
 
@@ -79,7 +79,7 @@ async def answer_from_all(
         passages=state["passages"],
         n=samples,
     )
-    unknown = [is_unknown_answer(answer, get_context(runtime).answer_type) for answer in replies.values]
+    unknown = [is_unknown_for_type(answer, get_context(runtime).answer_type) for answer in replies.values]
     chosen, share = find_most_frequent(replies.values, unknown)
     return {
         **make_answer(replies.values[chosen], unknown[chosen]),

@@ -20,7 +20,8 @@ def choose_prompt(prompt: str, question: str, runtime: Runtime[Context]) -> tupl
 
 
 def get_answer_normalizer(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
-    """A function that normalizes an answer for the answer type, for a prompt that serves only short facts, yes and no.
+    """For a prompt that serves only short facts, yes and no: a function that turns a parsed answer into one of the
+    type.
 
     Raises a SetupError for any other answer type.
     """

@@ -58,7 +58,7 @@ async def ask(
     passage fits.
     """
     context = get_context(runtime)
-    form = get_form(prompt, inputs) if context.structured == "auto" else None
+    json_form = get_form(prompt, inputs) if context.structured == "auto" else None
     overrides = await read_prompts(context)
 
     async def send(rendered: RenderedPrompt, shown: list[Passage]) -> Sequence[Reply]:
@@ -72,7 +72,7 @@ async def ask(
             n=n,
             temperature=temperature,
             model=model,
-            schema=form.schema if form else None,
+            schema=json_form.schema if json_form else None,
         )
 
     slots = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
@@ -83,7 +83,7 @@ async def ask(
         passages or (),
         window,
     )
-    parsed = [parse(form.write_text(reply.text) if form else reply.text) for reply in replies]
+    parsed = [parse(json_form.write_in_words(reply.text) if json_form else reply.text) for reply in replies]
     question = inputs.get("question")
     values, shortening_counters = await shorten(
         prompt, question, replies, parsed, parse=parse, context=context, overrides=overrides, model=model

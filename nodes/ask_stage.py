@@ -79,8 +79,8 @@ def is_accepted(state: State, accept: Acceptance) -> bool:
 def make_stage_context(context: Context, cascade: ComposedCascade, stage: ComposedStage) -> Context:
     """The context with the settings that the stage was measured with.
 
-    Raises `SetupError` if the context has another value of such a setting, unless that is the default or was measured
-    in another stage, or if a model, prompt or file has changed since. A rehearsal, which asks no paid model, keeps the
+    Raises `SetupError` for a setting whose value in the context is neither the default nor that of any stage, and if a
+    model, prompt or file has changed since. A rehearsal, which asks no paid model, keeps the
     model of its context.
     """
     rehearsing = IS_REHEARSAL.get()

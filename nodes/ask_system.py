@@ -6,7 +6,7 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
-from quorum.core.labels import is_unknown_answer
+from quorum.core.labels import is_unknown_for_type
 from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import State
 from quorum.core.text import UNKNOWN
@@ -32,7 +32,7 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
         _, parse = choose_prompt("answer", question, runtime)
         answer = parse(reply.text).value
         return {
-            **make_answer(answer, is_unknown_answer(answer, context.answer_type)),
+            **make_answer(answer, is_unknown_for_type(answer, context.answer_type)),
             "passages": reply.passages,
             "evidence": find_evidence(answer, reply.passages),
             "usage": {SYSTEM_CALL_NAME: reply.usage},

@@ -1,6 +1,9 @@
 """A context filter cuts the passages down to what helps with the question (Wang et al. 2023, FILCO, figure 2 left).
 
 filter_by_model | filter_by_prompt | filter_by_answers | nothing to filter: end
+
+The sentences to keep are those that a filter scores high enough, those that a model copies out when a prompt asks for
+them, or those that the gold answers need.
 """
 
 from typing_extensions import TypedDict

@@ -22,7 +22,7 @@ class KnowledgeInput(RefinementInput, KnowledgeFilterInput, total=False):
 
 
 class KnowledgeOutput(Counters, total=False):
-    """knowledge: one item, for this query."""
+    """knowledge: one item, the passages that this query found, after filtering."""
 
     knowledge: Annotated[list[Knowledge], append_items]
 

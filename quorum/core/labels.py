@@ -27,6 +27,6 @@ def infer_answer_type(answers: Iterable[str]) -> str:
     return "yes_no" if all(normalize(answer) in ("yes", "no") for answer in answer_list) else "label"
 
 
-def is_unknown_answer(answer: str, answer_type: str) -> bool:
+def is_unknown_for_type(answer: str, answer_type: str) -> bool:
     """Whether an answer is unknown. For answer_type "label", NOT ENOUGH INFO is a label and not unknown."""
     return is_unknown(answer) and not (answer_type == "label" and answer in LABELS)

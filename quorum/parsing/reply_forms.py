@@ -39,10 +39,10 @@ class ReplyForm:
             "additionalProperties": False,
         }
 
-    def write_text(self, reply: str) -> str:
+    def write_in_words(self, reply: str) -> str:
         """The reply in the prompt's words.
 
-        >>> get_form("answer_yes_no", {}).write_text('{"answer": "Yes"}')
+        >>> get_form("answer_yes_no", {}).write_in_words('{"answer": "Yes"}')
         'Yes'
         """
         text = remove_wrapping(reply).strip()

@@ -21,7 +21,7 @@ from quorum.algorithms.filco_measures import (
     split_pieces,
 )
 from quorum.core.errors import SetupError
-from quorum.core.labels import are_verdicts, infer_answer_type, is_unknown_answer, is_verdict
+from quorum.core.labels import are_verdicts, infer_answer_type, is_unknown_for_type, is_verdict
 from quorum.core.state import Passage
 
 PASSAGES = [
@@ -194,6 +194,6 @@ def test_verdicts_and_answer_types_are_recognised_in_answers() -> None:
     assert [infer_answer_type(answers) for answers in (["REFUTES"], ["Yes"], ["yes", "1931"], [])] == [
         *("label", "yes_no", "short", "short"),
     ]
-    assert is_unknown_answer("NOT ENOUGH INFO", "short")
-    assert not is_unknown_answer("NOT ENOUGH INFO", "label")
-    assert is_unknown_answer("unknown", "label")
+    assert is_unknown_for_type("NOT ENOUGH INFO", "short")
+    assert not is_unknown_for_type("NOT ENOUGH INFO", "label")
+    assert is_unknown_for_type("unknown", "label")

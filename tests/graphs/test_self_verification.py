@@ -15,15 +15,14 @@ def make_sampling_model(*samples: str) -> ScriptedModel:
 
 
 async def test_samples_that_agree_need_no_verification() -> None:
-    model = make_sampling_model("1931", "unknown", "in 1931", "In 1931.", "The in 1931")
-    model.on("zero_shot_cot", lambda _: "Because.\nAnswer: 1931.")
+    model = make_sampling_model("1931", "in 1931", "In 1931.", "1931.", "the 1931")
     assert await trace_method("self_verification", model) == [
         *FIRST_STEPS,
         (
             "sample_answers",
-            {"candidates": ["1931"], "rationales": ["Because."], "confidence": 1.0, "passages": "p1 p2 p3"},
+            {"candidates": ["1931"], "rationales": ["Because 1931."], "confidence": 1.0, "passages": "p1 p2 p3"},
         ),
-        ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because."}),
+        ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because 1931."}),
     ]
     assert [sent.parameters["temperature"] for sent in model.history] == [0.3] * 5
 

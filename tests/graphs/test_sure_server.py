@@ -77,7 +77,9 @@ class ReplyInRounds:
 async def test_calls_come_in_rounds(
     openai_server: OpenAIServer, settings: dict[str, Any], round_sizes: tuple[int]
 ) -> None:
-    """7 calls in 3 rounds for two candidates, 21 in 3 for four; with lazy ranking 5 calls where it cannot matter."""
+    """7 calls in 3 rounds for two candidates, 21 in 3 for four; with lazy ranking 5 for two candidates, if no
+    ranking can change the choice.
+    """
     openai_server.reply(ReplyInRounds(*round_sizes))
     result = await ask(**settings)
     assert (result["answer"], result["malformed"]) == ("1931", {})
@@ -148,7 +150,7 @@ async def test_the_verifier_judges_and_the_model_does_the_rest(openai_server: Op
 
 
 @pytest.mark.parametrize("variant", ["candidates", "candidates.paper"])
-async def test_examples_stand_in_the_candidate_prompt_alone(
+async def test_only_the_candidate_prompt_shows_the_examples(
     openai_server: OpenAIServer, tmp_path: Path, variant: str
 ) -> None:
     pairs = [{"question": f"Q{n}?", "answer": f"A{n}"} for n in range(2)]

@@ -236,7 +236,7 @@ async def test_a_long_answer_from_one_candidate_is_its_summary() -> None:
         ("mcq", {"answer_type": "long"}),
     ],
 )
-async def test_other_answers_than_facts_are_refused_before_the_first_call(
+async def test_answer_types_that_a_method_does_not_serve_are_refused_before_the_first_call(
     method: str, settings: dict[str, Any]
 ) -> None:
     model = ScriptedModel()
@@ -245,7 +245,7 @@ async def test_other_answers_than_facts_are_refused_before_the_first_call(
     assert model.history == []
 
 
-async def test_passages_that_fit_beside_one_candidate_only_are_dropped_once() -> None:
+async def test_a_passage_that_fits_beside_the_shorter_candidate_alone_is_dropped_once() -> None:
     """A summary's prompt is longer than the candidates' prompt, and the more so the longer its candidate is."""
     passages = [Passage(id=str(n), title="", text=f"In 1931, {n}. " + "So it was. " * 20) for n in range(4)]
     dropped_counts = set()
@@ -254,8 +254,8 @@ async def test_passages_that_fit_beside_one_candidate_only_are_dropped_once() ->
             script_validity(make_proposer("(a) 1931 (b) painted by Ann Lee"), "True", "True"), "Passage 1", "Passage 2"
         )
         result = await answer(QUESTION, "sure", Context(model=model, context_window=window), given=passages)
-        # passages shown by the candidates' prompt and by the prompts of both summaries
-        first, second, third = (sent.text.count("In 1931, ") for sent in model.history[:3])
-        assert (len(result["passages"]), result["dropped"]) == (third, 4 - third)
-        dropped_counts.add((first - second, second - third))
+        # passages shown to propose candidates, to summarize the first and to summarize the second
+        proposing, summarizing_first, summarizing_second = (sent.text.count("In 1931, ") for sent in model.history[:3])
+        assert (len(result["passages"]), result["dropped"]) == (summarizing_second, 4 - summarizing_second)
+        dropped_counts.add((proposing - summarizing_first, summarizing_first - summarizing_second))
     assert dropped_counts == {(0, 0), (1, 0), (0, 1)} | (dropped_counts & {(1, 1)})

@@ -217,5 +217,5 @@ TEXT_OF_REPLY = {
 def test_a_json_reply_is_rewritten_in_the_words_that_the_prompt_asks_for(prompt: str, reply: str) -> None:
     form = get_form(prompt, {"choices": "(a) Oslo (b) Bergen"})
     assert form is not None
-    assert form.write_text(reply) == TEXT_OF_REPLY[prompt, reply]
+    assert form.write_in_words(reply) == TEXT_OF_REPLY[prompt, reply]
     json.dumps(form.schema)
