@@ -27,6 +27,7 @@ BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result
 EMBEDDED_TOKENS = 256  # tokens of a text that are embedded, as the base model's authors set it
 REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads the same rows as the reader
 LONG_LINE = 30  # characters
+LONGEST_REMEMBERED_TEXT = 4_000  # characters: the counts of 4,096 such texts take 16 MB
 # The graph's input that chooses what it computes: sentence embeddings, or the reader's logits and states.
 EMBED_INPUT, READ_INPUT = {"embeds": np.array(True)}, {"embeds": np.array(False)}
 LOADING_LOCK = threading.Lock()
@@ -70,11 +71,12 @@ class Encoder:
         return self.count_once(short_lines) + sum(self.count_once(line) for line in lines if len(line) >= LONG_LINE)
 
     def count_once(self, text: str) -> int:
-        """How many tokens a text has, counted if it is not among the last texts that were counted."""
+        """How many tokens a text has. The counts of the last texts are remembered, except those of very long ones."""
         count = self.counts.get(text)
         if count is None:
             count = len(self.tokens(text).ids)
-            self.counts.put(text, count)
+            if len(text) <= LONGEST_REMEMBERED_TEXT:
+                self.counts.put(text, count)
         return count
 
     def embed(self, texts: Sequence[str]) -> Floats:

@@ -9,7 +9,7 @@ import pytest
 from openai_server import OpenAIServer
 
 import quorum
-from quorum.models.embedded.encoder import Encoder, Logits, get_encoder
+from quorum.models.embedded.encoder import LONGEST_REMEMBERED_TEXT, Encoder, Logits, get_encoder
 from quorum.models.embedded.encoder_sessions import MANY_ROWS, ROWS_PER_RUN, ROWS_PER_RUN_ON_ONE_CORE
 from quorum.models.embedded.workload import are_many_questions_expected, expect_many_questions
 
@@ -100,3 +100,9 @@ def test_a_text_is_counted_the_same_each_time() -> None:
     text = "Passages\n\nthe river\n" + "the river broke it in 1931 and nobody knows why\n" * 2 + "\nAnswer:"
     count = len(get_encoder().tokens(text).ids)
     assert [get_encoder().count(text) for _ in range(3)] == [count] * 3
+
+
+def test_very_long_texts_are_counted_and_not_remembered(encoder: Encoder) -> None:
+    text = "the river " * LONGEST_REMEMBERED_TEXT + "\nit stood"
+    assert encoder.count(text) == 2 * LONGEST_REMEMBERED_TEXT + 2
+    assert list(encoder.counts.items) == ["it stood"]
