@@ -57,7 +57,7 @@ def make_diagram(name: str) -> str:
     return f"<details><summary>graph</summary>\n\n```mermaid\n{diagram}\n```\n\n</details>"
 
 
-def find_sections() -> dict[str, list[str]]:
+def find_method_sections() -> dict[str, list[str]]:
     """{page of a method family: the methods with a section on it}."""
     pages = sorted((ROOT / "docs" / "methods").glob("*.md"))
     return {
@@ -86,7 +86,10 @@ def make_parts() -> dict[str, dict[str, str]]:
         "docs/api.md": {"api": write_api_page()},
         "docs/methods.md": {"methods": make_methods_table()},
         "docs/settings.md": {"settings": make_settings_table()},
-    } | {page: {f"diagram {name}": make_diagram(name) for name in names} for page, names in find_sections().items()}
+    } | {
+        page: {f"diagram {name}": make_diagram(name) for name in names}
+        for page, names in find_method_sections().items()
+    }
 
 
 def fill_marks(text: str, parts: Mapping[str, str]) -> str:

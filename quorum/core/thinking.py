@@ -3,7 +3,8 @@
 import re
 
 THINKING_TAG = re.compile(
-    r"<(?P<closing>/)?(?:think|thinking|thought)\s{0,9}>|\[(?P<closed>/)?THINK\]|◁(?P<shut>/)?think▷", re.IGNORECASE
+    r"<(?P<closing_angle>/)?(?:think|thinking|thought)\s{0,9}>|\[(?P<closing_bracket>/)?THINK\]|◁(?P<closing_diamond>/)?think▷",
+    re.IGNORECASE,
 )
 
 
@@ -12,7 +13,7 @@ def remove_thinking(text: str) -> str:
 
     Without a closing tag everything after the opening tag is removed. Without an opening tag everything before the
     closing tag is removed: some chat templates end with the opening tag, so that the server sends only the closing tag.
-    A tag inside a thought is ignored.
+    An opening tag inside a thought is ignored.
 
     >>> remove_thinking("<think>Paris? Yes.</think> Paris")
     'Paris'

@@ -23,7 +23,7 @@ PUNCTUATION_MARKS = ".,;:?!…"
 
 CONTRACTED_VERB = {"ve": "have", "d": "would", "re": "are"}
 SENTENCE_BREAK = re.compile(r"[.!?] +")
-LONGEST_READ_ANSWER = 1000  # characters that are read
+LONGEST_READ_ANSWER = 1000  # characters of an answer that are compared with the patterns
 
 
 def is_unknown(answer: str) -> bool:

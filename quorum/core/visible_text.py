@@ -1,6 +1,6 @@
 """Finds the visible part of a reply that is still being written: the text outside `<think>`.
 
-A piece may end within a tag.
+The reply arrives in pieces, and a piece may end in the middle of a tag.
 """
 
 import re
@@ -39,8 +39,8 @@ def find_visible(text: str, *, is_whole: bool) -> str:
             pieces.append(text[begin : tag.start()])
         begin, is_thinking = tag.end(), not is_closing
     rest = "" if is_thinking else text[begin:]
-    open_tag = None if is_whole else POSSIBLE_TAG.search(rest)
-    return "".join([*pieces, rest[: open_tag.start()] if open_tag else rest]).lstrip()
+    possible_tag = None if is_whole else POSSIBLE_TAG.search(rest)
+    return "".join([*pieces, rest[: possible_tag.start()] if possible_tag else rest]).lstrip()
 
 
 def may_omit_opening_tag(model: str) -> bool:

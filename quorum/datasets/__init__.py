@@ -1,4 +1,5 @@
-"""Data files: questions with answers in our JSON lines and in published formats, passages, examples, silver data.
+"""Data files: questions with answers (as our JSON lines or in published formats), passages, examples of answers for
+prompts, and silver data, which are sentences chosen automatically to train a filter.
 
 Begin with `records`. Imports algorithms and core.
 """

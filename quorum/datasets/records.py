@@ -18,7 +18,7 @@ class Record(TypedDict):
     """One question of an evaluation set.
 
     answers: accepted answers, empty if "unknown" is right; gold: ids of the passages that answer it; gold_passages:
-    gold passages that are not among `passages`; experiments on the rank of gold passages insert them there.
+    gold passages that are not among `passages`. Experiments on the rank of gold passages insert them into these.
     """
 
     id: str
@@ -66,8 +66,8 @@ def read_json_lines(path: Path, problems: list[str] | None = None) -> Iterator[t
     except IsADirectoryError:
         raise SetupError(f"{path} is a folder; give the path of a .jsonl or .jsonl.gz file.") from None
     except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
-        system = error.strerror if isinstance(error, OSError) else None
-        reason, where = system or error, "" if system and not number else f" after line {number}"
+        system_message = error.strerror if isinstance(error, OSError) else None
+        reason, where = system_message or error, "" if system_message and not number else f" after line {number}"
         raise SetupError(f"{path} cannot be read{where} ({reason}); expected UTF-8 JSON lines.") from None
 
 

@@ -71,8 +71,8 @@ def decode_strictly(data: bytes, name: str) -> str:
 def decode_without_mark(data: bytes) -> DecodedText:
     """Decode UTF-16 without its mark. Raises `Unreadable` for other data with NUL bytes."""
     name = "utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"
-    zeros = data[1::2] if name == "utf-16-le" else data[::2]
-    if len(data) % 2 == 0 and zeros.count(0) > len(zeros) * 0.7:
+    high_bytes = data[1::2] if name == "utf-16-le" else data[::2]
+    if len(data) % 2 == 0 and high_bytes.count(0) > len(high_bytes) * 0.7:
         try:
             text = data.decode(name)
         except UnicodeDecodeError:

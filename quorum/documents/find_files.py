@@ -12,7 +12,7 @@ from quorum.core.files import check_regular, read_regular
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-SkippedFile = tuple[str, str]
+PathRemark = tuple[str, str]
 LARGEST_RULES = 1_000_000  # bytes of a .gitignore
 
 
@@ -42,8 +42,8 @@ class FoundFiles:
     """
 
     files: list[Path] = field(default_factory=list)
-    skipped: list[SkippedFile] = field(default_factory=list)
-    notes: list[SkippedFile] = field(default_factory=list)
+    skipped: list[PathRemark] = field(default_factory=list)
+    notes: list[PathRemark] = field(default_factory=list)
     ignored_count: int = 0
 
 
@@ -54,7 +54,7 @@ def resolve_path(path: str | Path) -> Path:
 
 def find_files(
     roots: Iterable[Path], excluded_folder: Path | None = None, choice: FileChoice | None = None
-) -> tuple[list[Path], list[SkippedFile]]:
+) -> tuple[list[Path], list[PathRemark]]:
     """(files, skipped) of the result of `choose_files`."""
     files = choose_files(roots, excluded_folder, choice)
     return files.files, files.skipped
@@ -65,7 +65,7 @@ def choose_files(
 ) -> FoundFiles:
     """The given files and the files below the given folders that `choice` allows. Hidden files are left out.
 
-    excluded_folder: a folder below these that is left out: the store. Each file is listed once.
+    excluded_folder: the store's folder, which is left out. Each file is listed once.
     """
     found_files = FoundFiles()
     files: dict[Path, None] = {}
@@ -168,7 +168,9 @@ class FolderWalk:
         return is_folder or not self.choice.include or bool(self.include.match_file(relative_path))
 
     def find_folders_above(self) -> list[Path]:
-        """The folders between the root and its git repository; empty if git ignores the root itself."""
+        """The parents of the root up to the top folder of its git repository, the nearest first. Empty if the root is
+        that folder, is in no repository, or is ignored by git.
+        """
         above: list[Path] = []
         for folder in [self.root, *self.root.parents]:
             if (folder / ".git").exists():

@@ -22,8 +22,13 @@ from quorum.documents.readers import find_reader
 
 TIME_LIMIT = 60.0  # seconds of processor time for one file
 SECONDS_PER_MEGABYTE = 5.0  # added to the limit, because large files take long without being hostile
-LONGEST_WAIT = 900.0  # seconds by the clock, to which ten times a file's limit is added; then the process is killed
-SIMPLE_READERS = ("plain_text", "source_code", "delimited_text", "json_file")  # built-in, in linear time
+LONGEST_WAIT = 900.0  # the process is killed after this many seconds by the clock, plus ten times the file's limit
+SIMPLE_READERS = (
+    "plain_text",
+    "source_code",
+    "delimited_text",
+    "json_file",
+)  # built in, and take time proportional to the size
 FilePassages = tuple[list[Passage], list[tuple[str, str]]]  # the passages of a file, and (path, note for the user)
 WORKER_COMMAND = "from quorum.documents.read_worker import main; main()"
 

@@ -50,16 +50,14 @@ def read_html(text: str, page: int | None = None) -> Page:
     root = parse_html(text)
     if root is None:
         return Page()
-    read_page = Page(
-        join_lines("".join(next(root.iter("title")).itertext())) if root.find(".//title") is not None else ""
-    )
+    result = Page(join_lines("".join(next(root.iter("title")).itertext())) if root.find(".//title") is not None else "")
     for name in ("author", "date"):
         for meta in root.iterfind(f'.//meta[@name="{name}"]'):
-            read_page.metadata[name] = join_lines(meta.get("content") or "")
-    read_page.blocks = [
+            result.metadata[name] = join_lines(meta.get("content") or "")
+    result.blocks = [
         replace(block, text=remove_unstorable(block.text), page=page) for block in BlockWalk().list_blocks(root)
     ]
-    return read_page
+    return result
 
 
 def parse_html(text: str) -> Any:
@@ -168,7 +166,7 @@ class BlockWalk:
     def add_table(self, element: Any) -> None:
         for caption in element.iterchildren("caption"):
             self.add(Block(join_lines(get_inner_text(caption))))
-        for row in format_rows(read_grid(element), has_header=has_header(element)):
+        for row in format_rows(read_grid(element), header_is_on_top=header_is_on_top(element)):
             self.add(Block(row, "row"))
 
 
@@ -215,7 +213,7 @@ def flatten_table(table: Any) -> str:
     """A table inside a cell, on one line; a deeper table becomes plain text."""
     deeper = table.find(".//table") is not None
     grid = [[" ".join(table.itertext())]] if deeper else read_grid(table)
-    return " " + ", ".join(format_rows(grid, has_header=None if deeper else has_header(table))) + " "
+    return " " + ", ".join(format_rows(grid, header_is_on_top=None if deeper else header_is_on_top(table))) + " "
 
 
 def list_own_rows(table: Any) -> list[Any]:
@@ -245,7 +243,7 @@ def is_layout(table: Any) -> bool:
     )
 
 
-def has_header(table: Any) -> bool | None:
+def header_is_on_top(table: Any) -> bool | None:
     """True if the first row is marked as column names, False if the names stand at the left, None if unmarked."""
     rows = list_own_rows(table)
     first = list_cells(rows[0]) if rows else []

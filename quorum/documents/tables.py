@@ -11,11 +11,11 @@ YEAR = re.compile(r"(?:18|19|20|21)\d\d")
 Grid = Sequence[Sequence[str]]
 
 
-def format_rows(grid: Grid, *, has_header: bool | None = None) -> Iterator[str]:
+def format_rows(grid: Grid, *, header_is_on_top: bool | None = None) -> Iterator[str]:
     """The rows of a table as text: "Dam: Vell; height: 87 m".
 
-    has_header: whether the first row names the columns; None means that we guess. Without names, the first value of a
-    table of two columns names the second, and other tables give their values in order. Empty values are left out.
+    header_is_on_top: whether the first row names the columns; None means that we guess. Without names, the first value
+    of a table of two columns names the second, and other tables give their values in order. Empty values are left out.
 
     >>> list(format_rows([["Dam", "Height", "Built"], ["Vell", "87 m", "1931"]]))
     ['Dam: Vell; Height: 87 m; Built: 1931']
@@ -24,7 +24,7 @@ def format_rows(grid: Grid, *, has_header: bool | None = None) -> Iterator[str]:
     """
     rows = [[join_lines(value) for value in row] for row in grid]
     rows = [row for row in rows if any(row)]
-    has_names = looks_like_header(rows) if has_header is None else has_header and len(rows) > 1
+    has_names = looks_like_header(rows) if header_is_on_top is None else header_is_on_top and len(rows) > 1
     if not has_names and max(map(len, rows), default=0) == 2:
         yield from (": ".join(value.rstrip(":") for value in row if value) for row in rows)
         return

@@ -1,4 +1,4 @@
-"""Text that files and servers refuse and JSON that the standard library cannot read never cause a traceback."""
+"""No traceback is caused by text that files and servers refuse, or by JSON that the standard library cannot read."""
 
 import json
 from pathlib import Path

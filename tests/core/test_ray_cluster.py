@@ -111,12 +111,12 @@ def test_workers_never_ask_more_at_once_than_one_process_would(
 
 async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
     services = Services(str(tmp_path))
-    number = await services.take_amount("tokens", "m", 100, 80)
+    amount_id = await services.take_amount("tokens", "m", 100, 80)
     waiting = asyncio.ensure_future(services.take_amount("tokens", "m", 100, 60))
     await asyncio.sleep(0)
     assert not waiting.done()
     await services.take_amount("requests", "m", 100, 1)  # another allowance
-    await services.correct_amount(number, 10)
+    await services.correct_amount(amount_id, 10)
     assert services.minute_limits["tokens", "m", 100].compute_wait(60, 0) == 0
     waiting.cancel()
     reply = Reply("text", "stop", 1, 2, 0, 0.5)
@@ -175,7 +175,7 @@ async def test_one_connection_serves_one_call_after_another(dataset: DataSet, op
 
 def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
     columns, progress = parse_columns(), []
-    with Results(tmp_path / "results.jsonl", [run.name for run in columns]) as results:
+    with Results(tmp_path / "results.jsonl", [column.name for column in columns]) as results:
         recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.answered_pairs)))
         writer = AnswerWriter(Round(columns, dataset), recorder)
         records = [record for record, _ in writer.find_remaining()()]
@@ -196,7 +196,7 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
             ("q2", ["concat", "post_fusion"]),
         ]
         assert vars(recorder.spending) == {"calls": 3, "input_tokens": 40, "output_tokens": 4}
-        lost_rows = list(writer.make_lost_rows(Questioner(uses_given_passages=True)))
+        lost_rows = list(writer.make_worker_exit_rows(Questioner(uses_given_passages=True)))
         assert [(row["id"], row["method"]) for row in lost_rows] == [
             ("q1", "post_fusion"),
             ("q2", "concat"),

@@ -32,7 +32,7 @@ def test_a_heading_is_a_statement_of_its_own() -> None:
     assert split_statements("Leave\nEverybody has 27 days.") == ["Leave", "Everybody has 27 days."]
 
 
-def test_the_statement_with_most_of_a_span_is_found() -> None:
+def test_the_statement_that_contains_most_of_a_span_is_found() -> None:
     text = "One is here.\nTwo is there."
     assert find_statement(text, 0, 3) == (0, 12)
     assert find_statement(text, 9, 20) == (13, 26)

@@ -258,7 +258,9 @@ def test_kilt_records_have_answers_and_provenance(tmp_path: Path) -> None:
 
 
 def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) -> None:
-    """Several turns or a long answer show the task; for a first turn or a short paragraph, the file's name does."""
+    """An input of several turns is a dialogue, and a long answer means the task "long". A single turn with a short
+    answer gets its task from the file's name.
+    """
     conversation = {"id": "w1", "input": "I like hockey.\nSo do I.\nWho won?", "output": [{"answer": "Orm did."}]}
     long_question = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}
     dialogue, long_answer = read_records(tmp_path, join_lines(conversation, long_question))

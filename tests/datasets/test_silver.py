@@ -44,7 +44,7 @@ def write_records(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Pa
     return path
 
 
-def make_statistics(data: Path, out: Path, recipe: Recipe = STRINC, **options: Any) -> Statistics:
+def write_silver(data: Path, out: Path, recipe: Recipe = STRINC, **options: Any) -> Statistics:
     return asyncio.run(make_silver(data, out, recipe, **options))
 
 
@@ -55,7 +55,7 @@ def list_texts(out: Path) -> list[list[str]]:
 @pytest.mark.parametrize("name", ["data.jsonl", "data.jsonl.gz"])
 def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "silver.jsonl"
-    statistics = make_statistics(write_records(tmp_path / name), out)
+    statistics = write_silver(write_records(tmp_path / name), out)
     assert list_texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
     first_line = next(read_silver(out))
     assert first_line == {
@@ -71,8 +71,9 @@ def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path
     assert (statistics.questions, statistics.with_silver) == (5, 3)
     assert statistics.words_before == pytest.approx((14 + 4 + 6 + 4 + 11) / 5)
     assert statistics.words_after == pytest.approx((5 + 3 + 5) / 5)
-    # the means are over q1, q2 and q5, because q3's answer is a verdict and q4 has no answer; before and after the
-    # choice q1 has 1 answer token of 13 and of 5 (articles are not counted), q5 has 1 of 11 and of 5, q2 none
+    # the means are over q1, q2 and q5, because q3's answer is a verdict and q4 has no answer; of their
+    # tokens, q1 has 1 answer token among 13 before the choice and among 5 after it (articles are not counted), q5 has 1
+    # among 11 before and among 5 after, and q2 has none
     assert statistics.precision_before == pytest.approx((1 / 13 + 1 / 11) / 3, abs=1e-9)
     assert statistics.precision_after == pytest.approx((1 / 5 + 1 / 5) / 3)
     assert list(out.parent.iterdir()) == [out]
@@ -80,11 +81,11 @@ def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path
 
 def test_top_unit_k_and_limit_choose_what_is_written(tmp_path: Path) -> None:
     data, out = write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
-    make_statistics(data, out, replace(STRINC, top="per_passage"))
+    write_silver(data, out, replace(STRINC, top="per_passage"))
     assert list_texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
-    make_statistics(data, out, replace(STRINC, unit="passage"))
+    write_silver(data, out, replace(STRINC, unit="passage"))
     assert list_texts(out)[0] == ["It was built in 1931. It is red."]
-    statistics = make_statistics(data, out, replace(STRINC, k=1, limit=2))
+    statistics = write_silver(data, out, replace(STRINC, k=1, limit=2))
     assert (list_texts(out), statistics.questions) == ([[], []], 2)
     assert [len(line["passages"]) for line in read_silver(out)] == [1, 1]
 
@@ -92,7 +93,7 @@ def test_top_unit_k_and_limit_choose_what_is_written(tmp_path: Path) -> None:
 def test_the_answer_type_of_a_record_is_written(tmp_path: Path) -> None:
     typed_records = [{**RECORDS[0], "meta": {"answer_type": "long"}}, {**RECORDS[2], "answers": ["REFUTES"]}]
     out = tmp_path / "silver.jsonl"
-    make_statistics(write_records(tmp_path / "data.jsonl", typed_records), out)
+    write_silver(write_records(tmp_path / "data.jsonl", typed_records), out)
     assert [line["answer_type"] for line in read_silver(out)] == ["long", "label"]
 
 
@@ -103,7 +104,7 @@ def test_the_answer_type_of_the_command_is_written_to_the_file(tmp_path: Path) -
         RecordingScorer(),
     )
     recipe = Recipe(measure="cxmi", answer_type="dialogue", scorer="completions:x")
-    make_statistics(data, out, recipe, scorer=scorer)
+    write_silver(data, out, recipe, scorer=scorer)
     assert [line["answer_type"] for line in read_silver(out)] == ["dialogue"]
     assert all(prompt.endswith("Conversation:\nWhich, 1?\nNext turn:") for prompt, _ in scorer.pairs)
     assert "[1] T\nIt is old.\n" in scorer.pairs[2][0]  # the generator's own prompt, with one sentence
@@ -127,23 +128,25 @@ def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
         {**RECORDS[2], "id": "c"},
     ]
     out = tmp_path / "silver.jsonl"
-    make_statistics(
+    write_silver(
         write_records(tmp_path / "data.jsonl", typed_records), out, Recipe(measure="auto"), scorer=RecordingScorer()
     )
     assert [line["measure"] for line in read_silver(out)] == ["strinc", "lexical", "cxmi"]
     with pytest.raises(
         SetupError, match=r"measure cxmi, which needs a model that gives log-probabilities; add --scorer"
     ):
-        make_statistics(write_records(tmp_path / "data.jsonl", typed_records), out, Recipe(measure="auto"))
+        write_silver(write_records(tmp_path / "data.jsonl", typed_records), out, Recipe(measure="auto"))
 
 
-def test_lexical_counts_words_as_published_or_characters_as_the_authors_code(tmp_path: Path) -> None:
-    """By characters almost every sentence resembles the answer; another threshold changes the choice."""
+def test_lexical_counts_words_like_the_paper_or_characters_like_its_published_code(tmp_path: Path) -> None:
+    """If characters are counted, almost every sentence resembles the answer. A lower threshold lets LEXICAL choose a
+    sentence by words, too.
+    """
     data, out = write_records(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl"
     spans = {}
     for tokens in ("words", "characters"):
         for threshold in (None, 0.3):
-            make_statistics(data, out, Recipe(measure="lexical", tokens=tokens, threshold=threshold))
+            write_silver(data, out, Recipe(measure="lexical", tokens=tokens, threshold=threshold))
             spans[tokens, threshold] = list_texts(out)[0]
     assert spans["words", None] == []
     assert spans["words", 0.3] == ["It was built in 1931."]
@@ -159,7 +162,7 @@ def test_mostly_empty_silver_is_reported(tmp_path: Path, capsys: pytest.CaptureF
 
 
 class InterruptedScorer:
-    """A scorer that gets Ctrl-C at one request: `interrupted_request` of 1 is the first, 0 none."""
+    """A scorer at one of whose requests Ctrl-C is pressed: request number `interrupted_request`, from 1; 0 for none."""
 
     def __init__(self, interrupted_request: int) -> None:
         self.interrupted_request, self.request_count = interrupted_request, 0
@@ -177,17 +180,17 @@ def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
     records = [{**RECORDS[number % 3], "id": f"m{number}"} for number in range(50)]
     data, cxmi = write_records(tmp_path / "data.jsonl", records), Recipe(measure="cxmi")
     uninterrupted_file, interrupted_file = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
-    make_statistics(data, uninterrupted_file, cxmi, scorer=InterruptedScorer(0))
+    write_silver(data, uninterrupted_file, cxmi, scorer=InterruptedScorer(0))
     scorer = InterruptedScorer(40)
     with pytest.raises(KeyboardInterrupt):
-        make_statistics(data, interrupted_file, cxmi, scorer=scorer)
+        write_silver(data, interrupted_file, cxmi, scorer=scorer)
     assert not interrupted_file.exists()
     (part,) = tmp_path.glob(".broken.jsonl.*.part")
     assert part.read_text(encoding="utf-8").count("\n") == 32
     with part.open("a", encoding="utf-8") as file:
         file.write('{"id": "m32", "quest')  # the process was killed while it wrote a line
     progress_counts: list[int] = []
-    make_statistics(data, interrupted_file, cxmi, scorer=scorer, progress=progress_counts.append)
+    write_silver(data, interrupted_file, cxmi, scorer=scorer, progress=progress_counts.append)
     assert interrupted_file.read_bytes() == uninterrupted_file.read_bytes()
     assert progress_counts == list(range(33, 51))
     assert not part.exists()
@@ -197,11 +200,11 @@ def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
 def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
     data, out = write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        make_statistics(data, out, Recipe(measure="cxmi"), scorer=InterruptedScorer(1), progress=lambda _: None)
-    make_statistics(data, out)
+        write_silver(data, out, Recipe(measure="cxmi"), scorer=InterruptedScorer(1), progress=lambda _: None)
+    write_silver(data, out)
     first_content = out.read_bytes()
     write_records(data, RECORDS[::-1])
-    make_statistics(data, out)
+    write_silver(data, out)
     assert out.read_bytes().splitlines() == first_content.splitlines()[::-1]
 
 
@@ -217,15 +220,15 @@ def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
 def test_unusable_data_leave_no_file(records: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
     data = write_records(tmp_path / "data.jsonl", records)
     with pytest.raises(SetupError, match=message):
-        make_statistics(data, tmp_path / "silver.jsonl")
+        write_silver(data, tmp_path / "silver.jsonl")
     assert list(tmp_path.iterdir()) == [data]
 
 
 def test_unusable_paths_are_setup_errors(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="There is no file"):
-        make_statistics(tmp_path / "none.jsonl", tmp_path / "silver.jsonl")
+        write_silver(tmp_path / "none.jsonl", tmp_path / "silver.jsonl")
     with pytest.raises(SetupError, match="write a plain"):
-        make_statistics(write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl.gz")
+        write_silver(write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl.gz")
 
 
 @pytest.mark.parametrize(
@@ -260,7 +263,7 @@ def test_passages_are_retrieved_for_questions_without_any(tmp_path: Path) -> Non
     claim = {**make_record(1, ["SUPPORTS"]), "question": "The Lumen Tower was finished in 1931."}
     recipe = Recipe(measure="lexical", k=1, collection="own")
     context = Context(k=1, collection="own", retriever="bm25", store=store)
-    make_statistics(write_records(tmp_path / "data.jsonl", [claim]), out, recipe, context=context)
+    write_silver(write_records(tmp_path / "data.jsonl", [claim]), out, recipe, context=context)
     (line,) = read_silver(out)
     assert [passage["text"] for passage in line["passages"]] == ["The Lumen Tower was finished in 1931. It is tall."]
     assert (list_texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.tables import fill_marks, find_sections, make_parts
+from docs.tables import fill_marks, find_method_sections, make_parts
 from quorum.cli.main import main
 from quorum.core.context import Context
 from quorum.graphs import METHODS
@@ -66,8 +66,8 @@ def test_generated_parts_of_the_docs_are_up_to_date(file: str) -> None:
 
 
 def test_every_method_has_one_section_with_its_graph() -> None:
-    assert sorted(name for names in find_sections().values() for name in names) == sorted(METHODS)
-    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in find_sections())
+    assert sorted(name for names in find_method_sections().values() for name in names) == sorted(METHODS)
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in find_method_sections())
     assert text.count("```mermaid") == len(METHODS)
 
 

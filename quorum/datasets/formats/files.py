@@ -29,7 +29,9 @@ def read_values(path: Path, problems: list[str] | None) -> Iterator[NumberedReco
 
 
 def detect_layout(path: Path) -> Layout:
-    """Whether a file is JSON lines, a JSON document or a table. A broken file is "lines": that reader reports it."""
+    """Whether a file is JSON lines, a JSON document or a table. A broken file is "lines", because the
+    reader of JSON lines reports the error.
+    """
     try:
         with open_text(path) as file:
             filled_lines = (line.strip() for line in read_bounded_lines(file) if line.strip())

@@ -19,7 +19,7 @@ def read(data: bytes, name: str) -> Document:
         grid = list(rows)
     except csv.Error as error:
         raise Unreadable(f"row {rows.line_num} cannot be read ({error})") from None
-    blocks = [Block(row, "row") for row in format_rows(grid, has_header=has_column_names(grid))]
+    blocks = [Block(row, "row") for row in format_rows(grid, header_is_on_top=has_column_names(grid))]
     return Document("", blocks, notes=[note] if note else [])
 
 

@@ -42,9 +42,10 @@ def read_slide(slide: Any, number: int) -> Iterator[Block]:
             continue
         if getattr(shape, "has_table", False) and shape.has_table:
             grid = [[cell.text for cell in row.cells] for row in shape.table.rows]
-            has_header = True if shape.table.first_row else None
+            header_is_on_top = True if shape.table.first_row else None
             yield from (
-                Block(remove_unstorable(row), "row", page=number) for row in format_rows(grid, has_header=has_header)
+                Block(remove_unstorable(row), "row", page=number)
+                for row in format_rows(grid, header_is_on_top=header_is_on_top)
             )
         elif shape.has_text_frame:
             for paragraph in shape.text_frame.paragraphs:

@@ -73,7 +73,7 @@ class AnswerWriter:
             column.name for column in self.asked_round.columns if not self.asked_round.is_asked(column.name)
         )
 
-    def make_lost_rows(self, questioner: Questioner) -> Iterator[Row]:
+    def make_worker_exit_rows(self, questioner: Questioner) -> Iterator[Row]:
         """Error rows for the questions during which a worker exited at every try."""
         columns = {column.name: column for column in self.asked_round.columns}
         tries = TRIES_TOGETHER + TRIES_ALONE
@@ -110,7 +110,7 @@ async def ask_on_ray(asked_round: Round, recorder: Recorder, questioner: Questio
                     writer.write_answers(answers)
                     if dropped != (dropped := writer.find_dropped()):
                         services.set_dropped.remote(dropped)
-    for row in writer.make_lost_rows(questioner):
+    for row in writer.make_worker_exit_rows(questioner):
         writer.write_row(row)
 
 
