@@ -1,8 +1,6 @@
 """Silver data are made from questions with passages, continued after an interruption, and read again."""
 
 import asyncio
-import gzip
-import json
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer
+from silver_records import RECORDS, list_texts, make_record, write_records
 
 from quorum.cli.main import main
 from quorum.core.context import Context
@@ -22,34 +20,8 @@ from quorum.training.silver import Recipe, Statistics, make_silver
 STRINC = Recipe(measure="strinc")
 
 
-def make_record(number: int, answers: list[str], *texts: str, **fields: Any) -> dict[str, Any]:
-    passages = [{"id": f"{number}-{rank}", "title": "T", "text": text} for rank, text in enumerate(texts)]
-    return {"id": f"q{number}", "question": f"Which, {number}?", "answers": answers, "passages": passages, **fields}
-
-
-RECORDS = [
-    make_record(1, ["1931"], "A mast stands. It is old.", "It was built in 1931. It is red."),
-    make_record(2, ["Ann Lee", "A. Lee"], "Nobody knows. It rains."),
-    make_record(3, ["yes"], "It is old. Yes, it is."),
-    make_record(4, [], "Nothing is right here."),
-    make_record(5, ["1950"], "Built in 1950 by Lee.", "Painted in 1950. It is tall."),
-]
-
-
-def write_records(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Path:
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    open_file = gzip.open if path.suffix == ".gz" else open
-    with open_file(path, "wt", encoding="utf-8") as file:
-        file.write(lines)
-    return path
-
-
 def write_silver(data: Path, out: Path, recipe: Recipe = STRINC, **options: Any) -> Statistics:
     return asyncio.run(make_silver(data, out, recipe, **options))
-
-
-def list_texts(out: Path) -> list[list[str]]:
-    return [[span["text"] for span in line["silver"]] for line in read_silver(out)]
 
 
 @pytest.mark.parametrize("name", ["data.jsonl", "data.jsonl.gz"])
@@ -267,51 +239,3 @@ def test_passages_are_retrieved_for_questions_without_any(tmp_path: Path) -> Non
     (line,) = read_silver(out)
     assert [passage["text"] for passage in line["passages"]] == ["The Lumen Tower was finished in 1931. It is tall."]
     assert (list_texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")
-
-
-def run_filter_silver(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stopped:
-        main(["filter", "silver", *args])
-    return (int(stopped.value.code or 0), *capsys.readouterr())
-
-
-def test_the_command_writes_silver_lines_and_prints_their_statistics(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data, out = write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
-    code, output, errors = run_filter_silver(capsys, str(data), "--measure", "strinc", "--out", str(out))
-    assert code == 0
-    assert output.splitlines() == [
-        "5 questions, silver for 3 (60%), nothing for 2.",
-        "Words per question: 7.8 in the passages, 2.6 in the silver.",
-        "Unigram precision: 5.6% of the passages, 13.3% of the silver (0 where it is empty).",
-    ]
-    assert errors == f"quorum: silver lines in {out}\n"
-
-
-def test_cxmi_is_scored_by_a_server(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], openai_server: OpenAIServer
-) -> None:
-    """The loopback server gives a high probability to an answer that the prompt contains."""
-    data, out = write_records(tmp_path / "data.jsonl", RECORDS[:2]), tmp_path / "silver.jsonl"
-    code, output, _ = run_filter_silver(
-        capsys, str(data), "--measure", "cxmi", "--scorer", "completions:any", "--out", str(out)
-    )
-    assert code == 0
-    assert output.startswith("2 questions, silver for 1 (50%)")
-    assert list_texts(out) == [["It was built in 1931."], []]
-
-
-def test_mistakes_on_the_command_line_are_refused_in_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = str(write_records(tmp_path / "data.jsonl"))
-    for options, message in (
-        (["--measure", "cxmi"], "needs a model that gives log-probabilities; add --scorer"),
-        (["--measure", "strinc", "--scorer", "completions:x"], "strinc asks no model"),
-        (["--measure", "cxmi", "--scorer", "embedded"], "scorer='embedded' cannot be used for cxmi"),
-    ):
-        code, _, errors = run_filter_silver(capsys, data, *options, "--out", str(tmp_path / "silver.jsonl"))
-        assert code == 2
-        assert message in errors
-        assert errors.count("\n") == 1

@@ -28,12 +28,16 @@ LOW_LAYERS = 2
 GetExport = Callable[[int], Path]
 
 
+def list_options(**options: object) -> list[str]:
+    """The options as a command line has them."""
+    return [word for name, value in options.items() for word in (f"--{name}", str(value))]
+
+
 @pytest.fixture(scope="module")
 def checkpoint(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A reader trained by the command until it can read."""
     out = tmp_path_factory.mktemp("trained") / "reader.safetensors"
-    common = ["--base", str(base), "--train", str(data), "--out", str(out), "--low", str(LOW_LAYERS), "--rate", "3e-3"]
-    reader.main([*common, "--steps", "250", "--length", "60"])
+    reader.main(list_options(base=base, train=data, out=out, low=LOW_LAYERS, rate=3e-3, steps=250, length=60))
     return out
 
 
@@ -47,16 +51,7 @@ def get_export(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytes
     def folder(levels: int) -> Path:
         if levels not in folders:
             folders[levels] = out = tmp_path_factory.mktemp(f"levels{levels}")
-            common = [
-                "--base",
-                str(base),
-                "--checkpoint",
-                str(checkpoint),
-                "--data",
-                str(data),
-                "--low",
-                str(LOW_LAYERS),
-            ]
+            common = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_LAYERS)
             export.main([*common, "--levels", str(levels), "--out", str(out / "reader.onnx")])
             words = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
             (out / "vocab.txt").write_text("\n".join(sorted(words, key=words.__getitem__)) + "\n", encoding="utf-8")
@@ -268,11 +263,9 @@ def test_training_goes_on_from_an_exported_file_alone(
     assert similarities.min() > 0.99
     assert similarities.max() < 1  # what int8 rounded stays rounded
     checkpoint, second_export = tmp_path / "reader.safetensors", tmp_path / "reader.onnx"
-    common = ["--base", str(tmp_path / "base"), "--low", str(LOW_LAYERS)]
-    reader.main(
-        [*common, "--train", str(data), "--init", str(source / "reader.onnx"), "--steps", "2", "--out", str(checkpoint)]
-    )
-    options = ["--checkpoint", str(checkpoint), "--data", str(data), "--levels", "63", "--out", str(second_export)]
+    common = list_options(base=tmp_path / "base", low=LOW_LAYERS)
+    reader.main([*common, *list_options(train=data, init=source / "reader.onnx", steps=2, out=checkpoint)])
+    options = list_options(checkpoint=checkpoint, data=data, levels=63, out=second_export)
     export.main([*common, *options])
     integers_before, integers_after = (read_integers(file) for file in (source / "reader.onnx", second_export))
     assert integers_before
@@ -296,33 +289,10 @@ def test_an_export_may_keep_the_sentence_encoder_of_another_file(
     source, out = get_export(63), tmp_path / "out"
     base_folder.write_base_folder(source, tmp_path / "base", attention_heads=4)
     out.mkdir()
-    common = ["--base", str(tmp_path / "base"), "--low", str(LOW_LAYERS)]
+    common = list_options(base=tmp_path / "base", low=LOW_LAYERS)
     new_checkpoint = tmp_path / "reader.safetensors"
-    reader.main(
-        [
-            *common,
-            "--train",
-            str(data),
-            "--init",
-            str(checkpoint),
-            "--steps",
-            "20",
-            "--rate",
-            "1e-3",
-            "--out",
-            str(new_checkpoint),
-        ]
-    )
-    options = [
-        "--checkpoint",
-        str(new_checkpoint),
-        "--data",
-        str(data),
-        "--levels",
-        "63",
-        "--out",
-        str(out / "reader.onnx"),
-    ]
+    reader.main([*common, *list_options(train=data, init=checkpoint, steps=20, rate=1e-3, out=new_checkpoint)])
+    options = list_options(checkpoint=new_checkpoint, data=data, levels=63, out=out / "reader.onnx")
     export.main([*common, *options, "--encoder-of", str(source / "reader.onnx")])
     assert hash_encoder(out / "reader.onnx") == hash_encoder(source / "reader.onnx")
     (out / "vocab.txt").write_bytes((source / "vocab.txt").read_bytes())
@@ -337,17 +307,8 @@ def test_an_export_may_keep_the_sentence_encoder_of_another_file(
 def test_another_encoder_cannot_be_kept(
     base: Path, get_export: GetExport, data: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
-    common = ["--base", str(base), "--low", str(LOW_LAYERS), "--checkpoint", str(checkpoint), "--data", str(data)]
+    common = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_LAYERS)
+    kept_encoder = ["--encoder-of", str(get_export(63) / "reader.onnx")]
     with pytest.raises(ValueError, match=r"base\.0\.qkv\.weight differs"):
-        export.main(
-            [
-                *common,
-                "--levels",
-                "127",
-                "--out",
-                str(tmp_path / "r.onnx"),
-                "--encoder-of",
-                str(get_export(63) / "reader.onnx"),
-            ]
-        )
+        export.main([*common, "--levels", "127", "--out", str(tmp_path / "r.onnx"), *kept_encoder])
     assert not list(tmp_path.iterdir())

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,7 @@ from started_process import stop_ignoring_ctrl_c
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.column_scores import Row
-from quorum.evaluation.run.columns import Column, parse_methods
-from quorum.evaluation.run.config import make_config
-from quorum.evaluation.run.dataset import read_data
+from quorum.evaluation.run.columns import parse_methods
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
@@ -279,46 +276,3 @@ def test_a_continued_evaluation_has_the_same_summary(
     after = Counter((row["id"], row["method"]) for row in read_rows(stopped))
     assert set(after.values()) == {1}
     assert before <= after
-
-
-def test_runs_of_one_method_need_different_settings() -> None:
-    with pytest.raises(SetupError, match=r"concat\[k=3\] is named twice"):
-        parse_methods("concat[k=3],concat[k=3]", Context())
-
-
-def test_the_choice_of_all_methods_takes_settings() -> None:
-    runs = parse_methods("all[k=3;vote=staged],concat", Context())
-    assert [run.name for run in runs][:1] == ["concat[k=3;vote=staged]"]
-    assert runs[-1] == Column("concat", "concat", {}, replace(Context()))
-    assert {run.context.k for run in runs[:-1]} == {3}
-
-
-def read_settings(data: Path, methods: str, **options: Any) -> dict[str, Any]:
-    """The settings of the only method as config.json holds them, over given passages."""
-    runs = parse_methods(methods, Context(**CONTEXT | options))
-    methods_in_config = make_config(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
-    return dict(next(iter(methods_in_config.values())))
-
-
-def test_given_passages_are_weighed_and_ordered_by_the_embeddings(data: Path) -> None:
-    settings, other_settings = (read_settings(data, "replug", embeddings=f"openai:{name}") for name in ("one", "other"))
-    assert (settings["embeddings"], other_settings["embeddings"]) == ("openai:one", "openai:other")
-    assert read_settings(data, "replug", retriever="bm25") == read_settings(data, "replug", retriever="chroma")
-
-
-def test_a_retrained_filter_is_another_configuration(data: Path, tmp_path: Path) -> None:
-    folder_path = tmp_path / "filter"
-    folder_path.mkdir()
-    described_filters = []
-    for text in ("first", "second"):
-        (folder_path / "sentences.json").write_text(text)
-        (folder_path / "config.json").write_text(text)
-        kinds = (f"embedded:{folder_path}", f"transformers:{folder_path}", f"llm:transformers:{folder_path}")
-        described_filters.append(
-            [read_settings(data, "filco", context_filter=kind)["context_filter"] for kind in kinds]
-        )
-    assert all(before != after for before, after in zip(*described_filters, strict=True))
-    assert read_settings(data, "filco", context_filter="llm:openai:ft:own")["context_filter"]["model"] == "ft:own"
-    assert [read_settings(data, "filco", context_filter=kind)["context_filter"] for kind in (None, "llm", "odd")] == [
-        *(None, "llm", "odd")
-    ]

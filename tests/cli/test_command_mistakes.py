@@ -1,0 +1,125 @@
+"""Mistakes on the command line: one sentence and exit code 2 for each."""
+
+from pathlib import Path
+
+import pytest
+from quorum_command import Quorum
+
+ASK_COMMAND = ("ask", "Who?")
+EVAL_COMMAND = ("eval", "questions.jsonl", "--methods")
+COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
+    (("ask", ""), "question"),
+    (("ask", "  \n "), "question"),
+    ((*ASK_COMMAND, "--k", "0"), "k=0"),
+    ((*ASK_COMMAND, "--k", "-3"), "k=-3"),
+    ((*ASK_COMMAND, "--k", "five"), "--k"),
+    ((*ASK_COMMAND, "--method", "concat-pf"), "did you mean concat_pf?"),
+    ((*ASK_COMMAND, "--method", "zzz"), "concat_pf"),
+    ((*ASK_COMMAND, "--set", "colour=red"), "'colour'"),
+    ((*ASK_COMMAND, "--set", "k"), "key=value"),
+    ((*ASK_COMMAND, "--set", "=3"), "key=value"),
+    ((*ASK_COMMAND, "--set", "k=3", "--set", "k=4"), "twice"),
+    ((*ASK_COMMAND, "--set", "k=3", "--k", "4"), "give one of them"),
+    ((*ASK_COMMAND, "--set", "k=many"), "k='many'"),
+    ((*ASK_COMMAND, "--set", "temperature=9"), "temperature=9"),
+    ((*ASK_COMMAND, "--set", "vote=some"), "all, staged"),
+    ((*ASK_COMMAND, "--retriever", "google"), "google"),
+    ((*ASK_COMMAND, "--collection", "nowhere"), "nowhere"),
+    ((*ASK_COMMAND, "--collection", "a"), "'a'"),
+    ((*ASK_COMMAND, "--passages", "missing.jsonl"), "missing.jsonl"),
+    ((*ASK_COMMAND, "--passages", "empty.jsonl"), "no passages"),
+    ((*ASK_COMMAND, "--passages", "broken.jsonl"), "broken.jsonl, line 1"),
+    ((*ASK_COMMAND, "--passages", "folder"), "folder"),
+    ((*ASK_COMMAND, "--passages", "passages.jsonl", "--collection", "sample"), "one place"),
+    ((*ASK_COMMAND, "--passages", "passages.jsonl", "--model", "gpt-4"), "names no provider"),
+    ((*ASK_COMMAND, "--passages", "passages.jsonl", "--model", "nobody:x"), "nobody"),
+    ((*ASK_COMMAND, "--model"), "--model"),
+    (("ask",), "QUESTION"),
+    (("aks", "Who?"), "aks"),
+    (("methods", "concatt"), "did you mean concat?"),
+    (("methods", "concatt", "--diagram"), "did you mean concat?"),
+    (("methods", "--diagram"), "needs a method"),
+    (("index", "missing", "--collection", "new"), "missing"),
+    (("index", "passages.jsonl"), "--collection"),
+    (("index", "passages.jsonl", "--collection", "x"), "'x'"),
+    (("index", "passages.jsonl", "--collection", "new", "--words", "0"), "words"),
+    (("eval", "missing.jsonl", "--methods", "concat"), "missing.jsonl"),
+    (("eval", "broken.jsonl", "--methods", "concat"), "broken.jsonl, line 1"),
+    (("eval", "questions.jsonl"), "--methods"),
+    ((*EVAL_COMMAND, ""), "No method"),
+    ((*EVAL_COMMAND, "concat,contact"), "did you mean concat?"),
+    ((*EVAL_COMMAND, "concat,concat"), "twice"),
+    ((*EVAL_COMMAND, "concat[k]"), "key=value"),
+    ((*EVAL_COMMAND, "concat[k=3"), "cannot be read"),
+    ((*EVAL_COMMAND, "concat[k=0]"), "k=0"),
+    ((*EVAL_COMMAND, "concat[colour=red]"), "'colour'"),
+    ((*EVAL_COMMAND, "concat[k=3;k=4]"), "twice"),
+    ((*EVAL_COMMAND, "concat", "--limit", "-1"), "limit"),
+    ((*EVAL_COMMAND, "concat", "--limit", "0"), "limit"),
+    ((*EVAL_COMMAND, "concat", "--concurrency", "0"), "concurrency"),
+    ((*EVAL_COMMAND, "concat", "--k", "0"), "k=0"),
+    ((*EVAL_COMMAND, "concat", "--baseline", "summary"), "'summary' is none of the methods"),
+    ((*EVAL_COMMAND, "concat", "--measure", "words"), "NAME=MODULE:FUNCTION"),
+    ((*EVAL_COMMAND, "concat"), "--collection NAME or --corpus FILE"),
+    ((*EVAL_COMMAND, "concat", "--corpus", "pool"), "no passages to pool"),
+    ((*EVAL_COMMAND, "concat", "--corpus", "missing.jsonl"), "missing.jsonl"),
+    ((*EVAL_COMMAND, "concat", "--corpus", "passages.jsonl", "--collection", "sample"), "give one of them"),
+    ((*EVAL_COMMAND, "concat", "--collection", "sample", "--out", "passages.jsonl"), "passages.jsonl"),
+    ((*EVAL_COMMAND, "concat", "--collection", "sample", "--model", "openai:x"), "OPENAI_API_KEY"),
+]
+
+
+@pytest.fixture
+def passages(tmp_path: Path) -> str:
+    path = tmp_path / "passages.jsonl"
+    path.write_text('{"id": "a", "title": "", "text": "I did it."}\n', encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path: Path, passages: str) -> None:
+    """The files that the commands with mistakes name, in the working directory."""
+    (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
+    (tmp_path / "broken.jsonl").write_text("{\n", encoding="utf-8")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "questions.jsonl").write_text('{"id": "1", "question": "Who?", "answers": ["me"]}\n', encoding="utf-8")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("args", "message"), COMMANDS_WITH_MISTAKES, ids=[" ".join(args) for args, _ in COMMANDS_WITH_MISTAKES]
+)
+def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple[str, ...], message: str) -> None:
+    run = quorum(*args)
+    assert (run.code, run.out) == (2, "")
+    assert message in run.err
+    assert "Traceback" not in run.err
+    is_one_line = run.err.startswith("quorum: ") and run.err.count("\n") == 1
+    assert is_one_line or "\nError: " in f"\n{run.err}"  # the command line's parser words its own errors
+
+
+@pytest.mark.parametrize("args", [("",), ("Who?", "--method", "zzz"), ("Who?", "--retriever", "google")])
+def test_a_mistake_is_reported_before_the_sample_is_indexed(
+    quorum: Quorum, args: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert quorum("ask", *args).code == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_without_key_and_address_names_both(
+    quorum: Quorum, passages: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUORUM_MODEL", "openai:x")
+    run = quorum("ask", "Who?", "--passages", passages)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.count("\n") == 1
+    assert "OPENAI_API_KEY" in run.err
+    assert "OPENAI_BASE_URL" in run.err
+
+
+def test_an_invalid_setting_in_the_environment_is_refused(quorum: Quorum, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORUM_K", "many")
+    run = quorum("ask", "Who?")
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "k='many'" in run.err
