@@ -1,13 +1,13 @@
 """Nodes that merge the passages of several queries into one list."""
 
-from quorum.core.state import Knowledge, Passage, State
+from quorum.core.state import Passage, QueryPassages, State
 from quorum.nodes.filter_passages import get_retrieved_ids
 
 
 async def collect(state: State) -> State:
     """rank, passages, retrieved -> knowledge (one)."""
     return {
-        "knowledge": [Knowledge(rank=state["rank"], retrieved=get_retrieved_ids(state), passages=state["passages"])]
+        "knowledge": [QueryPassages(rank=state["rank"], retrieved=get_retrieved_ids(state), passages=state["passages"])]
     }
 
 

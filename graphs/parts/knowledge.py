@@ -6,7 +6,7 @@
 from typing import Annotated
 
 from quorum.core.context import Context
-from quorum.core.state import Counters, Knowledge, Passage, State, append_items
+from quorum.core.state import Counters, Passage, QueryPassages, State, append_items
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.knowledge_filter import KnowledgeFilterInput, knowledge_filter
 from quorum.graphs.parts.refinement import RefinementInput, refinement
@@ -24,7 +24,7 @@ class KnowledgeInput(RefinementInput, KnowledgeFilterInput, total=False):
 class KnowledgeOutput(Counters, total=False):
     """knowledge: one item, the passages that this query found, after filtering."""
 
-    knowledge: Annotated[list[Knowledge], append_items]
+    knowledge: Annotated[list[QueryPassages], append_items]
 
 
 knowledge = (

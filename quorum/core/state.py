@@ -101,7 +101,7 @@ class Step(TypedDict):
     answer: str | None
 
 
-class Knowledge(TypedDict):
+class QueryPassages(TypedDict):
     """The passages that one of several queries found, after filtering.
 
     rank: the query's number, from 0; retrieved: ids of the passages before filtering.
@@ -280,7 +280,7 @@ class State(Question, Result, total=False):
     topic: str | None
     judgement: str | None
     queries: list[str] | None
-    knowledge: Annotated[list[Knowledge], append_items]
+    knowledge: Annotated[list[QueryPassages], append_items]
     turn: int
     notes: str | None
     rationales: list[str | None] | None

@@ -38,7 +38,7 @@ from quorum.evaluation.run.engine_worker import Answers, Services, select_enviro
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.results import Results
-from quorum.evaluation.run.rounds import Recorder, Round
+from quorum.evaluation.run.rounds import QuestionRound, Recorder
 from quorum.evaluation.run.rows import make_failed_row
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.spending import Spending, WorkerSpending
@@ -177,7 +177,7 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
     columns, progress = parse_columns(), []
     with Results(tmp_path / "results.jsonl", [column.name for column in columns]) as results:
         recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.answered_pairs)))
-        writer = AnswerWriter(Round(columns, dataset), recorder)
+        writer = AnswerWriter(QuestionRound(columns, dataset), recorder)
         records = [record for record, _ in writer.find_remaining()()]
 
         def make_row(record: Record, name: str, error: str | None = None) -> Any:

@@ -17,7 +17,7 @@ from blendfilter_fixtures import (
 from method_fixtures import make_runtime
 
 from quorum.core.context import Context
-from quorum.core.state import Knowledge, Passage, State
+from quorum.core.state import Passage, QueryPassages, State
 from quorum.evaluation.trace import Tracer
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
@@ -207,9 +207,9 @@ async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() 
         make_passage("a", "second"),
     )
     knowledge = [
-        Knowledge(rank=2, retrieved=["c", "a"], passages=[c, a_again]),
-        Knowledge(rank=0, retrieved=["a", "x"], passages=[a]),
-        Knowledge(rank=1, retrieved=["b", "x"], passages=[b]),
+        QueryPassages(rank=2, retrieved=["c", "a"], passages=[c, a_again]),
+        QueryPassages(rank=0, retrieved=["a", "x"], passages=[a]),
+        QueryPassages(rank=1, retrieved=["b", "x"], passages=[b]),
     ]
     assert await unite(State(knowledge=knowledge)) == {"passages": [a, b, c], "retrieved": ["a", "x", "b", "c"]}
     assert await unite(State(knowledge=[])) == {"passages": [], "retrieved": []}
@@ -217,9 +217,9 @@ async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() 
 
 async def test_collect_takes_the_ids_from_before_the_filter_or_else_those_of_the_passages() -> None:
     state = State(rank=1, passages=[make_passage("a")])
-    assert await collect(state) == {"knowledge": [Knowledge(rank=1, retrieved=["a"], passages=[make_passage("a")])]}
+    assert await collect(state) == {"knowledge": [QueryPassages(rank=1, retrieved=["a"], passages=[make_passage("a")])]}
     update = await collect(State(rank=1, passages=[], retrieved=["a", "b"]))
-    assert update == {"knowledge": [Knowledge(rank=1, retrieved=["a", "b"], passages=[])]}
+    assert update == {"knowledge": [QueryPassages(rank=1, retrieved=["a", "b"], passages=[])]}
 
 
 async def test_a_small_window_drops_the_lowest_passages_from_judging_and_choosing() -> None:

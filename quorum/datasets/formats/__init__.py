@@ -11,7 +11,7 @@ from quorum.core.errors import SetupError
 from quorum.datasets.formats.convert import Format, UnusableRecord
 from quorum.datasets.formats.files import read_values
 from quorum.datasets.formats.open_domain import DPR, FLASHRAG, KILT, NQ, OWN_FORMAT, TRIVIAQA, WEBQUESTIONS
-from quorum.datasets.formats.reading import ASQA, FEVER, HOTPOTQA, SQUAD, STRATEGYQA
+from quorum.datasets.formats.reading_comprehension import ASQA, FEVER, HOTPOTQA, SQUAD, STRATEGYQA
 from quorum.datasets.records import Record, preview_value
 
 FORMATS = (DPR, TRIVIAQA, HOTPOTQA, STRATEGYQA, WEBQUESTIONS, FEVER, ASQA, KILT, FLASHRAG, SQUAD, OWN_FORMAT, NQ)

@@ -16,7 +16,7 @@ from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.engine_worker import Answers, Asker, Job, RemainingQuestions, Services
-from quorum.evaluation.run.rounds import Recorder, Round
+from quorum.evaluation.run.rounds import QuestionRound, Recorder
 from quorum.evaluation.run.rows import make_failed_row
 
 LOG = logging.getLogger("quorum")
@@ -31,7 +31,7 @@ class AnswerWriter:
     this run and are not asked again.
     """
 
-    asked_round: Round
+    asked_round: QuestionRound
     recorder: Recorder
     failed_pairs: set[tuple[str, str]] = field(default_factory=set)
 
@@ -84,7 +84,7 @@ class AnswerWriter:
                 yield make_failed_row(record, name, task, error, seconds=0.0)
 
 
-async def ask_on_ray(asked_round: Round, recorder: Recorder, questioner: Questioner, concurrency: int) -> None:
+async def ask_on_ray(asked_round: QuestionRound, recorder: Recorder, questioner: Questioner, concurrency: int) -> None:
     """Ask one round on Ray (see `quorum.evaluation.run.run_plan.ask_round`).
 
     If a worker exits, its questions are asked again by another worker. A question that fails TRIES_TOGETHER times is

@@ -14,9 +14,9 @@ from quorum.evaluation.run.spending import Spending
 
 
 @dataclass(frozen=True)
-class Round:
-    """Columns, and the questions that each column is asked unless it has answered them already. race: decides which
-    columns are still asked; None: all are.
+class QuestionRound:
+    """Questions of an evaluation that are asked together: columns, and the data set whose questions each column is
+    asked unless it has answered them already. race: decides which columns are still asked; None: all are.
     """
 
     columns: Sequence[Column]
@@ -55,7 +55,7 @@ class Recorder:
 
 def split_into_rounds(
     columns: Sequence[Column], dataset: DataSet, results: Results, race: RunningRace | None = None
-) -> Iterator[Round]:
+) -> Iterator[QuestionRound]:
     """The rounds of an evaluation. A round is made when all questions of the round before it have been answered,
     because it may depend on their results.
 
@@ -65,9 +65,9 @@ def split_into_rounds(
     """
     screening_columns = [column for column in columns if column.name == results.screening_method]
     if screening_columns:
-        yield Round(screening_columns, dataset)
+        yield QuestionRound(screening_columns, dataset)
         excluded_ids = results.known_ids | results.scores[screening_columns[0].name].error_messages.keys()
         dataset = replace(
             dataset, count=dataset.count - len(excluded_ids), excluded_ids=dataset.excluded_ids | excluded_ids
         )
-    yield Round([column for column in columns if column not in screening_columns], dataset, race)
+    yield QuestionRound([column for column in columns if column not in screening_columns], dataset, race)

@@ -23,7 +23,7 @@ from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race import RaceWatcher, RunningRace, start_race
 from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import Results
-from quorum.evaluation.run.rounds import Recorder, Round, split_into_rounds
+from quorum.evaluation.run.rounds import QuestionRound, Recorder, split_into_rounds
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import Progress, fill_collections, ignore_progress
 from quorum.evaluation.run.spending import LimitReachedError, Spending
@@ -146,7 +146,7 @@ async def prepare_questions(plan: Plan, progress: Progress) -> tuple[Sequence[Co
     return columns, dataset
 
 
-async def ask_round(round_of_questions: Round, recorder: Recorder, questioner: Questioner, plan: Plan) -> None:
+async def ask_round(round_of_questions: QuestionRound, recorder: Recorder, questioner: Questioner, plan: Plan) -> None:
     """Ask one round, with the engine of the plan's options."""
     concurrency = plan.options.concurrency
     if plan.options.engine == "ray":
@@ -169,7 +169,7 @@ async def ask_round(round_of_questions: Round, recorder: Recorder, questioner: Q
     await run_workers(concurrency, work)
 
 
-def report_progress(progress: Progress, results: Results, round_of_questions: Round) -> None:
+def report_progress(progress: Progress, results: Results, round_of_questions: QuestionRound) -> None:
     """Report the number of answers of this round's columns or, in a race, of settled questions."""
     if round_of_questions.race is not None:
         progress("ask", round_of_questions.race.settled_count, round_of_questions.race.question_count)
