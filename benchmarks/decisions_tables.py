@@ -53,28 +53,7 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
         shifted = start_shifted(pool, matrices, max(draws // SHIFTED_DRAWS, 4))
         print_sets(matrices)
         tables = {}
-        for name, title, print_figures in (
-            ("recorded", f"The recorded questions, {orders:,} random orders: {RULES_CAPTION}", print_rules),
-            (
-                "drawn",
-                f"{QUESTIONS} other questions, {orders:,} draws with replacement: {RULES_CAPTION}",
-                print_rules,
-            ),
-            ("future", f"New questions, {orders:,} draws of {QUESTIONS}: {RULES_CAPTION}", print_rules),
-            ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS}: {CASCADES_CAPTION}", print_cascades),
-            ("intervals", f"95% intervals of a difference on {FEW_QUESTIONS} questions: coverage, %", print_shares),
-            ("gates", f"Gates of two random methods on {QUESTIONS} questions, margin {MARGIN:g}, %", print_shares),
-            (
-                "calibrations",
-                f"Calibrated on {QUESTIONS} questions, {orders:,} draws: {CALIBRATIONS_CAPTION}",
-                print_limits,
-            ),
-            (
-                "scores",
-                f"The winner of {FEW_QUESTIONS} questions: its score minus its true score, points",
-                print_points,
-            ),
-        ):
+        for name, title, print_figures in list_tables(orders, draws):
             tables[name] = {set_name: job.result() for set_name, job in jobs[name].items()}
             print_figures(title, tables[name])
         print_rules(
@@ -91,6 +70,32 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
         draws,
     )
     print(json.dumps({"benchmark": "decisions", **verdict}))
+
+
+def list_tables(orders: int, draws: int) -> list[tuple[str, str, Callable[..., None]]]:
+    """(name of the replay, title of its table, function that prints the table) for each replay of every set."""
+    return [
+        ("recorded", f"The recorded questions, {orders:,} random orders: {RULES_CAPTION}", print_rules),
+        (
+            "drawn",
+            f"{QUESTIONS} other questions, {orders:,} draws with replacement: {RULES_CAPTION}",
+            print_rules,
+        ),
+        ("future", f"New questions, {orders:,} draws of {QUESTIONS}: {RULES_CAPTION}", print_rules),
+        ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS}: {CASCADES_CAPTION}", print_cascades),
+        ("intervals", f"95% intervals of a difference on {FEW_QUESTIONS} questions: coverage, %", print_shares),
+        ("gates", f"Gates of two random methods on {QUESTIONS} questions, margin {MARGIN:g}, %", print_shares),
+        (
+            "calibrations",
+            f"Calibrated on {QUESTIONS} questions, {orders:,} draws: {CALIBRATIONS_CAPTION}",
+            print_limits,
+        ),
+        (
+            "scores",
+            f"The winner of {FEW_QUESTIONS} questions: its score minus its true score, points",
+            print_points,
+        ),
+    ]
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

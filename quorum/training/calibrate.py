@@ -118,8 +118,22 @@ def calibrate(
     report: Callable[[str], None] = print,
 ) -> Calibration:
     """Fit the probability of an answer; then choose the window, the two thresholds and the bonus of candidates."""
+    calibration = fit_probability(model, one_passage_cases)
+    readings = [result.reading for result in run_reader(model, one_passage_cases, calibration)]
+    threshold, credit = find_best_threshold(one_passage_cases, readings)
+    calibration = replace(calibration, threshold_one_passage=threshold)
+    report(f"one passage: {len(one_passage_cases)} cases, threshold {threshold}, credit {credit:.3f}")
+    calibration, readings = choose_window(model, several_passage_cases, calibration, report)
+    bonus = choose_candidate_bonus(model, several_passage_cases, readings, calibration, report)
+    return replace(calibration, candidate_bonus=bonus)
+
+
+def fit_probability(model: Encoder, cases: list[Case]) -> Calibration:
+    """The uncalibrated reader with fitted weights for the probability that its best span is right. The features are the
+    span's score and the answerability logit; a span with an F1 of .5 or more counts as right.
+    """
     feature_rows, labels = [], []
-    for case, result in zip(one_passage_cases, run_reader(model, one_passage_cases, UNCALIBRATED), strict=True):
+    for case, result in zip(cases, run_reader(model, cases, UNCALIBRATED), strict=True):
         for window, logits in zip(result.windows, result.logits, strict=True):
             for span in find_spans(window, logits, case.passages, UNCALIBRATED, 1):
                 feature_rows.append((span.score, logits.answerable))
@@ -129,31 +143,43 @@ def calibrate(
     if weights[1] < 0:  # the two signals are correlated: use one of them, not their difference
         margin, bias = fit_logistic_regression(features[:, :1], right)
         weights = np.array([margin, 0.0, bias])
-    calibration = replace(UNCALIBRATED, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
-    threshold, credit = find_best_threshold(
-        one_passage_cases, [result.reading for result in run_reader(model, one_passage_cases, calibration)]
-    )
-    calibration = replace(calibration, threshold_one_passage=threshold)
-    report(f"one passage: {len(one_passage_cases)} cases, threshold {threshold}, credit {credit:.3f}")
+    return replace(UNCALIBRATED, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
+
+
+def choose_window(
+    model: Encoder, cases: list[Case], calibration: Calibration, report: Callable[[str], None]
+) -> tuple[Calibration, list[Reading]]:
+    """The calibration with the window size of the highest credit over cases of several passages, and with the threshold
+    for this window; the readings of the cases with it.
+    """
     trials = []
     for size in WINDOW_SIZES:
         trial = replace(calibration, window=size)
-        readings = [result.reading for result in run_reader(model, several_passage_cases, trial)]
-        threshold, credit = find_matching_threshold(several_passage_cases, readings)
-        report(
-            f"several passages, windows of {size}: {len(several_passage_cases)} cases, threshold {threshold}, "
-            f"credit {credit:.3f}"
-        )
+        readings = [result.reading for result in run_reader(model, cases, trial)]
+        threshold, credit = find_matching_threshold(cases, readings)
+        report(f"several passages, windows of {size}: {len(cases)} cases, threshold {threshold}, credit {credit:.3f}")
         trials.append((credit, replace(trial, threshold_several_passages=threshold), readings))
-    _, calibration, readings = max(trials, key=lambda item: item[0])
-    single_readings = run_reader(
-        model, [Case(c.question, c.answers, (p,)) for c in several_passage_cases for p in c.passages], calibration
-    )
+    _, best_calibration, readings = max(trials, key=lambda item: item[0])
+    return best_calibration, readings
+
+
+def choose_candidate_bonus(
+    model: Encoder,
+    cases: list[Case],
+    readings: list[Reading],
+    calibration: Calibration,
+    report: Callable[[str], None],
+) -> float:
+    """The bonus with the highest credit for spans that are the answer to one of the case's passages alone. readings: of
+    the cases, all passages together. Of equally good bonuses the smallest is chosen.
+    """
+    single_passage_cases = [Case(case.question, case.answers, (p,)) for case in cases for p in case.passages]
+    single_results = run_reader(model, single_passage_cases, calibration)
     credits = []
     for bonus in CANDIDATE_BONUSES:
         answers, begin = [], 0
-        for case, reading in zip(several_passage_cases, readings, strict=True):
-            case_readings = [result.reading for result in single_readings[begin : begin + len(case.passages)]]
+        for case, reading in zip(cases, readings, strict=True):
+            case_readings = [result.reading for result in single_results[begin : begin + len(case.passages)]]
             begin += len(case.passages)
             candidates = {
                 normalize(r.spans[0].text)
@@ -165,10 +191,10 @@ def calibrate(
                 reading_with_bonus.spans and reading_with_bonus.probability >= calibration.threshold_several_passages
             )
             answers.append(reading_with_bonus.spans[0].text if is_known else None)
-        credit = compute_credit(several_passage_cases, answers)
+        credit = compute_credit(cases, answers)
         credits.append((credit, bonus))
         report(f"candidate bonus {bonus}: credit {credit:.3f}")
-    return replace(calibration, candidate_bonus=max(credits, key=lambda item: (item[0], -item[1]))[1])
+    return max(credits, key=lambda item: (item[0], -item[1]))[1]
 
 
 def main(arguments: list[str] | None = None) -> None:

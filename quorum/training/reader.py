@@ -219,7 +219,7 @@ def parse_weights(text: str) -> dict[str, float]:
     return {name.strip(): float(weight) for name, weight in pairs}
 
 
-def main(arguments: list[str] | None = None) -> None:
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.reader", description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
     parser.add_argument("--train", type=Path, nargs="+", required=True, help="reading or question answering data")
@@ -257,6 +257,11 @@ def main(arguments: list[str] | None = None) -> None:
         help="share of the batches with whole groups: a question's right passage and wrong ones compete",
     )
     parser.add_argument("--seed", type=int, default=0)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = make_parser()
     options = parser.parse_args(arguments)
     torch.manual_seed(options.seed)
     tokenizer = Tokenizer.from_file(str(options.base / "tokenizer.json"))
