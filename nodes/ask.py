@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
 from quorum.core.errors import TooLong
-from quorum.core.state import Malformed, Passage, State, Usage, merge_malformed, merge_usage
+from quorum.core.state import Malformed, Passage, State, Usage, merge_counted_replies, merge_usage
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import estimate_tokens
@@ -169,7 +169,7 @@ def add_counters(update: State, shortening_counters: State) -> State:
         **{
             **update,
             "usage": merge_usage(update["usage"], shortening_counters.get("usage")),
-            "malformed": merge_malformed(update["malformed"], shortening_counters.get("malformed")),
+            "malformed": merge_counted_replies(update["malformed"], shortening_counters.get("malformed")),
             "verbose": shortening_counters["verbose"],
         }
     )

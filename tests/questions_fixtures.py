@@ -19,6 +19,8 @@ def read_lines() -> list[dict[str, Any]]:
     return [json.loads(line) for line in OUTPUT_FILE.read_text(encoding="utf-8").splitlines()]
 
 
-def spoil_even_numbers(spoiled_prompt: str, reply: str) -> ReplaceReply:
-    """Give this reply to `spoiled_prompt` about towers and lamps with an even number; other replies stay correct."""
-    return lambda prompt, n, text: reply.format(n=n) if prompt == spoiled_prompt and n % 2 == 0 else None
+def reply_to_even_numbers(prompt_name: str, reply: str) -> ReplaceReply:
+    """A scripted model that gives this reply to the prompt of that name about towers and lamps with an even number; its
+    other replies stay correct.
+    """
+    return lambda prompt, n, text: reply.format(n=n) if prompt == prompt_name and n % 2 == 0 else None

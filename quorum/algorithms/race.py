@@ -37,12 +37,13 @@ class Race:
     methods, population: the number of methods and of questions. mode: when a method is dropped. "exact": it can no
     longer win on these questions, whatever the remaining answers are; "questions": it is unlikely to win on these
     questions; "future": it is unlikely to be the best on new questions like these. challengers: whether each method may
-    make others drop out; None: all may. questions_asked: so far; is_live: whether each method is still asked;
+    make others drop out; None: all may. step_count: how many questions so
+    far, or units of questions that belong together; is_live: whether each method is still asked;
     asked_when_dropped: for each dropped method, how many questions it was asked.
 
     >>> race = Race(2, population=100, mode="exact")
     >>> for _ in range(51):
-    ...     losers = race.add_question([1.0, 0.0])
+    ...     losers = race.add_step([1.0, 0.0])
     >>> losers, race.is_live.tolist()
     ([1], [True, False])
     """
@@ -52,7 +53,7 @@ class Race:
     mode: RaceMode = "questions"
     error: float = RACE_ERROR
     challengers: Flags | None = None
-    questions_asked: int = 0
+    step_count: int = 0
     asked_when_dropped: dict[int, int] = field(default_factory=dict)
     is_live: Flags = field(init=False)
     leads: Floats = field(init=False)  # [A, B]: the sum of x_A - x_B
@@ -65,7 +66,7 @@ class Race:
         self.leads = np.zeros((n, n))
         self.log_capital_on_pairs, self.log_capital_on_leader = np.zeros((n, n, stakes)), np.zeros((n, stakes))
 
-    def add_question(self, lowest_worth: ArrayLike, highest_worth: ArrayLike | None = None) -> list[int]:
+    def add_step(self, lowest_worth: ArrayLike, highest_worth: ArrayLike | None = None) -> list[int]:
         """Bet on one more question and drop the methods that have lost. Returns the methods dropped now.
 
         lowest_worth, highest_worth: bounds of the worth of each method's answer. All values lie in one interval of
@@ -79,11 +80,11 @@ class Race:
         if self.mode != "exact":
             self.place_bets(x, rivals)
         self.leads += x
-        self.questions_asked += 1
+        self.step_count += 1
         losers = self.find_losers()
         for loser in losers:
             self.is_live[loser] = False
-            self.asked_when_dropped[loser] = self.questions_asked
+            self.asked_when_dropped[loser] = self.step_count
         return losers
 
     def find_rivals(self) -> Flags:
@@ -93,7 +94,7 @@ class Race:
 
     def place_bets(self, x: Floats, rivals: Flags) -> None:
         """Multiply the capital by the gains of the bets on this question."""
-        remaining_questions = self.population - self.questions_asked
+        remaining_questions = self.population - self.step_count
         m = (
             -self.leads / remaining_questions
             if self.mode == "questions" and remaining_questions > 0
@@ -114,7 +115,7 @@ class Race:
             mean_pair_capital = np.where(rivals, pair_capital, 0.0).sum(axis=0) / (self.methods - 1)
             evidence = (mean_pair_capital + leader_capital) / 2
         if self.mode != "future":
-            remaining_questions = self.population - self.questions_asked
+            remaining_questions = self.population - self.step_count
             cannot_win = (rivals & (self.leads > remaining_questions + ROUNDING_ERROR)).any(axis=0)
             evidence = np.where(cannot_win, np.inf, evidence)
         return np.where(self.is_live, evidence, 0.0)
@@ -146,11 +147,11 @@ def compute_worth(score: float, unknown: bool, wrong_cost: float = 0.0) -> float
 def run_race(values: Sequence[Sequence[float]] | Floats, mode: RaceMode, *, error: float = RACE_ERROR) -> Race:
     """Replay a race over a full table, whose rows are the questions in order and whose columns are the methods.
 
-    Each value lies in [0, 1]. Method b would have been asked `race.asked_when_dropped.get(b, race.questions_asked)`
+    Each value lies in [0, 1]. Method b would have been asked `race.asked_when_dropped.get(b, race.step_count)`
     questions.
     """
     table = np.asarray(values, dtype=np.float64)
     race = Race(table.shape[1], population=table.shape[0], mode=mode, error=error)
     for row in table:
-        race.add_question(row)
+        race.add_step(row)
     return race

@@ -175,7 +175,9 @@ def merge_usage(left: dict[str, Usage] | None, right: dict[str, Usage] | None) -
     return merged
 
 
-def merge_malformed(left: dict[str, Malformed] | None, right: dict[str, Malformed] | None) -> dict[str, Malformed]:
+def merge_counted_replies(
+    left: dict[str, Malformed] | None, right: dict[str, Malformed] | None
+) -> dict[str, Malformed]:
     """Reducer: add up the counts and collect the raw replies, by prompt name."""
     merged = dict(left or {})
     for name, new in (right or {}).items():
@@ -201,8 +203,8 @@ class Counters(TypedDict, total=False):
     """
 
     usage: Annotated[dict[str, Usage], merge_usage]
-    malformed: Annotated[dict[str, Malformed], merge_malformed]
-    verbose: Annotated[dict[str, Malformed], merge_malformed]
+    malformed: Annotated[dict[str, Malformed], merge_counted_replies]
+    verbose: Annotated[dict[str, Malformed], merge_counted_replies]
     not_greedy: Annotated[bool, is_either]
     dropped: Annotated[int, add_counts]
 

@@ -17,7 +17,7 @@ MINUTE = 60.0
 
 @dataclass
 class TakenAmount:
-    """An amount taken from an allowance at some time; corrected once the true amount is known."""
+    """An amount taken from a rate limit at some time; corrected once the true amount is known."""
 
     time: float
     amount: float
@@ -27,18 +27,18 @@ class TakenAmount:
 
 
 class CorrectableAmount(Protocol):
-    """An amount taken from an allowance, in this process or another."""
+    """An amount taken from a rate limit, in this process or another."""
 
     def correct(self, amount: float) -> None: ...
 
 
-class Allowance(Protocol):
-    """A limit that serves its callers in order: a `Minute` of this loop, or one that several processes share."""
+class RateLimit(Protocol):
+    """A limit that serves its callers in order: a `LocalRateLimit`, or one that several processes share."""
 
     async def take(self, amount: float, clock: Clock) -> CorrectableAmount: ...
 
 
-class Minute:
+class LocalRateLimit:
     """At most `limit` in any sixty seconds, in the order of the callers. A greater amount waits for an empty minute."""
 
     def __init__(self, limit: float) -> None:
@@ -69,7 +69,7 @@ class Minute:
         return wait
 
 
-AllowanceMaker = Callable[[str, str, float], Allowance]
+RateLimitMaker = Callable[[str, str, float], RateLimit]
 
 
 @asynccontextmanager
@@ -81,19 +81,21 @@ async def wait_for_limits(
     taken: list[CorrectableAmount] = []
     async with loop_cache.get_or_make(("concurrency", context.concurrency), lambda: Slots(context.concurrency)):
         if context.tokens_per_minute is not None:
-            taken.append(await get_allowance("tokens", model, context.tokens_per_minute).take(estimate, clock))
+            taken.append(await get_rate_limit("tokens", model, context.tokens_per_minute).take(estimate, clock))
         if context.requests_per_minute is not None:
-            await get_allowance("requests", model, context.requests_per_minute).take(1, clock)
+            await get_rate_limit("requests", model, context.requests_per_minute).take(1, clock)
         yield taken
 
 
-def get_allowance(kind: str, model: str, limit: float) -> Allowance:
-    """A model's allowance per minute: this loop's own, unless `share_allowances` has set another maker."""
+def get_rate_limit(kind: str, model: str, limit: float) -> RateLimit:
+    """A model's limit per minute: this loop's own, unless `share_rate_limits` has set another maker."""
     loop_cache = get_loop_cache()
-    make: AllowanceMaker = loop_cache.get_or_make("allowances", lambda: lambda kind, model, limit: Minute(limit))
+    make: RateLimitMaker = loop_cache.get_or_make(
+        "rate limits", lambda: lambda kind, model, limit: LocalRateLimit(limit)
+    )
     return loop_cache.get_or_make((kind, model, limit), lambda: make(kind, model, limit))
 
 
-def share_allowances(make: AllowanceMaker) -> None:
-    """Make the running loop get its allowances from `make(kind, model, limit)`, for work in several processes."""
-    get_loop_cache().entries["allowances"] = make
+def share_rate_limits(make: RateLimitMaker) -> None:
+    """Make the running loop get its rate limits from `make(kind, model, limit)`, for work in several processes."""
+    get_loop_cache().entries["rate limits"] = make

@@ -17,7 +17,7 @@ class QuestionCalls:
 QUESTION_CALLS: ContextVar[QuestionCalls | None] = ContextVar("QUESTION_CALLS", default=None)
 
 
-def count_calls_of_question() -> None:
+def start_counting_calls_of_question() -> None:
     """From here on, count the calls of the running task, and of the tasks that it starts, as those of one question.
 
     An evaluation does this for each question and method. Of the waiting calls, that of the question with the fewest

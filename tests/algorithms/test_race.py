@@ -19,8 +19,8 @@ def draw_tables(count: int, questions: int, shares: list[float], seed: int) -> l
 def test_exact_mode_drops_methods_that_can_no_longer_win() -> None:
     race = Race(2, population=10, mode="exact")
     for _ in range(5):
-        assert race.add_question([1.0, 0.0]) == []  # five questions are left: a tie is possible
-    assert race.add_question([1.0, 0.0]) == [1]
+        assert race.add_step([1.0, 0.0]) == []  # five questions are left: a tie is possible
+    assert race.add_step([1.0, 0.0]) == [1]
     assert race.asked_when_dropped == {1: 6}
     assert race.is_live.tolist() == [True, False]
 
@@ -45,7 +45,7 @@ def test_a_race_asks_fewer_questions_where_methods_differ() -> None:
     for table in draw_tables(10, 200, [0.6, 0.55, 0.3, 0.2, 0.1], seed=3):
         for mode in RACE_MODES:
             race = run_race(table, mode)
-            answer_count = sum(race.asked_when_dropped.get(index, race.questions_asked) for index in range(5))
+            answer_count = sum(race.asked_when_dropped.get(index, race.step_count) for index in range(5))
             saved_shares[mode].append(1 - answer_count / table.size)
     assert np.mean(saved_shares["exact"]) > 0.05
     assert np.mean(saved_shares["questions"]) > 0.35
@@ -61,7 +61,7 @@ def test_the_last_method_is_never_dropped() -> None:
 def test_a_missing_answer_counts_against_every_lead() -> None:
     race = Race(2, population=10, mode="exact")
     for _ in range(6):
-        dropped_methods = race.add_question([0.0, 0.0], [1.0, 0.0])  # the first method failed: it may have been right
+        dropped_methods = race.add_step([0.0, 0.0], [1.0, 0.0])  # the first method failed: it may have been right
     assert dropped_methods == []
     assert race.leads.tolist() == [[0.0, 0.0], [-6.0, 0.0]]
 

@@ -115,9 +115,9 @@ async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
     waiting = asyncio.ensure_future(services.take_amount("tokens", "m", 100, 60))
     await asyncio.sleep(0)
     assert not waiting.done()
-    await services.take_amount("requests", "m", 100, 1)  # another allowance
+    await services.take_amount("requests", "m", 100, 1)  # another limit
     await services.correct_amount(amount_id, 10)
-    assert services.minute_limits["tokens", "m", 100].compute_wait(60, 0) == 0
+    assert services.rate_limits["tokens", "m", 100].compute_wait(60, 0) == 0
     waiting.cancel()
     reply = Reply("text", "stop", 1, 2, 0, 0.5)
     await services.put_reply("j.sqlite", "key", reply)

@@ -156,7 +156,11 @@ def describe_our_value(scores: ColumnScores, measure: str, column_measures: Mapp
     values = np.array(scores.values[measure])
     metric = list_metrics().get(measure)
     # an answer without a value counts as 0 for measures over all questions
-    known = np.nan_to_num(values) if metric is not None and metric.counts_all and not np.isnan(values).all() else values
+    known = (
+        np.nan_to_num(values)
+        if metric is not None and metric.counts_missing_as_zero and not np.isnan(values).all()
+        else values
+    )
     known = known[~np.isnan(known)]
     if not len(known):
         return None

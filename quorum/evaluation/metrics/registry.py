@@ -27,13 +27,13 @@ class Metric:
     measure.
 
     compared: methods are compared by this metric, with intervals and tests; binary: values are 0 or 1, so the test is
-    McNemar's; counts_all: a question without a value counts as 0.
+    McNemar's; counts_missing_as_zero: whether a question without a value counts as 0.
     """
 
     score: Scorer
     compared: bool = False
     binary: bool = False
-    counts_all: bool = False
+    counts_missing_as_zero: bool = False
 
 
 METRICS: dict[str, Metric] = {
@@ -44,8 +44,8 @@ METRICS: dict[str, Metric] = {
     "rouge_l": Metric(answers.rouge_l, compared=True),
     "str_em": Metric(answers.str_em, compared=True),
     "unknown": Metric(answers.unknown),
-    "not_majority": Metric(answers.not_majority, counts_all=True),  # a question without a vote counts as 0
-    "gold_in_pool": Metric(answers.gold_in_pool, counts_all=True),
+    "not_majority": Metric(answers.not_majority, counts_missing_as_zero=True),  # a question without a vote counts as 0
+    "gold_in_pool": Metric(answers.gold_in_pool, counts_missing_as_zero=True),
     "oracle": Metric(answers.oracle),
     "oracle_f1": Metric(answers.oracle_f1),
     "overlap_own": Metric(answers.overlap_own),

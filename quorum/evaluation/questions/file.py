@@ -1,4 +1,4 @@
-"""The file of written questions: JSON lines to review and edit, which every DATA argument takes."""
+"""The file of written questions: JSON lines to review and edit. Every command with an argument DATA can read it."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from quorum.evaluation.run.result_files import explain_write_errors
 
 class QuestionFile:
     """The file of written questions. Existing lines stay unchanged, even if a reviewer has edited them; new lines
-    follow. Every round replaces the whole file, so no reader sees it half-written.
+    follow. Each addition replaces the whole file, so no reader sees it half-written.
     """
 
     def __init__(self, path: Path) -> None:

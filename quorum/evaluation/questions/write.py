@@ -42,7 +42,7 @@ from quorum.nodes.describe_settings import get_text_or_class_name
 from quorum.prompts import get_version
 
 MOST_DRAFTS = 4  # the most drafts for each wanted question
-LOWEST_F1 = 0.6  # token F1: one of two words may be missing, but no word may differ
+LOWEST_F1 = 0.6  # token F1: an answer of two words may lack one (.67), but none may be replaced (.5)
 DEFAULT_MIX: Mapping[Kind, float] = {"single": 70, "two": 15, "unanswerable": 15}
 
 
@@ -149,7 +149,8 @@ async def check_writer(context: Context) -> None:
     """Raises SetupError if the model cannot be used or cannot write questions."""
     if context.answer_type != "short":
         raise SetupError(
-            f"Questions are written with short answers, answer_type={context.answer_type!r} is set; leave it out."
+            f"Questions are written only with short answers, but answer_type={context.answer_type!r} is set; leave "
+            "it out."
         )
     await check_models(context)
     if getattr(await chat_model_async(context.model, context), "wants_inputs", False):

@@ -9,7 +9,7 @@ LETTER_WIDTH = 7.6  # width of a letter of a name
 DIGIT_WIDTH = 7.0  # width of a digit of a number
 LINE_HEIGHT = 16.0
 NUMBER_CLASS = 'class="name number"'
-TEXT_MARGIN = 1.5  # room left and right of a text
+TEXT_MARGIN = 1.5  # free space on each side of a text
 HALF_MARKER = 7.0  # half the side of the square that a point's marker takes
 MOST_NAMED_POINTS = 8  # with at most so many points, every point has its name beside it
 
@@ -90,9 +90,9 @@ def boxes_overlap(box: Box, other: Box) -> bool:
 
 def draw_leader(label: Label) -> str:
     """The line from a point to a label that is not beside it."""
-    (x, y), top = label.point, label.y - 4
+    (x, y), end_y = label.point, label.y - 4
     return (
-        f'<line class="leader" x1="{x:.1f}" y1="{y:.1f}" x2="{label.x:.1f}" y2="{top:.1f}"/>'
+        f'<line class="leader" x1="{x:.1f}" y1="{y:.1f}" x2="{label.x:.1f}" y2="{end_y:.1f}"/>'
         if label.has_leader
         else ""
     )

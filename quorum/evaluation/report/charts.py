@@ -19,7 +19,9 @@ DIGIT_WIDTH = 6.8  # width of a digit beside an axis
 
 @dataclass(frozen=True)
 class Frame:
-    """The size of a chart. The name and the numbers of the point under the pointer stand above the plot."""
+    """The size of a chart and its margins. The top margin has room for the name and the numbers of the point under the
+    pointer.
+    """
 
     width: int
     height: int
@@ -148,7 +150,8 @@ def make_cost_axis(values: Sequence[float], frame: Frame = WIDE_FRAME) -> Axis:
 
 
 def make_share_axis(values: Sequence[float], frame: Frame = WIDE_FRAME) -> Axis:
-    """The axis of shares, a little beyond the values on both sides; below 0 only if a value is (a worth can be)."""
+    """The axis of shares, a little beyond the values on both sides; below 0 only if a value is
+    (the worth of a method whose wrong answers cost more than its right ones bring)."""
     low, high = max(min(0.0, min(values)), min(values) - 0.04), min(1.0, max(values) + 0.04)
     return Axis(low, high if high > low else low + 0.1, frame.height - frame.bottom, frame.top)
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 FAILURE_COUNTS = ("failed", "malformed", "verbose", "not greedy", "unscored")
 FRAMES = {"broad": WIDE_FRAME, "narrow": NARROW_FRAME}  # the width of the screen decides which of the two is visible
 SHARES_KEY = (
-    '<p class="key"><span><i class="right"></i>right</span><span><i class="second"></i>wrong</span>'
-    '<span><i class="first"></i>unknown</span></p>'
+    '<p class="key"><span><i class="right"></i>right</span><span><i class="wrong"></i>wrong</span>'
+    '<span><i class="unknown"></i>unknown</span></p>'
 )
 ASSETS = Path(__file__).with_name("assets")
 
@@ -163,7 +163,7 @@ def make_table_row(decision: "Decision", figure: MethodFigures) -> dict[str, str
         "calls": f"{figure.calls:.1f}",
         "tokens": f"{figure.tokens:,.0f}",
         "median&nbsp;s": format_number(summary["seconds_p50"], 2),
-        "95%&nbsp;s": format_number(summary["seconds_p95"], 2),
+        "p95&nbsp;s": format_number(summary["seconds_p95"], 2),
         "failed": f"{summary['errors']:,}",
         "malformed": f"{summary['malformed']:,}",
         "verbose": f"{summary.get('verbose') or 0:,}",
@@ -229,8 +229,8 @@ def draw_share_bars(figures: Iterable[MethodFigures]) -> str:
         draw_bar(
             figure.name,
             f'<i class="right" style="--v:{100 * figure.right:.2f}"></i>'
-            f'<i class="second" style="--v:{100 * figure.wrong:.2f}"></i>'
-            f'<i class="first" style="--v:{100 * figure.unknown:.2f}"></i>',
+            f'<i class="wrong" style="--v:{100 * figure.wrong:.2f}"></i>'
+            f'<i class="unknown" style="--v:{100 * figure.unknown:.2f}"></i>',
             f"{100 * figure.right:.0f} / {100 * figure.wrong:.0f} / {100 * figure.unknown:.0f}%",
         )
         for figure in figures

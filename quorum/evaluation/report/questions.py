@@ -79,9 +79,9 @@ def collect_details(
         ]
         answers.append(
             {name: row.get(name) for name in ROW_KEYS}
-            | {"marks": collect_scores(row, None if verdicts is None else verdicts.get(method, id_))}
+            | {"scores_by_measure": collect_scores(row, None if verdicts is None else verdicts.get(method, id_))}
             | {name: detail.get(name) for name in DETAIL_KEYS}
-            | {"claimed": has_only_votes_as_evidence(cast(Result, {**detail, "answer": row["answer"] or ""}))}
+            | {"has_only_votes": has_only_votes_as_evidence(cast(Result, {**detail, "answer": row["answer"] or ""}))}
             | {"replies": detail.get("calls"), "passages": passage_numbers, "unknown": row.get("unknown")}
         )
     return {"answers": answers, "passages": list(passages)}
@@ -89,9 +89,9 @@ def collect_details(
 
 def collect_scores(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:
     """The answer's score in each measure that it has, and the judge's verdict."""
-    marks = {name: row[name] for name in SCORE_KEYS if row.get(name) is not None}
+    scores = {name: row[name] for name in SCORE_KEYS if row.get(name) is not None}
     judged = None if verdict is None else verdict["judged"]
-    return marks if judged is None else marks | {"judged": judged}
+    return scores if judged is None else scores | {"judged": judged}
 
 
 def pack_details(

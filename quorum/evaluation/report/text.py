@@ -131,7 +131,9 @@ def describe_savings(decision: "Decision") -> str:
         if calls_made < calls_alone
         else ""
     )
-    searches = f"; of {spent['searches']:,} searches {spent['searched']:,} were made" if spent["searches"] else ""
+    searches = (
+        f"; of {spent['searches']:,} requested searches {spent['searched']:,} were made" if spent["searches"] else ""
+    )
     return f"{calls}{saved_words}{searches}."
 
 
@@ -229,12 +231,12 @@ def render_methods_table(decision: "Decision") -> Iterator[str]:
         *(["contains, %"] if "em" in decision.scores.measures else []),
         "p against the best",
         "unknown, %",
-        "wrong majority, %",
+        "right answer outvoted, %",
         "cost",
         "calls",
         "tokens",
         "median s",
-        "95% s",
+        "p95 s",
         "failed",
     )
     yield f"| method | {' | '.join(titles)} |"

@@ -1,4 +1,4 @@
-"""Asks one column one question, and makes the row of its answer."""
+"""Asks one column (a method with its settings) one question, and makes the row of its answer."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from quorum.core.context import Context
 from quorum.core.errors import CallError
 from quorum.core.labels import LABELS, NOT_ENOUGH_INFO
-from quorum.core.state import Passage, Result, is_either, merge_malformed, merge_usage
+from quorum.core.state import Passage, Result, is_either, merge_counted_replies, merge_usage
 from quorum.datasets.records import Record
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
@@ -23,7 +23,7 @@ from quorum.evaluation.run.spending import Spending, StoredCalls
 from quorum.evaluation.run.tasks import get_stated_task, list_labels
 from quorum.evaluation.watch import SEARCH_SECONDS, Watch
 from quorum.graphs import answer
-from quorum.models.slots import count_calls_of_question
+from quorum.models.slots import start_counting_calls_of_question
 from quorum.prompts import BUILT_IN, load_overrides
 
 TWO_WAY_PROMPTS = ("answer_label", "answer_candidates_label")  # prompts with a variant for two labels
@@ -69,7 +69,7 @@ class Questioner:
             details.append(make_detail(record["id"], column.name, result, watch))
         make_row = partial(
             make_answered_row,
-            all_votes_known=column.counts_votes,
+            all_votes_known=column.knows_all_votes,
             seconds=seconds,
             stored_calls=stored_calls.count,
             extra_keys=self.extra_keys,
@@ -91,12 +91,12 @@ async def answer_question(
     record: Record, column: Column, context: Context, *, uses_given_passages: bool, config: RunnableConfig
 ) -> Result:
     """A column's result for a question. The method reads all retrieved passages, or, if the column has a `top`, only
-    that many of the best. If it has a `gold_position`, gold passages are placed among those. In both cases the result's
-    `retrieved` lists the ids of all retrieved passages, in the order of retrieval.
+    that many of the best. If it has a `gold_position`, gold passages are placed among those. In either case the
+    result's `retrieved` lists the ids of all retrieved passages, in the order of retrieval.
 
     Raises CallError when a call failed permanently.
     """
-    count_calls_of_question()
+    start_counting_calls_of_question()
     passages = record["passages"] if uses_given_passages else None
     question, golds, method = record["question"], record["answers"], column.method_or_graph
     if column.top is None and column.gold_position is None:
@@ -115,8 +115,8 @@ async def answer_question(
     )
     result["retrieved"] = [passage["id"] for passage in retrieved["passages"]]
     result["usage"] = merge_usage(retrieved.get("usage"), result.get("usage"))
-    result["malformed"] = merge_malformed(retrieved.get("malformed"), result.get("malformed"))
-    result["verbose"] = merge_malformed(retrieved.get("verbose"), result.get("verbose"))
+    result["malformed"] = merge_counted_replies(retrieved.get("malformed"), result.get("malformed"))
+    result["verbose"] = merge_counted_replies(retrieved.get("verbose"), result.get("verbose"))
     result["not_greedy"] = is_either(retrieved.get("not_greedy"), result.get("not_greedy"))
     result["dropped"] = (retrieved.get("dropped") or 0) + (result.get("dropped") or 0)
     if column.gold_position is not None:

@@ -14,14 +14,14 @@ COST_KEYS = ("calls", "input_tokens", "output_tokens")
 
 
 class Row(TypedDict, total=False):
-    """One line of results.jsonl. All measures are null if `error` is not. `seconds` is wall time in this run; with
-    details, it is the time that the method would take alone. `stored`: how many of the answer's calls needed no
-    request, because the journal or another method's equal call had the reply; `group`: the question's document or
+    """One line of results.jsonl. All measures are null if the question has an `error`. `seconds` is wall time in this
+    run; with details, it is the time that the method would take alone. `stored`: how many of the answer's calls needed
+    no request, because the journal or another method's equal call had the reply; `group`: the question's document or
     conversation, if the data name one.
 
-    The measures are those of `quorum.evaluation.metrics.registry`, by name; `passages` and `retrieved` are ids, after
-    and before a filter. Extra keys of an experiment (a rationale) follow at the end, then the metrics of
-    installed packages.
+    The measures are those of `quorum.evaluation.metrics.registry`, by name, where each is explained; `passages` and
+    `retrieved` are ids, after and before a filter. Extra keys of an experiment (a rationale) follow at the end, then
+    the metrics of installed packages.
     """
 
     id: str
@@ -123,7 +123,8 @@ class ColumnScores:
         return values[[place[id_] for id_ in ids]] if ids else np.empty(0)
 
     def add_verdicts(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
-        """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, None unscored. counts: for the summary."""
+        """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, None unscored. counts: the judge's numbers of
+        answers, which `summarize` adds to the summary."""
         judged = (verdicts.get(id_) for id_ in self.ids)
         self.values["judged"] = array("d", (math.nan if verdict is None else verdict for verdict in judged))
         self.judge_counts = dict(counts)
@@ -155,7 +156,7 @@ class ColumnScores:
         metrics, compared = list_metrics(), list_compared_measures()
         for name in (*list_measure_names(), *(["judged"] if "judged" in self.values else [])):
             known_values = self.get_known_values(name)
-            if name in metrics and metrics[name].counts_all and len(known_values):
+            if name in metrics and metrics[name].counts_missing_as_zero and len(known_values):
                 known_values = np.nan_to_num(np.array(self.values[name]))
             values[name] = round(math.fsum(known_values) / len(known_values), 6) if len(known_values) else None
             if name in compared:

@@ -31,10 +31,11 @@ class Column:
     name: the method with the settings given to it, the column's key in all results. context: its model, retriever,
     collection and every other setting. prices: the prices of its models.
 
-    own_graph: the user's own graph; `method` is then its name. None for our methods. named_by_user: False if the column
-    comes from 'all'. group: columns of one group are compared with its first column; None: no comparison. top: how many
-    of the best passages found are read; None: all of them. gold_position: where gold passages are placed among those
-    found (see `quorum.evaluation.run.gold_placement.place_gold`); None: no gold passages are placed.
+    own_graph: the user's own graph; `method` is then its name. None for our methods. must_be_asked: False if the column
+    comes from 'all', and may be left out when it does not suit the questions. group: columns of one group are compared
+    with its first column; None: no comparison. top: how many of the best passages found are read; None: all of them.
+    gold_position: where gold passages are placed among those found (see
+    `quorum.evaluation.run.gold_placement.place_gold`); None: no gold passages are placed.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Column:
     context: Context
     top: int | None = None
     own_graph: "Graph | None" = None
-    named_by_user: bool = True
+    must_be_asked: bool = True
     gold_position: str | None = None
     group: int | None = 0
     prices: Prices | None = field(default=None, compare=False, repr=False)
@@ -59,8 +60,9 @@ class Column:
         return find_method(self.method).graph if self.own_graph is None else self.own_graph
 
     @property
-    def counts_votes(self) -> bool:
-        """Whether all answers that take part in the vote are known. A staged vote stops before they are."""
+    def knows_all_votes(self) -> bool:
+        """Whether all answers that take part in the vote are known. A staged vote stops before it has asked for
+        all of them."""
         return self.context.vote == "all" and "passage_answer" in self.graph.nodes
 
     def make_context(self, task: str) -> Context:
@@ -102,11 +104,11 @@ class Column:
         cascade = None if self.own_graph is None else get_composed_cascade(self.own_graph)
         if cascade is None:
             return [self.priced_context]
-        stages, systems = cascade.stages, getattr(self.own_graph, "pricing_model_by_stage", {})
+        stages, pricing_models = cascade.stages, getattr(self.own_graph, "pricing_model_by_stage", {})
         senders = [
             stage
             for stage in stages
-            if prompt in stage.prompts or (prompt == SYSTEM_CALL_NAME and stage.name in systems)
+            if prompt in stage.prompts or (prompt == SYSTEM_CALL_NAME and stage.name in pricing_models)
         ]
         senders = senders or list(stages)
         return [self.make_stage_context(stage) for stage in senders]
@@ -145,7 +147,7 @@ def list_columns(options: Options) -> list[Column]:
         for values in product(*varied_settings.values()):
             settings = {**base.settings, **dict(zip(varied_settings, values, strict=True))}
             column = make_column(base.method_or_graph, settings, context)
-            columns_by_name.setdefault(column.name, replace(column, named_by_user=base.named_by_user))
+            columns_by_name.setdefault(column.name, replace(column, must_be_asked=base.must_be_asked))
     return list(columns_by_name.values())
 
 
@@ -218,11 +220,9 @@ def parse_methods(
         if not takes_files and is_composed_file_name(item["method"]):
             raise SetupError(f"The method {item['method']!r} names a file, which is not taken here; name a method.")
         settings = parse_settings((item["settings"] or "").split(";"))
-        named_by_user = item["method"] != "all"
-        names = [find_method(item["method"]).name] if named_by_user else list(list_methods())
-        columns += [
-            replace(make_column(name, settings, context, systems), named_by_user=named_by_user) for name in names
-        ]
+        is_named = item["method"] != "all"
+        names = [find_method(item["method"]).name] if is_named else list(list_methods())
+        columns += [replace(make_column(name, settings, context, systems), must_be_asked=is_named) for name in names]
     if not columns:
         raise SetupError(f"No method is named; give 'all' or some of: {', '.join(list_methods())}.")
     check_names(columns)

@@ -13,7 +13,10 @@ from quorum.evaluation.run.dataset import DataSet
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
-SEARCH_SETTINGS = {"retriever", "collection"}  # without "embeddings", which also order and weight given passages
+SEARCH_SETTINGS = {
+    "retriever",
+    "collection",
+}  # not "embeddings": they also decide how given passages are ordered and weighted
 
 
 def make_config(

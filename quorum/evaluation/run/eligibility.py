@@ -47,16 +47,16 @@ async def drop_ineligible(
     Columns that the user named are kept. task: the task of every question; None: each question has its own. Raises
     `SetupError` if no column is left.
     """
-    if all(column.named_by_user for column in columns):
+    if all(column.must_be_asked for column in columns):
         return list(columns), {}
     records = await asyncio.to_thread(find_first_records, dataset, task)
     left_out_reasons: dict[str, str] = {}
     for column in columns:
-        reason = None if column.named_by_user else await find_objection(column, records)
+        reason = None if column.must_be_asked else await find_objection(column, records)
         if reason is not None:
             left_out_reasons[column.name] = reason
     eligible_columns = [
-        replace(column, named_by_user=True) for column in columns if column.name not in left_out_reasons
+        replace(column, must_be_asked=True) for column in columns if column.name not in left_out_reasons
     ]
     if not eligible_columns:
         raise SetupError(next(iter(left_out_reasons.values())))
@@ -99,5 +99,5 @@ def replace_paid_models(context: Context, method: str) -> Context:
     if is_local(context):
         return replace(context, journal="off")
     filter_name = get_filter_spec(context) if method == "filco" else context.context_filter or ""
-    rehearsed_filter = "llm" if filter_name.startswith("llm") else context.context_filter
-    return replace(context, model=SilentModel(), verifier=None, context_filter=rehearsed_filter, journal="off")
+    unpaid_filter = "llm" if filter_name.startswith("llm") else context.context_filter
+    return replace(context, model=SilentModel(), verifier=None, context_filter=unpaid_filter, journal="off")

@@ -95,8 +95,8 @@ async def ask_on_ray(asked_round: QuestionRound, recorder: Recorder, questioner:
     writer = AnswerWriter(replace(asked_round, dataset=replace(dataset, path=dataset.path.resolve())), recorder)
     with connect_cluster(*find_needed_files(columns)):
         pool = size_worker_pool(columns, concurrency, count_cores())
-        shares = [share_concurrency(column, pool.workers) for column in columns]
-        job = Job(shares, questioner, recorder.details is not None, is_race=asked_round.race is not None)
+        worker_columns = [share_concurrency(column, pool.workers) for column in columns]
+        job = Job(worker_columns, questioner, recorder.details is not None, is_race=asked_round.race is not None)
         check_picklable(job)
         with start_services(job.folder) as services:
             dropped: frozenset[str] = frozenset()

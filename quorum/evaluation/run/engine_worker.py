@@ -21,7 +21,7 @@ from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.journal import open_journal, resolve_path, share_journals
 from quorum.models.journal_database import Record as Reply
-from quorum.models.limits import CorrectableAmount, Minute, share_allowances
+from quorum.models.limits import CorrectableAmount, LocalRateLimit, share_rate_limits
 
 QuestionForMethods = tuple[Record, list[str]]  # a question, and the names of the methods that are asked it
 FORWARDED_PREFIXES = ("QUORUM_", "OPENAI_", "AZURE_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "HF_")
@@ -68,7 +68,7 @@ class Services:
 
     def __init__(self, folder: str) -> None:
         os.chdir(folder)
-        self.minute_limits: dict[tuple[str, str, float], Minute] = {}
+        self.rate_limits: dict[tuple[str, str, float], LocalRateLimit] = {}
         self.token_amounts: dict[int, CorrectableAmount] = {}
         self.amount_numbers = count()
         self.reported_warnings: dict[str, None] = {}
@@ -83,7 +83,9 @@ class Services:
 
     async def take_amount(self, kind: str, model: str, limit: float, amount: float) -> int:
         """Wait until the limit per minute allows `amount`. Returns its number, for `correct_amount`."""
-        taken_amount = await self.minute_limits.setdefault((kind, model, limit), Minute(limit)).take(amount, REAL_CLOCK)
+        taken_amount = await self.rate_limits.setdefault((kind, model, limit), LocalRateLimit(limit)).take(
+            amount, REAL_CLOCK
+        )
         number = next(self.amount_numbers)
         if kind == "tokens":
             self.token_amounts[number] = taken_amount
@@ -138,7 +140,7 @@ class SharedJournal:
 
 
 @dataclass(frozen=True)
-class SharedAllowance:
+class SharedRateLimit:
     """The limit per minute that `Services` shares among workers."""
 
     services: Any
@@ -188,7 +190,7 @@ class Asker:
     async def use_shared_services(self) -> None:
         """Make this worker use the shared journal and limits."""
         share_journals(lambda path: SharedJournal(self.services, path))
-        share_allowances(lambda kind, model, limit: SharedAllowance(self.services, kind, model, limit))
+        share_rate_limits(lambda kind, model, limit: SharedRateLimit(self.services, kind, model, limit))
 
     async def ask(self, record: Record, names: list[str]) -> Answers:
         """Ask one method after the other, so that a later one finds equal calls of an earlier one in the journal."""

@@ -37,7 +37,7 @@ def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[
 
 
 def get_gold(record: Record, task: str) -> list[Passage]:
-    """The gold passages of a question whose texts are known: brought by the question, or added by `add_gold`."""
+    """A question's gold passages of known text: the question brings them, or `add_gold` added them."""
     return select_gold([*record["passages"], *record.get("gold_passages", [])], record, task)
 
 
@@ -77,7 +77,8 @@ async def add_gold(
     """The data set without the questions that have no known gold passage. If a gold passage is not among a question's
     own, it comes from the corpus, or from `gold_file`, a file of passages, and is added to the question.
 
-    The columns must have the collections that they search. task: the task of every question; None: each has its own.
+    The collections of the columns must be filled, because the corpus is searched there. task: the task of every
+    question; None: each has its own.
     """
     tasks = {record["id"]: task or dataset.get_task(record) for record in dataset.read_records()}
     records_without_gold = [record for record in dataset.read_records() if not get_gold(record, tasks[record["id"]])]

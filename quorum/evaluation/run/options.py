@@ -35,7 +35,8 @@ class Options:
     with the same results (docs/scale.md). out: the folder of the results; by default a folder under results/, named by
     the configuration.
 
-    baseline: the column to compare with, by default the first. measures: measures of all answers of a column at once.
+    baseline: the column to compare with, by default the first. measures: the user's own measures, by
+    name; each is computed from all answers of a column together.
     judge: a chat model that decides whether an answer is right; it may be added after the questions are answered.
     details: write details.jsonl; the `seconds` of a row are then the time that its method would take alone.
 
@@ -48,8 +49,8 @@ class Options:
     race: stop asking methods that cannot win, "exact", "questions" or "future" (docs/compare.md); None: ask all.
 
     Only experiments use the rest. extra_keys: further keys of the result to write into the rows; extra_config: further
-    entries of config.json; screening_column: a column that is asked first, and whose right answers (EM) exclude a
-    question for the others; gold_from: a file with gold passages that the questions do not bring.
+    entries of config.json; screening_column: a column that is asked before all others; these are not asked the
+    questions that it answers right (EM); gold_from: a file with gold passages that the questions do not bring.
 
     Raises `SetupError` for a number or an engine that is not allowed.
 

@@ -85,12 +85,14 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
         reason = left_out_reasons[options.baseline]
         raise SetupError(f"The baseline {options.baseline!r} does not serve these questions: {reason}")
     prices = Prices(options.prices)
-    placed_columns = await asyncio.to_thread(
+    complete_columns = await asyncio.to_thread(
         name_collections, source, [replace(column, prices=prices) for column in eligible_columns]
     )
-    config = await asyncio.to_thread(make_config, dataset, placed_columns, source.describe(), describe_options(options))
+    config = await asyncio.to_thread(
+        make_config, dataset, complete_columns, source.describe(), describe_options(options)
+    )
     folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{compute_short_hash(config)}"
-    return Plan(options, dataset, source, placed_columns, config, folder, left_out_reasons, judge)
+    return Plan(options, dataset, source, complete_columns, config, folder, left_out_reasons, judge)
 
 
 def describe_options(options: Options) -> dict[str, Any]:
@@ -109,11 +111,11 @@ async def check_models(context: Context) -> None:
     if context.verifier is not None:
         await chat_model_async(context.verifier, context)
     if context.context_filter is not None:
-        writer = get_filter_model(context)
-        if writer is None:
+        filter_model = get_filter_model(context)
+        if filter_model is None:
             await asyncio.to_thread(get_context_filter, context.context_filter)
         else:
-            await chat_model_async(writer, context)
+            await chat_model_async(filter_model, context)
 
 
 async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan:

@@ -39,7 +39,8 @@ RaceWatcher = Callable[["RunningRace"], None]
 class RunningRace:
     """The race while answers arrive. Begin with `start_race`.
 
-    units: the ids of the questions in order; those of one unit, such as one document, are bet on together.
+    units: the ids of the questions in order; those of one unit, such as one document, count as one
+    step of the race.
     asked_when_dropped: by dropped method, how many questions it was asked. worth_bounds: by method and question, the
     lowest and highest possible worth of an answer, divided by 1 + wrong_cost; None if the question does not have the
     deciding measure.
@@ -117,16 +118,16 @@ class RunningRace:
         self.scores[name, id_], self.worth_bounds[name, id_] = score, (value, value)
 
     def scale(self, worth: float) -> float:
-        """The worth scaled to an interval of length 1, which bets need."""
+        """The worth, scaled so that all possible values lie in an interval of length 1, as `Race` requires."""
         return worth / (1 + self.wrong_cost)
 
     def settle(self) -> bool:
         """Settle, in order, the questions that all live methods have answered. Returns whether any was settled."""
         settled_before = self.settled_count
-        while self.race.questions_asked < len(self.units) and self.is_answered(self.units[self.race.questions_asked]):
-            unit = self.units[self.race.questions_asked]
+        while self.race.step_count < len(self.units) and self.is_answered(self.units[self.race.step_count]):
+            unit = self.units[self.race.step_count]
             self.settled_count += len(unit)
-            losers = self.race.add_question(*self.compute_bounds(unit))
+            losers = self.race.add_step(*self.compute_bounds(unit))
             for number in losers if not self.finished else ():  # after the last question, no method needs to be dropped
                 self.live_names.discard(self.names[number])
                 self.asked_when_dropped[self.names[number]] = self.settled_count
@@ -152,7 +153,7 @@ class RunningRace:
     async def wait_for_turn(self, id_: str, concurrency: int) -> None:
         """Wait while too many earlier questions are not settled: their answers may make this question unnecessary."""
         while not self.finished:
-            next_place = self.settled_count + len(self.units[self.race.questions_asked])
+            next_place = self.settled_count + len(self.units[self.race.step_count])
             if self.places[id_] < next_place + AHEAD_FACTOR * concurrency:
                 return
             await self.progressed.wait()
@@ -160,19 +161,19 @@ class RunningRace:
     def make_standing(self, name: str) -> Standing:
         """The standing of a method."""
         asked_count = self.asked_when_dropped.get(name, self.settled_count)
-        low, high, scores = [], [], []
+        unit_lows, unit_highs, scores = [], [], []
         asked_units = take_units(self.units, asked_count)
         for unit in asked_units:
             unit_scores = [self.scores[name, id_] for id_ in unit if self.worth_bounds.get((name, id_)) is not None]
             scores += [score for score in unit_scores if score is not None]
             if unit_scores:
-                low.append(float(np.mean([score or 0.0 for score in unit_scores])))
-                high.append(float(np.mean([1.0 if score is None else score for score in unit_scores])))
-        least, most = compute_share_bounds(
-            low, high, count_population(self.mode, len(self.units) - len(asked_units) + len(low))
+                unit_lows.append(float(np.mean([score or 0.0 for score in unit_scores])))
+                unit_highs.append(float(np.mean([1.0 if score is None else score for score in unit_scores])))
+        low, high = compute_share_bounds(
+            unit_lows, unit_highs, count_population(self.mode, len(self.units) - len(asked_units) + len(unit_lows))
         )
         mean = round(math.fsum(scores) / len(scores), 6) if scores else None
-        return Standing(name, asked_count, mean, least, most, name not in self.live_names)
+        return Standing(name, asked_count, mean, low, high, name not in self.live_names)
 
     def list_standings(self) -> list[Standing]:
         """The standings of all methods, as `sort_standings` orders them."""

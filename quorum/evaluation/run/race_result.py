@@ -10,14 +10,16 @@ from quorum.algorithms.betting import compute_interval, compute_lower_bound
 from quorum.algorithms.race import RaceMode
 
 SEED = 0
-Units = tuple[tuple[str, ...], ...]  # the ids of all questions, grouped: those of one unit are bet on together
+Units = tuple[
+    tuple[str, ...], ...
+]  # the ids of all questions, grouped: the questions of one unit count as one step of the race
 
 
 @dataclass(frozen=True)
 class Standing:
     """One method at one moment of a race. asked: how many questions count for it; mean: the mean of the deciding
-    measure over the questions that it answered (None: none); low, high: an interval that holds at every moment of the
-    race, with a confidence of 95%; dropped: whether it is no longer asked.
+    measure over the questions that it answered (None: it answered none); low, high: an interval that holds at every
+    moment of the race, with a confidence of 95%; dropped: whether it is no longer asked.
     """
 
     method: str
@@ -31,7 +33,7 @@ class Standing:
 @dataclass(frozen=True)
 class RaceResult:
     """The result of a race. error: the highest allowed probability that the race drops the best method; measure: the
-    deciding measure; units: the ids in the order of the race, questions that are bet on together in one unit;
+    deciding measure; units: the ids in the order of the race, those of one unit count as one step;
     settled_count: how many questions are settled; standings: by method.
     """
 
@@ -118,7 +120,7 @@ def take_units(units: Units, asked_count: int) -> list[tuple[str, ...]]:
 
 
 def count_population(mode: RaceMode, units: int) -> int | None:
-    """The number of units whose mean an interval is for; None: the mean of all future questions."""
+    """The number of units whose mean lies in the interval; None: the interval is for the mean of future questions."""
     return None if mode == "future" else units
 
 

@@ -110,7 +110,7 @@ def test_details_hold_the_path_and_the_replies(
     settings = ["--set", "k=2", "--set", "retriever=bm25", "--models", "openai:test", "--set", f"journal={data}.sqlite"]
     run = quorum("compare", corpus, str(data), "--methods", COMPARED_METHODS, *settings, "--out", "out", "--limit", "2")
     assert run.code == 0, run.err
-    assert run.out.startswith("Too few questions to choose; the cheapest of the equals is ")
+    assert run.out.startswith("Too few questions to choose; the cheapest of those that may be equally good is ")
     assert "right, %" in run.out
     assert "In all 2 questions: about" in run.err
     assert "no price known" in run.err

@@ -8,7 +8,7 @@ import pytest
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer
 from question_writer import ReplaceReply, make_question_writer
-from questions_fixtures import OUTPUT_FILE, corpus, read_lines, spoil_even_numbers
+from questions_fixtures import OUTPUT_FILE, corpus, read_lines, reply_to_even_numbers
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -95,35 +95,39 @@ def answer_from_retrieved_passages(prompt: str, n: int, text: str) -> str | None
 
 
 FAULTY_DRAFTS: list[tuple[str, str, ReplaceReply]] = [
-    ("single", "unread", spoil_even_numbers("question_single", "I would rather not.")),
-    ("single", "unread", spoil_even_numbers("question_single", "Question: Who lit the lamp of Vell{n}?")),
-    ("single", "declined", spoil_even_numbers("question_single", "Question: none")),
+    ("single", "unread", reply_to_even_numbers("question_single", "I would rather not.")),
+    ("single", "unread", reply_to_even_numbers("question_single", "Question: Who lit the lamp of Vell{n}?")),
+    ("single", "declined", reply_to_even_numbers("question_single", "Question: none")),
     (
         "single",
         "speaks_of_passage",
-        spoil_even_numbers("question_single", "Whom does the passage name?\nAnswer: Orm{n}"),
+        reply_to_even_numbers("question_single", "Whom does the passage name?\nAnswer: Orm{n}"),
     ),
     (
         "single",
         "given_away",
-        spoil_even_numbers("question_single", "Question: Was it Orm{n} or Ida{n}?\nAnswer: Orm{n}"),
+        reply_to_even_numbers("question_single", "Question: Was it Orm{n} or Ida{n}?\nAnswer: Orm{n}"),
     ),
-    ("single", "yes_no", spoil_even_numbers("question_single", "Question: Is the tower of Vell{n} old?\nAnswer: Yes")),
+    (
+        "single",
+        "yes_no",
+        reply_to_even_numbers("question_single", "Question: Is the tower of Vell{n} old?\nAnswer: Yes"),
+    ),
     (
         "single",
         "long",
-        spoil_even_numbers("question_single", "Question: Who of Vell{n}?\nAnswer: " + "so many words " * 4),
+        reply_to_even_numbers("question_single", "Question: Who of Vell{n}?\nAnswer: " + "so many words " * 4),
     ),
     (
         "single",
         "duplicate",
-        spoil_even_numbers("question_single", "Question: Which mason finished Vell2?\nAnswer: Orm2"),
+        reply_to_even_numbers("question_single", "Question: Which mason finished Vell2?\nAnswer: Orm2"),
     ),
-    ("single", "unsupported", spoil_even_numbers("answer", "Unknown")),
-    ("single", "unsupported", spoil_even_numbers("answer", "somebody else")),
-    ("single", "known", spoil_even_numbers("answer_base_closed", "Orm{n} Ida{n}")),
+    ("single", "unsupported", reply_to_even_numbers("answer", "Unknown")),
+    ("single", "unsupported", reply_to_even_numbers("answer", "somebody else")),
+    ("single", "known", reply_to_even_numbers("answer_base_closed", "Orm{n} Ida{n}")),
     ("two", "one_enough", answer_from_first_passage),
-    ("unanswerable", "answered", spoil_even_numbers("answer", "Rembrandt")),
+    ("unanswerable", "answered", reply_to_even_numbers("answer", "Rembrandt")),
     ("unanswerable", "answered_elsewhere", answer_from_retrieved_passages),
 ]
 
@@ -142,10 +146,8 @@ async def test_faults_of_questions_are_found_and_counted(
     assert written.end_reasons == {kind: "corpus"}
 
 
-async def test_a_question_that_is_refused_by_its_form_is_checked_by_no_call(
-    store: str, openai_server: OpenAIServer
-) -> None:
-    """The answer "yes" is refused by its form."""
+async def test_a_draft_whose_form_is_wrong_is_checked_without_a_call(store: str, openai_server: OpenAIServer) -> None:
+    """A draft with the answer "yes" is rejected for its form, so the model is asked only to write drafts."""
     openai_server.reply(
         make_question_writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None)
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from openai_server import OpenAIServer
 from question_writer import make_question_writer
-from questions_fixtures import OUTPUT_FILE, corpus, read_lines, spoil_even_numbers
+from questions_fixtures import OUTPUT_FILE, corpus, read_lines, reply_to_even_numbers
 from quorum_command import CommandOutcome, Quorum
 
 from quorum.core.errors import SetupError
@@ -22,7 +22,7 @@ def run_questions(quorum: Quorum, *args: str) -> CommandOutcome:
 def test_the_command_writes_questions_that_an_evaluation_reads(
     corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
-    openai_server.reply(make_question_writer(spoil_even_numbers("answer_base_closed", "Orm{n} Ida{n}")))
+    openai_server.reply(make_question_writer(reply_to_even_numbers("answer_base_closed", "Orm{n} Ida{n}")))
     run = run_questions(
         quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all"
     )
@@ -90,7 +90,7 @@ IMPOSSIBLE_OPTIONS = [
     (["--model", "openai:test", "--max-cost", "1"], "a model has no price"),
     (["--model", "openai:test", "--collection", "c"], "one of them (given are"),
     (["--model", "openai:test", "--concurrency", "0"], "--concurrency 0 does not fit"),
-    (["--model", "openai:test", "--set", "answer_type=long"], "Questions are written with short answers"),
+    (["--model", "openai:test", "--set", "answer_type=long"], "Questions are written only with short answers"),
 ]
 
 
@@ -118,7 +118,7 @@ def test_a_line_with_edited_meta_is_read(meta: str) -> None:
     assert (file.ids, sum(file.count_kept_by_kind().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
 
 
-def test_a_deleted_file_is_written_again() -> None:
+def test_the_lines_of_a_deleted_file_are_forgotten() -> None:
     OUTPUT_FILE.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"]}\n')
     file = QuestionFile(OUTPUT_FILE)
     OUTPUT_FILE.unlink()

@@ -131,7 +131,7 @@
   function renderAnswer(answer, method, passages, mark) {
     const node = makeElement("section", "answer"), head = makeElement("header");
     const facts = [];
-    for (const [name, value] of Object.entries(answer.marks)) facts.push(name === "judged" ? "judged " + (value ? "right" : "wrong") : (SCORES[name] || name) + " " + (100 * value).toFixed(0));
+    for (const [name, value] of Object.entries(answer.scores_by_measure)) facts.push(name === "judged" ? "judged " + (value ? "right" : "wrong") : (SCORES[name] || name) + " " + (100 * value).toFixed(0));
     if (answer.confidence !== null && answer.confidence !== undefined) facts.push("confidence " + answer.confidence.toFixed(2));
     if (answer.calls !== null) facts.push(answer.calls + (answer.calls === 1 ? " call" : " calls"), (answer.input_tokens + answer.output_tokens).toLocaleString("en") + " tokens");
     facts.push(answer.seconds.toFixed(2) + " s");
@@ -195,7 +195,7 @@
   function makePassageList(answer, passages) {
     if (!answer.passages.length) return null;
     const evidenceOf = new Map((answer.evidence || []).map((item) => [item.passage, item]));
-    const voters = new Set(answer.unsupported || []), claim = answer.claimed ? " that voted for it" : " with evidence";
+    const voters = new Set(answer.unsupported || []), claim = answer.has_only_votes ? " that voted for it" : " with evidence";
     const node = makeFolded(answer.passages.length + " passages" + (evidenceOf.size ? ", " + evidenceOf.size + claim : ""));
     answer.passages.forEach((place, rank) => {
       const [id, title, text, where] = passages[place], part = makeElement("div", "passage"), evidence = evidenceOf.get(id), body = makeElement("p");
