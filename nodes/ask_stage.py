@@ -39,23 +39,24 @@ def make_stage_node(
     stage = cascade.stages[number]
 
     async def ask_stage(state: State, runtime: Runtime[Context]) -> State:
-        """question, provided -> the stage's whole result."""
+        """question, own_passages -> the stage's whole result."""
         context = make_stage_context(get_context(runtime), cascade, stage)
-        if number == 0 and state.get("provided") is None:
+        if number == 0 and state.get("own_passages") is None:
             await asyncio.to_thread(check_collection, cascade, context)
-        run = state.get("run") or uuid4().hex
-        token = CASCADE_MEMORY.set(get_memory(run, number))
+        run_id = state.get("cascade_run_id") or uuid4().hex
+        token = CASCADE_MEMORY.set(get_memory(run_id, number))
         try:
             question_state = Question(
-                question=state["question"], given=state.get("provided"), gold_answers=state.get("oracle")
+                question=state["question"], given=state.get("own_passages"), gold_answers=state.get("own_gold_answers")
             )
             result: Any = await graph.ainvoke(question_state, context=context)
         finally:
             CASCADE_MEMORY.reset(token)
-        earlier = [*(state.get("earlier") or []), "" if result["unknown"] else vote_key(result["answer"])]
-        update = {**result, "run": run, "earlier": earlier}
+        key = "" if result["unknown"] else vote_key(result["answer"])
+        earlier_keys = [*(state.get("earlier_vote_keys") or []), key]
+        update = {**result, "cascade_run_id": run_id, "earlier_vote_keys": earlier_keys}
         if stage.accept is None or is_accepted(cast(State, update), stage.accept):
-            forget_run(run)
+            forget_run(run_id)
         # The type checker does not know Overwrite.
         return cast(State, {**update, "votes": Overwrite(result.get("votes"))})
 
@@ -72,7 +73,7 @@ def is_accepted(state: State, accept: Acceptance) -> bool:
     if accept.test == "certified":
         return (state.get("certified") or 0) >= 1
     if accept.test == "same":
-        return vote_key(state["answer"]) in (state.get("earlier") or [])[:-1]
+        return vote_key(state["answer"]) in (state.get("earlier_vote_keys") or [])[:-1]
     return True
 
 

@@ -22,8 +22,8 @@ async def begin(state: State, runtime: Runtime[Context]) -> State:
         raise SetupError(
             "The list of given passages is empty; give at least one, or leave it out to search a collection."
         )
-    provided = given and [parse_passage(item, f"Given passage {i}") for i, item in enumerate(given, start=1)]
-    reset = {**make_empty_state(), "provided": provided, "oracle": state.get("gold_answers")}
+    own_passages = given and [parse_passage(item, f"Given passage {i}") for i, item in enumerate(given, start=1)]
+    reset = {**make_empty_state(), "own_passages": own_passages, "own_gold_answers": state.get("gold_answers")}
     return cast(State, reset)  # the type checker does not know Overwrite, which replaces a value
 
 
@@ -41,9 +41,9 @@ def make_empty_state() -> dict[str, Any]:
     """Every key of the state with an empty value. Overwrite replaces a value that a reducer would add to."""
     return {
         "given": None,
-        "provided": None,
+        "own_passages": None,
         "gold_answers": None,
-        "oracle": None,
+        "own_gold_answers": None,
         "query": None,
         "steps": [],
         "answer": "",
@@ -58,8 +58,8 @@ def make_empty_state() -> dict[str, Any]:
         "summaries": None,
         "validity": None,
         "scores": None,
-        "drafts": Overwrite([]),
-        "verdicts": Overwrite([]),
+        "candidate_summaries": Overwrite([]),
+        "summary_validities": Overwrite([]),
         "preferences": Overwrite([]),
         "passages": [],
         "retrieved": None,
@@ -81,6 +81,6 @@ def make_empty_state() -> dict[str, Any]:
         "not_greedy": Overwrite(False),
         "dropped": Overwrite(0),
         "suppressed": None,
-        "run": None,
-        "earlier": [],
+        "cascade_run_id": None,
+        "earlier_vote_keys": [],
     }

@@ -23,7 +23,7 @@ def send_validations(state: State) -> list[Send]:
 def send_comparisons(state: State, lazy: bool) -> list[Send]:
     """One `rank_pair` for each order of each pair of summaries; if lazy, only for the pairs to compare next."""
     summaries = state.get("summaries") or []
-    validity, preferences = list_validity(state.get("verdicts") or []), state.get("preferences") or []
+    validity, preferences = list_validity(state.get("summary_validities") or []), state.get("preferences") or []
     pairs = choose_next_pairs(len(summaries), validity, preferences) if lazy else list_pairs(len(summaries))
     return [
         Send("rank_pair", {"question": state["question"], "pair": [*pair], "summaries": [summaries[n] for n in pair]})

@@ -49,12 +49,12 @@ async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, oracle -> passages (the sentence that the gold answers need), retrieved.
+    """question, passages, own_gold_answers -> passages (the sentence that the gold answers need), retrieved.
 
     The measure is the one that the setting silver_measure names, or the best for the answer type. If it finds no
     sentence, the first passage is kept.
     """
-    answers, passages, context = state.get("oracle"), state["passages"], get_context(runtime)
+    answers, passages, context = state.get("own_gold_answers"), state["passages"], get_context(runtime)
     if answers is None:
         raise SetupError(
             "filter_mode=silver chooses sentences by the gold answers, and this question has none; give "

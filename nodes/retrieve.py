@@ -12,7 +12,7 @@ async def retrieve(state: State, runtime: Runtime[Context]) -> State:
 
     Provided passages keep their order for the question itself; for any other query BM25 ranks them.
     """
-    context, provided, query = get_context(runtime), state.get("provided"), state.get("query")
-    if provided is not None and query is None:
-        return {"passages": provided[: context.k]}
-    return {"passages": await search(query or state["question"], context, provided)}
+    context, own_passages, query = get_context(runtime), state.get("own_passages"), state.get("query")
+    if own_passages is not None and query is None:
+        return {"passages": own_passages[: context.k]}
+    return {"passages": await search(query or state["question"], context, own_passages)}

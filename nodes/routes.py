@@ -268,7 +268,7 @@ def needs_topic(context: Context) -> bool:
 def gather_each_query(state: State) -> list[Send]:
     """Fan out: one `gather` per query. The query that is the question itself already has its passages."""
     question = state["question"]
-    common = {key: state.get(key) for key in ("question", "provided", "oracle", "topic")}
+    common = {key: state.get(key) for key in ("question", "own_passages", "own_gold_answers", "topic")}
     retrieval = {"query": None, "passages": state["passages"], "retrieved": state.get("retrieved")}
     return [
         Send(

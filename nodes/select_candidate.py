@@ -12,7 +12,8 @@ from quorum.parsing.yes_no import parse_yes_no
 
 
 async def select(state: State, runtime: Runtime[Context]) -> State:
-    """candidates, summaries, verdicts, preferences -> answer, rationale, validity, scores, confidence, evidence.
+    """candidates, summaries, summary_validities, preferences -> answer, rationale, validity, scores, confidence,
+    evidence.
 
     A single candidate is the answer; without candidates the answer is unknown. Scores and confidence are null until
     every pair of candidates is compared; `ranking=lazy` may stop before that.
@@ -20,7 +21,7 @@ async def select(state: State, runtime: Runtime[Context]) -> State:
     candidates, summaries = state.get("candidates") or [], state.get("summaries") or []
     if not candidates:
         return {**make_answer(UNKNOWN), "evidence": []}
-    validity = list_validity(state.get("verdicts") or [])
+    validity = list_validity(state.get("summary_validities") or [])
     choice = choose_candidate(len(candidates), validity, state.get("preferences") or [])
     chosen, rationale = candidates[choice.best], summaries[choice.best] if summaries else None
     return {

@@ -4,13 +4,13 @@ from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
 from quorum.core.lettered_lists import format_lettered_list, get_letter
-from quorum.core.state import Draft, State, select_counters
+from quorum.core.state import CandidateSummary, State, select_counters
 from quorum.nodes.ask import ask
 from quorum.parsing.summaries import parse_summary
 
 
 async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, candidates, rank -> drafts (one)."""
+    """question, passages, candidates, rank -> candidate_summaries (one)."""
     candidates, rank = state["candidates"] or [], state["rank"]
     replies = await ask(
         "conditional_summary",
@@ -24,17 +24,17 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
         passages=state["passages"],
         detail=f"candidate {rank + 1}",
     )
-    draft = Draft(rank=rank, text=replies.values[0], shown=len(replies.shown))
+    summary = CandidateSummary(rank=rank, text=replies.values[0], shown=len(replies.shown))
     # `collect_summaries` counts the dropped passages.
-    return {"drafts": [draft], **select_counters(replies.state_update), "dropped": 0}
+    return {"candidate_summaries": [summary], **select_counters(replies.state_update), "dropped": 0}
 
 
 async def collect_summaries(state: State) -> State:
-    """drafts, passages -> summaries (in the candidates' order), passages (those that every summary's prompt showed)."""
-    drafts = sorted(state["drafts"], key=lambda draft: draft["rank"])
-    shown = state["passages"][: min(draft["shown"] for draft in drafts)]
+    """candidate_summaries, passages -> summaries (in the candidates' order), passages (shown with every candidate)."""
+    ordered_summaries = sorted(state["candidate_summaries"], key=lambda summary: summary["rank"])
+    shown = state["passages"][: min(summary["shown"] for summary in ordered_summaries)]
     dropped = len(state["passages"]) - len(shown)
-    return {"summaries": [draft["text"] for draft in drafts], "passages": shown, "dropped": dropped}
+    return {"summaries": [summary["text"] for summary in ordered_summaries], "passages": shown, "dropped": dropped}
 
 
 async def summarize(state: State, runtime: Runtime[Context]) -> State:

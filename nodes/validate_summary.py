@@ -3,13 +3,13 @@
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
-from quorum.core.state import State, Verdict
+from quorum.core.state import State, SummaryValidity
 from quorum.nodes.ask import ask
 from quorum.parsing.verdicts import parse_validity
 
 
 async def validate(state: State, runtime: Runtime[Context]) -> State:
-    """question, rank, candidates (one), summaries (its own) -> verdicts (one). No passages: they would distract."""
+    """question, rank, candidates (one), summaries (its own) -> summary_validities (one). Passages would distract."""
     (candidate,), (summary,), rank = state["candidates"] or [], state["summaries"] or [], state["rank"]
     replies = await ask(
         "validity",
@@ -20,4 +20,4 @@ async def validate(state: State, runtime: Runtime[Context]) -> State:
         detail=f"candidate {rank + 1}",
         model=get_context(runtime).verifier,
     )
-    return {"verdicts": [Verdict(rank=rank, valid=replies.values[0])], **replies.state_update}
+    return {"summary_validities": [SummaryValidity(rank=rank, valid=replies.values[0])], **replies.state_update}

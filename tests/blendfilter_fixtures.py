@@ -85,7 +85,7 @@ async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple
 
 def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
     """The update without empty counters: passages as ids, a query's passages as "rank: retrieved ids -> kept ids"."""
-    if "provided" in update:  # the update of `begin`, which sets every state key
+    if "own_passages" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened = {key: value for key, value in update.items() if key not in ("usage", "votes")}
     if not shortened.get("not_greedy"):  # a flag: the model refused temperature 0

@@ -75,7 +75,7 @@ def get_votes(update: State) -> list[Vote]:
 
 def shorten_update(update: State) -> dict[str, Any]:
     """The update without empty counters: votes as "rank answer", passages as ids, evidence as "id start-end"."""
-    if "provided" in update:  # the update of `begin`, which sets every state key
+    if "own_passages" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened: dict[str, Any] = {
         key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")

@@ -21,7 +21,7 @@ class FilterInput(TypedDict, total=False):
     question: str
     query: str | None
     passages: list[Passage]
-    oracle: list[str] | None
+    own_gold_answers: list[str] | None
     retrieved: list[str] | None
 
 

@@ -16,9 +16,9 @@ from quorum.nodes.routes import filter_or_collect, refine_or, search_unless_foun
 
 
 class KnowledgeInput(RefinementInput, KnowledgeFilterInput, total=False):
-    """provided: the question's own passages, which are ranked by the query; null: the query searches the collection."""
+    """own_passages: those that the question brings, which the query ranks; null: the query searches the collection."""
 
-    provided: list[Passage] | None
+    own_passages: list[Passage] | None
 
 
 class KnowledgeOutput(Counters, total=False):

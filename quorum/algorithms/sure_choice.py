@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from quorum.core.state import Preference, Verdict
+from quorum.core.state import Preference, SummaryValidity
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Choice:
     margin: float | None
 
 
-def list_validity(verdicts: Sequence[Verdict]) -> list[bool] | None:
+def list_validity(verdicts: Sequence[SummaryValidity]) -> list[bool] | None:
     """The validity of each candidate's summary, in the candidates' order; None if it was not asked."""
     return [verdict["valid"] for verdict in sorted(verdicts, key=lambda verdict: verdict["rank"])] or None
 

@@ -93,7 +93,7 @@ def print_report(report: "IndexReport", collection: str) -> None:
     changes = {kind: getattr(report, kind) for kind in ("added", "replaced", "unchanged", "removed")}
     changes["skipped"] = len(report.skipped)
     change_text = ", ".join(f"{count:,} {kind}" for kind, count in changes.items() if count) or "nothing to do"
-    copies = f"; {format_count(report.copies, 'copy is', 'copies are')} kept as one passage" if report.copies else ""
+    copies = f"; {format_count(report.copies, 'duplicate passage')} left out" if report.copies else ""
     typer.echo(f"{collection}: {change_text}; {format_count(report.passages, 'passage')} in all{copies}.")
 
 

@@ -59,7 +59,8 @@ def show_stages(bars: Progress) -> ProgressCallback:
 
 
 class TimeLeft:
-    """Estimates the seconds until a share reaches 1, from how fast it grew lately; None until that speed has settled.
+    """Estimates the seconds until the done share of a task reaches 1, from its speed in about the last 20 seconds; None
+    until that speed is steady.
 
     >>> time_left = TimeLeft(now=0.0)
     >>> time_left.update(0.1, now=2.0), time_left.update(0.5, now=10.0)
@@ -110,10 +111,10 @@ def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["Wat
 
 
 def describe_index_progress(progress: "IndexProgress", seconds_left: float | None) -> str:
-    """A status line such as '1,240 passages of 12 of 300 files, 4%, about 2 min left'."""
+    """A status line such as '1,240 passages from 12 of 300 files, 4%, about 2 min left'."""
     time_left = "" if seconds_left is None else f", about {format_duration(seconds_left)} left"
     return (
-        f"{progress.passages:,} passages of {progress.files:,} of {progress.all_files:,} files, "
+        f"{progress.passages:,} passages from {progress.files:,} of {progress.all_files:,} files, "
         f"{progress.share:.0%}{time_left}"
     )
 

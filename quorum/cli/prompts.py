@@ -56,7 +56,9 @@ def show(name: Name, settings: Settings = None, json: AsJson = False) -> None:
 @app.command("try")
 def try_reply(
     name: Name,
-    reply: Annotated[str, typer.Option("--reply", metavar="FILE", help="The reply, as a file; - reads it from stdin.")],
+    reply_file: Annotated[
+        str, typer.Option("--reply", metavar="FILE", help="The reply, as a file; - reads it from stdin.")
+    ],
     question: Annotated[str | None, typer.Option("--question", metavar="TEXT", help="What was asked.")] = None,
     candidates: Annotated[
         list[str] | None,
@@ -72,15 +74,17 @@ def try_reply(
 ) -> None:
     """Print how a reply to a prompt is read: its value, whether it broke the prompt's contract, whether it refuses."""
     from quorum.core.unknown import is_unknown
-    from quorum.parsing.read_reply import EXTRA_ARGUMENTS, get_contract, read_reply
+    from quorum.parsing.read_reply import ARGUMENT_DESCRIPTIONS, get_contract, read_reply
 
     check_name(name)
     extra_arguments = {"question": question, "candidates": candidates, "count": count}
     if missing := sorted(
-        argument for argument in get_contract(name).needed_extras if extra_arguments[argument] is None
+        argument for argument in get_contract(name).required_arguments if extra_arguments[argument] is None
     ):
-        raise SetupError(f"Replies to {name!r} are read with --{missing[0]}, {EXTRA_ARGUMENTS[missing[0]]}; give it.")
-    parsed = read_reply(name, read_text(reply), question=question, candidates=candidates, count=count)
+        raise SetupError(
+            f"Replies to {name!r} are read with --{missing[0]}, {ARGUMENT_DESCRIPTIONS[missing[0]]}; give it."
+        )
+    parsed = read_reply(name, read_text(reply_file), question=question, candidates=candidates, count=count)
     value = asdict(parsed.value) if is_dataclass(parsed.value) and not isinstance(parsed.value, type) else parsed.value
     answer = value.get("answer") if isinstance(value, dict) else value
     report = {

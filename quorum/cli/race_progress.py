@@ -69,7 +69,9 @@ class ShownState:
     def find_newly_dropped(self, race: "RunningRace") -> list[str]:
         """The methods that were dropped since the last call."""
         newly_dropped = [name for name in race.asked_when_dropped if name not in self.dropped]
-        self.dropped = set(race.asked_when_dropped)  # a race that is run again may ask methods again
+        self.dropped = set(
+            race.asked_when_dropped
+        )  # when a race runs again, a method that was dropped before may be back in it
         return newly_dropped
 
     def is_due(self, race: "RunningRace") -> bool:
@@ -86,7 +88,10 @@ def draw_standings(race: "RunningRace") -> RenderableType:
 
 
 def format_line(race: "RunningRace") -> str:
-    """A line of JSON: the progress of the race, and each method's mean with its anytime-valid confidence interval."""
+    """A line of JSON: the progress of the race, and each method's mean with its anytime-valid confidence interval.
+
+    A question is settled once every method that is still in the race has answered it.
+    """
     methods = [asdict(standing) for standing in race.list_standings()]
     line = {"event": "race", "settled": race.settled_count, "questions": race.question_count, "measure": race.measure}
     return json.dumps({**line, "methods": methods}, ensure_ascii=False)

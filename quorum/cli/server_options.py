@@ -46,7 +46,8 @@ CascadeFiles: TypeAlias = Annotated[
     typer.Option(
         "--composed",
         metavar="[NAME=]FILE",
-        help="File of quorum compose, whose cascade clients may choose as method NAME; may be given several times.",
+        help="File that quorum compose wrote: clients may choose its cascade as the method NAME; may be given several "
+        "times.",
     ),
 ]
 ModelPrices: TypeAlias = Annotated[

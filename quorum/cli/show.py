@@ -67,8 +67,10 @@ def format_headline(result: ShownResult) -> Text:
 
 def format_support(support: Support, passages: Sequence[Passage], *, colours: bool) -> list[RenderableType]:
     """The sentence that supports the answer, with the answer marked, and its place in the document."""
-    start, end = support["span"] or (support["start"], support["start"])
-    sentence = mark_span(support["sentence"], start - support["start"], end - support["start"], colours=colours)
+    answer_start, answer_end = support["span"] or (support["start"], support["start"])
+    sentence = mark_span(
+        support["sentence"], answer_start - support["start"], answer_end - support["start"], colours=colours
+    )
     heading = [] if support["sure"] else [Text("The closest sentence:", style="bold")]
     places = [format_place(passage) for passage in passages if passage["id"] == support["passage"]][:1]
     return [*heading, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
@@ -89,8 +91,8 @@ def format_place(passage: Passage) -> Text:
 
 
 def choose_passages_heading(result: Result) -> str:
-    """The heading above the passages: "Evidence" if they contain the answer; else that they only voted for it, or that
-    no passage did either.
+    """The heading above the passages: "Evidence" if they contain the answer; otherwise it says that they only voted for
+    it, or that no passage supports it.
     """
     evidence = result.get("evidence") or []
     if not evidence:

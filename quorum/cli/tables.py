@@ -88,8 +88,8 @@ def make_score_tables(
 ) -> list[RenderableType]:
     """The tables of `quorum eval`: scores of the answers, differences between methods, measures of passages, costs.
 
-    measures: those that decide; user_measures: the user's own; analysis_measures: shown in a table of their own, in
-    place of the measures of passages. Metrics of installed packages have a column each.
+    measures: those by which the methods are compared; user_measures: the user's own; analysis_measures: shown in a
+    table of their own, in place of the measures of passages. Metrics of installed packages have a column each.
     """
     user_columns = [TableColumn(name, name, 1, 3) for name in (*list_used_plugin_metrics(summary), *user_measures)]
     answers = [
@@ -182,7 +182,10 @@ def describe_comparison(comparison: Comparison) -> str:
     return (
         f"Difference from {comparison['baseline']} on {questions} that all answered{left_out_note}; p by Holm; "
         "n needed: for significance"
-        + ("; no p: a race dropped one of the two methods; on the questions that both were asked" * has_race)
+        + (
+            "; where p is missing, a race dropped one of the two methods: the questions that both were asked count"
+            * has_race
+        )
     )
 
 

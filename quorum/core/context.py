@@ -125,9 +125,9 @@ class Context:
         Literal["q+ex+in", "q+ex", "q+in", "ex+in", "q", "ex", "in"],
         describe("blendfilter: queries from question (q), external (ex) and internal (in) knowledge", "q+ex+in"),
     ] = define("queries", "q+ex+in")
-    filter_turns: Annotated[int, describe("blendfilter: judge and choose in two calls, or in one", 2, ge=1, le=2)] = (
-        define("filter_turns", 2)
-    )
+    filter_turns: Annotated[
+        int, describe("blendfilter: judge the passages and choose among them in two calls, or in one", 2, ge=1, le=2)
+    ] = define("filter_turns", 2)
     filter_union: Annotated[
         bool, describe("blendfilter: unite the passages of all queries first, and filter once", False)
     ] = define("filter_union", False)

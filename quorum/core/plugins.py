@@ -25,7 +25,7 @@ READER_GROUP = "quorum.readers"
 LOG = logging.getLogger("quorum")
 T = TypeVar("T")
 LOADED_PLUGINS: dict[str, dict[str, object]] = {}
-ADDED_PLUGINS: dict[str, dict[str, object]] = {}
+CONVERTED_PLUGINS: dict[str, dict[str, object]] = {}
 LOOKUP_LOCK = RLock()
 
 
@@ -51,16 +51,16 @@ def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, o
     and one with the name of a built-in item, is left out with a warning.
     """
     with LOOKUP_LOCK:
-        if group not in ADDED_PLUGINS:
-            ADDED_PLUGINS[group] = convert_plugins(group, built_in, convert)
-        return {**built_in, **cast("dict[str, T]", ADDED_PLUGINS[group])}
+        if group not in CONVERTED_PLUGINS:
+            CONVERTED_PLUGINS[group] = convert_plugins(group, built_in, convert)
+        return {**built_in, **cast("dict[str, T]", CONVERTED_PLUGINS[group])}
 
 
 def forget_plugins() -> None:
     """Look up the installed packages again at the next use: for tests, and for notebooks after an installation."""
     with LOOKUP_LOCK:
         LOADED_PLUGINS.clear()
-        ADDED_PLUGINS.clear()
+        CONVERTED_PLUGINS.clear()
 
 
 def read_entry_points(group: str) -> dict[str, object]:

@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 from quorum.core.errors import SetupError
 
 ENGINES = ("local", "ray")
-SHIPPED_PACKAGES = ("quorum",)
+REQUIRED_PACKAGES = ("quorum",)
 CONNECT_TIMEOUT_S, INSPECT_TIMEOUT_S = 5.0, 120.0
 START_ATTEMPTS = 4  # Ray gives up after 30 seconds, which is too early on a busy machine
 RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # Ray must not send usage reports
-    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # we report a worker that exits; Ray must not
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # Quorum reports a worker that exits; Ray must not report it, too
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_ENABLE_AUTO_CONNECT": "0",  # a thread that still reads after ray.shutdown() must not start Ray again
@@ -138,7 +138,7 @@ def check_machines(needed_paths: list[str]) -> None:
     replies = [
         ray.remote(inspect_machine)
         .options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
-        .remote(SHIPPED_PACKAGES, needed_paths)
+        .remote(REQUIRED_PACKAGES, needed_paths)
         for node in ray.nodes()
         if node["Alive"]
     ]

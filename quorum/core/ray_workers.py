@@ -18,7 +18,7 @@ from typing import Any, Literal
 from quorum.core.errors import SetupError
 from quorum.core.ray_cluster import get_first_line
 
-Item = tuple[Literal["item", "error"], Any]
+ItemOrError = tuple[Literal["item", "error"], Any]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class WorkerPool:
     """The number of worker processes, and how many items each works on at the same time.
 
     tries: how often Ray tries an item whose worker exits. keeps_order: results come in the order of the items, and an
-    item that makes every worker exit is an error; otherwise results come as they are ready, without such an item.
+    item that makes every worker exit raises an error; if False, results come as they are ready, and such an item has
+    none.
     """
 
     workers: int
@@ -66,7 +67,7 @@ def make_result_stream(
     import ray.data
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Ray 2.64 removes this argument for retries, but older versions need it
+        warnings.simplefilter("ignore")  # Ray 2.64 warns that it removes max_task_retries, which older versions need
         return ray.data.read_datasource(make_source(items), override_num_blocks=1, num_cpus=0).map_batches(
             ItemWorker,
             fn_constructor_args=(make_work, arguments),
@@ -138,7 +139,7 @@ class ItemWorker:
     def __call__(self, batch: Any) -> Any:
         return pack_item(self.process(pickle.loads(batch["item"][0].as_py())))
 
-    def process(self, item: Item) -> Item:
+    def process(self, item: ItemOrError) -> ItemOrError:
         """The result of one item, or the exception in its place."""
         if self.work is None:
             return "error", self.failure
@@ -150,7 +151,7 @@ class ItemWorker:
             return "error", make_portable(error)
 
 
-def pack_item(item: Item) -> Any:
+def pack_item(item: ItemOrError) -> Any:
     """An Arrow table with one row, the pickled item."""
     import pyarrow
 
@@ -180,7 +181,8 @@ def limit_to_one_core() -> Iterator[None]:
         yield
         return
     all_cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(all_cores)})  # this thread only; the model counts its cores to choose its threads
+    # Only this thread is bound to one core; a model that it loads counts the core and uses one thread.
+    os.sched_setaffinity(0, {min(all_cores)})
     try:
         yield
     finally:

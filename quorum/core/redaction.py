@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 SHORTEST_SECRET = 8  # characters; shorter values, such as "none", are placeholders
-SHORTEST_PASSWORD = 4  # of a login in an address: a shorter one occurs in any text
+SHORTEST_PASSWORD = 4  # characters; a shorter password of a URL would be found in ordinary text
 URL_LOGIN = re.compile(r"(\b[a-z][\w+.-]*://)[^/\s@\"'<>]+@", re.IGNORECASE)
 CREDENTIAL_PATTERNS = (
     re.compile(r"(\bauthorization\b[\"']?\s*[:=]\s*[\"']?)(?:(?:bearer|basic|token|digest)\s+)?[^\s\"',;}]+", re.I),

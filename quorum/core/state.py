@@ -2,7 +2,7 @@
 
 from typing import Annotated, NotRequired, TypeVar, cast
 
-from typing_extensions import TypedDict  # for Studio's form, LangGraph needs it instead of typing's before Python 3.12
+from typing_extensions import TypedDict  # before Python 3.12, LangGraph makes Studio's form from this one only
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Vote(TypedDict):
     weight: NotRequired[float]
 
 
-class Draft(TypedDict):
+class CandidateSummary(TypedDict):
     """A summary that supports one candidate.
 
     rank: the candidate's number, from 0; shown: how many passages fitted into the prompt.
@@ -56,7 +56,7 @@ class Draft(TypedDict):
     shown: int
 
 
-class Verdict(TypedDict):
+class SummaryValidity(TypedDict):
     """valid: whether a summary supports its candidate; rank: the candidate's number, from 0."""
 
     rank: int
@@ -78,8 +78,8 @@ class Preference(TypedDict):
 class Evidence(TypedDict):
     """A passage that supports the answer.
 
-    Such a passage contains the answer or, for a verdict or a long answer, voted for the answer. start, end: the
-    position of the answer in the passage's text; null if the text does not contain the answer word for word.
+    Such a passage contains the answer or, if the answer is yes, no, a label or a long text, voted for it. start, end:
+    the position of the answer in the passage's text; null if the text does not contain the answer word for word.
     """
 
     passage: str
@@ -227,7 +227,7 @@ class Answer(TypedDict, total=False):
     answer: str
     unknown: bool
     confidence: float | None
-    certified: int | None  # how many replaced passages cannot change the vote: quorum.algorithms.certificate
+    certified: int | None  # how many passages could be replaced without changing the vote (quorum.algorithms)
     rationale: str | None
     evidence: list[Evidence]
     unsupported: list[str] | None  # ids of passages that voted for the answer and do not contain it; null without votes
@@ -256,24 +256,24 @@ class State(Question, Result, total=False):
     """Everything that a node may read or write.
 
     rank: in a fan-out, the number of one passage, query or candidate. pair: the numbers of two candidates.
-    provided: the question's own passages, null when passages are retrieved. The node `begin` moves them from `given` to
-    `provided` and clears `given`, so that the next question on the same thread does not get these passages, too.
-    oracle: the gold answers, which `begin` moves from `gold_answers` for the same reason.
-    query: what to search for, null for the question itself. turn: finished rounds of a loop.
-    reasoning: a chain of thought as the model wrote it. notes: what selection_inference has learned so far.
-    external, internal: what blendfilter adds to the question in two of its queries: an answer from passages, and a
-    passage that the model wrote from memory. knowledge: the passages that each of blendfilter's queries found.
-    topic: the question's topic; judgement: the model's view of which passages help; blendfilter's filter needs both.
-    rationales: the reasoning behind each candidate. masked: the statement whose hidden words are to be recovered.
+    own_passages: the passages that the question brings, null when passages are retrieved. The node `begin` moves them
+    from `given` to `own_passages` and clears `given`, so that the next question on the same thread does not get these
+    passages, too. own_gold_answers: the gold answers that the question brings, which `begin` moves from `gold_answers`
+    for the same reason. query: what to search for, null for the question itself. turn: finished rounds of a loop.
+    reasoning: a chain of thought as the model wrote it. notes: what selection_inference has learned so far. external,
+    internal: what blendfilter adds to the question in two of its queries: an answer from passages, and a passage that
+    the model wrote from memory. knowledge: the passages that each of blendfilter's queries found. topic: the question's
+    topic; judgement: the model's view of which passages help; blendfilter's filter needs both. rationales: the
+    reasoning behind each candidate. masked: the statement whose hidden words are to be recovered.
     """
 
     rank: int
     pair: list[int]
-    drafts: Annotated[list[Draft], append_items]
-    verdicts: Annotated[list[Verdict], append_items]
+    candidate_summaries: Annotated[list[CandidateSummary], append_items]
+    summary_validities: Annotated[list[SummaryValidity], append_items]
     preferences: Annotated[list[Preference], append_items]
-    provided: list[Passage] | None
-    oracle: list[str] | None
+    own_passages: list[Passage] | None
+    own_gold_answers: list[str] | None
     query: str | None
     steps: list[Step]  # finished steps, oldest first
     reasoning: str | None
@@ -288,8 +288,8 @@ class State(Question, Result, total=False):
     rationales: list[str | None] | None
     masked: MaskedStatement | None
     verified: Annotated[list[VerifiedCandidate], append_items]
-    run: str | None  # in a cascade: the id of its memory of this question, quorum.core.cascade_memory
-    earlier: list[str]  # in a cascade: the vote keys of the stages' answers so far, "" for unknown
+    cascade_run_id: str | None  # in a cascade: the id of its memory of this question, quorum.core.cascade_memory
+    earlier_vote_keys: list[str]  # in a cascade: the answers of the stages so far (see `vote_key`); "" for unknown
 
 
 def select_counters(update: State) -> State:

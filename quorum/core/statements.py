@@ -40,7 +40,7 @@ def is_wrapped(line: str, following: str) -> bool:
 
 def find_statement(text: str, start: int, end: int, *, may_wrap: bool = True) -> tuple[int, int] | None:
     """The statement that holds the characters [start, end), or most of them."""
-    overlaps = [  # (shared characters, -begin, stop): of equal overlaps the first statement is the largest
+    overlaps = [  # -begin: of statements that share equally many characters, max() takes the first
         (min(end, stop) - max(start, begin), -begin, stop) for begin, stop in find_statements(text, may_wrap=may_wrap)
     ]
     largest = max(overlaps, default=None)

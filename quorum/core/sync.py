@@ -1,8 +1,8 @@
 """Runs asynchronous work for synchronous callers, on event loops in threads of their own.
 
-One loop serves the whole process and is never replaced, because clients and limits belong to a loop: the second
-question reuses the connections of the first. The caller's thread only waits, so it may have a running loop itself, as
-in a notebook.
+All calls at the same depth of nesting share one loop, which is never replaced, because clients and limits belong to a
+loop: the second question reuses the connections of the first. The caller's thread only waits, so it may have a running
+loop itself, as in a notebook.
 """
 
 import asyncio
@@ -138,8 +138,8 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
     >>> run_sync(add(1, 2))
     3
     """
-    thread, context = find_loop()
-    return thread.run(work, context)
+    loop_thread, context = find_loop()
+    return loop_thread.run(work, context)
 
 
 def iterate_sync(items: AsyncIterator[T]) -> Generator[T, None, None]:
@@ -150,7 +150,7 @@ def iterate_sync(items: AsyncIterator[T]) -> Generator[T, None, None]:
     return iterate(items, *find_loop())
 
 
-def iterate(items: AsyncIterator[T], thread: LoopThread, context: Context) -> Generator[T, None, None]:
+def iterate(items: AsyncIterator[T], loop_thread: LoopThread, context: Context) -> Generator[T, None, None]:
     """The items, each computed on the loop."""
 
     async def advance() -> T:
@@ -163,13 +163,13 @@ def iterate(items: AsyncIterator[T], thread: LoopThread, context: Context) -> Ge
     try:
         while True:
             try:
-                item = thread.run(advance(), context)
+                item = loop_thread.run(advance(), context)
             except StopAsyncIteration:
                 return
             yield item
     finally:
         # The garbage collector may close this generator on the loop's thread, where waiting would block the loop.
-        if threading.current_thread() is thread.thread:
-            thread.loop.create_task(close(), context=context)
-        elif not thread.loop.is_closed():
-            thread.run(close(), context)
+        if threading.current_thread() is loop_thread.thread:
+            loop_thread.loop.create_task(close(), context=context)
+        elif not loop_thread.loop.is_closed():
+            loop_thread.run(close(), context)

@@ -24,7 +24,7 @@ def normalize(text: str) -> str:
     return " ".join(ARTICLES.sub(" ", text.lower().translate(PUNCTUATION)).split())
 
 
-normalize_recent = lru_cache(maxsize=1024)(normalize)  # several methods look for answers in the same passages
+normalize_cached = lru_cache(maxsize=1024)(normalize)  # several methods look for answers in the same passages
 
 
 def exact_match(prediction: str, golds: Sequence[str]) -> float:
@@ -53,7 +53,7 @@ def token_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """Whether the text contains an answer as whole words, after normalisation ('US' is not in 'must')."""
-    padded_text = f" {normalize(text) if len(text) > LONGEST_CACHED_TEXT else normalize_recent(text)} "
+    padded_text = f" {normalize(text) if len(text) > LONGEST_CACHED_TEXT else normalize_cached(text)} "
     return any(f" {answer} " in padded_text for answer in map(normalize, answers) if answer)
 
 

@@ -25,7 +25,7 @@ from quorum.parsing.verdicts import parse_validity
 from quorum.parsing.written_questions import parse_written_question
 from quorum.parsing.yes_no import parse_yes_no
 
-EXTRA_ARGUMENTS = {
+ARGUMENT_DESCRIPTIONS = {
     "question": "the question that was asked",
     "candidates": "the texts among which the reply chooses",
     "count": "how many passages or candidates the prompt asked about",
@@ -36,18 +36,20 @@ EXTRA_ARGUMENTS = {
 class Contract:
     """How the replies to a prompt are read.
 
-    extras: extra (see `EXTRA_ARGUMENTS`) -> the parser's parameter for it. needed_extras: the extras without which the
-    parser cannot work.
+    argument_names: argument (see `ARGUMENT_DESCRIPTIONS`) -> the parser's parameter for it. required_arguments: the
+    arguments without which the parser cannot work.
     """
 
     parse: Callable[..., Parsed[Any]]
-    extras: Mapping[str, str] = field(default_factory=dict)
-    needed_extras: frozenset[str] = frozenset()
+    argument_names: Mapping[str, str] = field(default_factory=dict)
+    required_arguments: frozenset[str] = frozenset()
 
 
-def make_contract(parse: Callable[..., Parsed[Any]], *needed_extras: str) -> Contract:
-    """The contract of a parser that takes the question and the needed extras."""
-    return Contract(parse, {"question": "question", **{name: name for name in needed_extras}}, frozenset(needed_extras))
+def make_contract(parse: Callable[..., Parsed[Any]], *required_arguments: str) -> Contract:
+    """The contract of a parser that takes the question and the required arguments."""
+    return Contract(
+        parse, {"question": "question", **{name: name for name in required_arguments}}, frozenset(required_arguments)
+    )
 
 
 def parse_copied_texts(reply: str, passages: Sequence[str]) -> Parsed[list[str]]:
@@ -184,15 +186,18 @@ def read_reply(
     True
     """
     contract = get_contract(prompt)
-    all_extras = {"question": question, "candidates": candidates, "count": count}
+    all_arguments = {"question": question, "candidates": candidates, "count": count}
     missing = next(
-        (name for name in EXTRA_ARGUMENTS if name in contract.needed_extras and all_extras[name] is None), None
+        (name for name in ARGUMENT_DESCRIPTIONS if name in contract.required_arguments and all_arguments[name] is None),
+        None,
     )
     if missing is not None:
         raise SetupError(
-            f"Replies to the prompt {prompt!r} are read with {missing}=, {EXTRA_ARGUMENTS[missing]}; give it."
+            f"Replies to the prompt {prompt!r} are read with {missing}=, {ARGUMENT_DESCRIPTIONS[missing]}; give it."
         )
-    extras = {
-        parameter: all_extras[name] for name, parameter in contract.extras.items() if all_extras[name] is not None
+    argument_names = {
+        parameter: all_arguments[name]
+        for name, parameter in contract.argument_names.items()
+        if all_arguments[name] is not None
     }
-    return contract.parse(remove_thinking(reply), **extras)
+    return contract.parse(remove_thinking(reply), **argument_names)

@@ -11,7 +11,7 @@ from method_fixtures import PASSAGES, QUESTION, make_runtime
 
 from quorum.algorithms.sure_choice import Choice, choose_candidate, choose_next_pairs, list_pairs, list_validity
 from quorum.core.context import Context
-from quorum.core.state import Preference, State, Verdict
+from quorum.core.state import Preference, State, SummaryValidity
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.rank_summaries import rank_pair
@@ -124,7 +124,7 @@ def test_one_candidate_has_no_scores() -> None:
 
 
 def test_validity_is_in_the_order_of_the_candidates() -> None:
-    assert list_validity([Verdict(rank=1, valid=True), Verdict(rank=0, valid=False)]) == [False, True]
+    assert list_validity([SummaryValidity(rank=1, valid=True), SummaryValidity(rank=0, valid=False)]) == [False, True]
     assert list_validity([]) is None
 
 

@@ -30,7 +30,7 @@ def test_the_last_line_summarizes_the_indexing(docs: Path, quorum: Quorum) -> No
     (docs / "old.bak").write_text("x")
     (docs / ".gitignore").write_text("*.bak\n")
     run = quorum("index", docs, "--collection", "notes")
-    assert run.out == ("notes: 4 added, 1 skipped; 3 passages in all; 1 copy is kept as one passage.\n")
+    assert run.out == ("notes: 4 added, 1 skipped; 3 passages in all; 1 duplicate passage left out.\n")
     assert run.err.splitlines() == [
         f"quorum: skipped {docs}/image.png: files of type '.png' are not read",
         f"quorum: {docs}/latin.txt: read as Windows-1252, which was assumed: it is not UTF-8 and names no encoding",
@@ -84,8 +84,8 @@ def test_without_a_terminal_a_line_comes_every_ten_seconds(capsys: pytest.Captur
         for number in range(1, 6):
             watch(IndexProgress(number * 100, number, 10, number / 10, f"/docs/{number}.txt"))
     assert capsys.readouterr().err.splitlines() == [
-        "quorum: 300 passages of 3 of 10 files, 30%, about 25 s left, at 3.txt",
-        "quorum: 500 passages of 5 of 10 files, 50%, about 20 s left, at 5.txt",
+        "quorum: 300 passages from 3 of 10 files, 30%, about 25 s left, at 3.txt",
+        "quorum: 500 passages from 5 of 10 files, 50%, about 20 s left, at 5.txt",
     ]
 
 
@@ -108,7 +108,7 @@ def test_durations_are_rounded() -> None:
         "2 h 5 min",
     ]
     assert (
-        describe_index_progress(IndexProgress(1240, 3, 10, 0.31, "x"), None) == "1,240 passages of 3 of 10 files, 31%"
+        describe_index_progress(IndexProgress(1240, 3, 10, 0.31, "x"), None) == "1,240 passages from 3 of 10 files, 31%"
     )
 
 

@@ -27,7 +27,7 @@ def passages(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_the_package_is_run_as_the_command(environment: dict[str, str]) -> None:
+def test_python_m_quorum_runs_the_quorum_command(environment: dict[str, str]) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "quorum", "methods", "no_such_method"],
         capture_output=True,

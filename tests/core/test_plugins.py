@@ -113,6 +113,6 @@ def test_a_plugin_with_a_taken_name_or_of_a_wrong_type_is_left_out_with_a_warnin
 def test_help_looks_for_no_packages() -> None:
     code = "from quorum.cli.main import main\n"
     code += "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
-    code += "from quorum.core import plugins\nprint(len(plugins.LOADED_PLUGINS), len(plugins.ADDED_PLUGINS))"
+    code += "from quorum.core import plugins\nprint(len(plugins.LOADED_PLUGINS), len(plugins.CONVERTED_PLUGINS))"
     process = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert process.stdout.splitlines()[-1] == "0 0"

@@ -217,7 +217,7 @@ async def test_each_reranking_node_returns_its_update() -> None:
 
 
 async def test_passages_of_another_query_are_reranked_by_that_query() -> None:
-    state: Any = {"question": QUESTION, "query": "Strikes", "provided": PASSAGES}
+    state: Any = {"question": QUESTION, "query": "Strikes", "own_passages": PASSAGES}
     result = await retrieval.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
     assert result["passages"][0]["id"] == "p4"
     model = ScriptedModel().on("rank_passages", "[1] > [2]")

@@ -21,8 +21,8 @@ STEPS_TO_CANDIDATES: Steps = [
 ]
 STEPS_TO_SUMMARIES: Steps = [
     *STEPS_TO_CANDIDATES,
-    ("summarize_candidate", {"drafts": [{"rank": 0, "text": FIRST_SUMMARY, "shown": 3}]}),
-    ("summarize_candidate", {"drafts": [{"rank": 1, "text": SECOND_SUMMARY, "shown": 3}]}),
+    ("summarize_candidate", {"candidate_summaries": [{"rank": 0, "text": FIRST_SUMMARY, "shown": 3}]}),
+    ("summarize_candidate", {"candidate_summaries": [{"rank": 1, "text": SECOND_SUMMARY, "shown": 3}]}),
     ("collect_summaries", {"summaries": [FIRST_SUMMARY, SECOND_SUMMARY], "passages": "p1 p2 p3"}),
 ]
 CHOSEN_ANSWER = {"answer": "1931", "unknown": False, "rationale": FIRST_SUMMARY, "evidence": ["p1 32-36", "p3 33-37"]}
@@ -36,8 +36,8 @@ def make_proposer(candidates: str = "(a) 1931 (b) 1950") -> ScriptedModel:
     return model.on("conditional_summary: candidate 2", f"{SECOND_SUMMARY} [DONE]")
 
 
-def script_validity(model: ScriptedModel, *verdicts: str) -> ScriptedModel:
-    for number, verdict in enumerate(verdicts, start=1):
+def script_validity(model: ScriptedModel, *summary_validities: str) -> ScriptedModel:
+    for number, verdict in enumerate(summary_validities, start=1):
         model.on(f"validity: candidate {number}", verdict)
     return model
 
@@ -60,7 +60,7 @@ def make_ranking_step(first: int, preferred: int | None) -> tuple[str, dict[str,
 
 
 def make_validity_step(rank: int, valid: bool) -> tuple[str, dict[str, Any]]:
-    return ("validate", {"verdicts": [{"rank": rank, "valid": valid}]})
+    return ("validate", {"summary_validities": [{"rank": rank, "valid": valid}]})
 
 
 async def test_sure_chooses_by_validity_and_ranking() -> None:

@@ -13,11 +13,11 @@ from quorum.nodes.retrieve import retrieve
 
 async def test_begin_resets_every_key_of_an_earlier_question() -> None:
     update: dict[str, Any] = dict(await begin({"question": QUESTION, "given": PASSAGES, "dropped": 3}, make_runtime()))
-    assert update.pop("provided") == PASSAGES
+    assert update.pop("own_passages") == PASSAGES
     assert update == {
         "given": None,
         "gold_answers": None,
-        "oracle": None,
+        "own_gold_answers": None,
         "query": None,
         "steps": [],
         "answer": "",
@@ -32,8 +32,8 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "summaries": None,
         "validity": None,
         "scores": None,
-        "drafts": Overwrite([]),
-        "verdicts": Overwrite([]),
+        "candidate_summaries": Overwrite([]),
+        "summary_validities": Overwrite([]),
         "preferences": Overwrite([]),
         "passages": [],
         "turn": 0,
@@ -46,8 +46,8 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "external": None,
         "internal": None,
         "topic": None,
-        "earlier": [],
-        "run": None,
+        "earlier_vote_keys": [],
+        "cascade_run_id": None,
         "suppressed": None,
         "judgement": None,
         "queries": None,
@@ -74,4 +74,6 @@ async def test_begin_refuses_unusable_passages() -> None:
 
 
 async def test_retrieve_takes_the_first_k_of_the_provided_passages() -> None:
-    assert await retrieve({"question": QUESTION, "provided": PASSAGES}, make_runtime(k=2)) == {"passages": PASSAGES[:2]}
+    assert await retrieve({"question": QUESTION, "own_passages": PASSAGES}, make_runtime(k=2)) == {
+        "passages": PASSAGES[:2]
+    }

@@ -106,10 +106,10 @@ def test_values_have_named_fields() -> None:
     assert (draft.question, draft.answers) == ("Who built it?", ["Ada Korn"])
 
 
-@pytest.mark.parametrize("prompt", [name for name, item in CONTRACTS.items() if item.needed_extras])
+@pytest.mark.parametrize("prompt", [name for name, item in CONTRACTS.items() if item.required_arguments])
 def test_a_missing_extra_is_a_setup_error_that_names_it(prompt: str) -> None:
-    (needed_extra,) = CONTRACTS[prompt].needed_extras
-    with pytest.raises(SetupError, match=f"'{prompt}' are read with {needed_extra}="):
+    (required_argument,) = CONTRACTS[prompt].required_arguments
+    with pytest.raises(SetupError, match=f"'{prompt}' are read with {required_argument}="):
         read_reply(prompt, "1")
 
 

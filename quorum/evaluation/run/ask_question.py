@@ -103,7 +103,7 @@ async def answer_question(
         return await answer(question, method, context, given=passages, gold_answers=golds, config=config)
     from quorum.graphs.parts.retrieval import RetrievalInput, retrieval
 
-    retrieval_input = RetrievalInput(question=question, provided=passages)
+    retrieval_input = RetrievalInput(question=question, own_passages=passages)
     retrieved: Any = await retrieval.ainvoke(cast(Any, retrieval_input), config, context=context)
     result = await answer(
         question,
