@@ -71,14 +71,14 @@ def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
         else:
             paths = {stage.accept.description: "__end__", "else": node_names[number + 1]}
             graph.add_conditional_edges(node_names[number], accept_or_go_on(stage.accept), paths)
-    compiled = graph.compile(name=cascade.graph_name).with_config(recursion_limit=MAX_SUPERSTEPS)
-    compiled.cascade = cascade
-    compiled.pricing_model_by_stage = {
+    compiled_graph = graph.compile(name=cascade.graph_name).with_config(recursion_limit=MAX_SUPERSTEPS)
+    compiled_graph.cascade = cascade
+    compiled_graph.pricing_model_by_stage = {
         stage.name: graph.pricing_model
         for stage, graph in zip(cascade.stages, graphs, strict=True)
         if hasattr(graph, "pricing_model")
     }
-    return compiled
+    return compiled_graph
 
 
 def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Mapping[str, str]) -> Any:

@@ -39,9 +39,9 @@ class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
 
     def compile(self, *args: Any, **settings: Any) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
         """As `StateGraph.compile`, whose parameters it takes."""
-        compiled: Any = super().compile(*args, **settings)
-        compiled.__class__ = CompiledMethodGraph  # `StateGraph.compile` always makes a CompiledStateGraph
-        return cast("CompiledMethodGraph[StateT, ContextT, InputT, OutputT]", compiled)
+        compiled_graph: Any = super().compile(*args, **settings)
+        compiled_graph.__class__ = CompiledMethodGraph  # `StateGraph.compile` always makes a CompiledStateGraph
+        return cast("CompiledMethodGraph[StateT, ContextT, InputT, OutputT]", compiled_graph)
 
 
 class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
@@ -144,8 +144,8 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
         return await asyncio.to_thread(self.saver.get_delta_channel_history, **arguments)
 
     async def alist(self, config: RunnableConfig | None, **arguments: Any) -> AsyncIterator[CheckpointTuple]:
-        for saved in await asyncio.to_thread(lambda: list(self.saver.list(config, **arguments))):
-            yield saved
+        for checkpoint in await asyncio.to_thread(lambda: list(self.saver.list(config, **arguments))):
+            yield checkpoint
 
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, versions: ChannelVersions

@@ -31,17 +31,19 @@ class VisibleMessages:
         if not isinstance(message.content, str):
             return message, metadata
         if not isinstance(message, AIMessageChunk):
-            visible = remove_thinking(message.content)
-            is_changed = visible != message.content.strip()
-            return message.model_copy(update={"content": visible}) if is_changed else message, metadata
+            visible_text = remove_thinking(message.content)
+            is_changed = visible_text != message.content.strip()
+            return message.model_copy(update={"content": visible_text}) if is_changed else message, metadata
         model = str(metadata.get("ls_model_name") or "")
         reply = self.replies.setdefault(str(message.id), VisibleText(may_omit_opening_tag(model)))
         is_last = message.chunk_position == "last"
-        visible = reply.add(message.content, is_last=is_last)
+        visible_text = reply.add(message.content, is_last=is_last)
         if reply.omits_opening_tag:
             remember_omitted_opening_tag(model)
         if reply.showed_thought:
             metadata = {**metadata, BEGINS_ANEW: True}
         if is_last:
             del self.replies[str(message.id)]
-        return message if visible == message.content else message.model_copy(update={"content": visible}), metadata
+        return message if visible_text == message.content else message.model_copy(
+            update={"content": visible_text}
+        ), metadata

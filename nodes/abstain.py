@@ -48,10 +48,10 @@ def check_calibration(calibration: Calibration, method: str, context: Context) -
             f"{method}."
         )
     present_settings = describe_settings(context, UNCOMPARED_SETTINGS)
-    for name, recorded in calibration.settings.items():
-        if name in present_settings and name not in UNCOMPARED_SETTINGS and present_settings[name] != recorded:
+    for name, recorded_value in calibration.settings.items():
+        if name in present_settings and name not in UNCOMPARED_SETTINGS and present_settings[name] != recorded_value:
             raise SetupError(
-                f"{calibration.file} was made with {name}={format_setting(recorded)}, and it is "
+                f"{calibration.file} was made with {name}={format_setting(recorded_value)}, and it is "
                 f"{format_setting(present_settings[name])} now; set it as it was, or calibrate again."
             )
 
@@ -69,5 +69,7 @@ def suppress_unsure_answer(result: Result, calibration: Calibration) -> Result:
     confidence = result.get("confidence")
     if result["unknown"] or (confidence is not None and confidence >= calibration.answer_from):
         return result
-    suppressed = SuppressedAnswer(answer=result["answer"], confidence=confidence, answer_from=calibration.answer_from)
-    return {**result, "answer": UNKNOWN, "unknown": True, "evidence": [], "suppressed": suppressed}
+    suppressed_answer = SuppressedAnswer(
+        answer=result["answer"], confidence=confidence, answer_from=calibration.answer_from
+    )
+    return {**result, "answer": UNKNOWN, "unknown": True, "evidence": [], "suppressed": suppressed_answer}

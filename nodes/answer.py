@@ -80,11 +80,11 @@ async def answer_from_all(
         n=samples,
     )
     unknown = [is_unknown_for_type(answer, get_context(runtime).answer_type) for answer in replies.values]
-    chosen, share = find_most_frequent(replies.values, unknown)
+    chosen_index, share = find_most_frequent(replies.values, unknown)
     return {
-        **make_answer(replies.values[chosen], unknown[chosen]),
+        **make_answer(replies.values[chosen_index], unknown[chosen_index]),
         "confidence": share if samples > 1 else None,
-        "evidence": find_evidence(replies.values[chosen], replies.shown),
+        "evidence": find_evidence(replies.values[chosen_index], replies.shown),
         "passages": replies.shown,
         **replies.state_update,
     }
@@ -100,11 +100,11 @@ async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Cont
         inputs={"question": question},
         passages=state["passages"],
     )
-    parsed = replies.values[0]
-    answer = normalize_answer(parsed.answer)
+    parsed_reply = replies.values[0]
+    answer = normalize_answer(parsed_reply.answer)
     return {
         **make_answer(answer),
-        "rationale": parsed.rationale,
+        "rationale": parsed_reply.rationale,
         "evidence": find_evidence(answer, replies.shown),
         "passages": replies.shown,
         **replies.state_update,

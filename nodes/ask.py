@@ -83,12 +83,12 @@ async def ask(
         passages or (),
         window,
     )
-    parsed = [parse(json_form.write_in_words(reply.text) if json_form else reply.text) for reply in replies]
+    parsed_replies = [parse(json_form.write_in_words(reply.text) if json_form else reply.text) for reply in replies]
     question = inputs.get("question")
     values, shortening_counters = await shorten(
-        prompt, question, replies, parsed, parse=parse, context=context, overrides=overrides, model=model
+        prompt, question, replies, parsed_replies, parse=parse, context=context, overrides=overrides, model=model
     )
-    update = count_replies(prompt, replies, parsed, len(passages or ()) - len(shown))
+    update = count_replies(prompt, replies, parsed_replies, len(passages or ()) - len(shown))
     return ParsedReplies(values, shown, add_counters(update, shortening_counters))
 
 
@@ -105,14 +105,14 @@ async def send_what_fits(
     """
     shown = list(passages)
     while True:
-        rendered = write(shown)
+        rendered_prompt = write(shown)
         try:
-            if (count := estimate_tokens(rendered.text)) > window:
+            if (count := estimate_tokens(rendered_prompt.text)) > window:
                 raise TooLong(f"about {count} tokens, the window has {window}")
-            return await send(rendered, shown), shown
+            return await send(rendered_prompt, shown), shown
         except TooLong as error:
             if len(shown) < 2:
-                raise explain_too_long(rendered, shown, error) from None
+                raise explain_too_long(rendered_prompt, shown, error) from None
             shown.pop()
 
 

@@ -85,22 +85,22 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
     model of its context.
     """
     rehearsing = IS_REHEARSAL.get()
-    default, chosen = Context(), {}
+    default, chosen_settings = Context(), {}
     for part in fields(Context):
-        recorded = stage.settings.get(part.name, MISSING_VALUE)
-        value = find_model_spec(recorded) if part.name in MODEL_SETTINGS else recorded
+        recorded_value = stage.settings.get(part.name, MISSING_VALUE)
+        value = find_model_spec(recorded_value) if part.name in MODEL_SETTINGS else recorded_value
         if (
             value is MISSING_VALUE
             or part.name in CONTEXT_SETTINGS | IDENTITY_SETTINGS
             or (rehearsing and part.name in MODEL_SETTINGS)
         ):
             continue
-        present = getattr(context, part.name)
+        present_value = getattr(context, part.name)
         allowed_values = (getattr(default, part.name), *collect_recorded_values(cascade, part.name))
-        if not rehearsing and present not in allowed_values:
-            raise make_changed_error(cascade, stage, part.name, value, present)
-        chosen[part.name] = value
-    stage_context = replace(context, **chosen, calibration=None)
+        if not rehearsing and present_value not in allowed_values:
+            raise make_changed_error(cascade, stage, part.name, value, present_value)
+        chosen_settings[part.name] = value
+    stage_context = replace(context, **chosen_settings, calibration=None)
     if not rehearsing:
         check_unchanged(stage_context, cascade, stage)
     return stage_context
@@ -108,8 +108,8 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
 
 def collect_recorded_values(cascade: ComposedCascade, name: str) -> list[Any]:
     """The values of a setting with which the stages were measured. The context may hold any of them."""
-    recorded = [stage.settings.get(name) for stage in cascade.stages]
-    return [find_model_spec(value) for value in recorded] if name in MODEL_SETTINGS else recorded
+    recorded_values = [stage.settings.get(name) for stage in cascade.stages]
+    return [find_model_spec(value) for value in recorded_values] if name in MODEL_SETTINGS else recorded_values
 
 
 def find_model_spec(recorded: Any) -> Any:
@@ -123,25 +123,25 @@ def find_model_spec(recorded: Any) -> Any:
 
 def check_unchanged(context: Context, cascade: ComposedCascade, stage: ComposedStage) -> None:
     """Raise a `SetupError` for a setting or prompt that differs from those with which the stage was measured."""
-    present = describe_settings(context, CONTEXT_SETTINGS)
-    for name, recorded in stage.settings.items():
-        if name in present and name not in CONTEXT_SETTINGS and present[name] != recorded:
-            raise make_changed_error(cascade, stage, name, recorded, present[name])
-    for name, recorded in stage.prompts.items():
+    present_settings = describe_settings(context, CONTEXT_SETTINGS)
+    for name, recorded_value in stage.settings.items():
+        if name in present_settings and name not in CONTEXT_SETTINGS and present_settings[name] != recorded_value:
+            raise make_changed_error(cascade, stage, name, recorded_value, present_settings[name])
+    for name, recorded_value in stage.prompts.items():
         version = get_version(name, context.prompts)
-        if version != recorded:
-            raise make_changed_error(cascade, stage, f"prompt {name}", recorded, version)
+        if version != recorded_value:
+            raise make_changed_error(cascade, stage, f"prompt {name}", recorded_value, version)
 
 
 def check_collection(cascade: ComposedCascade, context: Context) -> None:
     """Raise a `SetupError` if the collection has changed since the cascade was measured on it. Blocks."""
-    recorded = cascade.collection or {}
-    if recorded.get("revision") is None or recorded.get("name") != context.collection:
+    recorded_collection = cascade.collection or {}
+    if recorded_collection.get("revision") is None or recorded_collection.get("name") != context.collection:
         return
     from quorum.retrievers.store import open_store
 
     collection = open_store(context.store).find_info(context.collection)
-    if collection is not None and collection.revision != recorded["revision"]:
+    if collection is not None and collection.revision != recorded_collection["revision"]:
         raise SetupError(
             f"{cascade.file} was measured on the collection {context.collection!r}, and its passages have changed "
             "since; compare and compose again."

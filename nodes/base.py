@@ -47,11 +47,11 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
         n=samples,
     )
     answers = [normalize_answer(answer) for answer in replies.values]
-    chosen, share = find_most_frequent(answers, [is_unknown(answer) for answer in answers])
+    chosen_index, share = find_most_frequent(answers, [is_unknown(answer) for answer in answers])
     return {
-        **make_answer(answers[chosen]),
+        **make_answer(answers[chosen_index]),
         "confidence": share if samples > 1 else None,
-        "evidence": find_evidence(answers[chosen], replies.shown),
+        "evidence": find_evidence(answers[chosen_index], replies.shown),
         "passages": replies.shown,
         **replies.state_update,
     }

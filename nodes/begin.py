@@ -17,12 +17,14 @@ async def begin(state: State, runtime: Runtime[Context]) -> State:
     """question, given, gold_answers -> all other keys (reset, so that no earlier question of the thread is left)."""
     describe_run(get_context(runtime))
     check_question(state.get("question"))
-    given = state.get("given")
-    if given is not None and not given:
+    given_passages = state.get("given")
+    if given_passages is not None and not given_passages:
         raise SetupError(
             "The list of given passages is empty; give at least one, or leave it out to search a collection."
         )
-    own_passages = given and [parse_passage(item, f"Given passage {i}") for i, item in enumerate(given, start=1)]
+    own_passages = given_passages and [
+        parse_passage(item, f"Given passage {i}") for i, item in enumerate(given_passages, start=1)
+    ]
     reset = {**make_empty_state(), "own_passages": own_passages, "own_gold_answers": state.get("gold_answers")}
     return cast(State, reset)  # the type checker does not know Overwrite, which replaces a value
 

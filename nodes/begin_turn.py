@@ -24,8 +24,8 @@ async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> Con
     question = messages[place].text.strip()
     check_question(question)
     history = [turn for turn in map(read_turn, messages[:place]) if turn["role"] and turn["content"]]
-    given = {"given": state.get("given"), "gold_answers": state.get("gold_answers")}
-    reset: Any = {**make_empty_state(), **given, "question": question, "history": history}
+    given_values = {"given": state.get("given"), "gold_answers": state.get("gold_answers")}
+    reset: Any = {**make_empty_state(), **given_values, "question": question, "history": history}
     return cast(ConversationState, reset)
 
 

@@ -31,22 +31,24 @@ def split_voters(
     literally. For such an answer nothing but the votes supports it, so every voter is evidence, without a span.
     """
     evidence: list[Evidence] = []
-    unsupported: list[str] = []
+    unsupported_ids: list[str] = []
     has_no_quote = is_unquotable(answer) or answer_type in UNQUOTABLE_TYPES
     for voted_answer, passage in voters:
         span = None if has_no_quote else find_span(answer, passage["text"]) or find_span(voted_answer, passage["text"])
         if has_no_quote or span or find_passage_evidence(answer, passage):
             evidence.append(make_evidence(span, passage))
         else:
-            unsupported.append(passage["id"])
-    return evidence, unsupported
+            unsupported_ids.append(passage["id"])
+    return evidence, unsupported_ids
 
 
 def has_only_votes_as_evidence(result: Result) -> bool:
     """Whether the evidence is votes only: its passages voted for the answer, but none of them contains it."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    cited = [passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages]
-    return bool(cited) and (is_unquotable(result["answer"]) or not find_evidence(result["answer"], cited))
+    cited_passages = [passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages]
+    return bool(cited_passages) and (
+        is_unquotable(result["answer"]) or not find_evidence(result["answer"], cited_passages)
+    )
 
 
 def is_unquotable(answer: str) -> bool:

@@ -35,8 +35,8 @@ async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
         temperature=0.0,
         model=get_filter_model(context),
     )
-    chosen = [piece for piece in replies.values[0] if piece.rank < len(replies.shown)]
-    return {**make_filter_update(state, shorten_passages(passages, chosen)), **replies.state_update}
+    chosen_pieces = [piece for piece in replies.values[0] if piece.rank < len(replies.shown)]
+    return {**make_filter_update(state, shorten_passages(passages, chosen_pieces)), **replies.state_update}
 
 
 async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
@@ -44,8 +44,11 @@ async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
     context = get_context(runtime)
     mode: Mode = "psg" if context.filter_mode == "psg" else "filco"
     model = await asyncio.to_thread(get_context_filter, get_filter_spec(context))
-    selected = await model.select(get_search_text(state), state["passages"], mode)
-    return {**make_filter_update(state, selected.passages), "usage": {PROMPT_AND_PARSER[mode][0]: selected.usage}}
+    selected_passages = await model.select(get_search_text(state), state["passages"], mode)
+    return {
+        **make_filter_update(state, selected_passages.passages),
+        "usage": {PROMPT_AND_PARSER[mode][0]: selected_passages.usage},
+    }
 
 
 async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
@@ -60,7 +63,7 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
             "filter_mode=silver chooses sentences by the gold answers, and this question has none; give "
             "gold_answers, or choose filter_mode filco, psg or full."
         )
-    chosen = await choose_silver_pieces(
+    chosen_pieces = await choose_silver_pieces(
         state["question"],
         answers,
         passages,
@@ -68,7 +71,7 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
         scorer=None if context.scorer is None else await asyncio.to_thread(make_scorer, context.scorer, context),
         make_prompt=make_generator_prompt(context.answer_type, context.prompts),
     )
-    return make_filter_update(state, shorten_passages(passages, chosen) or passages[:1])
+    return make_filter_update(state, shorten_passages(passages, chosen_pieces) or passages[:1])
 
 
 def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:

@@ -87,5 +87,5 @@ def select_passages(numbers: list[int], shown: list[Passage]) -> list[Passage]:
 
 def get_retrieved_ids(state: State) -> list[str]:
     """The ids of the passages before filtering, also if an earlier filter has shortened the list."""
-    retrieved = state.get("retrieved")
-    return [passage["id"] for passage in state["passages"]] if retrieved is None else retrieved
+    retrieved_ids = state.get("retrieved")
+    return [passage["id"] for passage in state["passages"]] if retrieved_ids is None else retrieved_ids

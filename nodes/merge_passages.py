@@ -18,5 +18,5 @@ async def unite(state: State) -> State:
     for knowledge in retrievals:
         for passage in knowledge["passages"]:
             passages_by_id.setdefault(passage["id"], passage)
-    retrieved = dict.fromkeys(id_ for knowledge in retrievals for id_ in knowledge["retrieved"])
-    return {"passages": list(passages_by_id.values()), "retrieved": list(retrieved)}
+    retrieved_ids = dict.fromkeys(id_ for knowledge in retrievals for id_ in knowledge["retrieved"])
+    return {"passages": list(passages_by_id.values()), "retrieved": list(retrieved_ids)}

@@ -70,11 +70,13 @@ async def take_step(
         layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, order[: len(shown)])),
         detail=f"step {number}",
     )
-    parsed, before = replies.values[0], cut_last_step(steps, order[: len(replies.shown)])
-    new_step = Step(thought=thought or parsed.thought, query=parsed.query, passages=[], answer=parsed.answer)
+    parsed_step, before = replies.values[0], cut_last_step(steps, order[: len(replies.shown)])
+    new_step = Step(
+        thought=thought or parsed_step.thought, query=parsed_step.query, passages=[], answer=parsed_step.answer
+    )
     return {
         "steps": [*before, new_step],
-        "query": omit_query_equal_to_question(parsed.query, question),
+        "query": omit_query_equal_to_question(parsed_step.query, question),
         **replies.state_update,
     }
 
@@ -101,9 +103,10 @@ def format_steps(steps: Sequence[Step], shown: Sequence[Place]) -> list[str]:
     """Each step as a prompt shows it: the thought, the action and the passages that fit."""
     parts = []
     for number, step in enumerate(steps):
-        fitting = [passage for rank, passage in enumerate(step["passages"]) if (number, rank) in shown]
+        fitting_passages = [passage for rank, passage in enumerate(step["passages"]) if (number, rank) in shown]
         parts.append(
-            f"{format_step(number + 1, step)}\nObservation {number + 1}:\n{number_passages(fitting) or 'No passage.'}"
+            f"{format_step(number + 1, step)}\nObservation {number + 1}:\n"
+            f"{number_passages(fitting_passages) or 'No passage.'}"
         )
     return parts
 

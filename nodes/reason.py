@@ -79,10 +79,10 @@ def get_conclusion_parser(runtime: Runtime[Context]) -> Callable[[str, str], Par
 
 def make_outcome(replies: ParsedReplies[ReasonedAnswer]) -> State:
     """The update after a chain of thought: answer, rationale, evidence and counters."""
-    parsed = replies.values[0]
+    parsed_reply = replies.values[0]
     return {
-        **make_answer(parsed.answer),
-        "rationale": parsed.rationale,
-        "evidence": find_evidence(parsed.answer, replies.shown),
+        **make_answer(parsed_reply.answer),
+        "rationale": parsed_reply.rationale,
+        "evidence": find_evidence(parsed_reply.answer, replies.shown),
         **replies.state_update,
     }

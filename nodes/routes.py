@@ -136,8 +136,8 @@ def continue_reading(state: State) -> Literal["infer", "cite"]:
 
 def verify_if_candidates_differ(state: State) -> list[Send] | Literal["choose_verified"]:
     """Fan out: one verification per candidate. With one candidate or none there is nothing to verify."""
-    candidates, shared = state["candidates"] or [], {"question": state["question"], "passages": state["passages"]}
-    sends = [Send("verify", {**shared, "rank": rank, "answer": answer}) for rank, answer in enumerate(candidates)]
+    candidates, shared_state = state["candidates"] or [], {"question": state["question"], "passages": state["passages"]}
+    sends = [Send("verify", {**shared_state, "rank": rank, "answer": answer}) for rank, answer in enumerate(candidates)]
     return sends if len(sends) > 1 else "choose_verified"
 
 
@@ -182,8 +182,8 @@ def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
 def summarize_for_rationale(state: State) -> list[Send] | Literal["select"]:
     """Fan out: one summary per candidate, also for a single one. Without candidates there is nothing to summarize."""
     candidates = state["candidates"] or []
-    shared = {"question": state["question"], "passages": state["passages"], "candidates": candidates}
-    return [Send("summarize_candidate", {**shared, "rank": rank}) for rank in range(len(candidates))] or "select"
+    shared_state = {"question": state["question"], "passages": state["passages"], "candidates": candidates}
+    return [Send("summarize_candidate", {**shared_state, "rank": rank}) for rank in range(len(candidates))] or "select"
 
 
 def compare_for_rationale(state: State) -> list[Send] | Literal["select"]:

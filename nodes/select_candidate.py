@@ -23,14 +23,14 @@ async def select(state: State, runtime: Runtime[Context]) -> State:
         return {**make_answer(UNKNOWN), "evidence": []}
     validity = list_validity(state.get("summary_validities") or [])
     choice = choose_candidate(len(candidates), validity, state.get("preferences") or [])
-    chosen, rationale = candidates[choice.best], summaries[choice.best] if summaries else None
+    chosen_candidate, rationale = candidates[choice.best], summaries[choice.best] if summaries else None
     return {
-        **make_answer(format_candidate(chosen, rationale, get_context(runtime).answer_type)),
+        **make_answer(format_candidate(chosen_candidate, rationale, get_context(runtime).answer_type)),
         "rationale": rationale,
         "validity": validity,
         "scores": choice.scores,
         "confidence": choice.margin,
-        "evidence": find_evidence(chosen, state["passages"]),
+        "evidence": find_evidence(chosen_candidate, state["passages"]),
     }
 
 

@@ -61,35 +61,35 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
 
 async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
     """masked, passages, rank -> verified (how many samples recover the hidden words, after normalisation)."""
-    masked, rank = state["masked"], state["rank"]
-    assert masked is not None  # recover_if_masked routes here only with a statement
+    masked_statement, rank = state["masked"], state["rank"]
+    assert masked_statement is not None  # recover_if_masked routes here only with a statement
     replies = await ask(
         "recover_condition",
         runtime,
         parse=parse_missing_words,
-        inputs={"statement": masked["statement"]},
+        inputs={"statement": masked_statement["statement"]},
         passages=state["passages"],
         detail=f"candidate {rank + 1}",
         n=RECOVERY_CALLS,
         temperature=RECOVERY_TEMPERATURE,
     )
-    hidden = normalize(masked["condition"])
-    recovered = sum(normalize(words) == hidden for words in replies.values)
-    return {"verified": [VerifiedCandidate(rank=rank, recovered=recovered)], **replies.state_update}
+    hidden = normalize(masked_statement["condition"])
+    recovered_count = sum(normalize(words) == hidden for words in replies.values)
+    return {"verified": [VerifiedCandidate(rank=rank, recovered=recovered_count)], **replies.state_update}
 
 
 async def choose_verified(state: State) -> State:
     """candidates, verified -> answer (most recoveries, else the first), scores, confidence (lead over the second)."""
     candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
-    recovered = {check["rank"]: check["recovered"] for check in state["verified"]}
-    scores = [float(recovered.get(rank, 0)) for rank in range(len(candidates))]
+    recovered_counts = {check["rank"]: check["recovered"] for check in state["verified"]}
+    scores = [float(recovered_counts.get(rank, 0)) for rank in range(len(candidates))]
     best = scores.index(max(scores))
-    chosen: State = {
+    chosen_update: State = {
         **make_answer(candidates[best]),
         "rationale": rationales[best],
         "evidence": find_evidence(candidates[best], state["passages"]),
     }
     if len(candidates) == 1:
-        return chosen
+        return chosen_update
     margin = scores[best] - max(scores[:best] + scores[best + 1 :])
-    return {**chosen, "scores": scores, "confidence": margin / RECOVERY_CALLS}
+    return {**chosen_update, "scores": scores, "confidence": margin / RECOVERY_CALLS}

@@ -100,10 +100,10 @@ async def ask_for_cut(
     question: str, text: str, context: Context, overrides: Overrides, model: str | BaseChatModel | None
 ) -> ShortenedAnswer | None:
     """Ask for the short answer in a text; None if the text does not fit the window."""
-    rendered = render(PROMPT, overrides, question=question, answer=text)
+    rendered_prompt = render(PROMPT, overrides, question=question, answer=text)
     try:
         (reply,) = await call(
-            PROMPT, rendered.text, context=context, version=rendered.version, temperature=0.0, model=model
+            PROMPT, rendered_prompt.text, context=context, version=rendered_prompt.version, temperature=0.0, model=model
         )
     except TooLong:
         return None
@@ -118,9 +118,9 @@ def is_excerpt(answer: str, text: str) -> bool:
     >>> [is_excerpt(answer, text) for answer in ("Ida Brenn", "Brenn, Oslo", "unknown")]
     [True, False, False]
     """
-    wanted = WORD.findall(answer.casefold())
+    wanted_words = WORD.findall(answer.casefold())
     words = iter(WORD.findall(text.casefold()))
-    return 0 < len(wanted) <= MAX_WORDS and not is_unknown(answer) and all(word in words for word in wanted)
+    return 0 < len(wanted_words) <= MAX_WORDS and not is_unknown(answer) and all(word in words for word in wanted_words)
 
 
 def get_answer(value: object) -> str:

@@ -33,8 +33,12 @@ async def collect_summaries(state: State) -> State:
     """candidate_summaries, passages -> summaries (in the candidates' order), passages (shown with every candidate)."""
     ordered_summaries = sorted(state["candidate_summaries"], key=lambda summary: summary["rank"])
     shown = state["passages"][: min(summary["shown"] for summary in ordered_summaries)]
-    dropped = len(state["passages"]) - len(shown)
-    return {"summaries": [summary["text"] for summary in ordered_summaries], "passages": shown, "dropped": dropped}
+    dropped_count = len(state["passages"]) - len(shown)
+    return {
+        "summaries": [summary["text"] for summary in ordered_summaries],
+        "passages": shown,
+        "dropped": dropped_count,
+    }
 
 
 async def summarize(state: State, runtime: Runtime[Context]) -> State:

@@ -18,13 +18,13 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
         vote["rank"]: vote["answer"] for vote in votes if vote_key(vote["answer"]) == vote_key(outcome.answer)
     }
     voters = [(winning_answers[rank], passages[rank]) for rank in outcome.ranks]
-    evidence, unsupported = split_voters(outcome.answer, voters, context.answer_type)
+    evidence, unsupported_ids = split_voters(outcome.answer, voters, context.answer_type)
     return {
         "answer": outcome.answer,
         "unknown": outcome.unknown,
         "confidence": None if context.vote == "staged" else outcome.share,
         "evidence": evidence,
-        "unsupported": unsupported,
+        "unsupported": unsupported_ids,
     }
 
 

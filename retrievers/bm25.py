@@ -44,14 +44,14 @@ def tokenize(text: str) -> list[str]:
 
 def split_words(text: str) -> list[str]:
     """The words of a folded text, not stemmed, with the characters and bigrams of unspaced scripts."""
-    folded = fold_text(text)
-    non_ascii = "" if folded.isascii() else "".join(NOT_ASCII.findall(folded))
+    folded_text = fold_text(text)
+    non_ascii = "" if folded_text.isascii() else "".join(NOT_ASCII.findall(folded_text))
     if not WORD.search(non_ascii) and not SPECIAL_CHARACTER.search(non_ascii):
-        return (NOT_ASCII.sub(" ", folded) if non_ascii else folded).translate(ASCII_WORD_TABLE).split()
+        return (NOT_ASCII.sub(" ", folded_text) if non_ascii else folded_text).translate(ASCII_WORD_TABLE).split()
     if not SPECIAL_CHARACTER.search(non_ascii):
-        return WORD.findall(folded)
+        return WORD.findall(folded_text)
     words: list[str] = []
-    for run in WORD_RUN.finditer(folded):
+    for run in WORD_RUN.finditer(folded_text):
         word = run.group()
         if run["unspaced"]:
             words += [*word, *(word[i : i + 2] for i in range(len(word) - 1))]

@@ -141,9 +141,9 @@ def compute_token_vectors(
     for first in range(0, len(passages), ENCODED_AT_ONCE):
         texts = [make_indexed_text(passage) for passage in passages[first : first + ENCODED_AT_ONCE]]
         new_texts = list(dict.fromkeys(text for text in texts if text not in row_of_text))
-        computed = dict(zip(new_texts, encoder.encode_passages(new_texts) if new_texts else [], strict=True))
+        computed_vectors = dict(zip(new_texts, encoder.encode_passages(new_texts) if new_texts else [], strict=True))
         for text in texts:
             if older is not None and text in row_of_text:
                 yield older.vectors[older.starts[row_of_text[text]] : older.starts[row_of_text[text] + 1]]
             else:
-                yield computed[text].astype(np.float16)
+                yield computed_vectors[text].astype(np.float16)

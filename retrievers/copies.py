@@ -53,15 +53,16 @@ class CopyFinder:
         """
         if not is_comparable(passage):
             return None
-        likely = self.find_similar(passage)
-        if not likely:
+        likely_ids = self.find_similar(passage)
+        if not likely_ids:
             return None
         passage_words = read_words(passage)
-        fitting = (id_ for id_ in likely if is_in_same_section(self.entries[id_], passage_words, source))
-        similar = list(islice(fitting, MAX_COMPARED))
-        words_by_id = self.load_words(similar, new_passages)
+        fitting_ids = (id_ for id_ in likely_ids if is_in_same_section(self.entries[id_], passage_words, source))
+        compared_ids = list(islice(fitting_ids, MAX_COMPARED))
+        words_by_id = self.load_words(compared_ids, new_passages)
         return next(
-            (id_ for id_ in similar if id_ in words_by_id and contains_all_words(words_by_id[id_], passage_words)), None
+            (id_ for id_ in compared_ids if id_ in words_by_id and contains_all_words(words_by_id[id_], passage_words)),
+            None,
         )
 
     def find_similar(self, passage: Passage) -> list[str]:
@@ -70,24 +71,26 @@ class CopyFinder:
         if not sketch:
             return []
         *run_hashes, whole_hash = sketch
-        shared: dict[str, int] = {}
+        shared_counts: dict[str, int] = {}
         for number in run_hashes:
             for id_ in self.ids_of_hash.get(number, ())[:MAX_PASSAGES_PER_HASH]:
-                shared[id_] = shared.get(id_, 0) + 1
+                shared_counts[id_] = shared_counts.get(id_, 0) + 1
         for id_ in self.ids_of_hash.get(whole_hash, ())[
             :MAX_PASSAGES_PER_HASH
         ]:  # all words are equal, so it comes first
-            shared[id_] = len(run_hashes) + 1
-        likely = [id_ for id_, count in shared.items() if count >= MIN_SHARED_HASHES and id_ in self.entries]
-        return sorted((id_ for id_ in likely if id_ != passage["id"]), key=lambda id_: -shared[id_])
+            shared_counts[id_] = len(run_hashes) + 1
+        likely_ids = [id_ for id_, count in shared_counts.items() if count >= MIN_SHARED_HASHES and id_ in self.entries]
+        return sorted((id_ for id_ in likely_ids if id_ != passage["id"]), key=lambda id_: -shared_counts[id_])
 
     def load_words(self, ids: list[str], new_passages: Mapping[str, Passage]) -> dict[str, PassageWords]:
         """The words of passages, by id. Ids of passages that are neither stored nor new are left out."""
         words_of_id = {id_: self.words[id_] for id_ in ids if id_ in self.words}
-        uncached = [id_ for id_ in ids if id_ not in words_of_id]
-        found_passages = [passage for id_ in uncached if (passage := new_passages.get(id_) or self.passages.get(id_))]
-        if stored := [id_ for id_ in uncached if id_ not in new_passages and id_ not in self.passages]:
-            found_passages += self.fetch(stored)
+        uncached_ids = [id_ for id_ in ids if id_ not in words_of_id]
+        found_passages = [
+            passage for id_ in uncached_ids if (passage := new_passages.get(id_) or self.passages.get(id_))
+        ]
+        if stored_ids := [id_ for id_ in uncached_ids if id_ not in new_passages and id_ not in self.passages]:
+            found_passages += self.fetch(stored_ids)
         words_of_id |= {passage["id"]: read_words(passage) for passage in found_passages}
         for id_, words in words_of_id.items():
             remember(self.words, id_, words)

@@ -42,14 +42,14 @@ class CachedEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         keys = [self.make_key(text) for text in texts]
-        cached = self.read(list(dict.fromkeys(keys)))
-        new_texts = {key: text for key, text in zip(keys, texts, strict=True) if key not in cached}
+        vectors_of_keys = self.read(list(dict.fromkeys(keys)))
+        new_texts = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors_of_keys}
         if new_texts:
             vectors = np.asarray(self.create().embed_documents(list(new_texts.values())), dtype=np.float32)
-            computed = dict(zip(new_texts, vectors, strict=True))
-            self.write(computed)
-            cached |= computed
-        return [cached[key].tolist() for key in keys]
+            computed_vectors = dict(zip(new_texts, vectors, strict=True))
+            self.write(computed_vectors)
+            vectors_of_keys |= computed_vectors
+        return [vectors_of_keys[key].tolist() for key in keys]
 
     def embed_query(self, text: str) -> list[float]:
         return self.create().embed_query(text)

@@ -178,16 +178,16 @@ def check_roots(roots: Sequence[Path], ledger: Ledger, prune: bool) -> list[Path
     Raises `SetupError` for a device or another path that is neither a file nor a folder, and for a missing path, unless
     its documents are to be removed.
     """
-    missing = [root for root in roots if not root.exists()]
-    unexpected = [
-        root for root in missing if not (prune and any(is_below(source, [root]) for source in ledger.sources))
+    missing_roots = [root for root in roots if not root.exists()]
+    unexpected_roots = [
+        root for root in missing_roots if not (prune and any(is_below(source, [root]) for source in ledger.sources))
     ]
-    if unexpected:
-        raise SetupError(f"There is no file or folder {escape_name(unexpected[0])}; check the path.")
+    if unexpected_roots:
+        raise SetupError(f"There is no file or folder {escape_name(unexpected_roots[0])}; check the path.")
     for root in roots:
-        if root not in missing and not root.is_dir() and (reason := explain_irregular_path(root)):
+        if root not in missing_roots and not root.is_dir() and (reason := explain_irregular_path(root)):
             raise SetupError(f"{escape_name(root)} cannot be indexed ({reason}); give files or folders.")
-    return [root for root in roots if root not in missing]
+    return [root for root in roots if root not in missing_roots]
 
 
 def read_files(
@@ -238,16 +238,16 @@ def count_units(path: Path) -> int:
 
 def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) -> int:
     """Remove the documents below the roots that no longer exist; returns their number."""
-    present = set(present_paths)
+    present_sources = set(present_paths)
     unread_folders = [Path(path) for path in present_paths if Path(path).is_dir()]  # they could not be read
-    removed = [
+    removed_sources = [
         source
         for source in ledger.sources
-        if source not in present and is_below(source, roots) and not is_below(source, unread_folders)
+        if source not in present_sources and is_below(source, roots) and not is_below(source, unread_folders)
     ]
-    for source in removed:
+    for source in removed_sources:
         ledger.remove_document(source)
-    return len(removed)
+    return len(removed_sources)
 
 
 def read_line_passages(path: Path, words: int, report: IndexReport, counter: "ProgressCounter") -> Iterator[Passage]:

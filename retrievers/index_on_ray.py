@@ -145,7 +145,7 @@ def read_on_ray(
     """(file, its passages), in the files' order. The ledger then gets the workers' vectors instead of embedding."""
     import ray
 
-    precomputed = ledger.get_model = PrecomputedEmbeddings(ledger.get_model)
+    precomputed_embeddings = ledger.get_model = PrecomputedEmbeddings(ledger.get_model)
     documents = [str(path) for path in files if not is_passage_file(path)]
     with connect_cluster(*documents[:1]):  # the workers open these; lines are read here
         digests_reference = ray.put(list_digests(ledger))
@@ -153,7 +153,7 @@ def read_on_ray(
         pool = WorkerPool(count_cores(), at_once=1, keeps_order=True)
         read_parts: Iterator[ReadPart] = map_items(partial(split_files, files), PartReader, arguments, pool)
         for path, parts in groupby(read_parts, key=lambda read: read.path):
-            yield path, take_passages(parts, ledger, precomputed, report, counter)
+            yield path, take_passages(parts, ledger, precomputed_embeddings, report, counter)
 
 
 def take_passages(

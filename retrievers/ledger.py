@@ -102,7 +102,7 @@ class Ledger:
         """Replace the passages of a document. Adds (document, reason) to `skipped` for passages that cannot be
         stored.
         """
-        old_numbers, new_numbers, changed = self.numbers_by_source.get(source, {}), dict[str, int](), False
+        old_numbers, new_numbers, has_changed = self.numbers_by_source.get(source, {}), dict[str, int](), False
         earlier_copies = self.find_earlier_copies(source, old_numbers)
         try:
             for number, passage in enumerate(passages):
@@ -113,19 +113,19 @@ class Ledger:
                 id_ = self.choose_id(source, passage, earlier_copies)
                 if id_ not in new_numbers:
                     new_numbers[id_] = number
-                    changed |= self.record_passage(source, number, passage, id_)
+                    has_changed |= self.record_passage(source, number, passage, id_)
         except BaseException:
             self.numbers_by_source[source] = old_numbers | new_numbers
             raise
         for id_ in old_numbers.keys() - new_numbers.keys():
-            changed = True
+            has_changed = True
             self.release_passage(source, id_)
         self.read_sources.add(source)
         if not new_numbers:
             self.numbers_by_source.pop(source, None)
             return "replaced" if old_numbers else "empty"
         self.numbers_by_source[source] = new_numbers
-        return "added" if not old_numbers else "replaced" if changed else "unchanged"
+        return "added" if not old_numbers else "replaced" if has_changed else "unchanged"
 
     def find_conflict(self, source: str, passage: Passage, new_numbers: dict[str, int]) -> str:
         """The reason if another text already has the passage's id, else an empty text."""
@@ -170,13 +170,13 @@ class Ledger:
         if spot is not None and id_ != passage["id"]:
             spot["own"] = hash_
         self.removed_ids.pop(id_, None)
-        changed = True
+        has_changed = True
         if entry is not None and (entry.hash == hash_ or id_ != passage["id"]):
-            updated = entry.add_document(source, number, spot)
-            changed = entry.numbers.get(source) != number
-            if (updated.numbers, updated.spots_json) == (entry.numbers, entry.spots_json):
+            updated_entry = entry.add_document(source, number, spot)
+            has_changed = entry.numbers.get(source) != number
+            if (updated_entry.numbers, updated_entry.spots_json) == (entry.numbers, entry.spots_json):
                 return False
-            self.entries[id_] = updated
+            self.entries[id_] = updated_entry
             self.changed_entries[id_] = None
         else:
             sketch = make_sketch(passage) if is_comparable(passage) else ()
@@ -187,7 +187,7 @@ class Ledger:
                 self.copy_finder.add(id_, self.entries[id_])
         if len(self.new_passages) >= EMBEDDED_AT_ONCE or len(self.changed_entries) >= WRITTEN_AT_ONCE:
             self.flush()
-        return changed
+        return has_changed
 
     def remove_document(self, source: str) -> None:
         """Remove a document."""

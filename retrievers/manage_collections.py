@@ -122,13 +122,13 @@ def rename_collection(collection: str, new_name: str, store: str | Path) -> None
 
 def delete_evaluation_collections(store: str | Path) -> list[str]:
     """Remove the collections that evaluations made for their own use; returns their names. Blocks."""
-    opened_store, removed = open_store(store), []
+    opened_store, removed_names = open_store(store), []
     with opened_store.hold_writer_lock():
         for summary in list_collection_summaries(store):
             if summary.made_for == "evaluation":
                 opened_store.delete(summary.name)
-                removed.append(summary.name)
-    return removed
+                removed_names.append(summary.name)
+    return removed_names
 
 
 def export_lines(collection: str, store: str | Path) -> Iterator[str]:

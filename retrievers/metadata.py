@@ -68,14 +68,14 @@ class PassageEntry:
     sketch: Sequence[int] = field(default=(), compare=False)
 
     def make_metadata(self) -> dict[str, str]:
-        stored = {"title": self.title, "hash": self.hash, "places": json.dumps(self.numbers, sort_keys=True)}
+        stored_values = {"title": self.title, "hash": self.hash, "places": json.dumps(self.numbers, sort_keys=True)}
         if self.headings:
-            stored["headings"] = json.dumps(self.headings)
+            stored_values["headings"] = json.dumps(self.headings)
         if self.spots_json:
-            stored["where"] = self.spots_json
+            stored_values["where"] = self.spots_json
         if self.sketch:
-            stored["sketch"] = " ".join(f"{number:x}" for number in self.sketch)
-        return stored
+            stored_values["sketch"] = " ".join(f"{number:x}" for number in self.sketch)
+        return stored_values
 
     def read_spots(self) -> dict[str, dict[str, Any]]:
         """Document -> the passage's spot in it."""

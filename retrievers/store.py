@@ -198,8 +198,8 @@ class Store:
     def fetch_passages_by_id(self, name: str, ids: list[str]) -> list[Passage]:
         """The stored passages of these ids."""
         with self.open_client():
-            stored: Any = self.fetch_undamaged_collection(name).get(ids=ids, include=["metadatas", "documents"])
-        rows = zip(stored["ids"], stored["documents"], stored["metadatas"], strict=True)
+            stored_rows: Any = self.fetch_undamaged_collection(name).get(ids=ids, include=["metadatas", "documents"])
+        rows = zip(stored_rows["ids"], stored_rows["documents"], stored_rows["metadatas"], strict=True)
         return [read_passage(id_, text, metadata) for id_, text, metadata in rows]
 
     def fetch_entries(self, name: str) -> dict[str, PassageEntry]:

@@ -77,14 +77,14 @@ def find_threshold(
     fewest, lowest_threshold = count_fewest_answers(at_most, error), None
     for step in range(THRESHOLD_STEPS, -1, -1):
         is_answered = confidences >= step / THRESHOLD_STEPS - ROUNDING_ERROR
-        answered = int(is_answered.sum())
-        if answered < fewest:
+        answer_count = int(is_answered.sum())
+        if answer_count < fewest:
             continue
         mistakes = int(is_wrong[is_answered].sum())
-        p_value = binomial_cdf(mistakes, answered, at_most)
+        p_value = binomial_cdf(mistakes, answer_count, at_most)
         if p_value > error:
             break
-        lowest_threshold = Threshold(step / THRESHOLD_STEPS, answered, mistakes, questions, p_value)
+        lowest_threshold = Threshold(step / THRESHOLD_STEPS, answer_count, mistakes, questions, p_value)
     return lowest_threshold or explain_no_threshold(confidences, is_wrong, questions, at_most, error)
 
 
@@ -95,15 +95,15 @@ def explain_no_threshold(
     best: tuple[int, int, int] | None = None
     for value in np.unique(confidences):
         is_answered = confidences >= value
-        answered, mistakes = int(is_answered.sum()), int(is_wrong[is_answered].sum())
-        share = mistakes / answered
+        answer_count, mistakes = int(is_answered.sum()), int(is_wrong[is_answered].sum())
+        share = mistakes / answer_count
         # A threshold that needs more questions than the best so far is not better: count no further than that.
-        most_answers = MOST_ANSWERS if best is None else min(MOST_ANSWERS, best[0] * answered // questions)
+        most_answers = MOST_ANSWERS if best is None else min(MOST_ANSWERS, best[0] * answer_count // questions)
         answers_needed = count_answers_needed(share, at_most, error, most_answers)
         if answers_needed is not None:
-            questions_needed = math.ceil(answers_needed * questions / answered)
+            questions_needed = math.ceil(answers_needed * questions / answer_count)
             if best is None or questions_needed < best[0]:
-                best = (questions_needed, answered, mistakes)
+                best = (questions_needed, answer_count, mistakes)
     if best is None:
         return NoThreshold(len(confidences), int(is_wrong.sum()), None)
     return NoThreshold(best[1], best[2], int(max(best[0], questions + 1)))

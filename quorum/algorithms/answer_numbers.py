@@ -110,20 +110,22 @@ def rewrite_numbers(words: Sequence[str]) -> list[str]:
     >>> rewrite_numbers("twenty first".split()), rewrite_numbers(["fifth"]), rewrite_numbers(["no", "one"])
     (['21st'], ['5th'], ['no', 'one'])
     """
-    rewritten: list[str] = []
+    rewritten_words: list[str] = []
     position = 0
     while position < len(words):
         number, end = read_number(words, position)
-        if number is None or (rewritten and rewritten[-1] == "no" and words[position] == "one"):
-            rewritten.append(
-                normalize_unit(words[position]) if rewritten and is_number(rewritten[-1]) else words[position]
+        if number is None or (rewritten_words and rewritten_words[-1] == "no" and words[position] == "one"):
+            rewritten_words.append(
+                normalize_unit(words[position])
+                if rewritten_words and is_number(rewritten_words[-1])
+                else words[position]
             )
             position += 1
             continue
-        currency = CURRENCIES.get(rewritten[-1]) if rewritten and is_number(number) else None
-        rewritten[len(rewritten) - bool(currency) :] = [number, *([currency] if currency else [])]
+        currency = CURRENCIES.get(rewritten_words[-1]) if rewritten_words and is_number(number) else None
+        rewritten_words[len(rewritten_words) - bool(currency) :] = [number, *([currency] if currency else [])]
         position = end
-    return rewritten
+    return rewritten_words
 
 
 def normalize_unit(word: str) -> str:

@@ -28,8 +28,8 @@ def compute_null_means(x: Floats, mean: float, population: int | None) -> Floats
     if population is None:
         return np.full_like(x, mean)
     sums_before = np.cumsum(x, axis=-1) - x
-    remaining: Floats = population - np.arange(x.shape[-1], dtype=np.float64)
-    return (population * mean - sums_before) / remaining
+    remaining_counts: Floats = population - np.arange(x.shape[-1], dtype=np.float64)
+    return (population * mean - sums_before) / remaining_counts
 
 
 def compute_log_factors(x: Floats, m: Floats) -> Floats:
@@ -58,8 +58,8 @@ def compute_capital(values: ArrayLike, *, mean: float = 0.0, population: int | N
     logs = np.cumsum(compute_log_factors(x, m), axis=-2)
     capital: Floats = np.exp(np.minimum(logs, 700.0)).mean(axis=-1)
     if population is not None:
-        remaining = population - np.arange(1, x.shape[-1] + 1)
-        is_disproved = np.cumsum(x, axis=-1) - remaining > population * mean + ROUNDING_ERROR
+        remaining_counts = population - np.arange(1, x.shape[-1] + 1)
+        is_disproved = np.cumsum(x, axis=-1) - remaining_counts > population * mean + ROUNDING_ERROR
         capital = np.where(np.logical_or.accumulate(is_disproved, axis=-1), np.inf, capital)
     return capital
 

@@ -27,17 +27,17 @@ def split_questions(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int
     No group is divided.
     """
     groups = np.unique(group)
-    chosen = np.random.default_rng(seed).permutation(groups)[: max(1, len(groups) // DESIGN_DIVISOR)]
-    is_for_design = np.isin(group, chosen)
+    design_groups = np.random.default_rng(seed).permutation(groups)[: max(1, len(groups) // DESIGN_DIVISOR)]
+    is_for_design = np.isin(group, design_groups)
     return np.flatnonzero(is_for_design), np.flatnonzero(~is_for_design)
 
 
 def list_acceptance_tests(recorded: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
     """The acceptance tests to try for this method, by its recorded answers. first: whether it is the first stage."""
     tests = [AcceptanceTest("known")]
-    known = recorded.known[method]
+    is_known = recorded.known[method]
     confidence = recorded.confidence[method]
-    values = np.unique(confidence[known & np.isfinite(confidence)])
+    values = np.unique(confidence[is_known & np.isfinite(confidence)])
     if len(values) > MOST_THRESHOLDS:
         values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_THRESHOLDS), method="nearest"))
     tests += [AcceptanceTest("confidence", float(value)) for value in values]
@@ -121,10 +121,13 @@ def list_three_stage_cascades(
     if not third_methods:
         return
     accepts = list_acceptance_tests(recorded, second_method, first=False)
-    failed = recorded.failed[second_method]
+    has_failed = recorded.failed[second_method]
     is_accepted = (
         np.array(
-            [find_accepted_questions(recorded, second_method, accept, (first_method,)) | failed for accept in accepts]
+            [
+                find_accepted_questions(recorded, second_method, accept, (first_method,)) | has_failed
+                for accept in accepts
+            ]
         )
         & is_open
     )

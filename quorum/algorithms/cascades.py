@@ -128,12 +128,12 @@ def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
     """Answer the recorded questions with the cascade. If a stage failed on a question, the cascade fails, too."""
     places = [recorded.methods.index(stage.method) for stage in cascade]
     n = recorded.question_count
-    is_open, failed = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    is_open, has_failed = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     worth, cost, is_asked = np.zeros(n), np.zeros(n), np.zeros((len(cascade), n), dtype=np.bool_)
     for number, (stage, place) in enumerate(zip(cascade, places, strict=True)):
         is_asked[number] = is_open
         cost += np.where(is_open, compute_added_cost(recorded, place, places[:number]), 0.0)
-        failed |= is_open & recorded.failed[place]
+        has_failed |= is_open & recorded.failed[place]
         is_accepted = (
             is_open
             if stage.accept is None
@@ -142,7 +142,7 @@ def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
         worth = np.where(is_accepted, recorded.lowest_worth[place], worth)
         is_open = is_open & ~is_accepted
     lowest = float(recorded.lowest_worth.min()) if n else 0.0
-    return ReplayResult(np.where(failed, lowest, worth), cost, is_asked)
+    return ReplayResult(np.where(has_failed, lowest, worth), cost, is_asked)
 
 
 def compute_stage_shares(recorded: RecordedAnswers, cascade: Cascade) -> Mapping[str, float]:

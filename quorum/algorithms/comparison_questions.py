@@ -202,14 +202,14 @@ def list_words(text: str) -> frozenset[str]:
 
 def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
     """(year, month, day) of the event that is asked for: death, birth, or else the first date in the text."""
-    rewritten = rewrite_dates(text)
-    dates = [(match.start(), read_matched_date(match)) for match in REWRITTEN_DATE.finditer(rewritten)]
+    rewritten_text = rewrite_dates(text)
+    dates = [(match.start(), read_matched_date(match)) for match in REWRITTEN_DATE.finditer(rewritten_text)]
     if not dates:
         return None
     if re.search(r"\bdi(?:ed|e)\b|\bdeath\b", question_part, re.IGNORECASE):
-        return read_death(rewritten, dates)
+        return read_death(rewritten_text, dates)
     after = (
-        find_end_of_match(rewritten, r"\bborn\b")
+        find_end_of_match(rewritten_text, r"\bborn\b")
         if re.search(r"\bborn|older|oldest|younger|youngest", question_part)
         else None
     )

@@ -40,13 +40,13 @@ def match_copies(reply: str, passages: Sequence[Passage]) -> CopyMatch:
     normalized_pieces = [(normalize_words(piece.text), piece) for piece in split_pieces(passages)]
     titles = {normalize_words(passage["title"]) for passage in passages}
     copies: dict[Piece, None] = {}
-    unmatched = []
+    unmatched_lines = []
     for line in read_reply_lines(reply):
         matches, unmatched_parts = match_line(line, normalized_pieces, titles)
         copies |= dict.fromkeys(matches)
         if not line.endswith((":", "：")) and not ONLY_A_MARKER.fullmatch(line):
-            unmatched += unmatched_parts
-    return CopyMatch(sorted(copies, key=lambda piece: (piece.rank, piece.start)), unmatched)
+            unmatched_lines += unmatched_parts
+    return CopyMatch(sorted(copies, key=lambda piece: (piece.rank, piece.start)), unmatched_lines)
 
 
 def normalize_words(text: str) -> str:
@@ -94,7 +94,7 @@ def match_line(
     if whole_matches or normalize_words(line) in titles:
         return whole_matches[:1], []
     pieces: list[Piece] = []
-    unmatched = []
+    unmatched_parts = []
     for start, end in find_sentences(line):
         parts = [part for part in ELLIPSIS.split(line[start:end]) if normalize_words(part)]
         ellipsis_match = match_ellipsis([normalize_words(part) for part in parts], normalized_pieces)
@@ -102,9 +102,9 @@ def match_line(
             matches = match_part(normalize_words(part), normalized_pieces)
             pieces += matches
             if not matches and normalize_words(part) not in titles:
-                unmatched.append(part.strip())
+                unmatched_parts.append(part.strip())
         pieces += ellipsis_match
-    return pieces, unmatched
+    return pieces, unmatched_parts
 
 
 def match_ellipsis(parts: Sequence[str], normalized_pieces: Sequence[tuple[str, Piece]]) -> list[Piece]:
@@ -114,8 +114,8 @@ def match_ellipsis(parts: Sequence[str], normalized_pieces: Sequence[tuple[str, 
     """
     if len(parts) < 2 or sum(part.count(" ") - 1 for part in parts) < SHORTEST_COPY:
         return []
-    ordered = re.compile(".*".join(map(re.escape, parts)).replace(r"\ .*\ ", r"\ (?:.*\ )?"))
-    return [piece for text, piece in normalized_pieces if ordered.search(text)][:1]
+    pattern_in_order = re.compile(".*".join(map(re.escape, parts)).replace(r"\ .*\ ", r"\ (?:.*\ )?"))
+    return [piece for text, piece in normalized_pieces if pattern_in_order.search(text)][:1]
 
 
 def match_part(part: str, normalized_pieces: Sequence[tuple[str, Piece]]) -> list[Piece]:

@@ -80,8 +80,8 @@ def count_character_f1(text: str, reference: str) -> float:
     1.0
     """
     text_counts, reference_counts = Counter(normalize(text)), Counter(normalize(reference))
-    shared = sum((text_counts & reference_counts).values())
-    return 2 * shared / (sum(text_counts.values()) + sum(reference_counts.values())) if shared else 0.0
+    shared_count = sum((text_counts & reference_counts).values())
+    return 2 * shared_count / (sum(text_counts.values()) + sum(reference_counts.values())) if shared_count else 0.0
 
 
 async def score_cxmi(
@@ -115,12 +115,12 @@ def choose_best_pieces(
     top="one" chooses one piece over all passages, as the paper does; "per_passage" chooses one of each passage, as the
     authors' code does.
     """
-    chosen: dict[int, tuple[float, Piece]] = {}
+    chosen_pieces: dict[int, tuple[float, Piece]] = {}
     for piece, score in zip(candidates, scores, strict=True):
         group = piece.rank if top == "per_passage" else 0
-        if score > threshold and (group not in chosen or score > chosen[group][0]):
-            chosen[group] = (score, piece)
-    return [piece for _, piece in chosen.values()]
+        if score > threshold and (group not in chosen_pieces or score > chosen_pieces[group][0]):
+            chosen_pieces[group] = (score, piece)
+    return [piece for _, piece in chosen_pieces.values()]
 
 
 async def choose_silver_pieces(
@@ -185,5 +185,5 @@ def compute_unigram_precision(context: str, answers: Sequence[str]) -> float:
     """
     tokens = Counter(normalize(context).split())
     size = sum(tokens.values())
-    shared = (sum((tokens & Counter(normalize(answer).split())).values()) for answer in answers)
-    return max(shared, default=0) / size if size else 0.0
+    shared_counts = (sum((tokens & Counter(normalize(answer).split())).values()) for answer in answers)
+    return max(shared_counts, default=0) / size if size else 0.0

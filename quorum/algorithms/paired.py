@@ -25,8 +25,8 @@ Counts = NDArray[np.int64]
 
 def are_signs(losses: ArrayLike) -> bool:
     """Whether every loss is 1, -1 or 0: the answers of both methods are right or wrong, with nothing in between."""
-    rounded = np.round(np.asarray(losses, dtype=np.float64), COMPARED_DIGITS)
-    return bool(np.isin(rounded, (-1.0, 0.0, 1.0)).all())
+    rounded_losses = np.round(np.asarray(losses, dtype=np.float64), COMPARED_DIGITS)
+    return bool(np.isin(rounded_losses, (-1.0, 0.0, 1.0)).all())
 
 
 def compute_margin_p_value(losses: ArrayLike, margin: float) -> float:
@@ -152,10 +152,10 @@ def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95
     >>> [round(end, 4) for end in compute_tango_interval(12, 2, 50)]
     [0.0611, 0.3447]
     """
-    z, observed = compute_normal_quantile((1 + level) / 2), (plus - minus) / n
+    z, observed_difference = compute_normal_quantile((1 + level) / 2), (plus - minus) / n
 
     def find_end(outside: float) -> float:
-        inner = observed
+        inner = observed_difference
         for _ in range(60):
             middle = (inner + outside) / 2
             if abs(float(compute_tango_statistic(plus, minus, n, middle))) <= z:

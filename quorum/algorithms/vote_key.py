@@ -78,12 +78,12 @@ list_key_words_cached = lru_cache(maxsize=512)(list_key_words)  # several method
 
 def begins_with_key(words: Sequence[str], start: int, key: str) -> bool:
     """Whether one or more words, from `start` on, make the key when joined."""
-    joined = ""
+    joined_words = ""
     for word in words[start:]:
-        joined = join_words([joined, word]) if joined else word
-        if len(joined) >= len(key) or not key.startswith(joined):
+        joined_words = join_words([joined_words, word]) if joined_words else word
+        if len(joined_words) >= len(key) or not key.startswith(joined_words):
             break
-    return joined == key
+    return joined_words == key
 
 
 def make_long_key(answer: str) -> str:

@@ -83,11 +83,11 @@ class AnswerReader:
         if earlier_text and len(text) < self.next_length:
             return None
         self.next_length = len(text) + len(text) // 32
-        visible = find_visible(text, is_whole=False)  # graphs other than ours stream thoughts too
-        if earlier_text and not visible.startswith(self.visible_reply):
+        visible_text = find_visible(text, is_whole=False)  # graphs other than ours stream thoughts too
+        if earlier_text and not visible_text.startswith(self.visible_reply):
             self.withdraw()
-        self.visible_reply = visible
-        answer = replace_lone_surrogates(read_partial_answer(prompt, visible, self.question))
+        self.visible_reply = visible_text
+        answer = replace_lone_surrogates(read_partial_answer(prompt, visible_text, self.question))
         return self.show(answer) if answer.startswith(self.shown_answer) else None
 
     def show(self, answer: str) -> AnswerText | None:

@@ -140,8 +140,11 @@ def clear(store: Store = None) -> None:
     from quorum.core.text import format_count
     from quorum.retrievers.manage_collections import delete_evaluation_collections
 
-    removed = delete_evaluation_collections(get_store(store))
-    typer.echo(f"{format_count(len(removed), 'collection')} removed{': ' if removed else ''}{', '.join(removed)}.")
+    removed_names = delete_evaluation_collections(get_store(store))
+    typer.echo(
+        f"{format_count(len(removed_names), 'collection')} removed{': ' if removed_names else ''}"
+        f"{', '.join(removed_names)}."
+    )
 
 
 @app.command()

@@ -164,10 +164,10 @@ def find_experiment_with_data(name: str, data: Path | None) -> "Experiment":
     """The experiment with that name. Raises `SetupError` if its data are missing."""
     from quorum.evaluation.experiments.catalogue import find_experiment
 
-    chosen = find_experiment(name)
+    chosen_experiment = find_experiment(name)
     if data is None:
         raise SetupError(f"Experiment {name} needs data; write for example: quorum experiment {name} questions.jsonl.")
-    return chosen
+    return chosen_experiment
 
 
 def print_experiments(*, as_json: bool = False) -> None:

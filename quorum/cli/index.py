@@ -123,7 +123,9 @@ def describe_interruption(collection: str, store: str) -> str:
     from quorum.retrievers.store import open_store
 
     try:
-        stored = open_store(store).count_passages(collection)
+        stored_count = open_store(store).count_passages(collection)
     except (QuorumError, OSError):
         return "Stopped before anything was stored; the same command begins again."
-    return f"Stopped: {format_count(stored, 'passage')} kept in {collection}; the same command continues from there."
+    return (
+        f"Stopped: {format_count(stored_count, 'passage')} kept in {collection}; the same command continues from there."
+    )

@@ -30,9 +30,10 @@ def methods(
             raise SetupError("A diagram needs a method; write for example: quorum methods concat_pf --diagram.")
         typer.echo(find_method(name).graph.get_graph().draw_mermaid(), nl=False)
         return
-    chosen = [find_method(name)] if name is not None else list(list_methods().values())
+    chosen_methods = [find_method(name)] if name is not None else list(list_methods().values())
     rows = [
-        {field: getattr(method, field) for field in ("name", "paper", "summary", "calls", "depth")} for method in chosen
+        {field: getattr(method, field) for field in ("name", "paper", "summary", "calls", "depth")}
+        for method in chosen_methods
     ]
     if json:
         from json import dumps

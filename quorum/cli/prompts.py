@@ -84,13 +84,17 @@ def try_reply(
         raise SetupError(
             f"Replies to {name!r} are read with --{missing[0]}, {ARGUMENT_DESCRIPTIONS[missing[0]]}; give it."
         )
-    parsed = read_reply(name, read_text(reply_file), question=question, candidates=candidates, count=count)
-    value = asdict(parsed.value) if is_dataclass(parsed.value) and not isinstance(parsed.value, type) else parsed.value
+    parsed_reply = read_reply(name, read_text(reply_file), question=question, candidates=candidates, count=count)
+    value = (
+        asdict(parsed_reply.value)
+        if is_dataclass(parsed_reply.value) and not isinstance(parsed_reply.value, type)
+        else parsed_reply.value
+    )
     answer = value.get("answer") if isinstance(value, dict) else value
     report = {
         "prompt": name,
         "value": value,
-        "malformed": parsed.malformed,
+        "malformed": parsed_reply.malformed,
         "is_unknown": isinstance(answer, str) and is_unknown(answer),
     }
     if json:

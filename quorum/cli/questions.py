@@ -129,8 +129,8 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
     ]
     reasons = f": {', '.join(rejection_counts)}" if rejection_counts else ""
     if outcome.draft_count:
-        accepted = outcome.draft_count - outcome.faults.total()
-        typer.echo(f"{format_count(outcome.draft_count, 'draft')} written, {accepted:,} kept{reasons}.")
+        accepted_count = outcome.draft_count - outcome.faults.total()
+        typer.echo(f"{format_count(outcome.draft_count, 'draft')} written, {accepted_count:,} kept{reasons}.")
     kinds = ", ".join(
         f"{outcome.kept_counts[kind]:,} {kind}"
         for kind in outcome.wanted_counts
@@ -146,8 +146,8 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
     tokens = f"{spending.input_tokens:,} tokens in, {spending.output_tokens:,} out"
     review = f"; review {outcome.path}" if kept_count else ""
     typer.echo(f"quorum: made {format_count(spending.calls, 'call')} now ({tokens}){review}", err=True)
-    if failed := outcome.faults["failed"]:
-        failure = f"{format_count(failed, 'draft')} failed ({outcome.error})"
+    if failure_count := outcome.faults["failed"]:
+        failure = f"{format_count(failure_count, 'draft')} failed ({outcome.error})"
         typer.echo(f"quorum: {failure}; the same command again asks only those.", err=True)
-    if failed or not kept_count:
+    if failure_count or not kept_count:
         raise typer.Exit(1)

@@ -43,14 +43,14 @@ def save_trace(file: Path, root: "Step", question: str, method: str) -> bool:
 
     from quorum.evaluation.trace import FORMAT_NAME, step_to_json
 
-    saved = {
+    saved_trace = {
         "format": FORMAT_NAME,
         "question": question,
         "method": method,
         "steps": [step_to_json(step) for step in root.steps],
     }
     try:
-        replace_file(file.resolve(), dumps(saved, ensure_ascii=False, indent=1) + "\n")
+        replace_file(file.resolve(), dumps(saved_trace, ensure_ascii=False, indent=1) + "\n")
     except OSError as error:
         typer.echo(f"quorum: The trace was not written to {file} ({error.strerror}).", err=True)
         return False

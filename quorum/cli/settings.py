@@ -12,19 +12,19 @@ def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
 
     Raises `SetupError` for a setting that is given twice, or as an option and in --set.
     """
-    chosen: dict[str, str] = {}
+    chosen_settings: dict[str, str] = {}
     for item in settings or ():
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not key:
             raise SetupError(
                 f"--set {item!r} cannot be read; write --set key=value, for example --set temperature=0.7."
             )
-        if key in chosen:
-            raise SetupError(f"--set {key} is given twice ({chosen[key]!r} and {value!r}); give it once.")
+        if key in chosen_settings:
+            raise SetupError(f"--set {key} is given twice ({chosen_settings[key]!r} and {value!r}); give it once.")
         if options.get(key) is not None:
             raise SetupError(f"Both --{key} {options[key]} and --set {key}={value} are given; give one of them.")
-        chosen[key] = value
-    return make_context(chosen, **options)
+        chosen_settings[key] = value
+    return make_context(chosen_settings, **options)
 
 
 def is_stated(name: str, settings: Sequence[str] | None) -> bool:

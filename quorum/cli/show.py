@@ -42,14 +42,14 @@ def format_result(result: ShownResult, method: str, *, colours: bool, shows_scor
     passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
     if support is not None:
         parts += [Text(), *format_support(support, result["passages"], colours=colours)]
-    evidence, unsupported = result.get("evidence") or [], result.get("unsupported") or []
+    evidence, unsupported_ids = result.get("evidence") or [], result.get("unsupported") or []
     parts += [Text(), Text(choose_passages_heading(result), style="bold")]
     for item in evidence:
         if item["passage"] in passages:
             parts += format_passage(item, *passages[item["passage"]], colours=colours, shows_scores=shows_scores)
-    if unsupported:
+    if unsupported_ids:
         parts.append(Text("Passages that voted for the answer but do not contain it:", style="bold"))
-    for id_ in unsupported:
+    for id_ in unsupported_ids:
         rank, passage = passages.get(id_, (None, None))
         passage_name = f"{rank}. {passage['title'] or id_}" if passage else id_
         parts.append(Padding(Text(passage_name, style="dim"), (0, 0, 0, 3)))
@@ -78,10 +78,12 @@ def format_support(support: Support, passages: Sequence[Passage], *, colours: bo
 
 def mark_span(text: str, start: int, end: int, *, colours: bool) -> Text:
     """The text with characters [start, end) marked: by colours, or in double brackets."""
-    marked = Text(text[:start])
+    marked_text = Text(text[:start])
     if start < end:
-        marked.append(text[start:end] if colours else f"[[{text[start:end]}]]", style="bold black on bright_yellow")
-    return marked.append(text[end:])
+        marked_text.append(
+            text[start:end] if colours else f"[[{text[start:end]}]]", style="bold black on bright_yellow"
+        )
+    return marked_text.append(text[end:])
 
 
 def format_place(passage: Passage) -> Text:
@@ -128,7 +130,7 @@ def describe_run(result: Result, method: str) -> list[str]:
     tokens_out = sum(counts["output_tokens"] for counts in usage)
     malformed = sum(node["count"] for node in (result.get("malformed") or {}).values())
     verbose = sum(node["count"] for node in (result.get("verbose") or {}).values())
-    confidence, dropped = result.get("confidence"), result.get("dropped") or 0
+    confidence, dropped_count = result.get("confidence"), result.get("dropped") or 0
     return [
         method,
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
@@ -137,7 +139,7 @@ def describe_run(result: Result, method: str) -> list[str]:
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
         *([format_count(verbose, "wordy answer")] if verbose else []),
         *(["not greedy: the model refuses temperature 0"] if result.get("not_greedy") else []),
-        *([f"{format_count(dropped, 'passage')} dropped to fit the window"] if dropped else []),
+        *([f"{format_count(dropped_count, 'passage')} dropped to fit the window"] if dropped_count else []),
     ]
 
 

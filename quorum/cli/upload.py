@@ -35,10 +35,10 @@ def upload_results(name: str, folder: Path) -> None:
     from quorum.evaluation.langsmith_upload import upload
 
     with progress_bar() as progress:
-        uploaded = upload(folder, name, progress)
-    sent_text = f"{format_count(uploaded.runs, 'run')} sent now" if uploaded.runs else "all sent before"
-    url_text = f": {uploaded.url}" if uploaded.url else ""
-    experiment_count = format_count(len(uploaded.experiments), "experiment")
+        uploaded_results = upload(folder, name, progress)
+    sent_text = f"{format_count(uploaded_results.runs, 'run')} sent now" if uploaded_results.runs else "all sent before"
+    url_text = f": {uploaded_results.url}" if uploaded_results.url else ""
+    experiment_count = format_count(len(uploaded_results.experiments), "experiment")
     typer.echo(
         f"quorum: LangSmith's dataset {name} has {experiment_count} of these results ({sent_text}){url_text}",
         err=True,

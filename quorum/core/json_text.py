@@ -14,16 +14,16 @@ def parse_json(text: str | bytes) -> Any:
     Raises json.JSONDecodeError if the text is not JSON, is nested too deeply or has a number with thousands of digits.
     The standard library raises three different errors for these.
     """
-    decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
+    decoded_text = text if isinstance(text, str) else text.decode("utf-8-sig")
     try:
-        value = json.loads(decoded)
-        return replace_surrogates_in_strings(value) if ESCAPED_SURROGATE.search(decoded) else value
+        value = json.loads(decoded_text)
+        return replace_surrogates_in_strings(value) if ESCAPED_SURROGATE.search(decoded_text) else value
     except json.JSONDecodeError:
         raise
     except RecursionError:
-        raise json.JSONDecodeError("nested too deeply", decoded, 0) from None
+        raise json.JSONDecodeError("nested too deeply", decoded_text, 0) from None
     except ValueError:
-        raise json.JSONDecodeError("a number is too long", decoded, 0) from None
+        raise json.JSONDecodeError("a number is too long", decoded_text, 0) from None
 
 
 def replace_lone_surrogates(text: str) -> str:

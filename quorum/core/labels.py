@@ -15,8 +15,8 @@ def is_verdict(answer: str) -> bool:
 
 def are_verdicts(answers: Iterable[str]) -> bool:
     """Whether all answers are verdicts; False without any answer."""
-    judged = [is_verdict(answer) for answer in answers]
-    return bool(judged) and all(judged)
+    verdict_flags = [is_verdict(answer) for answer in answers]
+    return bool(verdict_flags) and all(verdict_flags)
 
 
 def infer_answer_type(answers: Iterable[str]) -> str:

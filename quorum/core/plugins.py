@@ -84,16 +84,16 @@ def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[st
     from importlib.metadata import entry_points
 
     points = {point.name: point for point in sorted(entry_points(group=group), key=get_package_name, reverse=True)}
-    converted: dict[str, object] = {}
+    converted_plugins: dict[str, object] = {}
     for name, value in load_plugins(group).items():
         if name in built_in:
             warn_about_plugin(group, points[name], f"Quorum has a {get_kind(group)} of that name; choose another")
             continue
         try:
-            converted[name] = convert(name, value)
+            converted_plugins[name] = convert(name, value)
         except Exception as error:  # noqa: BLE001  the object may be anything
             warn_about_plugin(group, points[name], str(error) or type(error).__name__)
-    return converted
+    return converted_plugins
 
 
 def warn_about_plugin(group: str, point: "EntryPoint", reason: str) -> None:

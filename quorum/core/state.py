@@ -159,10 +159,10 @@ def is_either(left: bool | None, right: bool | None) -> bool:
 
 def merge_usage(left: dict[str, Usage] | None, right: dict[str, Usage] | None) -> dict[str, Usage]:
     """Reducer: add up calls and tokens, by prompt name."""
-    merged = dict(left or {})
+    merged_usage = dict(left or {})
     for name, usage in (right or {}).items():
-        before = merged.get(name)
-        merged[name] = (
+        before = merged_usage.get(name)
+        merged_usage[name] = (
             usage
             if before is None
             else Usage(
@@ -172,18 +172,20 @@ def merge_usage(left: dict[str, Usage] | None, right: dict[str, Usage] | None) -
                 cached_tokens=before["cached_tokens"] + usage["cached_tokens"],
             )
         )
-    return merged
+    return merged_usage
 
 
 def merge_counted_replies(
     left: dict[str, Malformed] | None, right: dict[str, Malformed] | None
 ) -> dict[str, Malformed]:
     """Reducer: add up the counts and collect the raw replies, by prompt name."""
-    merged = dict(left or {})
+    merged_replies = dict(left or {})
     for name, new in (right or {}).items():
-        before = merged.get(name, Malformed(count=0, replies=[]))
-        merged[name] = Malformed(count=before["count"] + new["count"], replies=[*before["replies"], *new["replies"]])
-    return merged
+        before = merged_replies.get(name, Malformed(count=0, replies=[]))
+        merged_replies[name] = Malformed(
+            count=before["count"] + new["count"], replies=[*before["replies"], *new["replies"]]
+        )
+    return merged_replies
 
 
 class SuppressedAnswer(TypedDict):

@@ -130,12 +130,12 @@ class VisibleText:
             if self.may_think or may_begin_thought(self.get_beginning()):
                 return ""
             new = []
-        visible = "".join([*self.possible_thought, *new])
+        visible_text = "".join([*self.possible_thought, *new])
         self.possible_thought = []
-        visible = visible if self.pieces else visible.lstrip()
-        if visible:
-            self.pieces.append(visible)
-        return visible
+        visible_text = visible_text if self.pieces else visible_text.lstrip()
+        if visible_text:
+            self.pieces.append(visible_text)
+        return visible_text
 
     def get_beginning(self) -> str:
         """The beginning of the text that is held back, long enough to recognise a thought."""

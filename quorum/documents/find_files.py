@@ -113,7 +113,7 @@ class FolderWalk:
 
     def list_files(self) -> list[Path]:
         """The files below the folder, sorted; folders that cannot be read are skipped with their reason."""
-        listed: list[Path] = []
+        listed_files: list[Path] = []
         waiting = [self.root]
         while waiting:
             folder = waiting.pop()
@@ -125,14 +125,14 @@ class FolderWalk:
                 if is_folder:
                     waiting.append(path)
                 else:
-                    listed.append(path)
-        return sorted(listed)
+                    listed_files.append(path)
+        return sorted(listed_files)
 
     def list_entries(self, folder: Path) -> Iterator[tuple[Path, bool]]:
         """(path, whether it is a folder) of each chosen entry of a folder."""
         try:
-            with os.scandir(folder) as scanned:
-                entries = sorted(scanned, key=lambda entry: entry.name)
+            with os.scandir(folder) as entries_of_folder:
+                entries = sorted(entries_of_folder, key=lambda entry: entry.name)
         except OSError as error:
             self.found_files.skipped.append((str(folder), error.strerror or "cannot be read"))
             return

@@ -52,9 +52,9 @@ def read_file_passages(path: Path, words: int = 100, notes: list[tuple[str, str]
     if notes is not None:
         notes += [(str(path), note) for note in document.notes]
     title = document.title or path.stem
-    modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    modified_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
     for piece in split_document(document, words):
-        place = Place(file=str(path), start=piece.start, end=piece.end, modified=modified)
+        place = Place(file=str(path), start=piece.start, end=piece.end, modified=modified_at)
         if piece.page is not None:
             place["page"] = piece.page
         if piece.headings:
@@ -136,10 +136,10 @@ def find_line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]
         stop = text.find("\n", begin, end)
         stop = end if stop < 0 else stop
         line = text[begin:stop]
-        if stripped := line.strip():
+        if stripped_line := line.strip():
             indent = len(line) - len(line.lstrip())
             start = begin + (indent if indent > DEEPEST_INDENT else 0)
-            yield start, begin + indent + len(stripped)
+            yield start, begin + indent + len(stripped_line)
         begin = stop + 1
 
 
@@ -158,11 +158,13 @@ def split_section(document: Document, section: Sequence[LocatedUnit], limit: int
 
 def find_shared_headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The headings that all paths have in common at their beginning."""
-    shared = paths[0]
+    shared_headings = paths[0]
     for path in paths[1:]:
-        length = next((place for place, (a, b) in enumerate(zip(shared, path, strict=False)) if a != b), len(path))
-        shared = shared[:length]
-    return shared
+        length = next(
+            (place for place, (a, b) in enumerate(zip(shared_headings, path, strict=False)) if a != b), len(path)
+        )
+        shared_headings = shared_headings[:length]
+    return shared_headings
 
 
 def format_block(text: str, block: Block) -> str:

@@ -70,13 +70,13 @@ def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
     """(line number from 1, the passage or the reason to skip the line). Raises `Unreadable` if the file is cut off."""
     number = 0
     try:
-        modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+        modified_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
         with open_unpacked(path) as file:
             for number, line in enumerate(read_bounded_lines(file), start=1):
                 if line.strip():
                     passage = parse_line(line)
                     if not isinstance(passage, str):
-                        passage["places"] = [Place(file=str(path), line=number, modified=modified)]
+                        passage["places"] = [Place(file=str(path), line=number, modified=modified_at)]
                     yield number, passage
     except (OSError, EOFError, zlib.error) as error:
         reason = str(error.strerror if isinstance(error, OSError) and error.strerror else error)

@@ -34,8 +34,8 @@ def open_archive(data: bytes, kind: str, *, allow_entities: bool = False) -> Ite
     except Unreadable:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
-        locked = "encrypted" in str(error) or data.startswith(b"\xd0\xcf\x11\xe0")
-        reason = "locked by a password, or of an older format" if locked else f"damaged or not a {kind} file"
+        is_locked = "encrypted" in str(error) or data.startswith(b"\xd0\xcf\x11\xe0")
+        reason = "locked by a password, or of an older format" if is_locked else f"damaged or not a {kind} file"
         raise Unreadable(f"{reason} ({type(error).__name__})") from None
 
 

@@ -62,10 +62,10 @@ def make_run_id(target: ExperimentTarget, row: Row) -> UUID:
 
 def make_runs(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]]:
     """The run of an answer and a child run for its model calls, from which LangSmith counts and prices tokens."""
-    id_, started = make_run_id(target, row), target.started.astimezone(UTC)
-    ended = started + timedelta(seconds=row["seconds"])
-    dotted_order = f"{started:%Y%m%dT%H%M%S%fZ}{id_}"
-    common = {"trace_id": id_, "project_name": target.project, "start_time": started, "end_time": ended}
+    id_, started_at = make_run_id(target, row), target.started.astimezone(UTC)
+    ended_at = started_at + timedelta(seconds=row["seconds"])
+    dotted_order = f"{started_at:%Y%m%dT%H%M%S%fZ}{id_}"
+    common = {"trace_id": id_, "project_name": target.project, "start_time": started_at, "end_time": ended_at}
     counts = {name: row.get(name) for name in COUNTED_KEYS}
     yield common | {
         "id": id_,
@@ -83,7 +83,7 @@ def make_runs(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]]:
         yield common | {
             "id": child_id,
             "parent_run_id": id_,
-            "dotted_order": f"{dotted_order}.{started:%Y%m%dT%H%M%S%fZ}{child_id}",
+            "dotted_order": f"{dotted_order}.{started_at:%Y%m%dT%H%M%S%fZ}{child_id}",
             "name": "1 call" if row["calls"] == 1 else f"{row['calls']} calls",
             "run_type": "llm",
             "inputs": {},

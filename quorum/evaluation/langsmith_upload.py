@@ -161,8 +161,8 @@ def add_examples(client: langsmith.Client, dataset: UUID, lines: LineIndex) -> N
     method_of_id = {id_: method for method, id_ in lines.offsets}
     for chunk in split_into_chunks(method_of_id.items()):
         rows = {make_example_id(dataset, row): row for row in (get_row(lines, method, id_) for id_, method in chunk)}
-        existing = {example.id for example in client.list_examples(dataset_id=dataset, example_ids=list(rows))}
-        missing = [make_example(dataset, row, hides_passages()) for id_, row in rows.items() if id_ not in existing]
+        existing_ids = {example.id for example in client.list_examples(dataset_id=dataset, example_ids=list(rows))}
+        missing = [make_example(dataset, row, hides_passages()) for id_, row in rows.items() if id_ not in existing_ids]
         if missing:
             client.create_examples(dataset_id=dataset, examples=missing)
 

@@ -25,15 +25,15 @@ def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
     >>> read_saved_run(b'{"format": "quorum trace 1", "steps": [{"kind": "node", "name": "vote"}]}')[1][0].name
     'vote'
     """
-    saved = parse_json(data)
-    check_bounds(saved)
-    if not isinstance(saved, dict) or "format" not in saved:
+    saved_run = parse_json(data)
+    check_bounds(saved_run)
+    if not isinstance(saved_run, dict) or "format" not in saved_run:
         raise ValueError("it is not an object with a format")
-    if saved["format"] != FORMAT_NAME:
-        raise ValueError(f"its format is {str(saved['format'])[:40]!r}, the only known format is {FORMAT_NAME!r}")
-    steps = saved.get("steps")
+    if saved_run["format"] != FORMAT_NAME:
+        raise ValueError(f"its format is {str(saved_run['format'])[:40]!r}, the only known format is {FORMAT_NAME!r}")
+    steps = saved_run.get("steps")
     check_steps(steps)
-    return saved, [read_step(step) for step in steps or []]
+    return saved_run, [read_step(step) for step in steps or []]
 
 
 def check_bounds(value: Any) -> None:
@@ -65,8 +65,10 @@ def check_steps(steps: Any) -> None:
             raise ValueError("a step has no kind and name, or unknown keys")
         texts = [step.get(name, "") for name in TEXT_KEYS] + [step.get("error") or ""]
         lists = [step.get(name, []) for name in LIST_KEYS]
-        texts += [item for listed in lists if isinstance(listed, list) for item in listed]
-        if not all(isinstance(text, str) for text in texts) or not all(isinstance(listed, list) for listed in lists):
+        texts += [item for list_items in lists if isinstance(list_items, list) for item in list_items]
+        if not all(isinstance(text, str) for text in texts) or not all(
+            isinstance(list_items, list) for list_items in lists
+        ):
             raise ValueError("a field of a step should be a text and is not")
         read_number(step.get("seconds"))
         check_steps(step.get("steps", []))

@@ -85,14 +85,14 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
         repeats_question,
     )
 
-    ranked = await rank_statements(question, passages)
-    if not ranked:
+    ranked_statements = await rank_statements(question, passages)
+    if not ranked_statements:
         return None
-    best, passage = ranked[0], passages[ranked[0].passage]
+    best, passage = ranked_statements[0], passages[ranked_statements[0].passage]
     answer_span = None if result["unknown"] else find_answer_span(result["answer"], best, passage)
     if not OR_WORD.search(question) and repeats_question(result["answer"], question):
         answer_span = None
-    certainty = find_certainty(ranked, agrees=answer_span is not None)
+    certainty = find_certainty(ranked_statements, agrees=answer_span is not None)
     span = answer_span or ((best.span.start, best.span.end) if best.span else None)
     if HOW_QUESTION.match(question) and is_command(passage["text"][best.start : best.end]):
         span = (best.start, best.end)

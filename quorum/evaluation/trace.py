@@ -160,11 +160,11 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
     """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The first node only clears the state."""
     if node in ("begin", "begin_turn"):
         return []
-    changed = unwrap_update(update)
+    changed_values = unwrap_update(update)
     lines = [
         f"{key}: {format_value(value)}"
         for key, format_value in VALUE_FORMATS.items()
-        if (value := changed.get(key)) not in (None, [], 0, "")
+        if (value := changed_values.get(key)) not in (None, [], 0, "")
     ]
     return [str(clean_value({"answer": line}, hides_passages())["answer"]) for line in lines]
 

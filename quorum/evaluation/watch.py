@@ -108,17 +108,19 @@ class Watch(AsyncCallbackHandler):
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         if run_id not in self.open_calls:
             return
-        call, started, now = self.open_calls.pop(run_id), self.start_times.pop(run_id), time.perf_counter()
+        call, started_at, now = self.open_calls.pop(run_id), self.start_times.pop(run_id), time.perf_counter()
         usage = read_usage(response)
-        seconds = float(getattr(read_message(response), "response_metadata", {}).get("seconds", now - started))
+        seconds = float(getattr(read_message(response), "response_metadata", {}).get("seconds", now - started_at))
         call["reply"], call["stored"] = response.generations[0][0].text, is_stored(response)
         call["seconds"] = round(seconds, SHOWN_DIGITS)
         call["input_tokens"], call["output_tokens"] = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
-        self.spans.append((call["step"], started, now, seconds))
+        self.spans.append((call["step"], started_at, now, seconds))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        failed = self.open_calls.pop(run_id, None)
-        self.calls = [call for call in self.calls if call is not failed]  # the call is repeated, or the answer fails
+        failed_call = self.open_calls.pop(run_id, None)
+        self.calls = [
+            call for call in self.calls if call is not failed_call
+        ]  # the call is repeated, or the answer fails
 
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -127,9 +129,9 @@ class Watch(AsyncCallbackHandler):
         self.open_searches[run_id] = (step, query, time.perf_counter())
 
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
-        step, query, started = self.open_searches.pop(run_id, (None, "", 0.0))
+        step, query, started_at = self.open_searches.pop(run_id, (None, "", 0.0))
         if step is not None and query in self.search_seconds:
-            self.spans.append((step, started, time.perf_counter(), self.search_seconds[query]))
+            self.spans.append((step, started_at, time.perf_counter(), self.search_seconds[query]))
 
     def compute_seconds_alone(self) -> float:
         """Seconds from the question to the answer, as if no other method ran: a stored reply and a cached search count

@@ -176,12 +176,12 @@ async def fetch_reply(request: Request, source: Source, sample: int) -> Reply:
     if source.inputs is not None:
         prompt_metadata = {"prompt": source.prompt, "inputs": source.inputs, "sample": sample}
         request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": prompt_metadata}))
-    record, stored = await fetch_record(request, source)
+    record, is_stored = await fetch_record(request, source)
     if memory is not None:
         memory.store_reply(call_key, record)
-    if stored:
+    if is_stored:
         await trace_stored_reply(request, record)
-    return make_reply(record, stored)
+    return make_reply(record, is_stored)
 
 
 async def fetch_record(request: Request, source: Source) -> tuple[Record, bool]:
@@ -190,20 +190,20 @@ async def fetch_record(request: Request, source: Source) -> tuple[Record, bool]:
 
     async def fetch() -> tuple[Record, bool]:
         journal = None if key is None else await find_journal(request.context)
-        journaled = None if journal is None or key is None else await journal.get(key)
-        if journaled is not None:
-            if SCHEMA_PARAMETER in journaled.left_out.split(","):
+        journaled_record = None if journal is None or key is None else await journal.get(key)
+        if journaled_record is not None:
+            if SCHEMA_PARAMETER in journaled_record.left_out.split(","):
                 record_refusal(
                     request, SCHEMA_PARAMETER, "takes no JSON schema, as the journal says; asking without one"
                 )
-            return journaled, True
-        record, stored = await (ask_model if request.schema is None else ask_by_schema)(request, source)
+            return journaled_record, True
+        record, is_stored = await (ask_model if request.schema is None else ask_by_schema)(request, source)
         if journal is not None and key is not None:
             await journal.put(key, record)
-        return record, stored
+        return record, is_stored
 
-    (record, stored), is_first = await share_call(key, fetch)
-    return record, stored or not is_first
+    (record, is_stored), is_first = await share_call(key, fetch)
+    return record, is_stored or not is_first
 
 
 async def ask_model(request: Request, source: Source) -> tuple[Record, bool]:
@@ -220,9 +220,9 @@ async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]
     The journal keeps its reply under the keys of both requests, so a later run finds it with or without the schema.
     """
     plain_request = replace(request, schema=None)
-    stored = False
+    is_stored = False
     if SCHEMA_PARAMETER in get_refusals(request):
-        record, stored = await fetch_record(plain_request, source)
+        record, is_stored = await fetch_record(plain_request, source)
     else:
         try:
             record, _ = await ask_model(request, source)
@@ -233,9 +233,9 @@ async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]
             if journal is not None and key is not None:
                 await journal.put(key, record)
         except SchemaRefused:
-            record, stored = await fetch_record(plain_request, source)
+            record, is_stored = await fetch_record(plain_request, source)
             record_refusal(request, SCHEMA_PARAMETER, "takes no JSON schema; asking without one")
-    return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA_PARAMETER)))), stored
+    return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA_PARAMETER)))), is_stored
 
 
 def is_schema_ignored(record: Record) -> bool:

@@ -48,14 +48,14 @@ class EmbeddedFilter:
         from quorum.models.embedded.encoder import get_encoder
         from quorum.models.embedded.replies_filter import pick_pieces
 
-        selected = shorten_passages(passages, await pick_pieces(question, passages, mode, self.folder))
+        selected_passages = shorten_passages(passages, await pick_pieces(question, passages, mode, self.folder))
         input_texts = [question, *(passage["text"] for passage in passages)]
-        output_texts = [passage["text"] for passage in selected]
+        output_texts = [passage["text"] for passage in selected_passages]
         input_tokens, output_tokens = await asyncio.get_running_loop().run_in_executor(
             WORKER, lambda: [sum(map(get_encoder().count, texts)) for texts in (input_texts, output_texts)]
         )
         return Selection(
-            selected, Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=0)
+            selected_passages, Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=0)
         )
 
 

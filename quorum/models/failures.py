@@ -122,14 +122,14 @@ def classify_status(
     if status in (408, 409, 429) or status >= 500:
         waits = (get_retry_after(cause, unix_time) for cause in causes)
         return Failure("retryable", message, status, next((wait for wait in waits if wait is not None), None))
-    refused = status in (400, 422) and (REFUSAL_WORDS.search(message) or codes & REFUSED_CODES)
-    return Failure("refused", message, status, parameter=find_parameter(message, causes) if refused else None)
+    is_refused = status in (400, 422) and (REFUSAL_WORDS.search(message) or codes & REFUSED_CODES)
+    return Failure("refused", message, status, parameter=find_parameter(message, causes) if is_refused else None)
 
 
 def find_parameter(message: str, causes: list[BaseException]) -> str | None:
     """The refused parameter: the one in the server's error field, else the first one in its message."""
-    named = next((str(name) for cause in causes if (name := getattr(cause, "param", None))), "")
-    match = PARAMETER_NAME.search(named) or PARAMETER_NAME.search(message)
+    parameter_name = next((str(name) for cause in causes if (name := getattr(cause, "param", None))), "")
+    match = PARAMETER_NAME.search(parameter_name) or PARAMETER_NAME.search(message)
     return match[0] if match else None
 
 

@@ -78,13 +78,13 @@ async def wait_for_limits(
 ) -> AsyncGenerator[list[CorrectableAmount], None]:
     """Wait until the limits allow one call. Yields the token amounts taken for it, to correct with the real number."""
     loop_cache = get_loop_cache()
-    taken: list[CorrectableAmount] = []
+    taken_amounts: list[CorrectableAmount] = []
     async with loop_cache.get_or_make(("concurrency", context.concurrency), lambda: Slots(context.concurrency)):
         if context.tokens_per_minute is not None:
-            taken.append(await get_rate_limit("tokens", model, context.tokens_per_minute).take(estimate, clock))
+            taken_amounts.append(await get_rate_limit("tokens", model, context.tokens_per_minute).take(estimate, clock))
         if context.requests_per_minute is not None:
             await get_rate_limit("requests", model, context.requests_per_minute).take(1, clock)
-        yield taken
+        yield taken_amounts
 
 
 def get_rate_limit(kind: str, model: str, limit: float) -> RateLimit:

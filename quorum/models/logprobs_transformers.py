@@ -32,11 +32,11 @@ class TransformersScorer:
             if self.pretrained is None:
                 self.pretrained = load_pretrained(self.folder)
             codec = self.pretrained.codec
-            encoded = [(codec.encode_prompt(prompt), codec.encode_target(text)[:-1]) for prompt, text in pairs]
-            self.check_lengths(encoded)
+            encoded_pairs = [(codec.encode_prompt(prompt), codec.encode_target(text)[:-1]) for prompt, text in pairs]
+            self.check_lengths(encoded_pairs)
             scores = [0.0] * len(pairs)
-            for group in make_batches([len(prompt) + len(target) for prompt, target in encoded]):
-                group_scores = score_batch(self.pretrained, [encoded[index] for index in group])
+            for group in make_batches([len(prompt) + len(target) for prompt, target in encoded_pairs]):
+                group_scores = score_batch(self.pretrained, [encoded_pairs[index] for index in group])
                 for index, score in zip(group, group_scores, strict=True):
                     scores[index] = score
         return scores

@@ -113,7 +113,7 @@ def make_client(spec: Spec, make: Callable[[], T]) -> T:
 
 def get_package(error: ImportError, spec: Spec) -> str:
     """The pip package to install: the one in LangChain's message, else by LangChain's naming convention."""
-    named = re.search(r"pip install (?:-U )?([\w.-]*\w)", str(error))
-    if named:
-        return named.group(1)
+    package_match = re.search(r"pip install (?:-U )?([\w.-]*\w)", str(error))
+    if package_match:
+        return package_match.group(1)
     return f"langchain-{spec.provider.replace('_', '-')}"

@@ -43,9 +43,9 @@ def get_refusals(request: "Request") -> set[str]:
 
 def record_refusal(request: "Request", name: str, message: str = "does not take {}; going on without it") -> None:
     """Stop sending this parameter. Calls in flight may still be refused for it."""
-    refused = get_refusals(request)
-    if name not in refused:
-        refused.add(name)
+    refused_names = get_refusals(request)
+    if name not in refused_names:
+        refused_names.add(name)
         LOG.warning("%s %s.", request.label, message.format(name))
 
 
@@ -74,17 +74,22 @@ def apply_parameters(request: "Request") -> tuple[BaseChatModel, dict[str, Any]]
     OpenAI's client, the embedded and the scripted model take the parameters with the call. Any other model is copied
     (a shallow copy shares the connections), and the copy gets the parameters that its class knows.
     """
-    model, refused = request.model, get_refusals(request)
-    wanted = {name: value for name, value in request.decoding.items() if name not in refused}
-    dropped = {name: None for name in refused - set(TOKEN_LIMITS) if get_model_parameter(model, name) is not None}
+    model, refused_names = request.model, get_refusals(request)
+    wanted_values = {name: value for name, value in request.decoding.items() if name not in refused_names}
+    dropped_values = {
+        name: None for name in refused_names - set(TOKEN_LIMITS) if get_model_parameter(model, name) is not None
+    }
     if request.is_local or takes_parameters(type(model)):
         extra_arguments: dict[str, Any] = {}
         if speaks_openai(type(model)):
-            limit, changes = rename_token_limit(model, refused)
-            extra_arguments, dropped = make_extra_body(model, limit | make_schema_fields(request)), dropped | changes
-        return copy_model(model, dropped), wanted | extra_arguments
-    known_parameters = {name: value for name, value in wanted.items() if name in type(model).model_fields}
-    return copy_model(model, dropped | known_parameters), {}
+            limit, changes = rename_token_limit(model, refused_names)
+            extra_arguments, dropped_values = (
+                make_extra_body(model, limit | make_schema_fields(request)),
+                dropped_values | changes,
+            )
+        return copy_model(model, dropped_values), wanted_values | extra_arguments
+    known_parameters = {name: value for name, value in wanted_values.items() if name in type(model).model_fields}
+    return copy_model(model, dropped_values | known_parameters), {}
 
 
 def copy_model(model: BaseChatModel, changes: Mapping[str, Any]) -> BaseChatModel:

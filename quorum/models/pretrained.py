@@ -165,14 +165,14 @@ class Pretrained:
         ids = torch.tensor([self.codec.encode_prompt(text)], device=self.model.device)
         with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(seed)
-            generated = self.model.generate(
+            generated_ids = self.model.generate(
                 input_ids=ids,
                 attention_mask=torch.ones_like(ids),
                 max_new_tokens=max_new_tokens,
                 do_sample=bool(temperature),
                 **sampling,
             )
-        reply_ids = generated[0, 1 if self.codec.seq2seq else ids.shape[1] :].tolist()
+        reply_ids = generated_ids[0, 1 if self.codec.seq2seq else ids.shape[1] :].tolist()
         return GeneratedReply(
             self.codec.decode(reply_ids),
             ids.shape[1],
@@ -275,5 +275,5 @@ def load_with_adapters(folder: str, card: ModelCard) -> tuple[Any, Any]:
         ) from None
     model, tokenizer = load_base(card.base, half=True)
     with explain_load_errors(folder):
-        merged = PeftModel.from_pretrained(model, folder).merge_and_unload()
-    return merged, tokenizer
+        merged_model = PeftModel.from_pretrained(model, folder).merge_and_unload()
+    return merged_model, tokenizer

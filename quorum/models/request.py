@@ -91,8 +91,8 @@ async def send(request: Request) -> Record:
                 raise SchemaRefused from error
             if failure.kind == "unreachable":
                 unreachable_since = clock.now() if unreachable_since is None else unreachable_since
-                waited = clock.now() - unreachable_since
-                wait = compute_wait_for_server(request, failure, waited)
+                waited_seconds = clock.now() - unreachable_since
+                wait = compute_wait_for_server(request, failure, waited_seconds)
             elif failure.kind == "retryable":
                 attempt, unreachable_since = attempt + 1, None
                 wait = compute_wait_before_retry(request, failure, attempt, error)
@@ -109,12 +109,12 @@ async def send_once(request: Request, estimate: int) -> Record:
     """Send the request once, when the limits allow it."""
     context = request.context
     async with wait_for_limits(context, request.label, estimate, request.clock) as taken_amounts:
-        started = request.clock.now()
+        started_at = request.clock.now()
         async with asyncio.timeout(None if request.is_local else context.timeout):
             model, arguments = apply_parameters(request)
             left_out = list_refused_parameters(request)
             message = await model.ainvoke([request.message], request.config, **arguments)
-        record = replace(make_record(message, estimate, request.clock.now() - started), left_out=left_out)
+        record = replace(make_record(message, estimate, request.clock.now() - started_at), left_out=left_out)
         for taken_amount in taken_amounts:
             taken_amount.correct(record.input_tokens + record.output_tokens)
     return record
@@ -141,13 +141,13 @@ def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
     if not text and finish is None and details.get("model_provider") == "openai":
         raise GarbledReply("it has neither a text nor a finish reason")
     usage: Mapping[str, Any] = message.usage_metadata or {}
-    counted = is_count(usage.get("input_tokens")) and is_count(usage.get("output_tokens"))
+    has_counts = is_count(usage.get("input_tokens")) and is_count(usage.get("output_tokens"))
     return Record(
         text=text,
         finish=None if finish is None else str(finish),
-        input_tokens=usage["input_tokens"] if counted else estimate,
-        output_tokens=usage["output_tokens"] if counted else estimate_tokens(text),
-        cached_tokens=get_cached_tokens(usage) if counted else 0,
+        input_tokens=usage["input_tokens"] if has_counts else estimate,
+        output_tokens=usage["output_tokens"] if has_counts else estimate_tokens(text),
+        cached_tokens=get_cached_tokens(usage) if has_counts else 0,
         seconds=seconds,
         reasoning=str(message.additional_kwargs.get("reasoning_content") or ""),
     )
@@ -173,9 +173,9 @@ def compute_wait_for_server(request: Request, failure: Failure, waited: float) -
             f"{request.label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes ({failure.message}); "
             "start the server or correct its address, then run the same again."
         )
-    reported: set[str] = get_loop_cache().get_or_make("unreachable", set)
-    if request.label not in reported:
-        reported.add(request.label)
+    reported_servers: set[str] = get_loop_cache().get_or_make("unreachable", set)
+    if request.label not in reported_servers:
+        reported_servers.add(request.label)
         LOG.warning("%s cannot be reached; waiting for it up to %.0f minutes.", request.label, UNREACHABLE_SECONDS / 60)
     jitter = 0.5 + request.clock.draw_jitter() / 2
     return min(jitter * UNREACHABLE_WAIT, FIRST_WAIT + waited, UNREACHABLE_SECONDS - waited)

@@ -198,12 +198,12 @@ def import_function(name: str, module: str, function: str) -> Any:
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        imported = getattr(importlib.import_module(module), function)
+        imported_function = getattr(importlib.import_module(module), function)
     except (Exception, SystemExit) as error:  # noqa: BLE001  the module may do anything while it is imported
         raise SetupError(f"The system {name!r} cannot be imported ({error}); give python:module:function.") from None
-    if not callable(imported):
+    if not callable(imported_function):
         raise SetupError(f"The system {name!r} names {module}:{function}, which is no function; give one.")
-    return imported
+    return imported_function
 
 
 def make_call_error(name: str, error: Exception) -> CallError:

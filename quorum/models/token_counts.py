@@ -31,5 +31,5 @@ def clean_usage(usage: Any) -> dict[str, Any] | None:
 def get_cached_tokens(usage: Mapping[str, Any]) -> int:
     """The tokens that LangChain's `usage_metadata` says came from the provider's cache."""
     details = usage.get("input_token_details")
-    cached = details.get("cache_read") if isinstance(details, Mapping) else None
-    return cached if type(cached) is int and is_count(cached) else 0
+    cached_count = details.get("cache_read") if isinstance(details, Mapping) else None
+    return cached_count if type(cached_count) is int and is_count(cached_count) else 0

@@ -107,18 +107,20 @@ class TraceClient(langsmith.Client):
 
 def clean_run(run_fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of a run with cleaned texts. If passages are hidden, only the error's type is sent."""
-    hide, cleaned = hides_passages(), dict(run_fields)
+    hide, cleaned_run = hides_passages(), dict(run_fields)
     for part in ("inputs", "outputs"):
-        if cleaned.get(part) is not None:
-            cleaned[part] = clean_value(cleaned[part], hide)
+        if cleaned_run.get(part) is not None:
+            cleaned_run[part] = clean_value(cleaned_run[part], hide)
     for part in ("extra", "serialized", "events"):
-        if cleaned.get(part) is not None:
-            cleaned[part] = clean_value(cleaned[part], False)
-    if isinstance(cleaned.get("error"), str):
-        cleaned["error"] = re.split(r"\W", cleaned["error"], maxsplit=1)[0] if hide else redact(cleaned["error"])
+        if cleaned_run.get(part) is not None:
+            cleaned_run[part] = clean_value(cleaned_run[part], False)
+    if isinstance(cleaned_run.get("error"), str):
+        cleaned_run["error"] = (
+            re.split(r"\W", cleaned_run["error"], maxsplit=1)[0] if hide else redact(cleaned_run["error"])
+        )
     if hide:
-        cleaned["serialized"] = None  # a description of the model; that of a scripted model holds its replies
-    return cleaned
+        cleaned_run["serialized"] = None  # a description of the model; that of a scripted model holds its replies
+    return cleaned_run
 
 
 def find_enclosing_runs() -> Iterator[tuple[Any, list[Any]]]:
@@ -156,8 +158,8 @@ def describe_run(context: Context) -> None:
 def list_settings(context: Context) -> dict[str, Any]:
     """The settings by which people search for a run: the most important ones, with models and retrievers by name."""
     verifier = {} if context.verifier is None else {"verifier": get_name(context.verifier)}
-    chosen = {"model": get_name(context.model), "retriever": get_name(context.retriever), "k": context.k}
-    return {**chosen, **verifier, "collection": context.collection, "temperature": context.temperature}
+    chosen_settings = {"model": get_name(context.model), "retriever": get_name(context.retriever), "k": context.k}
+    return {**chosen_settings, **verifier, "collection": context.collection, "temperature": context.temperature}
 
 
 def get_name(thing: Any) -> str:

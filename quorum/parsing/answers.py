@@ -26,8 +26,8 @@ def add_malformed_flag(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Par
     """Wrap a parser so that its value also carries the malformed flag."""
 
     def parse_with_flag(reply: str) -> Parsed[Parsed[T]]:
-        parsed = parse(reply)
-        return Parsed(parsed, parsed.malformed)
+        parsed_reply = parse(reply)
+        return Parsed(parsed_reply, parsed_reply.malformed)
 
     return parse_with_flag
 
@@ -52,8 +52,8 @@ def parse_short_answer(reply: str, question: str = "") -> Parsed[str]:
     if json_answer := read_json_answer(reply):
         return Parsed(json_answer.value.answer, json_answer.malformed)
     text, marker = cut_invented_question(remove_tagged_reasoning(remove_wrapping(reply)), question)
-    if marker and (labelled := clean_answer(get_first_line(text[marker.end() :]))):
-        return Parsed(labelled)
+    if marker and (labelled_answer := clean_answer(get_first_line(text[marker.end() :]))):
+        return Parsed(labelled_answer)
     lines = list(list_lines(text[: marker.start()] if marker else text))
     answer = clean_answer(next((line for line in lines if not line.endswith((":", "："))), "")) or clean_answer(
         "".join(lines[:1])
@@ -160,8 +160,12 @@ def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
     text = remove_wrapping(reply).strip()
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
     if value is None:
-        broken = BROKEN_JSON_ANSWER.search(text) if text.startswith("{") else None
-        return Parsed(ReasonedAnswer(clean_answer(broken[2]) or UNKNOWN, None), malformed=True) if broken else None
+        broken_json = BROKEN_JSON_ANSWER.search(text) if text.startswith("{") else None
+        return (
+            Parsed(ReasonedAnswer(clean_answer(broken_json[2]) or UNKNOWN, None), malformed=True)
+            if broken_json
+            else None
+        )
     if not text.startswith("{") and "answer" not in value:
         return None
     is_well_formed = "answer" in value
@@ -170,8 +174,8 @@ def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
         content, is_well_formed = next(iter(content), None), is_well_formed and len(content) == 1
     answer = clean_answer(get_first_line(format_value(content)))
     rationale = value.get("rationale", value.get("reasoning"))
-    reasoned = ReasonedAnswer(answer or UNKNOWN, str(rationale).strip() or None if rationale else None)
-    return Parsed(reasoned, malformed=not is_well_formed or not answer)
+    reasoned_answer = ReasonedAnswer(answer or UNKNOWN, str(rationale).strip() or None if rationale else None)
+    return Parsed(reasoned_answer, malformed=not is_well_formed or not answer)
 
 
 def format_value(value: Any) -> str:
@@ -251,8 +255,8 @@ def strip_once(text: str) -> str:
         if is_wrapped and left not in inner and right not in inner:
             text = inner
     for pattern, group in ((HTML_ELEMENT, 2), (STYLE_COMMAND, 1)):
-        if wrapped := pattern.fullmatch(text):
-            text = wrapped[group]
+        if wrapping_match := pattern.fullmatch(text):
+            text = wrapping_match[group]
     text = text.strip().rstrip(",;").rstrip()
     ends_with_stop = text.endswith(".") and not text.endswith("..") and not ABBREVIATION.search(text)
     return text[:-1].rstrip() if ends_with_stop else text

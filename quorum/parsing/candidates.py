@@ -148,9 +148,9 @@ def clean_item(item: str) -> str:
     line = CITATION.sub("", UNFINISHED_LABEL.sub("", get_first_line(item)))
     text = clean_answer(line.strip(" |/&"))
     for left, right in (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”")):
-        unclosed = text.removesuffix(right)
-        if unclosed != text and left not in unclosed:  # the opening mark was before the marker
-            text = clean_answer(unclosed)
+        text_without_bracket = text.removesuffix(right)
+        if text_without_bracket != text and left not in text_without_bracket:  # the opening mark was before the marker
+            text = clean_answer(text_without_bracket)
     return text
 
 
@@ -188,11 +188,11 @@ def collect_candidates(value: Any) -> Sequence[str | int | float]:
     if not isinstance(value, dict):
         return []
     by_name = {key.lower().strip(): content for key, content in value.items()}
-    nested = next((by_name[name] for name in LIST_KEYS if isinstance(by_name.get(name), list | dict)), None)
-    if nested is not None:
-        return collect_candidates(nested)
-    if labelled := keep_scalars(content for key, content in by_name.items() if JSON_KEY.fullmatch(key)):
-        return labelled
+    nested_list = next((by_name[name] for name in LIST_KEYS if isinstance(by_name.get(name), list | dict)), None)
+    if nested_list is not None:
+        return collect_candidates(nested_list)
+    if labelled_values := keep_scalars(content for key, content in by_name.items() if JSON_KEY.fullmatch(key)):
+        return labelled_values
     if len(by_name) == 1 and isinstance(only := next(iter(by_name.values())), list | dict):
         return collect_candidates(only)
     return keep_scalars(by_name[name] for name in ("candidate", "answer", "text", "value") if name in by_name)

@@ -49,15 +49,15 @@ def parse_choice(reply: str, candidates: Sequence[str], question: str = "") -> P
     if is_unknown(short_answer.value):
         return short_answer
     several = names_several(short_answer.value)
-    chosen = None if several else find_leading_choice(short_answer.value, candidates)
-    if chosen is None and not several and not DOUBT_WORD.search(short_answer.value):
+    chosen_candidate = None if several else find_leading_choice(short_answer.value, candidates)
+    if chosen_candidate is None and not several and not DOUBT_WORD.search(short_answer.value):
         lead = LEADING_PHRASE.match(short_answer.value)
         text = clean_answer(short_answer.value[lead.end() :]) if lead else ""
-        chosen = (find_leading_choice(text, candidates) if text else None) or find_concluding_choice(
+        chosen_candidate = (find_leading_choice(text, candidates) if text else None) or find_concluding_choice(
             short_answer.value, candidates
         )
-    if chosen is not None:
-        return Parsed(chosen)
+    if chosen_candidate is not None:
+        return Parsed(chosen_candidate)
     letter = LEADING_LETTER.match(short_answer.value)
     rest = clean_answer(short_answer.value[letter.end() :]) if letter and letter[1] else ""
     return Parsed(rest or short_answer.value, malformed=True)
@@ -83,9 +83,9 @@ def find_leading_choice(text: str, candidates: Sequence[str]) -> str | None:
     text_after = clean_answer(text[letter.end() :]) if letter else ""
     for words in (text, text_after):  # an answer may look lettered: "A. A. Milne"
         key = vote_key(words)
-        named = next((candidate for candidate in candidates if key and vote_key(candidate) == key), None)
-        if named is not None:
-            return named
+        named_candidate = next((candidate for candidate in candidates if key and vote_key(candidate) == key), None)
+        if named_candidate is not None:
+            return named_candidate
     rank = ascii_lowercase.index((letter[1] or letter[2]).lower()) if letter else len(candidates)
     if letter is None or rank >= len(candidates):
         return None
@@ -103,8 +103,8 @@ def find_leading_choice(text: str, candidates: Sequence[str]) -> str | None:
 
 def is_candidate_with_explanation(text: str, candidate: str) -> bool:
     """Whether a text is the candidate, in quotes, with an explanation after it or without one."""
-    words, wanted = normalize(text).split(), normalize(candidate).split()
-    return bool(wanted) and words[: len(wanted)] == wanted
+    words, candidate_words = normalize(text).split(), normalize(candidate).split()
+    return bool(candidate_words) and words[: len(candidate_words)] == candidate_words
 
 
 # "... so the answer is (C)", and a text that ends with the letter of a candidate named in it: "tin (C)".

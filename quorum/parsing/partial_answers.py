@@ -27,10 +27,10 @@ def read_partial_answer(prompt: str, text: str, question: str) -> str:
     >>> read_partial_answer("answer_long", reply, "When was the tower finished?")
     'The tower was finished in 1931, after a strike of its builders. It'
     """
-    parsed = CONTRACTS[prompt].parse(text, question=question)
-    answer = str(parsed.value)
+    parsed_answer = CONTRACTS[prompt].parse(text, question=question)
+    answer = str(parsed_answer.value)
     if (
-        parsed.malformed
+        parsed_answer.malformed
         or is_unknown(answer)
         or (len(answer.split()) <= HELD_BACK_WORDS and not SENTENCE_END.search(answer))
     ):

@@ -176,11 +176,11 @@ def read_ids_in_prose(text: str, count: int) -> set[int] | None:
     for clause in clauses:
         if not (begins_with_none and calls_none_relevant(clause)):
             record_clause(clause, named_passages, pattern, count)
-    remaining = set(range(1, count + 1)) - named_passages.dropped_ids
+    remaining_ids = set(range(1, count + 1)) - named_passages.dropped_ids
     if named_passages.kept_ids:
         return named_passages.kept_ids
     if named_passages.names_all or (named_passages.dropped_ids and not named_passages.names_none):
-        return remaining
+        return remaining_ids
     return set() if named_passages.names_none else None
 
 
@@ -221,10 +221,10 @@ def record_clause(clause: str, named_passages: NamedPassages, pattern: re.Patter
     """Add the passages that a clause keeps or drops. If two clauses disagree about a passage, the later one counts."""
     base, *exceptions = EXCEPTION_WORDS.split(clause, maxsplit=1)
     if exceptions and (NONE_WORDS.search(base) or ALL_WORDS.search(base)):
-        excepted = find_ids(exceptions[0], pattern, count)
+        excepted_ids = find_ids(exceptions[0], pattern, count)
         named_passages.names_none = bool(NONE_WORDS.search(base))
         named_passages.names_all = not named_passages.names_none
-        (named_passages.kept_ids if named_passages.names_none else named_passages.dropped_ids).update(excepted)
+        (named_passages.kept_ids if named_passages.names_none else named_passages.dropped_ids).update(excepted_ids)
         return
     ids, negative = find_ids(clause, pattern, count), bool(NEGATIVE_PATTERN.search(clause) or NONE_WORDS.search(clause))
     if not ids and SAME_SUBJECT.match(clause) and VERDICT_WORD.search(clause):

@@ -188,11 +188,11 @@ def find_preferences(text: str) -> set[int]:
         return preferences
     if preferences := {place for clauses in clauses_by_sentence for place in find_favoured_passages(clauses)}:
         return preferences
-    joined = " ".join(sentences)
-    if len(named := set(re.findall("[①②]", joined))) == 1:
+    joined_sentences = " ".join(sentences)
+    if len(named_marks := set(re.findall("[①②]", joined_sentences))) == 1:
         judged_text = " ".join(clause.text for clauses in clauses_by_sentence for clause in clauses)
-        return {PASSAGE_SIGNS.index(named.pop()) ^ is_criticism(judged_text or joined)}
-    return {TIE} if BOTH_EQUAL.search(joined) else set()
+        return {PASSAGE_SIGNS.index(named_marks.pop()) ^ is_criticism(judged_text or joined_sentences)}
+    return {TIE} if BOTH_EQUAL.search(joined_sentences) else set()
 
 
 def read_order(sentence: str) -> set[int]:
@@ -223,26 +223,28 @@ def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
     last_place: int | None = None
     for sentence in sentences:
         clauses: list[Clause] = []
-        marked = mark_comparisons(sentence)
-        for text, conceded in split_clauses(marked):
-            named = set(re.findall("[①②]", text))
-            if not named and last_place is not None and LEADING_PRONOUN.match(text):
-                named = {PASSAGE_SIGNS[last_place]}
-            if len(named) == 1:
-                last_place = PASSAGE_SIGNS.index(named.pop())
-                clauses.append(Clause(text, last_place, conceded, COMPARED_SIGN in marked))
-            elif named:
+        marked_sentence = mark_comparisons(sentence)
+        for text, is_conceded in split_clauses(marked_sentence):
+            named_marks = set(re.findall("[①②]", text))
+            if not named_marks and last_place is not None and LEADING_PRONOUN.match(text):
+                named_marks = {PASSAGE_SIGNS[last_place]}
+            if len(named_marks) == 1:
+                last_place = PASSAGE_SIGNS.index(named_marks.pop())
+                clauses.append(Clause(text, last_place, is_conceded, COMPARED_SIGN in marked_sentence))
+            elif named_marks:
                 last_place = None
         yield clauses
 
 
 def mark_comparisons(sentence: str) -> str:
     """The sentence without asides, with `COMPARED_SIGN` for the passage with which the other is compared."""
-    marked = BEATING_VERB.sub(
+    marked_sentence = BEATING_VERB.sub(
         f" better {COMPARED_SIGN} ",
         NOT_AS_GOOD_AS.sub(f" worse {COMPARED_SIGN} ", CONCESSION_INSIDE.sub(" ", sentence)),
     )
-    return RELATIVE_CLAUSE.sub(rf"\g<before> {COMPARED_SIGN} ", COMPARED_PASSAGE.sub(f" {COMPARED_SIGN} ", marked))
+    return RELATIVE_CLAUSE.sub(
+        rf"\g<before> {COMPARED_SIGN} ", COMPARED_PASSAGE.sub(f" {COMPARED_SIGN} ", marked_sentence)
+    )
 
 
 def split_clauses(sentence: str) -> list[tuple[str, bool]]:
@@ -250,14 +252,14 @@ def split_clauses(sentence: str) -> list[tuple[str, bool]]:
     if opening := LEADING_CONCESSION.match(sentence):
         return [(opening[1], True), *split_clauses(sentence[opening.end() :])]
     clauses: list[tuple[str, bool]] = []
-    begin, conceded = 0, False
+    begin, is_conceded = 0, False
     for mark in CLAUSE_BREAK.finditer(sentence):
-        clauses.append((sentence[begin : mark.start()], conceded))
+        clauses.append((sentence[begin : mark.start()], is_conceded))
         word = (mark["word"] or "").lower()
         if word in CONTRAST_WORDS:
             clauses = [(text, True) for text, _ in clauses]
-        begin, conceded = mark.end(), word in CONCEDING_WORDS
-    return [*clauses, (sentence[begin:], conceded)]
+        begin, is_conceded = mark.end(), word in CONCEDING_WORDS
+    return [*clauses, (sentence[begin:], is_conceded)]
 
 
 def find_decision(clause: Clause) -> int | None:
@@ -265,8 +267,8 @@ def find_decision(clause: Clause) -> int | None:
     word = DECISIVE_WORD.search(clause.text)
     if word is None or BOTH_EQUAL.search(clause.text) or ASPECT_PHRASE.search(clause.text, word.end()):
         return None
-    negated = bool(NEGATION_WORD.search(clause.text[: word.start()]))
-    return clause.place ^ (bool(word["bad"]) != negated)
+    is_negated = bool(NEGATION_WORD.search(clause.text[: word.start()]))
+    return clause.place ^ (bool(word["bad"]) != is_negated)
 
 
 def find_favoured_passages(clauses: Sequence[Clause]) -> set[int]:
@@ -275,8 +277,8 @@ def find_favoured_passages(clauses: Sequence[Clause]) -> set[int]:
     rating_clauses = [
         item for item in unequal if any(words.search(item.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
     ] or unequal
-    compared = [clause for clause in rating_clauses if rating_clauses is not unequal or clause.is_comparison]
-    main_clauses = [clause for clause in compared if not clause.is_conceded] or compared
+    comparing_clauses = [clause for clause in rating_clauses if rating_clauses is not unequal or clause.is_comparison]
+    main_clauses = [clause for clause in comparing_clauses if not clause.is_conceded] or comparing_clauses
     return {clause.place ^ is_criticism(clause.text) for clause in main_clauses}
 
 

@@ -71,8 +71,8 @@ def find_numbers(text: str) -> list[int]:
 
 def read_chain(text: str) -> list[int]:
     """The numbers of the longest line like "[2] Tea > [1] Coffee"; of several equally long ones the last."""
-    joined = re.sub(r"[ \t]{0,9}\n\s{0,9}(?=>)|(?<=>)[ \t]{0,9}\n\s{0,9}", " ", text)
-    chains = [[n for part in ARROW.split(line) for n in read_first_number(part)] for line in joined.splitlines()]
+    joined_text = re.sub(r"[ \t]{0,9}\n\s{0,9}(?=>)|(?<=>)[ \t]{0,9}\n\s{0,9}", " ", text)
+    chains = [[n for part in ARROW.split(line) for n in read_first_number(part)] for line in joined_text.splitlines()]
     best = max(reversed(chains), key=len, default=[])
     return best if len(best) > 1 else []
 
@@ -95,7 +95,7 @@ def read_bracketed_numbers(text: str) -> list[int]:
 
 
 def read_named_passages(text: str) -> list[int]:
-    return [int(n) for named in NAMED_PASSAGES.findall(text) for n in NUMBER.findall(named)]
+    return [int(n) for named_group in NAMED_PASSAGES.findall(text) for n in NUMBER.findall(named_group)]
 
 
 def read_bare_numbers(text: str) -> list[int]:

@@ -55,8 +55,8 @@ def make_contract(parse: Callable[..., Parsed[Any]], *required_arguments: str) -
 def parse_copied_texts(reply: str, passages: Sequence[str]) -> Parsed[list[str]]:
     """The sentences of the passages that a reply copies, as texts in reading order."""
     shown = [Passage(id=str(rank), title="", text=text) for rank, text in enumerate(passages)]
-    copied = parse_copied_sentences(reply, shown)
-    return Parsed([piece.text for piece in copied.value], copied.malformed)
+    copied_sentences = parse_copied_sentences(reply, shown)
+    return Parsed([piece.text for piece in copied_sentences.value], copied_sentences.malformed)
 
 
 def parse_hidden_words(reply: str, answers: Sequence[str] = ()) -> Parsed[Any]:

@@ -30,11 +30,17 @@ def parse_stand_alone_question(reply: str, question: str = "") -> Parsed[str]:
     'How tall is the Eiffel Tower?'
     """
     lines = [QUESTION_LABEL.sub("", line, count=1).strip() for line in list_lines(remove_wrapping(reply))]
-    rewritten = next((line for line in lines if line and not line.endswith((":", "："))), "")
+    rewritten_question = next((line for line in lines if line and not line.endswith((":", "："))), "")
     for left, right in MARK_PAIRS:
-        if len(rewritten) > len(left + right) and rewritten.startswith(left) and rewritten.endswith(right):
-            rewritten = rewritten[len(left) : -len(right)].strip()
+        if (
+            len(rewritten_question) > len(left + right)
+            and rewritten_question.startswith(left)
+            and rewritten_question.endswith(right)
+        ):
+            rewritten_question = rewritten_question[len(left) : -len(right)].strip()
     is_malformed = (
-        not rewritten or len(rewritten) > max(LONGEST_QUESTION, 2 * len(question)) or is_answer(rewritten, question)
+        not rewritten_question
+        or len(rewritten_question) > max(LONGEST_QUESTION, 2 * len(question))
+        or is_answer(rewritten_question, question)
     )
-    return Parsed(question, malformed=True) if is_malformed else Parsed(rewritten)
+    return Parsed(question, malformed=True) if is_malformed else Parsed(rewritten_question)

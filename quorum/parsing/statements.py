@@ -95,11 +95,11 @@ def parse_noted_answer(reply: str, question: str = "") -> Parsed[ReasonedAnswer]
 
     Without notes the reply is malformed, and the rationale is None. If there are only notes, the answer is "unknown".
     """
-    parsed = parse_reasoned_answer(reply, question)
-    answer, before = parsed.value.answer, parsed.value.rationale or ""
+    parsed_reply = parse_reasoned_answer(reply, question)
+    answer, before = parsed_reply.value.answer, parsed_reply.value.rationale or ""
     if NOTES_LABEL.match(answer):
         answer, before = UNKNOWN, "\n".join(filter(None, (before, answer)))
     text = remove_wrapping(reply)
     value = read_object(text[text.find("{") : text.rfind("}") + 1]) or {}
     notes = format_value(value.get("notes", "")) or NOTES_LABEL.sub("", before).strip() or None
-    return Parsed(ReasonedAnswer(answer, notes), parsed.malformed or notes is None)
+    return Parsed(ReasonedAnswer(answer, notes), parsed_reply.malformed or notes is None)

@@ -76,11 +76,11 @@ def parse_step(reply: str) -> Parsed[Action]:
         return Parsed(Action(thought), malformed=True)
     if mark["label"]:
         return make_finish(thought, text[mark.end() :], is_well_formed=False)
-    content, closed = read_argument(text, mark.end())
+    content, is_closed = read_argument(text, mark.end())
     if (mark["verb1"] or mark["verb2"] or mark["verb3"]).lower() == "finish":
-        return make_finish(thought, content, is_well_formed=closed)
+        return make_finish(thought, content, is_well_formed=is_closed)
     query = clean_query(content)
-    return Parsed(Action(thought, query=query or None), malformed=not (query and closed))
+    return Parsed(Action(thought, query=query or None), malformed=not (query and is_closed))
 
 
 NEXT_QUESTION = re.compile(rf"{LINE_START}question{COLON}", re.MULTILINE | re.IGNORECASE)
@@ -174,8 +174,8 @@ def read_json_action(reply: str) -> Parsed[Action] | None:
     fields = {**value, **inner} if isinstance(inner, dict) else value
     verb = get_text(fields, "name", "tool", "type", "action")
     if "[" in verb:
-        parsed = parse_step(verb)
-        return Parsed(Action(thought, parsed.value.query, parsed.value.answer), parsed.malformed)
+        parsed_step = parse_step(verb)
+        return Parsed(Action(thought, parsed_step.value.query, parsed_step.value.answer), parsed_step.malformed)
     argument = get_text(fields, "action_input", "action input", "input", "query", "argument", "text", "answer")
     search = argument if verb.lower() == "search" else get_text(value, "search")
     if query := clean_query(search):

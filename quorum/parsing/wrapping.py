@@ -45,8 +45,8 @@ def remove_fence(reply: str) -> str:
     """The reply without a code fence around all of it."""
     text = reply.strip()
     opening, newline, inside = text.partition("\n")
-    fenced = newline and re.fullmatch(r"```[\w-]*[ \t]*", opening) and inside.endswith("```")
-    return inside[:-3].rstrip() if fenced else reply
+    is_fenced = newline and re.fullmatch(r"```[\w-]*[ \t]*", opening) and inside.endswith("```")
+    return inside[:-3].rstrip() if is_fenced else reply
 
 
 def replace_tags(text: str) -> str:

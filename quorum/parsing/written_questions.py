@@ -96,10 +96,10 @@ def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
     required; of several objects the first counts.
     """
     try:
-        decoded = replace_surrogates_in_strings(json.JSONDecoder().raw_decode(text)[0])
+        decoded_value = replace_surrogates_in_strings(json.JSONDecoder().raw_decode(text)[0])
     except (ValueError, RecursionError):
         return Parsed(None, malformed=True)
-    value: dict[str, Any] = {name.lower(): content for name, content in decoded.items()}
+    value: dict[str, Any] = {name.lower(): content for name, content in decoded_value.items()}
     question = clean_answer(get_first_line(format_value(value.get("question"))))
     if value.get("question") is None or is_declined(question):
         return Parsed(None, malformed="question" not in value)

@@ -53,5 +53,5 @@ def find_verdict(text: str) -> str | None:
 def read_verdict_word(text: str, mark: re.Match[str]) -> str:
     """The meaning of a verdict word. A negation shortly before the word reverses it."""
     positive = bool(mark["yes"])
-    negated = NEGATION.search(re.split(r"[.;!?\n]", text[: mark.start()])[-1])
-    return "yes" if positive != bool(negated) else "no"
+    is_negated = NEGATION.search(re.split(r"[.;!?\n]", text[: mark.start()])[-1])
+    return "yes" if positive != bool(is_negated) else "no"

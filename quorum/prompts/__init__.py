@@ -89,8 +89,8 @@ def check_variables(name: str, template: ParsedTemplate, inputs: Set[str]) -> No
         raise SetupError(
             f"Prompt {name!r} uses ${missing[0]}, which has no value; it may use {format_variables(inputs)}."
         )
-    if unused := sorted(inputs - variables):
-        raise SetupError(f"Prompt {name!r} does not use ${unused[0]}; write ${unused[0]} into its text.")
+    if unused_inputs := sorted(inputs - variables):
+        raise SetupError(f"Prompt {name!r} does not use ${unused_inputs[0]}; write ${unused_inputs[0]} into its text.")
 
 
 def format_variables(names: Set[str]) -> str:

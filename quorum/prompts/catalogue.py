@@ -83,9 +83,9 @@ def describe_prompts(overrides: Overrides = None) -> list[Description]:
     for name, text in texts.items():
         template = read_template(text)
         variables = tuple(sorted(template.variables or ()))
-        overridden = text != BUILT_IN[name]
+        is_overridden = text != BUILT_IN[name]
         descriptions.append(
-            Description(families[name], name, variables, template.version, list_senders(name), overridden)
+            Description(families[name], name, variables, template.version, list_senders(name), is_overridden)
         )
     return sorted(descriptions, key=lambda description: (description.family, description.name))
 

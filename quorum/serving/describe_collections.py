@@ -14,10 +14,12 @@ def describe_collection(store: str, name: str) -> str:
     try:
         count = opened_store.count_passages(name)
         with opened_store.open_client():
-            stored = opened_store.fetch_undamaged_collection(name).get(limit=PASSAGES_READ, include=["metadatas"])
+            stored_rows = opened_store.fetch_undamaged_collection(name).get(limit=PASSAGES_READ, include=["metadatas"])
     except QuorumError:
         return "cannot be read now."
-    titles = dict.fromkeys(" ".join(str((item or {}).get("title") or "").split()) for item in stored["metadatas"] or [])
+    titles = dict.fromkeys(
+        " ".join(str((item or {}).get("title") or "").split()) for item in stored_rows["metadatas"] or []
+    )
     shown_titles = [title[:80] for title in titles if title][:MAX_TITLES]
     examples = f", with titles such as: {'; '.join(shown_titles)}" if shown_titles else ""
     return f"{format_count(count, 'passage')}{examples}."

@@ -113,8 +113,8 @@ class Permissions:
                 raise SetupError(f"Setting {name} may be one of: {', '.join(ALLOWED_CHOICES[name])}.")
             return value
         if name not in ALLOWED_SETTINGS:
-            known = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))
-            raise SetupError(f"A client may not choose the setting {name[:40]!r}; it may choose: {known}.")
+            known_names = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))
+            raise SetupError(f"A client may not choose the setting {name[:40]!r}; it may choose: {known_names}.")
         setting = parse_setting(name, format_setting(value))
         if name in LARGEST_VALUES and setting > max(LARGEST_VALUES[name], getattr(self.server_context, name)):
             raise SetupError(

@@ -111,12 +111,12 @@ def check_collections(server_context: Context, allowed: Sequence[str] | None) ->
         return
     from quorum.retrievers.collections import list_collections
 
-    existing = {server_context.collection, *list_collections(server_context.store)}
-    missing_name = next((name for name in allowed if name not in existing), None)
+    existing_names = {server_context.collection, *list_collections(server_context.store)}
+    missing_name = next((name for name in allowed if name not in existing_names), None)
     if missing_name:
         raise SetupError(
             f"--collections names {missing_name!r}, which the store {server_context.store} does not hold; it has: "
-            f"{', '.join(sorted(existing))}."
+            f"{', '.join(sorted(existing_names))}."
         )
 
 

@@ -114,7 +114,9 @@ def make_calibration_batches(
     """(batches for the reader, batches for the sentence encoder) from `count` examples, spread over the file `data`."""
     examples = read_examples(data)
     examples = examples[:: max(1, len(examples) // count)][:count]
-    encoded = sorted((encode(tokenizer, example, length) for example in examples), key=lambda item: len(item.ids))
-    reading_batches = [pad(encoded[i : i + 16]) for i in range(0, len(encoded), 16)]
+    encoded_examples = sorted(
+        (encode(tokenizer, example, length) for example in examples), key=lambda item: len(item.ids)
+    )
+    reading_batches = [pad(encoded_examples[i : i + 16]) for i in range(0, len(encoded_examples), 16)]
     texts = [example.question if n % 3 == 0 else example.context for n, example in enumerate(examples)]
     return reading_batches, make_text_batches(texts, tokenizer)

@@ -21,34 +21,39 @@ ATTENTION_HEADS = 12  # of all-MiniLM-L6-v2; the file does not hold the number
 
 def read_base(file: Path) -> tuple[dict[str, Tensor], dict[str, int]]:
     """(weights of the sentence encoder in an exported file, by BERT's names; its sizes, as in config.json)."""
-    stored = StoredTensors(file)
+    stored_tensors = StoredTensors(file)
     weights = {
-        "embeddings.word_embeddings.weight": stored.read("words") * stored.read("words.scales"),
-        "embeddings.position_embeddings.weight": stored.read("positions"),
-        "embeddings.token_type_embeddings.weight": stored.read("segments"),
-        "embeddings.LayerNorm.weight": stored.read("embedded.gamma"),
-        "embeddings.LayerNorm.bias": stored.read("embedded.beta"),
+        "embeddings.word_embeddings.weight": stored_tensors.read("words") * stored_tensors.read("words.scales"),
+        "embeddings.position_embeddings.weight": stored_tensors.read("positions"),
+        "embeddings.token_type_embeddings.weight": stored_tensors.read("segments"),
+        "embeddings.LayerNorm.weight": stored_tensors.read("embedded.gamma"),
+        "embeddings.LayerNorm.bias": stored_tensors.read("embedded.beta"),
     }
     depth = 0
-    while f"base.{depth}.qkv.bias" in stored:
+    while f"base.{depth}.qkv.bias" in stored_tensors:
         stored_layer, bert_layer = f"base.{depth}", f"encoder.layer.{depth}"
-        qkv = stored.read_weight(f"{stored_layer}.qkv").chunk(3), stored.read(f"{stored_layer}.qkv.bias").chunk(3)
+        qkv = (
+            stored_tensors.read_weight(f"{stored_layer}.qkv").chunk(3),
+            stored_tensors.read(f"{stored_layer}.qkv.bias").chunk(3),
+        )
         for name, values, bias in zip(("query", "key", "value"), *qkv, strict=True):
             weights[f"{bert_layer}.attention.self.{name}.weight"] = values.contiguous()
             weights[f"{bert_layer}.attention.self.{name}.bias"] = bias.contiguous()
         for stored_part, name in {"o": "attention.output", "inner": "intermediate", "outer": "output"}.items():
-            weights[f"{bert_layer}.{name}.dense.weight"] = stored.read_weight(f"{stored_layer}.{stored_part}")
-            weights[f"{bert_layer}.{name}.dense.bias"] = stored.read(f"{stored_layer}.{stored_part}.bias")
+            weights[f"{bert_layer}.{name}.dense.weight"] = stored_tensors.read_weight(f"{stored_layer}.{stored_part}")
+            weights[f"{bert_layer}.{name}.dense.bias"] = stored_tensors.read(f"{stored_layer}.{stored_part}.bias")
         for stored_part, name in {"norm1": "attention.output", "norm2": "output"}.items():
-            weights[f"{bert_layer}.{name}.LayerNorm.weight"] = stored.read(f"{stored_layer}.{stored_part}.gamma")
-            weights[f"{bert_layer}.{name}.LayerNorm.bias"] = stored.read(f"{stored_layer}.{stored_part}.beta")
+            weights[f"{bert_layer}.{name}.LayerNorm.weight"] = stored_tensors.read(
+                f"{stored_layer}.{stored_part}.gamma"
+            )
+            weights[f"{bert_layer}.{name}.LayerNorm.bias"] = stored_tensors.read(f"{stored_layer}.{stored_part}.beta")
         depth += 1
     sizes = {
-        "vocab_size": len(stored.arrays["words"]),
-        "max_position_embeddings": len(stored.arrays["positions"]),
-        "type_vocab_size": len(stored.arrays["segments"]),
-        "hidden_size": len(stored.arrays["embedded.gamma"]),
-        "intermediate_size": len(stored.arrays["base.0.inner.bias"]),
+        "vocab_size": len(stored_tensors.arrays["words"]),
+        "max_position_embeddings": len(stored_tensors.arrays["positions"]),
+        "type_vocab_size": len(stored_tensors.arrays["segments"]),
+        "hidden_size": len(stored_tensors.arrays["embedded.gamma"]),
+        "intermediate_size": len(stored_tensors.arrays["base.0.inner.bias"]),
         "num_hidden_layers": depth,
     }
     return weights, sizes

@@ -214,10 +214,10 @@ def main(arguments: list[str] | None = None) -> None:
     random.Random(1).shuffle(one_passage_cases)
     calibration = calibrate(model, one_passage_cases[: 3 * options.limit], several_passage_cases[: options.limit])
     digest = hashlib.sha256((options.folder / "reader.onnx").read_bytes()).hexdigest()
-    rounded = {
+    rounded_values = {
         name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(calibration).items()
     }
-    manifest: dict[str, Any] = {"sha256": digest, "calibration": rounded}
+    manifest: dict[str, Any] = {"sha256": digest, "calibration": rounded_values}
     if hash_encoder(options.folder / "reader.onnx") == hash_encoder(FOLDER / "reader.onnx"):
         manifest["embeddings"] = get_encoder_name()  # the installed file's vectors: collections stay valid
     text = json.dumps(manifest, indent=2) + "\n"

@@ -88,10 +88,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--trained", type=Path, required=True)
     parser.add_argument("--figures", type=Path, required=True)
     options = parser.parse_args(arguments)
-    trained, figures = (json.loads(path.read_text(encoding="utf-8")) for path in (options.trained, options.figures))
+    training_record, figures = (
+        json.loads(path.read_text(encoding="utf-8")) for path in (options.trained, options.figures)
+    )
     sizes = [(options.folder / name).stat().st_size for name in ("reader.onnx", "sentences.onnx")]
     manifest = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
-    text = make_card(trained, figures, sizes[0], sizes[1], manifest["calibration"]["window"])
+    text = make_card(training_record, figures, sizes[0], sizes[1], manifest["calibration"]["window"])
     (options.folder / "README.md").write_text(text, encoding="utf-8")
 
 

@@ -48,16 +48,16 @@ class MeasuredCase:
 
 def measure_case(case: Case, calibration: Calibration) -> MeasuredCase | None:
     """Measure the best statement of a case; None if its passages have no statement."""
-    ranked = measure_statements(case.question, case.passages)
-    if not ranked:
+    ranked_statements = measure_statements(case.question, case.passages)
+    if not ranked_statements:
         return None
-    best = ranked[0]
+    best = ranked_statements[0]
     statement = case.passages[best.passage]["text"][best.start : best.end]
     (result,) = read_jobs([Job(case.question, case.passages)], calibration=calibration)
     threshold = calibration.threshold_one_passage if len(case.passages) == 1 else calibration.threshold_several_passages
     is_known = bool(result.reading.spans) and result.reading.probability >= threshold
     agrees = is_known and contains_answer(statement, [result.reading.spans[0].text])
-    signals = measure_signals(ranked, agrees)
+    signals = measure_signals(ranked_statements, agrees)
     right = bool(case.answers) and contains_answer(statement, case.answers)
     return MeasuredCase(case.question, [float(signals[name]) for name in SIGNALS], right, bool(case.answers), agrees)
 
@@ -106,7 +106,7 @@ def fit_certainty(cases: Sequence[MeasuredCase]) -> tuple[dict[str, Any], dict[s
     no_warning = np.array([case.agrees for case in cases]) & (certainty >= lowest)
     unanswerable = np.array([not case.is_answerable for case in cases])
     weights = fit_logistic_regression(signals, right)
-    fitted = dict(zip([*SIGNALS, "bias"], (round(float(weight), 3) for weight in weights), strict=True))
+    fitted_weights = dict(zip([*SIGNALS, "bias"], (round(float(weight), 3) for weight in weights), strict=True))
     figures = {
         "cases": len(cases),
         "unanswerable": sum(not case.is_answerable for case in cases),
@@ -117,7 +117,7 @@ def fit_certainty(cases: Sequence[MeasuredCase]) -> tuple[dict[str, Any], dict[s
         "right without a warning": float(no_warning[right == 1].mean()),
         "right among those without a warning": float(right[no_warning].mean()) if no_warning.any() else 0.0,
     }
-    return {"weights": fitted, "lowest_sure": lowest}, figures
+    return {"weights": fitted_weights, "lowest_sure": lowest}, figures
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -192,11 +192,12 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
             layer_number, rest = name.removeprefix("base.").split(".", 1)
             if int(layer_number) >= model.low:
                 own_weights[f"tower.{int(layer_number) - model.low}.{rest}"] = value.clone()
-    missing, unexpected = model.load_state_dict(own_weights, strict=False)
-    missing_base_weights = [name for name in missing if not name.startswith(("updates.", "span.", "answerable."))]
-    if missing_base_weights or unexpected:
+    missing_names, unexpected_names = model.load_state_dict(own_weights, strict=False)
+    missing_base_weights = [name for name in missing_names if not name.startswith(("updates.", "span.", "answerable."))]
+    if missing_base_weights or unexpected_names:
         raise ValueError(
-            f"{folder} does not hold the expected encoder: missing {missing_base_weights}, unexpected {unexpected}"
+            f"{folder} does not hold the expected encoder: missing {missing_base_weights}, unexpected "
+            f"{unexpected_names}"
         )
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name.startswith(OWN_WEIGHTS))
@@ -205,29 +206,29 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
 
 def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
     """The reader's own weights, read from an exported file: low-rank updates as stored, the rest in int8 precision."""
-    stored = StoredTensors(file)
+    stored_tensors = StoredTensors(file)
     # Name in the exported file -> names here. The file stores query, key and value as one matrix.
     linear_names = {"qkv": ("query", "key", "value"), "o": ("attended",), "inner": ("inner",), "outer": ("outer",)}
-    tensors = {"span.weight": stored.read("span.weight").T, "span.bias": stored.read("span.bias")}
+    tensors = {"span.weight": stored_tensors.read("span.weight").T, "span.bias": stored_tensors.read("span.bias")}
     tensors |= {
-        "answerable.weight": stored.read("answerable.weight")[None],
-        "answerable.bias": stored.read("answerable.bias").reshape(1),
+        "answerable.weight": stored_tensors.read("answerable.weight")[None],
+        "answerable.bias": stored_tensors.read("answerable.bias").reshape(1),
     }
     for number in range(model.low):
         for stored_name, names in linear_names.items():
             for index, name in enumerate(names):
                 adapter = f"base.{number}.{stored_name}.{index}"
-                tensors[f"updates.{number}.{name}.A"] = stored.read(f"{adapter}.A").T
-                tensors[f"updates.{number}.{name}.B"] = stored.read(f"{adapter}.B").T / ADAPTER_SCALE
+                tensors[f"updates.{number}.{name}.A"] = stored_tensors.read(f"{adapter}.A").T
+                tensors[f"updates.{number}.{name}.B"] = stored_tensors.read(f"{adapter}.B").T / ADAPTER_SCALE
     for number in range(len(model.tower)):
         for stored_name, names in linear_names.items():
-            weights = stored.read_weight(f"tower.{number}.{stored_name}").chunk(len(names))
-            biases = stored.read(f"tower.{number}.{stored_name}.bias").chunk(len(names))
+            weights = stored_tensors.read_weight(f"tower.{number}.{stored_name}").chunk(len(names))
+            biases = stored_tensors.read(f"tower.{number}.{stored_name}.bias").chunk(len(names))
             for name, value, bias in zip(names, weights, biases, strict=True):
                 tensors |= {f"tower.{number}.{name}.weight": value, f"tower.{number}.{name}.bias": bias}
         for stored_name, name in {"norm1": "attended_norm", "norm2": "outer_norm"}.items():
-            tensors[f"tower.{number}.{name}.weight"] = stored.read(f"tower.{number}.{stored_name}.gamma")
-            tensors[f"tower.{number}.{name}.bias"] = stored.read(f"tower.{number}.{stored_name}.beta")
+            tensors[f"tower.{number}.{name}.weight"] = stored_tensors.read(f"tower.{number}.{stored_name}.gamma")
+            tensors[f"tower.{number}.{name}.bias"] = stored_tensors.read(f"tower.{number}.{stored_name}.beta")
     return {name: value.contiguous() for name, value in tensors.items()}
 
 
@@ -253,7 +254,7 @@ def start_from(model: TwoTowers, file: Path) -> TwoTowers:
             model.answerable.weight.copy_(-(weights["span.weight"].sum(0, keepdim=True)) / 4)
             model.answerable.bias.zero_()
     else:
-        unexpected = model.load_state_dict(weights, strict=False).unexpected_keys
-        if unexpected:
-            raise ValueError(f"{file} was trained for another encoder: unexpected {unexpected[:3]}")
+        unexpected_names = model.load_state_dict(weights, strict=False).unexpected_keys
+        if unexpected_names:
+            raise ValueError(f"{file} was trained for another encoder: unexpected {unexpected_names[:3]}")
     return model

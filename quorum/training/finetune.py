@@ -104,9 +104,9 @@ def finetune(
     model, tokenizer = load_base(base, half=lora)
     check_window(model, base, settings.length, output)
     working_folder, codec = open_working_folder(out, run), Codec(tokenizer, seq2seq)
-    items, shortened = encode_lines(task, lines, codec, settings.length, output)
+    items, shortened_count = encode_lines(task, lines, codec, settings.length, output)
     training = prepare_training(model, codec, items, settings, lora, working_folder)
-    report = Report(len(items), len(lines) - len(items), shortened, training.run(report_step))
+    report = Report(len(items), len(lines) - len(items), shortened_count, training.run(report_step))
     card = ModelCard(
         kind=task.kind,
         prompts=task.list_prompt_versions(lines),
@@ -130,12 +130,12 @@ def encode_lines(
     from quorum.training.steps import encode_examples
 
     makers = [partial(make_texts, task, line) for line in lines]
-    items, shortened = encode_examples(
+    items, shortened_count = encode_examples(
         makers, [len(task.select_passages(line)) for line in lines], codec, length, output
     )
     if not items:
         raise SetupError(f"None of {len(lines)} examples fits {length} tokens; give a larger --length.")
-    return items, shortened
+    return items, shortened_count
 
 
 def make_texts(task: Task, line: SilverLine, passage_count: int) -> tuple[str, str]:
@@ -191,11 +191,13 @@ def read_finished_report(out: Path, run: dict[str, Any]) -> Report | None:
     if not out.exists():
         return None
     record = out / "quorum.training.json"
-    stored = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
-    if stored.get("run") != run:
-        difference = describe_difference(stored["run"], run) if "run" in stored else "it is not from this command"
+    stored_record = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    if stored_record.get("run") != run:
+        difference = (
+            describe_difference(stored_record["run"], run) if "run" in stored_record else "it is not from this command"
+        )
         raise SetupError(f"{out} is there already ({difference}); name another folder with --out, or remove it.")
-    return Report(**stored["report"])
+    return Report(**stored_record["report"])
 
 
 def open_working_folder(out: Path, run: dict[str, Any]) -> Path:
@@ -203,10 +205,10 @@ def open_working_folder(out: Path, run: dict[str, Any]) -> Path:
     working_folder = out.with_name(out.name + ".training")
     record = working_folder / "run.json"
     if record.is_file():
-        stored = json.loads(record.read_text(encoding="utf-8"))
-        if stored != run:
+        stored_run = json.loads(record.read_text(encoding="utf-8"))
+        if stored_run != run:
             raise SetupError(
-                f"{working_folder} holds an interrupted run of another kind ({describe_difference(stored, run)}); "
+                f"{working_folder} holds an interrupted run of another kind ({describe_difference(stored_run, run)}); "
                 "finish that run, or remove the folder."
             )
         return working_folder

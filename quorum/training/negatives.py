@@ -105,10 +105,10 @@ def read_questions(path: Path, per_question: int | None, sources: Sequence[str] 
 
 def draw_questions(questions: Iterable[SearchedQuestion], limit: int, seed: int) -> list[SearchedQuestion]:
     """At most `limit` questions, chosen by a hash with the seed, in their order. Only these are kept in memory."""
-    numbered = (
+    numbered_questions = (
         (hash_text(f"{seed}\n{question.id}\n{question.question}"), n, question) for n, question in enumerate(questions)
     )
-    return [question for _, _, question in sorted(heapq.nsmallest(limit, numbered), key=lambda item: item[1])]
+    return [question for _, _, question in sorted(heapq.nsmallest(limit, numbered_questions), key=lambda item: item[1])]
 
 
 def find_negatives(question: SearchedQuestion, index: BM25Index) -> list[Passage]:
@@ -151,8 +151,8 @@ def write_atomically(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     try:
         with part.open("wb") as raw:
             if out.suffix == ".gz":
-                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
-                    yield packed
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed_file:
+                    yield packed_file
             else:
                 yield raw
         part.replace(out)

@@ -46,9 +46,9 @@ def pad(batch: list[EncodedExample]) -> tuple[Tensor, Tensor, Tensor]:
 
 def mark_allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
     """True where an answer may start or end: at context tokens, and at [CLS], which stands for no answer."""
-    allowed = (types == 1) & mask
-    allowed[:, 0] = True
-    return allowed
+    is_allowed = (types == 1) & mask
+    is_allowed[:, 0] = True
+    return is_allowed
 
 
 def compute_loss(
@@ -165,8 +165,8 @@ def train(
     progress, step, examples, running_loss = 0.0, 0, 0, 0.0
     while progress < 1:
         for drawn_batch in draw_batches(mixture, groups, batch, 64, group_share):
-            elapsed = (time.monotonic() - begin) / 60
-            progress = step / steps if steps else elapsed / minutes
+            elapsed_minutes = (time.monotonic() - begin) / 60
+            progress = step / steps if steps else elapsed_minutes / minutes
             if progress >= 1:
                 break
             for parameters in optimiser.param_groups:
@@ -185,7 +185,11 @@ def train(
                     average_weights[name].lerp_(value, 1 - decay)
             running_loss += (loss.item() - running_loss) * max(0.01, 1 / step)
             if step % 50 == 0:
-                print(f"{elapsed:.1f} min, {examples} examples, loss {running_loss:.3f}", file=sys.stderr, flush=True)
+                print(
+                    f"{elapsed_minutes:.1f} min, {examples} examples, loss {running_loss:.3f}",
+                    file=sys.stderr,
+                    flush=True,
+                )
             if time.monotonic() - saved_at > save_every:
                 saved_at = time.monotonic()
                 write_weights(model.get_trained_weights() | average_weights, out)

@@ -35,15 +35,18 @@ def rewrite_graph(model: onnx.ModelProto) -> onnx.ModelProto:
         return model
     nodes = split_layer_norms(graph.node)
     embedding, reading = find_needed_places(nodes, EMBEDDING), find_needed_places(nodes, READING)
-    shared = select_nodes(nodes, embedding & reading)
+    shared_nodes = select_nodes(nodes, embedding & reading)
     embedding_branch = make_branch("embed", select_nodes(nodes, embedding - reading), EMBEDDING, graph.output)
     reading_branch = make_branch("read", select_nodes(nodes, reading - embedding), READING, graph.output)
     names = [output.name for output in graph.output]
     choice = helper.make_node("If", [TOWER_INPUT], names, then_branch=embedding_branch, else_branch=reading_branch)
     inputs = [*graph.input, helper.make_tensor_value_info(TOWER_INPUT, TensorProto.BOOL, [])]
-    rewritten = helper.make_graph([*shared, choice], graph.name, inputs, graph.output, graph.initializer)
+    rewritten_graph = helper.make_graph([*shared_nodes, choice], graph.name, inputs, graph.output, graph.initializer)
     return helper.make_model(
-        rewritten, opset_imports=model.opset_import, ir_version=model.ir_version, producer_name=model.producer_name
+        rewritten_graph,
+        opset_imports=model.opset_import,
+        ir_version=model.ir_version,
+        producer_name=model.producer_name,
     )
 
 

@@ -49,10 +49,10 @@ def read_cases(paths: Sequence[Path]) -> Iterator[SilverCase]:
                     "quorum filter silver."
                 )
             passages = [parse_passage(passage, location) for passage in record["passages"]]
-            chosen = {(item["passage"], item["start"], item["end"]) for item in record["silver"]}
+            silver_spans = {(item["passage"], item["start"], item["end"]) for item in record["silver"]}
             labels = [
                 [
-                    choose_label((p["id"], start, end) in chosen, p["text"][start:end], record["answers"])
+                    choose_label((p["id"], start, end) in silver_spans, p["text"][start:end], record["answers"])
                     for start, end in sentences
                 ]
                 for p in passages

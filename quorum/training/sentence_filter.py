@@ -61,8 +61,8 @@ def collate(batch: Sequence[LabelledWindow]) -> tuple[Tensor, Tensor, Tensor, Te
         states[row, :size] = torch.from_numpy(item.states.astype(np.float32))
         mask[row, :size] = True
         members[row, :count, :size] = torch.from_numpy(item.members)
-        present = torch.from_numpy(item.members.any(1))
-        labels[row, :count] = torch.where(present, torch.tensor(item.labels), torch.tensor(IGNORED))
+        has_sentence = torch.from_numpy(item.members.any(1))
+        labels[row, :count] = torch.where(has_sentence, torch.tensor(item.labels), torch.tensor(IGNORED))
     return states, mask, members, labels
 
 
@@ -214,11 +214,11 @@ def train(
     hidden = data[0].states.shape[1]
     head = Head(hidden, ATTENTION_HEADS if hidden % ATTENTION_HEADS == 0 else 4, 4 * hidden)
     fit_head(head, data, epochs=epochs, rate=rate, batch=batch, seed=seed, report=report)
-    exported = export_head(head.eval(), data[:: max(1, len(data) // 400)][:400])
-    onnx.checker.check_model(exported)
+    exported_head = export_head(head.eval(), data[:: max(1, len(data) // 400)][:400])
+    onnx.checker.check_model(exported_head)
     out.mkdir(parents=True, exist_ok=True)
     part = out / "sentences.part"
-    onnx.save(exported, part)
+    onnx.save(exported_head, part)
     part.replace(out / "sentences.onnx")
     reader = name_weights(read_manifest(folder))
     write_manifest(out, reader, 0.5)

@@ -163,9 +163,9 @@ async def make_line(
             "log-probabilities; add --scorer transformers:PATH or --scorer completions:MODEL, or name another measure "
             "for all, such as --measure strinc."
         )
-    chosen = []
+    chosen_pieces = []
     if answers:
-        chosen = await choose_silver_pieces(
+        chosen_pieces = await choose_silver_pieces(
             record["question"],
             answers,
             passages,
@@ -182,7 +182,7 @@ async def make_line(
         question=record["question"],
         answers=answers,
         passages=passages,
-        silver=make_spans(passages, chosen),
+        silver=make_spans(passages, chosen_pieces),
         measure=measure,
         answer_type=answer_type,
     )

@@ -148,13 +148,13 @@ def encode_examples(
     passages each example has. As at run time, the lowest-ranked passages are dropped until the prompt has at most
     `length` tokens. An example is left out if it does not fit with one passage or its target is longer than `output`.
     """
-    items, shortened = [], 0
+    items, shortened_count = [], 0
     for make, count in zip(makers, counts, strict=True):
         for passage_count in range(count, 0, -1):
             prompt, target = make(passage_count)
             item = TokenizedExample(codec.encode_prompt(prompt), codec.encode_target(target))
             if len(item.prompt) <= length and len(item.target) <= output:
                 items.append(item)
-                shortened += passage_count < count
+                shortened_count += passage_count < count
                 break
-    return items, shortened
+    return items, shortened_count

@@ -176,19 +176,19 @@ def is_from_another_site(request: Request) -> bool:
 
 def make_page_app(server_context: Context) -> FastAPI:
     """The application of the page, without access control (`guard` adds it)."""
-    shared, fastapi_app = SharedState(server_context), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    shared_state, fastapi_app = SharedState(server_context), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     nicegui_app.add_static_files("/assets", ASSETS_FOLDER)
     ui.add_head_html(PAGE_HEAD, shared=True)
 
     @ui.page("/", response_timeout=STORE_TIMEOUT_SECONDS)
     async def index(request: Request) -> None:
-        page = Page(shared)
+        page = Page(shared_state)
         try:
             query, asks_at_once = parse_link(request.url.query, server_context)
         except SetupError as error:
             await page.draw(Query(), message=describe_error(error))
             return
-        await page.draw(query, run=await find_followed_run(shared, query))
+        await page.draw(query, run=await find_followed_run(shared_state, query))
         if asks_at_once and not is_from_another_site(request):
             await ui.context.client.connected()  # returns without a connection if the client is not a browser
             if ui.context.client.has_socket_connection:
@@ -197,11 +197,11 @@ def make_page_app(server_context: Context) -> FastAPI:
     @ui.page("/run/{id_}", response_timeout=STORE_TIMEOUT_SECONDS)
     async def past_run(id_: str) -> None:
         try:
-            run = await shared.find_run(id_)
+            run = await shared_state.find_run(id_)
         except SetupError as error:
-            await Page(shared).draw(Query(), message=describe_error(error))
+            await Page(shared_state).draw(Query(), message=describe_error(error))
             return
-        await Page(shared).draw(restore_query(run.query, server_context), run=run)
+        await Page(shared_state).draw(restore_query(run.query, server_context), run=run)
 
     ui.run_with(
         fastapi_app,

@@ -181,14 +181,14 @@ def list_facts(answer: Answer) -> list[str]:
     result, (calls, tokens_in, tokens_out) = answer.result or {}, count_calls_and_tokens(answer)
     if answer.seconds is None:
         return []
-    confidence, certified = result.get("confidence"), result.get("certified")
+    confidence, certified_count = result.get("confidence"), result.get("certified")
     malformed = sum(node["count"] for node in (result.get("malformed") or {}).values())
     verbose = sum(node["count"] for node in (result.get("verbose") or {}).values())
     return [
         *([str(result["note"])] if result.get("note") else []),
         *(["no passage answers the question"] if result.get("unknown") else []),
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
-        *([f"certified against {format_count(certified, 'replaced passage')}"] if certified else []),
+        *([f"certified against {format_count(certified_count, 'replaced passage')}"] if certified_count else []),
         *([format_count(calls, "call"), f"{tokens_in + tokens_out:,} tokens"] if result else []),
         f"{answer.seconds:.2f} s",
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),

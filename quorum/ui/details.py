@@ -42,12 +42,12 @@ BADGE_OF_UNSUPPORTED_VOTE = "voted for it, does not contain it"
 def draw_passages(result: Result) -> None:
     passages = result.get("passages") or []
     evidence_by_passage = {item["passage"]: item for item in result.get("evidence") or []}
-    unsupported = set(result.get("unsupported") or [])
+    unsupported_ids = set(result.get("unsupported") or [])
     evidence_badge = "voted for it" if has_only_votes_as_evidence(result) else "evidence"
     with html.ol().classes("passages"):
         for rank, passage in enumerate(passages[:MAX_SHOWN], start=1):
             evidence = evidence_by_passage.get(passage["id"])
-            vote_badge = BADGE_OF_UNSUPPORTED_VOTE if passage["id"] in unsupported else None
+            vote_badge = BADGE_OF_UNSUPPORTED_VOTE if passage["id"] in unsupported_ids else None
             draw_passage(rank, passage, evidence, evidence_badge if evidence else vote_badge)
     draw_truncation_note(len(passages), "passages")
 

@@ -53,9 +53,11 @@ class Form:
 
     def draw_main_settings(self, collections: Sequence[str]) -> None:
         """Collection, model and k, each with a field of its own."""
-        chosen = self.get_setting("collection")
-        names = sorted({*collections, chosen})
-        self.collection = ui.select(names, value=chosen, label="Collection").props("outlined dense options-dense")
+        chosen_collection = self.get_setting("collection")
+        names = sorted({*collections, chosen_collection})
+        self.collection = ui.select(names, value=chosen_collection, label="Collection").props(
+            "outlined dense options-dense"
+        )
         self.collection.on_value_change(lambda event: self.change_setting("collection", event.value))
         with html.div().classes("pair"):
             model = ui.input("Model", value=self.get_setting("model"), autocomplete=list(SUGGESTED_MODELS)).props(

@@ -85,9 +85,9 @@ def load_run(id_: str, folder: Path) -> Run:
     if not RUN_ID.fullmatch(id_) or not (folder / f"{id_}.json").is_file():
         raise SetupError(f"There is no run {id_[:40]!r}; choose one from the list of past runs.")
     try:
-        saved, steps = read_saved_run(read_regular(folder / f"{id_}.json"))
-        past_run = describe_run(id_, saved)
-        page, remaining_steps = saved["page"], iter(steps)
+        saved_run, steps = read_saved_run(read_regular(folder / f"{id_}.json"))
+        past_run = describe_run(id_, saved_run)
+        page, remaining_steps = saved_run["page"], iter(steps)
         settings = {read_text(name): read_text(value) for name, value in page["settings"].items()}
         query = Query(past_run.question, read_text(page["methods"]), settings, read_text(page.get("follows", "")))
         return Run(id_, query, past_run.asked_at, [read_answer(answer, remaining_steps) for answer in page["answers"]])

@@ -64,9 +64,11 @@ def make_query_context(settings: Mapping[str, str], server_context: Context) -> 
 
 def check_changeable(settings: Mapping[str, str]) -> None:
     """Raise a SetupError for a setting that only the server may choose."""
-    fixed = next((name for name in FIXED_SETTINGS if name in settings), None)
-    if fixed:
-        raise SetupError(f"The page cannot change {fixed!r}; choose it when the server starts: quorum serve --help.")
+    fixed_setting = next((name for name in FIXED_SETTINGS if name in settings), None)
+    if fixed_setting:
+        raise SetupError(
+            f"The page cannot change {fixed_setting!r}; choose it when the server starts: quorum serve --help."
+        )
 
 
 def parse_link(query_string: str, server_context: Context) -> tuple[Query, bool]:

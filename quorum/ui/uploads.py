@@ -51,15 +51,15 @@ class IndexingJob:
 
 def clean_name(name: str) -> str:
     """The file name in a path of any operating system, without the characters that a file name should not have."""
-    cleaned = UNSAFE_CHARACTERS.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
-    if len(cleaned) > LONGEST_NAME or len(cleaned.encode()) > MAX_NAME_BYTES:
-        stem, dot, suffix = cleaned.rpartition(".")
-        cleaned = (
+    cleaned_name = UNSAFE_CHARACTERS.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
+    if len(cleaned_name) > LONGEST_NAME or len(cleaned_name.encode()) > MAX_NAME_BYTES:
+        stem, dot, suffix = cleaned_name.rpartition(".")
+        cleaned_name = (
             shorten_name(stem, LONGEST_NAME - 12) + dot + shorten_name(suffix, 11)
             if dot
-            else shorten_name(cleaned, LONGEST_NAME)
+            else shorten_name(cleaned_name, LONGEST_NAME)
         )
-    return cleaned or "document"
+    return cleaned_name or "document"
 
 
 def shorten_name(name: str, longest: int) -> str:

@@ -32,11 +32,11 @@ def make_blocks(value: Any) -> Iterator[Block]:
     if isinstance(value, list):
         yield from (Block(row, "row") for item in value if (row := format_record(item)))
     elif isinstance(value, dict):
-        plain = {name: inner for name, inner in value.items() if not isinstance(inner, list | dict)}
-        if row := format_record(plain):
+        plain_values = {name: inner for name, inner in value.items() if not isinstance(inner, list | dict)}
+        if row := format_record(plain_values):
             yield Block(row, "row")
         for name, inner in value.items():
-            if name not in plain and inner:
+            if name not in plain_values and inner:
                 yield Block(join_lines(str(name)), "heading", 2)
                 yield from make_member_blocks(inner)
     elif row := format_record(value):

@@ -33,8 +33,8 @@ def read_cell(cell: dict[str, Any]) -> list[Block]:
     if cell.get("cell_type") != "code":
         return []
     outputs = cell.get("outputs")
-    printed = [get_output_text(output) for output in outputs] if isinstance(outputs, list) else []
-    return [Block(text, "code") for text in [source.strip("\n"), *printed] if text.strip()]
+    printed_texts = [get_output_text(output) for output in outputs] if isinstance(outputs, list) else []
+    return [Block(text, "code") for text in [source.strip("\n"), *printed_texts] if text.strip()]
 
 
 def get_output_text(output: Any) -> str:

@@ -48,12 +48,14 @@ def read(data: bytes, name: str) -> Document:
     """The text of the pages. Raises `Unreadable` for files with a password and for scanned files without any text."""
     with convert_parser_errors("pdf"):
         pages, pictures, properties = read_pages(data)
-    scanned = [number for number, lines in enumerate(pages, start=1) if not lines and number in pictures]
+    scanned_pages = [number for number, lines in enumerate(pages, start=1) if not lines and number in pictures]
     if not any(pages):
-        if scanned:
-            raise Unreadable(f"scanned: {len(scanned)} of {len(pages)} pages are pictures without text; run OCR first")
+        if scanned_pages:
+            raise Unreadable(
+                f"scanned: {len(scanned_pages)} of {len(pages)} pages are pictures without text; run OCR first"
+            )
         raise Unreadable("no text in it (scanned pages?)")
-    notes = [f"scanned pages without text: {format_ranges(scanned)}"] if scanned else []
+    notes = [f"scanned pages without text: {format_ranges(scanned_pages)}"] if scanned_pages else []
     blocks = list(make_blocks(remove_running_titles(pages)))
     title, first = remove_unstorable(properties.get("Title", "")), blocks[0]
     is_only_title = sum(block.kind == "heading" and block.level == 1 for block in blocks) == 1 < len(blocks)
@@ -157,12 +159,12 @@ def insert_tables(lines: list[Line], tables: list[Any], height: float) -> list[L
         ]
         if inside and rows:
             table_lines = [Line(row, 0, height - top, height - bottom, left, is_row=True) for row in rows]
-            replaced = set(inside)
+            replaced_lines = set(inside)
             before = [line for place, line in enumerate(lines) if place < inside[0]]
             lines = (
                 before
                 + table_lines
-                + [line for place, line in enumerate(lines) if place > inside[0] and place not in replaced]
+                + [line for place, line in enumerate(lines) if place > inside[0] and place not in replaced_lines]
             )
     return lines
 
@@ -198,8 +200,8 @@ def make_blocks(pages: list[list[Line]]) -> Iterator[Block]:
             if pending is not None and kind == "text" and pending.page != number:
                 sentence_end = FIRST_SENTENCE.match(text)
                 if sentence_end and not SENTENCE_END.search(pending.text):
-                    joined = BROKEN_WORD.sub("", f"{pending.text}\n{sentence_end[0]}")
-                    pending, text = Block(joined, page=pending.page), text[sentence_end.end() :].strip()
+                    joined_text = BROKEN_WORD.sub("", f"{pending.text}\n{sentence_end[0]}")
+                    pending, text = Block(joined_text, page=pending.page), text[sentence_end.end() :].strip()
             if pending is not None:
                 yield pending
                 pending = None

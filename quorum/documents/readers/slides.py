@@ -58,11 +58,11 @@ def read_slide(slide: Any, number: int) -> Iterator[Block]:
 
 def sort_shapes(shapes: Any) -> list[Any]:
     """The shapes, those inside groups too, from top to bottom and from left to right."""
-    waiting, ordered = list(shapes), []
-    while waiting:
-        shape = waiting.pop()
+    waiting_shapes, ordered_shapes = list(shapes), []
+    while waiting_shapes:
+        shape = waiting_shapes.pop()
         if hasattr(shape, "shapes"):
-            waiting += list(shape.shapes)
+            waiting_shapes += list(shape.shapes)
         else:
-            ordered.append(shape)
-    return sorted(ordered, key=lambda shape: (shape.top or 0, shape.left or 0))
+            ordered_shapes.append(shape)
+    return sorted(ordered_shapes, key=lambda shape: (shape.top or 0, shape.left or 0))

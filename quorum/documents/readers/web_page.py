@@ -11,8 +11,8 @@ CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)"
 
 def read(data: bytes, name: str) -> Document:
     """The visible content of the page. The title is the page's own, else its first heading."""
-    declared = CHARSET.search(data[:2048])
-    text, note = decode_text(data, declared[1].decode() if declared else "")
+    declared_charset = CHARSET.search(data[:2048])
+    text, note = decode_text(data, declared_charset[1].decode() if declared_charset else "")
     page = read_html(text)
     title, blocks = split_title(page)
     return Document(title, blocks, page.metadata, [note] if note else [])

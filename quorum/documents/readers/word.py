@@ -23,8 +23,8 @@ def read(data: bytes, name: str) -> Document:
         import mammoth
 
         drop_image = mammoth.images.img_element(lambda image: {"src": ""})
-        converted = mammoth.convert_to_html(io.BytesIO(data), style_map=STYLE_MAP, convert_image=drop_image)
-    page = read_html(converted.value)
+        converted_page = mammoth.convert_to_html(io.BytesIO(data), style_map=STYLE_MAP, convert_image=drop_image)
+    page = read_html(converted_page.value)
     title, blocks = split_title(page)
     return Document(title or metadata.pop("title", ""), blocks, {k: v for k, v in metadata.items() if k != "title"})
 

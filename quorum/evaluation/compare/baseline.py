@@ -62,34 +62,34 @@ def compare_with_baseline(
 
     race: the p-values are adjusted for all methods that started in it; a dropped method has p = 1.
     """
-    dropped = [] if race is None else [name for name in names if is_undecided(race, name, baseline)]
-    all_names, names = names, [name for name in names if name not in dropped]
+    dropped_names = [] if race is None else [name for name in names if is_undecided(race, name, baseline)]
+    all_names, names = names, [name for name in names if name not in dropped_names]
     id_sets = [set(scores[name].ids) for name in names]
     common = sorted(set.intersection(*id_sets))
     compared_names = [name for name in names if name != baseline]
-    compared: dict[str, dict[str, Difference]] = {name: {} for name in all_names if name != baseline}
+    compared_methods: dict[str, dict[str, Difference]] = {name: {} for name in all_names if name != baseline}
     if race is not None:
-        for name in dropped:
-            compared[name] = compute_race_differences(scores[name], scores[baseline], race, (name, baseline))
+        for name in dropped_names:
+            compared_methods[name] = compute_race_differences(scores[name], scores[baseline], race, (name, baseline))
     for measure in (
         candidate for candidate in list_compared_measures() if all(candidate in scores[name].values for name in names)
     ):
         values = {name: scores[name].get_values(measure, common) for name in names}
-        defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
-        if not compared_names or not defined.any():
+        is_defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
+        if not compared_names or not is_defined.any():
             continue
-        base = values[baseline][defined]
+        base = values[baseline][is_defined]
         differences = compute_differences(
-            [values[name][defined] for name in compared_names],
+            [values[name][is_defined] for name in compared_names],
             base,
             binary=is_binary(measure),
-            untested_count=len(dropped),
+            untested_count=len(dropped_names),
             largest_difference=1 + scores[baseline].wrong_cost if measure == WORTH_MEASURE else 1.0,
         )
         for name, difference in zip(compared_names, differences, strict=True):
-            compared[name][measure] = difference
+            compared_methods[name][measure] = difference
     return Comparison(
-        baseline=baseline, n=len(common), left_out=len(set.union(*id_sets)) - len(common), methods=compared
+        baseline=baseline, n=len(common), left_out=len(set.union(*id_sets)) - len(common), methods=compared_methods
     )
 
 
@@ -140,8 +140,8 @@ def compute_differences(
     ]
     test = "mcnemar" if binary else "sign flip"
     return [
-        make_difference(values - base, test, p, adjusted, largest_difference)
-        for values, p, adjusted in zip(
+        make_difference(values - base, test, p, adjusted_p, largest_difference)
+        for values, p, adjusted_p in zip(
             methods, p_values, adjust_p_values([*p_values, *[1.0] * untested_count]), strict=False
         )
     ]

@@ -30,8 +30,8 @@ async def plan_comparison(options: Options, *, progress: Progress = ignore_progr
 
     Raises `SetupError` for a mistake in the options or the data, and for an estimate above `max_cost`.
     """
-    planned = await add_estimate(await plan(replace(options, details=True)), progress)
-    return limit_challengers_by_estimate(planned)
+    full_plan = await add_estimate(await plan(replace(options, details=True)), progress)
+    return limit_challengers_by_estimate(full_plan)
 
 
 async def compare(

@@ -111,10 +111,10 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         for name, column_scores in scores_by_column.items()
     ]
     recommendation = recommend(figures, scores_by_column, measure, options.budget, race, options.wrong_cost)
-    compared = [figure for figure in figures if figure.n and (race is None or not race.is_dropped(figure.name))]
+    compared_figures = [figure for figure in figures if figure.n and (race is None or not race.is_dropped(figure.name))]
     within_budget = {
         figure.name: get_cost_or_zero(figure, recommendation.unit)
-        for figure in compared
+        for figure in compared_figures
         if is_within_budget(figure, options.budget)
     }
     choices = (
@@ -130,8 +130,8 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         recommendation.sentences[place:place] = [*opening, *describe_race(race, recommendation.best)]
     cross_fitted = None
     if race is None or race.finished:
-        cross_fitted = cross_fit(scores_by_column, measure, [figure.name for figure in compared], shared_ids)
-    best = max((figure.quality for figure in compared), default=0.0)
+        cross_fitted = cross_fit(scores_by_column, measure, [figure.name for figure in compared_figures], shared_ids)
+    best = max((figure.quality for figure in compared_figures), default=0.0)
     added_sentences = [] if cross_fitted is None else [describe_cross_fit(best, cross_fitted)]
     added_sentences += [sentence] if (sentence := describe_choices(choices)) else []
     place = len(recommendation.sentences) - any(figure.errors for figure in figures)  # failures come last

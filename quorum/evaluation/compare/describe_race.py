@@ -17,9 +17,12 @@ def describe_race(race: RaceResult, best: str | None) -> list[str]:
     dropped_methods = [
         f"{standing.method} after {standing.asked:,} of {race.question_count:,} questions" for standing in race.dropped
     ]
-    saved = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.finished else ""
+    saved_words = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.finished else ""
     count = f"{len(race.dropped)} of {len(race.standings)} methods"
-    return [f"The race dropped {count}{saved}: {join_first_names(dropped_methods)}.", describe_promise(race, best)]
+    return [
+        f"The race dropped {count}{saved_words}: {join_first_names(dropped_methods)}.",
+        describe_promise(race, best),
+    ]
 
 
 def describe_promise(race: RaceResult, best: str | None) -> str:

@@ -160,7 +160,8 @@ def describe_failures(figures: Sequence[MethodFigures]) -> list[str]:
     with_failures = sorted((method for method in figures if method.errors), key=lambda method: -method.errors)
     if not with_failures:
         return []
-    failed = join_first_names([f"{method.errors:,} of {method.name}" for method in with_failures])
+    failure_counts = join_first_names([f"{method.errors:,} of {method.name}" for method in with_failures])
     return [
-        f"Answers that failed count neither as right nor as wrong: {failed}; run the same command again to get them."
+        f"Answers that failed count neither as right nor as wrong: {failure_counts}; run the same command again to get "
+        "them."
     ]

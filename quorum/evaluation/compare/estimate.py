@@ -73,7 +73,7 @@ async def estimate(
     """
     records = sample_questions(dataset, sample_size)
     done_count, total = 0, len(records) * len(columns)
-    started = time.perf_counter()
+    started_at = time.perf_counter()
 
     async def rehearse_all(record: Record) -> list[list[RehearsedCall]]:
         nonlocal done_count
@@ -87,7 +87,7 @@ async def estimate(
         return results_so_far
 
     calls_by_question = await asyncio.gather(*(rehearse_all(record) for record in records))
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - started_at
     column_estimates = {
         column.name: estimate_column(column, [calls[place] for calls in calls_by_question])
         for place, column in enumerate(columns)

@@ -18,8 +18,10 @@ from quorum.evaluation.run.race_result import RaceResult
 
 def find_shared_questions(scores: Mapping[str, ColumnScores], race: RaceResult | None = None) -> list[str]:
     """The questions that every method answered; methods without an answer, and dropped methods, are not considered."""
-    counted = [column_scores for name, column_scores in scores.items() if race is None or not race.is_dropped(name)]
-    sets = [set(column_scores.ids) for column_scores in counted if column_scores.ids]
+    counted_scores = [
+        column_scores for name, column_scores in scores.items() if race is None or not race.is_dropped(name)
+    ]
+    sets = [set(column_scores.ids) for column_scores in counted_scores if column_scores.ids]
     return sorted(set.intersection(*sets)) if sets else []
 
 
@@ -38,12 +40,12 @@ def compute_figures(
     A dropped method is measured on the questions that it was asked, with an anytime interval.
     right_measure: the measure that tells right answers from wrong ones, by default `measure`.
     """
-    dropped = race is not None and race.is_dropped(name)
-    ids = [id_ for id_ in (scores.ids if dropped else shared_ids) if scores.ids]
+    is_dropped = race is not None and race.is_dropped(name)
+    ids = [id_ for id_ in (scores.ids if is_dropped else shared_ids) if scores.ids]
     values = scores.get_values(measure, ids)
     values = values[~np.isnan(values)]
     mean, low, high = compute_bootstrap_interval(values) if len(values) else (0.0, 0.0, 0.0)
-    if race is not None and (dropped or not race.finished):
+    if race is not None and (is_dropped or not race.finished):
         low, high = find_anytime_interval(name, scores, measure, race)
     shares = compute_shares(scores, right_measure or measure, ids)
     calls, input_tokens, output_tokens = (
@@ -75,14 +77,14 @@ def find_anytime_interval(name: str, scores: ColumnScores, measure: str, race: R
         return standing.low, standing.high
     worth_range = 1 + scores.wrong_cost  # the worth is between -wrong_cost and 1
     worth = dict(zip(scores.ids, scores.values[WORTH_MEASURE], strict=True))
-    known = {id_: 2 * (value - 1) / worth_range + 1 for id_, value in worth.items() if not np.isnan(value)}
-    low, high = race.compute_anytime_interval(known, standing.asked)
+    known_values = {id_: 2 * (value - 1) / worth_range + 1 for id_, value in worth.items() if not np.isnan(value)}
+    low, high = race.compute_anytime_interval(known_values, standing.asked)
     return 1 + worth_range * (low - 1) / 2, 1 + worth_range * (high - 1) / 2
 
 
 def compute_mean_of_known(scores: ColumnScores, name: str) -> float:
-    known = scores.get_known_values(name)
-    return float(known.mean()) if len(known) else 0.0
+    known_values = scores.get_known_values(name)
+    return float(known_values.mean()) if len(known_values) else 0.0
 
 
 def compute_mean_costs(plan: Plan, scores_by_column: Mapping[str, ColumnScores]) -> dict[str, float | None]:
@@ -91,8 +93,10 @@ def compute_mean_costs(plan: Plan, scores_by_column: Mapping[str, ColumnScores])
     with LineIndex(plan.folder / "details.jsonl") as details:
         for column in plan.columns:
             costs = list(compute_costs(column, scores_by_column[column.name].ids, details))
-            known = [cost for cost in costs if cost is not None]
-            means[column.name] = sum(known) / len(known) if known and len(known) == len(costs) else None
+            known_costs = [cost for cost in costs if cost is not None]
+            means[column.name] = (
+                sum(known_costs) / len(known_costs) if known_costs and len(known_costs) == len(costs) else None
+            )
     return means
 
 

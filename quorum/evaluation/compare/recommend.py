@@ -49,44 +49,60 @@ def recommend(
 
     A race that did not ask its survivors everything has no best method, unless only one method survives.
     """
-    answered = [method for method in figures if method.n]
-    unit = "cost" if answered and all(method.cost is not None for method in answered) else "tokens"
-    if unit == "cost" and not any(method.cost for method in answered):
+    answering_methods = [method for method in figures if method.n]
+    unit = "cost" if answering_methods and all(method.cost is not None for method in answering_methods) else "tokens"
+    if unit == "cost" and not any(method.cost for method in answering_methods):
         unit = "tokens"  # everything is free
-    dropped = [] if race is None else [standing.method for standing in race.dropped if scores[standing.method].ids]
-    within_budget = [method for method in answered if is_within_budget(method, budget) and method.name not in dropped]
+    dropped_methods = (
+        [] if race is None else [standing.method for standing in race.dropped if scores[standing.method].ids]
+    )
+    within_budget = [
+        method
+        for method in answering_methods
+        if is_within_budget(method, budget) and method.name not in dropped_methods
+    ]
     if race is not None and not race.finished and len(race.survivors) > 1:
-        names, front = [method.name for method in within_budget], find_pareto_front(answered, unit)
+        names, front = [method.name for method in within_budget], find_pareto_front(answering_methods, unit)
         return Recommendation(measure, dict(budget), None, names, None, front, unit, None, wrong_cost=wrong_cost)
     if not within_budget:
-        front = find_pareto_front(answered, unit)
+        front = find_pareto_front(answering_methods, unit)
         recommendation = Recommendation(measure, dict(budget), None, [], None, front, unit, None, wrong_cost=wrong_cost)
-        recommendation.sentences.extend(describe_none_within_budget(answered, figures, recommendation))
+        recommendation.sentences.extend(describe_none_within_budget(answering_methods, figures, recommendation))
         return recommendation
     best = max(within_budget, key=lambda method: (round(method.quality, 6), -get_cost_or_zero(method, unit)))
-    comparison = compare_with_baseline(scores, [*(method.name for method in within_budget), *dropped], best.name, race)
+    comparison = compare_with_baseline(
+        scores, [*(method.name for method in within_budget), *dropped_methods], best.name, race
+    )
     all_differences = {
         name: differences[measure] for name, differences in comparison["methods"].items() if measure in differences
     }
-    tested = {name: difference for name, difference in all_differences.items() if difference["test"] != "race"}
-    equal = sorted(
-        (method for method in within_budget if method.name in tested and tested[method.name]["p_holm"] >= ALPHA),
+    tested_differences = {
+        name: difference for name, difference in all_differences.items() if difference["test"] != "race"
+    }
+    equal_methods = sorted(
+        (
+            method
+            for method in within_budget
+            if method.name in tested_differences and tested_differences[method.name]["p_holm"] >= ALPHA
+        ),
         key=lambda method: get_cost_or_zero(method, unit),
     )
-    cheapest = min([best, *equal], key=lambda method: get_cost_or_zero(method, unit))
+    cheapest = min([best, *equal_methods], key=lambda method: get_cost_or_zero(method, unit))
     recommendation = Recommendation(
         measure,
         dict(budget),
         best.name,
-        [method.name for method in equal],
+        [method.name for method in equal_methods],
         cheapest.name,
-        find_pareto_front(answered, unit),
+        find_pareto_front(answering_methods, unit),
         unit,
         comparison,
         wrong_cost=wrong_cost,
     )
     recommendation.sentences.extend(
-        describe_recommendation(recommendation, figures, within_budget, tested, race_dropped_methods=bool(dropped))
+        describe_recommendation(
+            recommendation, figures, within_budget, tested_differences, race_dropped_methods=bool(dropped_methods)
+        )
     )
     return recommendation
 

@@ -87,8 +87,8 @@ class LimitedSpending(ModelSpending):
     def total(self) -> TotalSpent:
         """Total spending, of this run and earlier runs."""
         costs = [compute_cost_of_usage(name, counts, self.prices) for name, counts in self.models.items()]
-        known = [cost for cost in costs if cost is not None]
-        cost = sum(known) if len(known) == len(costs) else None
+        known_costs = [cost for cost in costs if cost is not None]
+        cost = sum(known_costs) if len(known_costs) == len(costs) else None
         return TotalSpent(models=self.models, searches=self.searches, searched=self.searched, cost=cost)
 
 

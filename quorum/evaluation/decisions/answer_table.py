@@ -35,22 +35,22 @@ def make_answer_table(
     worst, best = (
         np.array(part) for part in zip(*(results.bound_worth(name, wrong_cost) for name in methods), strict=True)
     )
-    failed = np.array([results.find_failed_questions(name) for name in methods])
+    failed_questions = np.array([results.find_failed_questions(name) for name in methods])
     unknown = np.array([results.get_numbers(name, "unknown") == 1 for name in methods])
-    calls, certified = read_calls_and_certificates(results, methods)
+    calls, certificates = read_calls_and_certificates(results, methods)
     prices_of_methods = [find_prices(results, name, unit, Prices(prices)) for name in methods]
-    cost, shared = compute_costs(results, methods, calls, unit, prices_of_methods)
+    cost, shared_cost = compute_costs(results, methods, calls, unit, prices_of_methods)
     return RecordedAnswers(
         methods=tuple(methods),
         lowest_worth=worst,
         highest_worth=best,
-        known=~failed & ~unknown,
-        failed=failed,
+        known=~failed_questions & ~unknown,
+        failed=failed_questions,
         key=number_answers(results, methods),
         confidence=np.array([results.get_numbers(name, "confidence") for name in methods]),
-        certified=np.array([[certified.get((name, id_), False) for id_ in ids] for name in methods]),
+        certified=np.array([[certificates.get((name, id_), False) for id_ in ids] for name in methods]),
         cost=cost,
-        shared_cost=shared,
+        shared_cost=shared_cost,
         question_groups=results.group_numbers,
     )
 
@@ -73,7 +73,7 @@ def read_calls_and_certificates(
     same if one passage is replaced.
     """
     calls: dict[tuple[str, str], Counter[Call]] = {}
-    certified: dict[tuple[str, str], bool] = {}
+    certificates: dict[tuple[str, str], bool] = {}
     with LineIndex(results.folder / "details.jsonl") as details:
         for name in methods:
             graph = results.get_settings(name).get("method", name)
@@ -87,13 +87,13 @@ def read_calls_and_certificates(
                         for call in detail["calls"]
                     )
                     votes = detail.get("votes") or []
-                    certified[name, id_] = graph not in WEIGHTED_METHODS and (certify_votes(votes) or 0) >= 1
+                    certificates[name, id_] = graph not in WEIGHTED_METHODS and (certify_votes(votes) or 0) >= 1
                 except (KeyError, TypeError, AttributeError):
                     raise SetupError(
                         f"{results.folder / 'details.jsonl'} has a line that no evaluation wrote, for {name!r} and the "
                         f"question {id_!r}; remove the line."
                     ) from None
-    return calls, certified
+    return calls, certificates
 
 
 def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Prices) -> Mapping[str, Price]:
@@ -141,7 +141,7 @@ def compute_costs(
         json.dumps([results.get_settings(name).get("model"), results.get_settings(name).get("verifier")])
         for name in methods
     ]
-    cost, shared = np.zeros((count, n)), np.zeros((count, count, n))
+    cost, shared_cost = np.zeros((count, n)), np.zeros((count, count, n))
     for row, name in enumerate(methods):
         cost[row] = estimate_costs(results, name, unit, prices_of_methods[row])
     for column, id_ in enumerate(results.ids):
@@ -155,10 +155,10 @@ def compute_costs(
             for other_row, other in enumerate(methods):
                 if other_row != row and models[other_row] == models[row]:
                     shared_calls = own_calls & calls.get((other, id_), Counter())
-                    shared[other_row, row, column] = sum(
+                    shared_cost[other_row, row, column] = sum(
                         number * price_call(call, unit, prices_of_methods[row]) for call, number in shared_calls.items()
                     )
-    return cost, shared
+    return cost, shared_cost
 
 
 def estimate_costs(results: RecordedResults, method: str, unit: Unit, prices: Mapping[str, Price]) -> np.ndarray:

@@ -90,14 +90,14 @@ def count_questions_to_compose(guarantee: Guarantee) -> int:
 def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None = None) -> ComposeResult:
     """Design on a third of the questions, certify on the others. Raises `SetupError` for too few questions."""
     check_guarantee(guarantee)
-    recorded = make_answer_table(results, guarantee.unit, wrong_cost=guarantee.wrong_cost, prices=prices)
-    fewest, groups = count_questions_to_compose(guarantee), len(np.unique(recorded.question_groups))
+    recorded_answers = make_answer_table(results, guarantee.unit, wrong_cost=guarantee.wrong_cost, prices=prices)
+    fewest, groups = count_questions_to_compose(guarantee), len(np.unique(recorded_answers.question_groups))
     if groups < fewest:
         raise SetupError(
             f"{format_count(groups, 'question')} are too few to lose {guarantee.lose_at_most:g} at most: at least "
             f"{fewest} are needed; compare on more questions, or give a larger --lose-at-most."
         )
-    return choose_cascade(recorded, guarantee)
+    return choose_cascade(recorded_answers, guarantee)
 
 
 def choose_cascade(recorded: RecordedAnswers, guarantee: Guarantee) -> ComposeResult:
@@ -126,7 +126,7 @@ def choose_cascade(recorded: RecordedAnswers, guarantee: Guarantee) -> ComposeRe
         default=None,
     )
     cascade = chosen_certificate.candidate.cascade if chosen_certificate else single_method
-    replayed = replay_cascade(recorded, cascade)
+    replayed_cascade = replay_cascade(recorded, cascade)
     return ComposeResult(
         cascade=cascade,
         certificate=chosen_certificate,
@@ -134,8 +134,8 @@ def choose_cascade(recorded: RecordedAnswers, guarantee: Guarantee) -> ComposeRe
         best=recorded.methods[best],
         best_score=float(score[best]),
         best_cost=float(cost[best]),
-        score=float(replayed.lowest_worth.mean()),
-        cost=float(replayed.cost.mean()),
+        score=float(replayed_cascade.lowest_worth.mean()),
+        cost=float(replayed_cascade.cost.mean()),
         stage_shares=compute_stage_shares(recorded, cascade),
         question_count=recorded.question_count,
         certifying_count=len(certifying_questions),

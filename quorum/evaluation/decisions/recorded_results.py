@@ -52,8 +52,8 @@ class RecordedResults:
 
     def find_failed_questions(self, method: str) -> Flags:
         """For each question, whether the method was asked it and gave no answer that could be scored."""
-        scored = ~np.isnan(self.get_numbers(method, self.measure))
-        return self.find_asked_questions(method) & ~scored
+        has_score = ~np.isnan(self.get_numbers(method, self.measure))
+        return self.find_asked_questions(method) & ~has_score
 
     def get_vote_keys(self, method: str) -> list[str]:
         """The answer to each question, normalised as in a vote; empty if there is none."""

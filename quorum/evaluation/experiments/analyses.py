@@ -211,15 +211,15 @@ def find_shared_name(names: Sequence[str]) -> str:
     """The method of several runs, with the settings that all of them share."""
     method, *_ = names[0].partition("[")
     settings = [name.partition("[")[2].removesuffix("]").split(";") for name in names]
-    shared = [setting for setting in settings[0] if setting and all(setting in others for others in settings)]
-    return f"{method}[{';'.join(shared)}]" if shared else method
+    shared_settings = [setting for setting in settings[0] if setting and all(setting in others for others in settings)]
+    return f"{method}[{';'.join(shared_settings)}]" if shared_settings else method
 
 
 def compute_mean(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
+    known_values = values[~np.isnan(values)]
+    return float(known_values.mean()) if len(known_values) else None
 
 
 def compute_interval(values: Floats) -> Interval | None:
-    known = values[~np.isnan(values)]
-    return compute_bootstrap_interval(known) if len(known) else None
+    known_values = values[~np.isnan(values)]
+    return compute_bootstrap_interval(known_values) if len(known_values) else None

@@ -36,17 +36,17 @@ def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
     pairs = list(read_pairs(folder / "results.jsonl", *names))
     generator = random.Random(f"{seed} {len(pairs)}")
     generator.shuffle(pairs)
-    swapped = [generator.random() < 0.5 for _ in pairs]
+    are_swapped = [generator.random() < 0.5 for _ in pairs]
     key = {
         "methods": list(names),
-        "pairs": [{"id": pair.id, "turned": is_swapped} for pair, is_swapped in zip(pairs, swapped, strict=True)],
+        "pairs": [{"id": pair.id, "turned": is_swapped} for pair, is_swapped in zip(pairs, are_swapped, strict=True)],
     }
     with open_private_text(folder / KEY_FILE) as file:
         json.dump(key, file, indent=2)
     with open_private_text(folder / SHEET_FILE) as file:
         writer = csv.writer(file)
         writer.writerow(SHEET_HEADER)
-        for number, (pair, is_swapped) in enumerate(zip(pairs, swapped, strict=True), start=1):
+        for number, (pair, is_swapped) in enumerate(zip(pairs, are_swapped, strict=True), start=1):
             writer.writerow(make_row(number, pair, is_swapped))
     return len(pairs)
 

@@ -51,7 +51,7 @@ def compute_mauve(answers: Sequence[str], golds: Sequence[Sequence[str]], model:
     import mauve
 
     texts = [answer for answer in answers if answer]
-    gold_texts = [accepted[0] for accepted in golds if accepted and accepted[0]]
+    gold_texts = [accepted_answers[0] for accepted_answers in golds if accepted_answers and accepted_answers[0]]
     if not texts or not gold_texts:
         return 0.0
     scores = mauve.compute_mauve(p_features=embed_texts(texts, model), q_features=embed_texts(gold_texts, model))

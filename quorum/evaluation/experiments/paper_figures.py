@@ -156,17 +156,17 @@ def describe_our_value(scores: ColumnScores, measure: str, column_measures: Mapp
     values = np.array(scores.values[measure])
     metric = list_metrics().get(measure)
     # an answer without a value counts as 0 for measures over all questions
-    known = (
+    known_values = (
         np.nan_to_num(values)
         if metric is not None and metric.counts_missing_as_zero and not np.isnan(values).all()
         else values
     )
-    known = known[~np.isnan(known)]
-    if not len(known):
+    known_values = known_values[~np.isnan(known_values)]
+    if not len(known_values):
         return None
-    mean = float(known.mean())
+    mean = float(known_values.mean())
     return (
         (f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}")
         if measure in PLAIN_MEAN_MEASURES
-        else compute_bootstrap_interval(known)
+        else compute_bootstrap_interval(known_values)
     )

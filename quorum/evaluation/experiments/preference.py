@@ -62,17 +62,19 @@ def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator
 
 async def ask_judge(pair: Pair, context: Context) -> Verdict:
     """The judge's verdict. The judge is asked in both orders, because judges favour the first text."""
-    preferred: list[int | None] = []
+    preferred_places: list[int | None] = []
     for is_swapped in (False, True):
         texts = (pair.second_summary, pair.first_summary) if is_swapped else (pair.first_summary, pair.second_summary)
         try:
             preference = await ask_preference(pair, texts, context)
         except CallError:
-            return Verdict("failed", preferred)
+            return Verdict("failed", preferred_places)
         if preference.malformed:
-            return Verdict("unscored", preferred)
-        preferred.append(preference.value if preference.value is None or not is_swapped else 1 - preference.value)
-    return Verdict(decide_outcome(preferred), preferred)
+            return Verdict("unscored", preferred_places)
+        preferred_places.append(
+            preference.value if preference.value is None or not is_swapped else 1 - preference.value
+        )
+    return Verdict(decide_outcome(preferred_places), preferred_places)
 
 
 async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -> Parsed[int | None]:
@@ -125,19 +127,23 @@ async def compare_summaries(
 def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[str, Verdict]) -> AnalysisTable:
     """The wins as shares of the scored pairs, with intervals, and the lengths, because judges favour longer texts."""
     outcomes = [verdicts[pair.id].outcome for pair in pairs]
-    scored = [outcome for outcome in outcomes if outcome not in ("unscored", "failed")]
+    scored_outcomes = [outcome for outcome in outcomes if outcome not in ("unscored", "failed")]
     rows: list[dict[str, Any]] = []
     sides = (
         ("one", names[0], [len(pair.first_summary) for pair in pairs]),
         ("other", names[1], [len(pair.second_summary) for pair in pairs]),
     )
     for side, name, lengths in sides:
-        share = compute_bootstrap_interval([outcome == side for outcome in scored]) if scored else None
+        share = (
+            compute_bootstrap_interval([outcome == side for outcome in scored_outcomes]) if scored_outcomes else None
+        )
         rows.append({"summaries of": name, "preferred": share, "characters": sum(lengths) // max(1, len(lengths))})
     rows.append(
         {
             "summaries of": "neither",
-            "preferred": compute_bootstrap_interval([outcome == "tie" for outcome in scored]) if scored else None,
+            "preferred": compute_bootstrap_interval([outcome == "tie" for outcome in scored_outcomes])
+            if scored_outcomes
+            else None,
         }
     )
     missing = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("unscored", "failed") if kind in outcomes)

@@ -90,29 +90,29 @@ async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurr
     write_judge(folder, judge)
     lines = read_verdicts(path)
     rows = list_unjudged_rows(results.path, lines)
-    failed: list[tuple[str, str]] = []
+    failures: list[tuple[str, str]] = []
     with open_private_text(path, "a") as file:
 
         async def work() -> None:
             for row in rows:
                 line = find_obvious_verdict(row) or await ask_judge(row, judge)
                 if line is None:
-                    failed.append((row["method"], row["id"]))
+                    failures.append((row["method"], row["id"]))
                 else:
                     append_line(file, path, line)
                     lines[line["method"], line["id"]] = line
-                progress("judge", len(lines) + len(failed), len(results.answered_pairs))
+                progress("judge", len(lines) + len(failures), len(results.answered_pairs))
 
         await run_workers(concurrency, work)
-    add_to_scores(results, lines, failed)
+    add_to_scores(results, lines, failures)
 
 
 def write_judge(folder: Path, judge: Judge) -> None:
     """Write judge.json. Verdicts of another judge, or of another prompt version, are discarded."""
-    path, described = folder / "judge.json", judge.describe_settings()
-    if not path.exists() or read_config(path) != described:
+    path, judge_settings = folder / "judge.json", judge.describe_settings()
+    if not path.exists() or read_config(path) != judge_settings:
         (folder / "judged.jsonl").unlink(missing_ok=True)
-        write_json(path, described)
+        write_json(path, judge_settings)
 
 
 def read_verdicts(path: Path) -> dict[tuple[str, str], JudgedLine]:

@@ -86,10 +86,10 @@ def compute_sign_flip_p_value(differences: ArrayLike, *, resamples: int = RESAMP
     """
     values = np.round(np.asarray(differences, dtype=np.float64), COMPARED_DIGITS)
     values = values[values != 0]
-    observed = abs(float(values.sum())) * (1 - 1e-9)  # sums that are equal up to rounding count, too
+    observed_sum = abs(float(values.sum())) * (1 - 1e-9)  # sums that are equal up to rounding count, too
     if 2 ** len(values) <= resamples:
         sums = sum_all_signs(values)
-        return float(np.mean(np.abs(sums) >= observed))
+        return float(np.mean(np.abs(sums) >= observed_sum))
     sizes, counts = np.unique(np.abs(values), return_counts=True)
     if not has_many_repeats(counts):
         sizes, counts = np.abs(np.sort(values)), np.ones(len(values), dtype=np.int64)
@@ -101,7 +101,7 @@ def compute_sign_flip_p_value(differences: ArrayLike, *, resamples: int = RESAMP
             if counts.max() > 1
             else generator.integers(2, size=shape, dtype=np.int8)
         )
-        extreme += int((np.abs((2.0 * positive_counts - counts) @ sizes) >= observed).sum())
+        extreme += int((np.abs((2.0 * positive_counts - counts) @ sizes) >= observed_sum).sum())
     return (extreme + 1) / (resamples + 1)
 
 
@@ -115,11 +115,11 @@ def sum_all_signs(values: Floats) -> Floats:
 
 def adjust_p_values(p_values: Sequence[float]) -> list[float]:
     """The p-values adjusted for multiple tests, so that the family-wise error rate is kept (Holm 1979)."""
-    adjusted, largest = [0.0] * len(p_values), 0.0
+    adjusted_p_values, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = largest
-    return adjusted
+        adjusted_p_values[index] = largest
+    return adjusted_p_values
 
 
 def count_questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha: float = 0.05) -> int | None:

@@ -117,14 +117,14 @@ def check_confidence(method: str, context: Context) -> None:
         return
     if method in WEIGHED_METHODS or (method in SAMPLED_METHODS and context.samples > 1):
         return
-    sampled = (
+    has_samples = (
         f"sample its answer ({method} with --set samples=5 --set temperature=0.7), or "
         if method in SAMPLED_METHODS
         else ""
     )
     voting = "set vote=all, or " if method in VOTING_METHODS else ""
     raise SetupError(
-        f"The method {method} states no confidence, which --abstain-below needs; {voting}{sampled}"
+        f"The method {method} states no confidence, which --abstain-below needs; {voting}{has_samples}"
         f"choose one of: {', '.join((*VOTING_METHODS, *WEIGHED_METHODS))}."
     )
 

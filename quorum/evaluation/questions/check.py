@@ -168,10 +168,12 @@ class QuestionChecker:
         """The verifier's answer; None if it says unknown. source: the key of the answer in `draft.verifier_answers`;
         passages: what the verifier is shown; (): nothing, it answers from memory; None: retrieved passages.
         """
-        given = list(passages or ()) or None
-        context = self.context if given is None else replace(self.context, k=max(self.context.k, 2), reranker=None)
-        method = "concat" if given or passages is None else "no_retrieval"
-        result = await answer(draft.question, method, context, given=given, config=config)
+        given_passages = list(passages or ()) or None
+        context = (
+            self.context if given_passages is None else replace(self.context, k=max(self.context.k, 2), reranker=None)
+        )
+        method = "concat" if given_passages or passages is None else "no_retrieval"
+        result = await answer(draft.question, method, context, given=given_passages, config=config)
         draft.verifier_answers[source] = "unknown" if result["unknown"] else result["answer"]
         return None if result["unknown"] else result["answer"]
 

@@ -67,14 +67,14 @@ class DraftWriter:
         except CallError as failure:
             draft.fault, draft.error = "failed", str(failure)
             return draft
-        written = replies.values[0]
+        written_question = replies.values[0]
         if len(replies.shown) < len(draw.passages):
             draft.fault = "too_long"
-        elif written.value is None:
-            draft.fault = "unread" if written.malformed else "declined"
+        elif written_question.value is None:
+            draft.fault = "unread" if written_question.malformed else "declined"
         else:
-            draft.question = written.value.question
-            draft.answers = written.value.answers if draw.kind != "unanswerable" else []
+            draft.question = written_question.value.question
+            draft.answers = written_question.value.answers if draw.kind != "unanswerable" else []
         return draft
 
     async def check(self, draft: Draft, config: RunnableConfig) -> None:

@@ -41,7 +41,7 @@ def read_mix(text: str) -> dict[Kind, float]:
     mix: dict[Kind, float] = {}
     for item in filter(str.strip, text.split(",")):
         name, _, number = (part.strip() for part in item.partition("="))
-        kind = next((known for known in QUESTION_KINDS if known == name), None)
+        kind = next((known_kind for known_kind in QUESTION_KINDS if known_kind == name), None)
         share = float(number) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", number) else None
         if kind is None or share is None or kind in mix:
             raise SetupError(

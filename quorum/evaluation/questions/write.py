@@ -135,14 +135,16 @@ async def plan(
     file.check_corpus(passages_of_collection, name)
     wanted_counts = split_by_mix(options.n, options.mix)
     missing_counts = count_missing(wanted_counts, file.count_kept_by_kind())
-    estimated = estimate(missing_counts, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency)
+    cost_estimate = estimate(
+        missing_counts, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency
+    )
     check_limit(
-        estimated.cost,
+        cost_estimate.cost,
         options.max_cost,
         basis=" even if every draft is kept",
         instead="ask for fewer questions with --n",
     )
-    return Plan(context, options, passages, file, estimated)
+    return Plan(context, options, passages, file, cost_estimate)
 
 
 async def check_writer(context: Context) -> None:
@@ -201,7 +203,7 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
     with file.lock():
         count_before = sum(file.count_kept_by_kind().values())
         remaining_drafts = {
-            kind: MOST_DRAFTS * wanted_counts[kind] - tried for kind, tried in file.count_all_by_kind().items()
+            kind: MOST_DRAFTS * wanted_counts[kind] - try_count for kind, try_count in file.count_all_by_kind().items()
         }
         queue = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, remaining_drafts)
         writer = DraftWriter(

@@ -42,7 +42,7 @@ def place_labels(points: Mapping[str, Point], named_first: Sequence[str], area: 
     """A label for every point, if there is room. Points in `named_first`, or all points if they are few, get their
     name. The others, and points whose name does not fit, get their number, from 1.
     """
-    occupied: list[Box] = [
+    occupied_boxes: list[Box] = [
         (x - HALF_MARKER, y - HALF_MARKER, x + HALF_MARKER, y + HALF_MARKER) for x, y in points.values()
     ]
     numbers = {name: str(number) for number, name in enumerate(points, 1)}
@@ -56,10 +56,10 @@ def place_labels(points: Mapping[str, Point], named_first: Sequence[str], area: 
             for text, is_number in [*texts, (numbers[name], True)]
             for candidate in list_label_candidates(text, is_number, points[name])
         )
-        label = next((candidate for candidate in candidates if is_free(candidate.box, area, occupied)), None)
+        label = next((candidate for candidate in candidates if is_free(candidate.box, area, occupied_boxes)), None)
         if label is not None:
             labels.append(label)
-            occupied.append(label.box)
+            occupied_boxes.append(label.box)
     return labels
 
 

@@ -90,8 +90,8 @@ def collect_details(
 def collect_scores(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:
     """The answer's score in each measure that it has, and the judge's verdict."""
     scores = {name: row[name] for name in SCORE_KEYS if row.get(name) is not None}
-    judged = None if verdict is None else verdict["judged"]
-    return scores if judged is None else scores | {"judged": judged}
+    judged_right = None if verdict is None else verdict["judged"]
+    return scores if judged_right is None else scores | {"judged": judged_right}
 
 
 def pack_details(
@@ -107,8 +107,8 @@ def pack_details(
             collect_details(id_, results, details, methods, verdicts)
             for id_ in ids[start : start + QUESTIONS_PER_CHUNK]
         ]
-        packed = gzip.compress(json.dumps(chunk, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
-        yield base64.b64encode(packed).decode()
+        packed_chunk = gzip.compress(json.dumps(chunk, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
+        yield base64.b64encode(packed_chunk).decode()
 
 
 def open_results(folder: Path) -> tuple[LineIndex, LineIndex]:

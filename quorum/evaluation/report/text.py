@@ -92,10 +92,11 @@ def describe_seconds(decision: "Decision") -> str:
     if not with_shared_calls:
         return ""
     uncounted_methods = [name for name in with_shared_calls if rows[name]["seconds_p50"] is None]
-    uncounted = f" No answer of {join_first_names(uncounted_methods)} counts." if uncounted_methods else ""
+    uncounted_words = f" No answer of {join_first_names(uncounted_methods)} counts." if uncounted_methods else ""
     return (
         f"Seconds are not comparable: {join_first_names(with_shared_calls)} shared calls with other methods or had "
-        f"replies from the journal. Their seconds count only answers whose calls were all made for them.{uncounted}"
+        f"replies from the journal. Their seconds count only answers whose calls were all made for them."
+        f"{uncounted_words}"
     )
 
 
@@ -110,9 +111,9 @@ def describe_judging(decision: "Decision") -> list[str]:
     cost = decision.spent["judge"]["cost"] if "judge" in decision.spent else None
     if sentences and cost:
         sentences.append(f"Money really spent on judging: {format_dollars(cost)}.")
-    unscored = sum(int(row.get("unscored") or 0) for row in decision.scores.summary.values())
-    if unscored:
-        sentences.append(f"Replies of the judge that could not be read left {unscored:,} answers unscored.")
+    unscored_count = sum(int(row.get("unscored") or 0) for row in decision.scores.summary.values())
+    if unscored_count:
+        sentences.append(f"Replies of the judge that could not be read left {unscored_count:,} answers unscored.")
     return sentences
 
 
@@ -205,11 +206,11 @@ def render_race_table(race: "RaceResult") -> Iterator[str]:
     yield f"| method | questions asked | {MEASURE_NAMES[race.measure]}, % | |"
     yield "| --- | --: | --: | --- |"
     for standing in sort_standings(race.standings.values()):
-        asked, outcome = (
+        asked_words, outcome = (
             f"{standing.asked:,} of {race.question_count:,}",
             "dropped" if standing.dropped else "kept to the end",
         )
-        yield f"| {escape_markdown(standing.method)} | {asked} | {describe_standing(standing)} | {outcome} |"
+        yield f"| {escape_markdown(standing.method)} | {asked_words} | {describe_standing(standing)} | {outcome} |"
 
 
 def describe_standing(standing: "Standing") -> str:
@@ -223,11 +224,11 @@ def describe_standing(standing: "Standing") -> str:
 
 def render_methods_table(decision: "Decision") -> Iterator[str]:
     measure = decision.recommendation.measure_name
-    judged, added = "judged" in decision.scores.measures, list_used_plugin_metrics(decision.scores.summary)
+    is_judged, plugin_metrics = "judged" in decision.scores.measures, list_used_plugin_metrics(decision.scores.summary)
     titles = (
         f"{measure}, %",
-        *(["judged, %"] if judged else []),
-        *(escape_markdown(name) for name in added),
+        *(["judged, %"] if is_judged else []),
+        *(escape_markdown(name) for name in plugin_metrics),
         *(["contains, %"] if "em" in decision.scores.measures else []),
         "p against the best",
         "unknown, %",
@@ -253,8 +254,8 @@ def render_methods_table(decision: "Decision") -> Iterator[str]:
         cells = [
             escape_markdown(figure.name),
             quality,
-            *([format_judged(row)] if judged else []),
-            *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in added),
+            *([format_judged(row)] if is_judged else []),
+            *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in plugin_metrics),
             *([contains] if "em" in decision.scores.measures else []),
             escape_markdown(format_p_against_best(decision, figure.name)),
             *shares,

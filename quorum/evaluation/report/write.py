@@ -44,8 +44,8 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
     folder = decision.scores.folder
     methods = [figure.name for figure in decision.figures]
     results, details = open_results(folder)
-    judged = "judged" in decision.scores.measures
-    with results, details, LineIndex(folder / "judged.jsonl") if judged else nullcontext() as verdicts:
+    is_judged = "judged" in decision.scores.measures
+    with results, details, LineIndex(folder / "judged.jsonl") if is_judged else nullcontext() as verdicts:
         ids = list_questions(results)
         rows = [make_index_row(id_, results, methods, decision.measure) for id_ in ids]
         index = {
@@ -59,8 +59,8 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
         draft = folder / "report.html.tmp"
         with explain_write_errors(draft), open_private_text(draft) as file:
             file.write(page_start)
-            for number, packed in enumerate(pack_details(ids, results, details, methods, verdicts)):
-                file.write(f'<script type="text/plain" id="c{number}">{packed}</script>\n')
+            for number, packed_chunk in enumerate(pack_details(ids, results, details, methods, verdicts)):
+                file.write(f'<script type="text/plain" id="c{number}">{packed_chunk}</script>\n')
                 progress("report", min((number + 1) * QUESTIONS_PER_CHUNK, len(ids)), len(ids))
             file.write(page_end)
         os.replace(draft, folder / "report.html")

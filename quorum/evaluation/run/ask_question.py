@@ -50,7 +50,7 @@ class Questioner:
         self, record: Record, column: Column, spending: Spending, details: Details | list[Detail] | None
     ) -> Row:
         """Ask one column one question; returns the row. If a call fails permanently, the row holds the error."""
-        started, watch = time.perf_counter(), None if details is None else Watch()
+        started_at, watch = time.perf_counter(), None if details is None else Watch()
         stored_calls = StoredCalls()
         SEARCH_SECONDS.set(None if watch is None else watch.search_seconds)
         config: RunnableConfig = {
@@ -62,9 +62,9 @@ class Questioner:
                 record, column, context, uses_given_passages=self.uses_given_passages, config=config
             )
         except CallError as failure:
-            seconds = time.perf_counter() - started
+            seconds = time.perf_counter() - started_at
             return make_failed_row(record, column.name, context.answer_type, str(failure), seconds=seconds)
-        seconds = time.perf_counter() - started if watch is None else watch.compute_seconds_alone()
+        seconds = time.perf_counter() - started_at if watch is None else watch.compute_seconds_alone()
         if details is not None and watch is not None:
             details.append(make_detail(record["id"], column.name, result, watch))
         make_row = partial(
@@ -104,23 +104,23 @@ async def answer_question(
     from quorum.graphs.parts.retrieval import RetrievalInput, retrieval
 
     retrieval_input = RetrievalInput(question=question, own_passages=passages)
-    retrieved: Any = await retrieval.ainvoke(cast(Any, retrieval_input), config, context=context)
+    retrieval_result: Any = await retrieval.ainvoke(cast(Any, retrieval_input), config, context=context)
     result = await answer(
         question,
         method,
         replace(context, reranker=None),
-        given=select_passages_to_read(retrieved["passages"], record, column, context) or None,
+        given=select_passages_to_read(retrieval_result["passages"], record, column, context) or None,
         gold_answers=golds,
         config=config,
     )
-    result["retrieved"] = [passage["id"] for passage in retrieved["passages"]]
-    result["usage"] = merge_usage(retrieved.get("usage"), result.get("usage"))
-    result["malformed"] = merge_counted_replies(retrieved.get("malformed"), result.get("malformed"))
-    result["verbose"] = merge_counted_replies(retrieved.get("verbose"), result.get("verbose"))
-    result["not_greedy"] = is_either(retrieved.get("not_greedy"), result.get("not_greedy"))
-    result["dropped"] = (retrieved.get("dropped") or 0) + (result.get("dropped") or 0)
+    result["retrieved"] = [passage["id"] for passage in retrieval_result["passages"]]
+    result["usage"] = merge_usage(retrieval_result.get("usage"), result.get("usage"))
+    result["malformed"] = merge_counted_replies(retrieval_result.get("malformed"), result.get("malformed"))
+    result["verbose"] = merge_counted_replies(retrieval_result.get("verbose"), result.get("verbose"))
+    result["not_greedy"] = is_either(retrieval_result.get("not_greedy"), result.get("not_greedy"))
+    result["dropped"] = (retrieval_result.get("dropped") or 0) + (result.get("dropped") or 0)
     if column.gold_position is not None:
-        rank = find_gold_rank(retrieved["passages"], record, context.answer_type)
+        rank = find_gold_rank(retrieval_result["passages"], record, context.answer_type)
         return cast(Result, {**result, "gold_rank": rank})
     return result
 

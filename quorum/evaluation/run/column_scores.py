@@ -125,8 +125,8 @@ class ColumnScores:
     def add_verdicts(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
         """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, None unscored. counts: the judge's numbers of
         answers, which `summarize` adds to the summary."""
-        judged = (verdicts.get(id_) for id_ in self.ids)
-        self.values["judged"] = array("d", (math.nan if verdict is None else verdict for verdict in judged))
+        verdict_values = (verdicts.get(id_) for id_ in self.ids)
+        self.values["judged"] = array("d", (math.nan if verdict is None else verdict for verdict in verdict_values))
         self.judge_counts = dict(counts)
 
     def add_worth(self, measure: str, wrong_cost: float) -> None:
@@ -143,9 +143,9 @@ class ColumnScores:
 
     def get_own_seconds(self) -> Floats:
         """The seconds of the answers without stored or shared calls: only these are the method's own time."""
-        seconds, stored = np.array(self.values["seconds"]), np.array(self.has_stored_call, dtype=np.bool_)
-        measured: Floats = seconds[~stored & ~np.isnan(seconds)]
-        return measured
+        seconds, has_stored_call = np.array(self.values["seconds"]), np.array(self.has_stored_call, dtype=np.bool_)
+        own_seconds: Floats = seconds[~has_stored_call & ~np.isnan(seconds)]
+        return own_seconds
 
     def summarize(self) -> dict[str, float | int | None]:
         """Means over the questions that have a measure (null if none has), intervals of some measures, and counts. The
@@ -153,13 +153,13 @@ class ColumnScores:
         have one, and whose seconds therefore do not count.
         """
         values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.error_messages)}
-        metrics, compared = list_metrics(), list_compared_measures()
+        metrics, compared_measures = list_metrics(), list_compared_measures()
         for name in (*list_measure_names(), *(["judged"] if "judged" in self.values else [])):
             known_values = self.get_known_values(name)
             if name in metrics and metrics[name].counts_missing_as_zero and len(known_values):
                 known_values = np.nan_to_num(np.array(self.values[name]))
             values[name] = round(math.fsum(known_values) / len(known_values), 6) if len(known_values) else None
-            if name in compared:
+            if name in compared_measures:
                 interval = compute_bootstrap_interval(known_values)[1:] if len(known_values) else (None, None)
                 ends = zip(("low", "high"), interval, strict=True)
                 values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}

@@ -80,8 +80,12 @@ class Column:
         prices_of_prompt = [
             prices.find_price(find_model(prompt, context)) for context in self.list_sending_contexts(prompt)
         ]
-        known = [price for price in prices_of_prompt if price is not None]
-        return max(known, key=lambda price: price.input + price.output) if len(known) == len(prices_of_prompt) else None
+        known_prices = [price for price in prices_of_prompt if price is not None]
+        return (
+            max(known_prices, key=lambda price: price.input + price.output)
+            if len(known_prices) == len(prices_of_prompt)
+            else None
+        )
 
     def compute_cost(self, usage: "Mapping[str, Usage]") -> float | None:
         """Dollars for the calls of one answer, by prompt name; None if a price is missing. Cached input gets no

@@ -40,7 +40,7 @@ def make_config(
         },
         "source": source,
         **extra_config,
-        **({"metrics": added} if (added := list_plugin_metrics()) else {}),
+        **({"metrics": plugin_metrics} if (plugin_metrics := list_plugin_metrics()) else {}),
         "prompts": {name: get_version(name) for name in BUILT_IN},
         "methods": {
             column.name: {
@@ -64,8 +64,8 @@ def describe_graph(graph: Any) -> str:
     """The user's own graph as text: its drawing and, where they can be read, the sources of its nodes and routers."""
     parts = [graph.get_graph().draw_mermaid()]
     for node in graph.builder.nodes.values():
-        nested = hasattr(node.runnable, "builder")
-        parts.append(describe_graph(node.runnable) if nested else get_source_code(node.runnable))
+        is_nested = hasattr(node.runnable, "builder")
+        parts.append(describe_graph(node.runnable) if is_nested else get_source_code(node.runnable))
     parts += [
         get_source_code(branch.path) for branches in graph.builder.branches.values() for branch in branches.values()
     ]

@@ -17,11 +17,11 @@ def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
     """
     path, results = folder / "config.json", folder / "results.jsonl"
     if path.exists():
-        existing = read_config(path)
-        if existing != config and not (results.exists() and results.stat().st_size):
+        existing_config = read_config(path)
+        if existing_config != config and not (results.exists() and results.stat().st_size):
             write_json(path, config)
-        elif existing != config:
-            lines = list_differences(existing, config)
+        elif existing_config != config:
+            lines = list_differences(existing_config, config)
             unnamed_count = len(lines) - MOST_NAMED_DIFFERENCES
             more = f"; and {unnamed_count} more" if unnamed_count > 0 else ""
             raise SetupError(

@@ -97,10 +97,10 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         count += 1
         count_with_passages += bool(record["passages"])
         most_passages = max(most_passages, len(record["passages"]))
-        guessed = guess_task(record["answers"])
-        claims += guessed == "label" and bool(record["answers"])
+        guessed_task = guess_task(record["answers"])
+        claims += guessed_task == "label" and bool(record["answers"])
         if get_stated_task(record) is None and record["answers"]:
-            guessed_tasks.add(guessed)
+            guessed_tasks.add(guessed_task)
     if not count:
         causes = [f"{len(left_out_ids)} with keep: false"] if left_out_ids else []
         causes += [f"{len(problems)} that cannot be read (the first: {problems[0].rstrip('.')})"] if problems else []

@@ -83,10 +83,10 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
     """The method's error message for a task that it does not support; None if it supports all tasks."""
     for task, record in records.items():
         context = replace_paid_models(column.make_context(task), column.method)
-        given = record["passages"][:FEWEST_PASSAGES] or [STAND_IN_PASSAGE]
+        given_passages = record["passages"][:FEWEST_PASSAGES] or [STAND_IN_PASSAGE]
         question, golds = record["question"], record["answers"]
         try:
-            await answer(question, column.method_or_graph, context, given=given, gold_answers=golds)
+            await answer(question, column.method_or_graph, context, given=given_passages, gold_answers=golds)
         except SetupError as error:
             return str(error)
         except CallError:

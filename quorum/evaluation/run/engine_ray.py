@@ -99,17 +99,17 @@ async def ask_on_ray(asked_round: QuestionRound, recorder: Recorder, questioner:
         job = Job(worker_columns, questioner, recorder.details is not None, is_race=asked_round.race is not None)
         check_picklable(job)
         with start_services(job.folder) as services:
-            dropped: frozenset[str] = frozenset()
+            dropped_names: frozenset[str] = frozenset()
             for worker_pool in (pool, replace(pool, at_once=1, tries=TRIES_ALONE)):
-                remaining = writer.find_remaining()
-                if next(iter(remaining()), None) is None:
+                remaining_questions = writer.find_remaining()
+                if next(iter(remaining_questions()), None) is None:
                     return
                 async for answers in iterate_on_thread(
-                    lambda: map_items(remaining, Asker, (job, services), worker_pool)  # noqa: B023
+                    lambda: map_items(remaining_questions, Asker, (job, services), worker_pool)  # noqa: B023
                 ):
                     writer.write_answers(answers)
-                    if dropped != (dropped := writer.find_dropped()):
-                        services.set_dropped.remote(dropped)
+                    if dropped_names != (dropped_names := writer.find_dropped()):
+                        services.set_dropped.remote(dropped_names)
     for row in writer.make_worker_exit_rows(questioner):
         writer.write_row(row)
 

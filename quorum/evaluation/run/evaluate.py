@@ -22,9 +22,9 @@ async def evaluate(
     Call it again to continue an interrupted evaluation. Raises `SetupError` for a mistake in the
     options or the data, before a folder is made.
     """
-    planned = await plan(options, columns)
-    for sentence in describe_left_out(planned.left_out_reasons):
+    evaluation_plan = await plan(options, columns)
+    for sentence in describe_left_out(evaluation_plan.left_out_reasons):
         LOG.warning("%s", sentence)
-    with lock_folder(planned.folder):
-        outcome = await run(planned, progress=progress)
+    with lock_folder(evaluation_plan.folder):
+        outcome = await run(evaluation_plan, progress=progress)
         return await score(outcome, progress)

@@ -130,7 +130,7 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
         columns = share_retrieval(columns)
     await warm_up(columns, retrieves=plan.source.retrieves)
     spending = LimitedSpending(prices)
-    estimated = await estimate(
+    cost_estimate = await estimate(
         plan.dataset,
         columns,
         uses_given_passages=not plan.source.retrieves,
@@ -138,9 +138,9 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
         spending=spending,
         progress=progress,
     )
-    priced = plan.judge is None or prices.find_price(options.judge) is not None
-    cost = estimated.cost if priced else None
+    is_judge_priced = plan.judge is None or prices.find_price(options.judge) is not None
+    cost = cost_estimate.cost if is_judge_priced else None
     if options.race is not None and cost is not None:  # a race costs less than the estimate, and ends at the limit
-        return replace(plan, estimate=estimated, rehearsal_usage=spending.models, is_indexed=True)
+        return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.models, is_indexed=True)
     check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, fewer methods")
-    return replace(plan, estimate=estimated, rehearsal_usage=spending.models, is_indexed=True)
+    return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.models, is_indexed=True)

@@ -59,8 +59,10 @@ class RunningRace:
     ) -> None:
         self.names, self.units, self.mode, self.measure = list(names), units, mode, measure
         self.wrong_cost = wrong_cost
-        allowed = None if challengers is None else np.array([name in challengers for name in names], dtype=np.bool_)
-        self.race = Race(len(names), population=len(units), mode=mode, error=RACE_ERROR, challengers=allowed)
+        may_drop_others = (
+            None if challengers is None else np.array([name in challengers for name in names], dtype=np.bool_)
+        )
+        self.race = Race(len(names), population=len(units), mode=mode, error=RACE_ERROR, challengers=may_drop_others)
         self.live_names = set(names)
         self.places = {id_: place for place, id_ in enumerate(chain.from_iterable(units))}
         self.settled_count = 0

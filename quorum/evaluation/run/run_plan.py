@@ -119,8 +119,8 @@ async def ask_all(
 
 def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
     """The columns. If money or a budget limits the race, the cheapest come first, so that the race gets further."""
-    limited = plan.options.budget or plan.options.max_cost is not None
-    if plan.estimate is None or not limited:
+    is_limited = plan.options.budget or plan.options.max_cost is not None
+    if plan.estimate is None or not is_limited:
         return columns
     expected = plan.estimate.methods
     free = all(not method_estimate.cost for method_estimate in expected.values())

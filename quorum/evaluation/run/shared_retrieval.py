@@ -44,9 +44,9 @@ class CachingRetriever(BaseRetriever):
 
     async def search(self, query: str) -> tuple[list[Document], float]:
         """The documents, and the seconds that the search took."""
-        started = time.perf_counter()
+        started_at = time.perf_counter()
         documents = await self.inner.ainvoke(query)
-        return documents, time.perf_counter() - started
+        return documents, time.perf_counter() - started_at
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         return self.inner.invoke(query)
@@ -57,7 +57,7 @@ def share_retrieval(columns: Sequence[Column]) -> list[Column]:
     from quorum.graphs.composed import get_composed_cascade
     from quorum.retrievers import retriever
 
-    shared: dict[tuple[Any, ...], CachingRetriever] = {}
+    shared_retrievers: dict[tuple[Any, ...], CachingRetriever] = {}
     shared_columns = []
     for column in columns:
         context = column.context
@@ -66,7 +66,7 @@ def share_retrieval(columns: Sequence[Column]) -> list[Column]:
             continue
         parts = (context.retriever, context.collection, context.store, context.embeddings, context.k)
         key = tuple(part if isinstance(part, str | int) else id(part) for part in parts)
-        if key not in shared:
-            shared[key] = CachingRetriever(inner=retriever(context))
-        shared_columns.append(replace(column, context=replace(context, retriever=shared[key])))
+        if key not in shared_retrievers:
+            shared_retrievers[key] = CachingRetriever(inner=retriever(context))
+        shared_columns.append(replace(column, context=replace(context, retriever=shared_retrievers[key])))
     return shared_columns

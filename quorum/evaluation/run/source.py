@@ -161,17 +161,17 @@ async def fill_collection(source: Source, data: Path | None, context: Context, p
 
 async def run_on_thread(work: Callable[..., None], *args: Any, progress: Progress) -> None:
     """Run `work` on a thread; if this task is cancelled, `work` stops at its next step."""
-    cancelled = threading.Event()
+    cancel_event = threading.Event()
 
     def report(stage: str, done: int, total: int | None) -> None:
-        if cancelled.is_set():
+        if cancel_event.is_set():
             raise InterruptedError
         progress(stage, done, total)
 
     try:
         await asyncio.to_thread(work, *args, report)
     except asyncio.CancelledError:
-        cancelled.set()
+        cancel_event.set()
         raise
 
 
@@ -195,8 +195,8 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
             made_for=MADE_FOR,
             made_from=path.name,
         )
-        for skipped, reason in report.skipped:
-            LOG.warning("%s of the corpus is left out: %s", skipped, reason)
+        for skipped_file, reason in report.skipped:
+            LOG.warning("%s of the corpus is left out: %s", skipped_file, reason)
         if not report.passages:
             raise SetupError(f"The corpus {corpus} holds nothing that can be read; give a folder of documents.")
         return
@@ -211,9 +211,10 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
         made_from=path.name if pool_file is None else pool_file.name,
     )
     if report.skipped:
-        skipped, reason = report.skipped[0]
+        skipped_file, reason = report.skipped[0]
         raise SetupError(
-            f"The corpus {corpus} cannot be indexed completely: {skipped}: {reason}; correct it, then run this again."
+            f"The corpus {corpus} cannot be indexed completely: {skipped_file}: {reason}; correct it, then run this "
+            "again."
         )
     if not report.passages:
         raise SetupError(f"The corpus {corpus} holds no passages; expected JSON lines of id, title and text.")

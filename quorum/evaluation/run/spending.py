@@ -106,8 +106,8 @@ class ModelSpending(Spending):
         if self.calls == calls_before or not model:
             return
         usage = read_usage(response)
-        cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
-        counts = (1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cached)
+        cached_tokens = (usage.get("input_token_details") or {}).get("cache_read") or 0
+        counts = (1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cached_tokens)
         self.add(model, dict(zip(COUNT_KEYS, counts, strict=True)))
 
     def add(self, model: str, counts: Mapping[str, int]) -> None:

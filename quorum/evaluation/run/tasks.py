@@ -42,13 +42,13 @@ def find_common_task(tasks_of_questions: Iterable[str]) -> str:
 
 def get_stated_task(record: Record) -> str | None:
     """`meta.answer_type` of a question; None if the data do not state it."""
-    stated = (record.get("meta") or {}).get("answer_type")
-    if stated is not None and stated not in TASKS:
+    stated_task = (record.get("meta") or {}).get("answer_type")
+    if stated_task is not None and stated_task not in TASKS:
         raise SetupError(
-            f"Question {record['id']!r} has meta.answer_type {stated!r}; write one of {', '.join(TASKS)}, "
+            f"Question {record['id']!r} has meta.answer_type {stated_task!r}; write one of {', '.join(TASKS)}, "
             "or leave it out."
         )
-    return stated
+    return stated_task
 
 
 def read_document_group(record: Record) -> str | None:
@@ -56,8 +56,8 @@ def read_document_group(record: Record) -> str | None:
     `meta.document`; None if the data name none.
     """
     meta = record.get("meta") or {}
-    named = (meta.get(name) for name in ("group", "conversation", "document"))
-    return next((str(name) for name in named if isinstance(name, str | int) and str(name).strip()), None)
+    named_groups = (meta.get(name) for name in ("group", "conversation", "document"))
+    return next((str(name) for name in named_groups if isinstance(name, str | int) and str(name).strip()), None)
 
 
 def read_answer_groups(record: Record) -> list[list[str]]:
@@ -84,13 +84,13 @@ def infer_labels(answers: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """
     labels_found: set[str] = set()
     count = 0
-    for accepted in answers:
-        normalized = {normalize(answer) for answer in accepted}
-        if not normalized or not normalized <= FEVER_LABELS:
+    for accepted_answers in answers:
+        normalized_answers = {normalize(answer) for answer in accepted_answers}
+        if not normalized_answers or not normalized_answers <= FEVER_LABELS:
             continue
-        if normalized & {normalize(NOT_ENOUGH_INFO)}:
+        if normalized_answers & {normalize(NOT_ENOUGH_INFO)}:
             return LABELS
-        labels_found |= normalized
+        labels_found |= normalized_answers
         count += 1
     return (SUPPORTS, REFUTES) if count >= FEWEST_CLAIMS and len(labels_found) == 2 else LABELS
 

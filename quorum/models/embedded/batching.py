@@ -83,9 +83,11 @@ def read_jobs(
     """Read all new windows of all jobs in one run, in order. Blocking."""
     model, calibration = model or get_encoder(), calibration or Calibration.from_manifest(read_manifest())
     recent_readings = get_readings(model)
-    wanted = {make_key(job, passage, calibration): (job.question, passage) for job in jobs for passage in job.passages}
-    readings = {key: recent_readings.get(key) for key in wanted}
-    unread = {key: wanted[key] for key, part in readings.items() if part is None}
+    wanted_passages = {
+        make_key(job, passage, calibration): (job.question, passage) for job in jobs for passage in job.passages
+    }
+    readings = {key: recent_readings.get(key) for key in wanted_passages}
+    unread = {key: wanted_passages[key] for key, part in readings.items() if part is None}
     windows = {
         key: make_windows(model, question, [passage], calibration.window) for key, (question, passage) in unread.items()
     }
@@ -136,13 +138,13 @@ def read_passage(
 
 def join_parts(parts: Sequence[PassageReading]) -> Reading:
     """The reading of several passages together. Of spans with equal text, the first with the best score is kept."""
-    chosen: dict[str, tuple[Span, int]] = {}
+    chosen_spans: dict[str, tuple[Span, int]] = {}
     for number, part in enumerate(parts):
         for text, span in part.spans:
-            if text not in chosen or span.score > chosen[text][0].score:
-                chosen[text] = span, number
+            if text not in chosen_spans or span.score > chosen_spans[text][0].score:
+                chosen_spans[text] = span, number
     best = heapq.nsmallest(
-        SPANS_PER_PASSAGE, chosen.values(), key=lambda item: (-item[0].score, item[1], item[0].start, item[0].end)
+        SPANS_PER_PASSAGE, chosen_spans.values(), key=lambda item: (-item[0].score, item[1], item[0].start, item[0].end)
     )
     spans = [replace(span, passage=number) if number else span for span, number in best]
     return Reading(spans, spans[0].score if spans else NO_ANSWER)

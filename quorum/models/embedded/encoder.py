@@ -82,8 +82,8 @@ class Encoder:
     def embed(self, texts: Sequence[str]) -> Floats:
         """-> (n, 384) normalised sentence embeddings of the first 254 tokens of each text."""
         max_ids = EMBEDDED_TOKENS - 2
-        encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        rows = [[self.cls, *item.ids[:max_ids], self.sep] for item in encoded]
+        encoded_texts = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        rows = [[self.cls, *item.ids[:max_ids], self.sep] for item in encoded_texts]
         out = np.zeros((len(rows), self.sessions.embedding_size), np.float32)
         for members, (vectors,) in self.run(["embedding"], rows, [[0] * len(row) for row in rows], EMBED_INPUT):
             out[members] = vectors

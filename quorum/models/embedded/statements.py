@@ -83,10 +83,10 @@ def measure_statements(question: str, passages: Sequence[Passage]) -> list[State
     candidates = sorted(candidates, key=lambda pair: -pair[0].score)[:MAX_EMBEDDED]
     vectors = get_encoder().embed([question, *(text for _, text in candidates)])
     closeness = vectors[1:] @ vectors[0]
-    ranked = [
+    ranked_statements = [
         replace(statement, closeness=float(close)) for (statement, _), close in zip(candidates, closeness, strict=True)
     ]
-    return sorted(ranked, key=lambda statement: -statement.score)
+    return sorted(ranked_statements, key=lambda statement: -statement.score)
 
 
 def describe_headings(passage: Passage) -> str:
