@@ -33,8 +33,8 @@ def run_benchmark(name: str) -> dict[str, float]:
 
 def read_recorded(path: Path = RECORDED) -> dict[str, float]:
     """The recorded ratios by name; empty where nothing has been recorded."""
-    recorded: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return recorded
+    recorded_ratios: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return recorded_ratios
 
 
 def compare_ratios(ratios: Ratios, recorded: Ratios) -> list[tuple[str, str, str, str]]:
@@ -72,14 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(json.dumps(importlib.import_module(f"benchmarks.{name}").measure_ratios()))
         return 0
     ratios = {part: ratio for name in names for part, ratio in run_benchmark(name).items()}
-    recorded = read_recorded()
-    rows = compare_ratios(ratios, recorded)
+    recorded_ratios = read_recorded()
+    rows = compare_ratios(ratios, recorded_ratios)
     slower = [name for name, _, _, verdict in rows if verdict == "slower"]
     report("bench", ("ratio (more is better)", "recorded", "now", ""), rows, ratios=ratios, slower=slower)
     print(f"Slower than recorded: {'; '.join(slower)}." if slower else "Nothing is slower than recorded.")
     if options.record:
-        updated = recorded | {name: round(ratio, 4) for name, ratio in ratios.items()}
-        RECORDED.write_text(json.dumps(updated, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        updated_ratios = recorded_ratios | {name: round(ratio, 4) for name, ratio in ratios.items()}
+        RECORDED.write_text(json.dumps(updated_ratios, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     return 1 if slower and not options.record else 0
 
 

@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=50)
     options = parser.parse_args()
     with run_server() as server:
-        measured = {name: measure_cache(server, *run, options.questions) for name, run in RUNS.items()}
+        measured_runs = {name: measure_cache(server, *run, options.questions) for name, run in RUNS.items()}
     rows = [
         [
             name,
@@ -69,16 +69,16 @@ def main() -> None:
             format_share(item["most_cached"]),
             format_share(item["of_most_cached"]),
         ]
-        for name, item in measured.items()
+        for name, item in measured_runs.items()
     ]
     target = judge_targets(
-        {name: item["of_most_cached"] >= 0.95 for name, item in measured.items() if name != PAPER_ORDER}
+        {name: item["of_most_cached"] >= 0.95 for name, item in measured_runs.items() if name != PAPER_ORDER}
     )
     report(
         "cached",
         ("run", "calls", "prompt tokens", "cached", "most that a cache can serve", "share of that"),
         rows,
-        runs=measured,
+        runs=measured_runs,
         **target,
     )
 

@@ -76,18 +76,18 @@ def kill_evaluations(
     server.set_behaviour(latency=0.2, concat_unknown=0.3)
     wait_for_success(start("whole"))
     expected_rows, needed = count_rows(folder / "whole"), count_calls()
-    kills = runs = repeated = different = lost = 0
+    kills = runs = repeated_count = difference_count = lost = 0
     while kills < times:
         name, runs = f"killed-{runs}", runs + 1
         server.set_behaviour(latency=0.2, concat_unknown=0.3)
         while kills < times and kill(name):
             kills += 1
         wait_for_success(start(name))
-        repeated += count_calls() - needed
-        different += count_differences(expected_rows, count_rows(folder / name))
+        repeated_count += count_calls() - needed
+        difference_count += count_differences(expected_rows, count_rows(folder / name))
         lost += count_missing_replies(folder / f"{name}.sqlite", needed)
-    findings = {"kills": kills, "runs": runs, "calls": needed, "different": different, "replies_lost": lost}
-    return findings | {"repeated": repeated, "repeated_per_kill": round(repeated / kills, 1)}
+    findings = {"kills": kills, "runs": runs, "calls": needed, "different": difference_count, "replies_lost": lost}
+    return findings | {"repeated": repeated_count, "repeated_per_kill": round(repeated_count / kills, 1)}
 
 
 def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, truncates: bool = False) -> Findings:
@@ -115,14 +115,14 @@ def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, trunca
         return True
 
     wait_for_success(start("whole"))
-    expected_passages, kills, runs, different = read_collection(folder / "whole"), 0, 0, 0
+    expected_passages, kills, runs, difference_count = read_collection(folder / "whole"), 0, 0, 0
     while kills < times:
         name, runs = f"killed-{runs}", runs + 1
         while kills < times and kill(name):
             kills += 1
         wait_for_success(start(name))
-        different += len(expected_passages ^ read_collection(folder / name))
-    return {"passages": len(expected_passages), "kills": kills, "runs": runs, "different": different}
+        difference_count += len(expected_passages ^ read_collection(folder / name))
+    return {"passages": len(expected_passages), "kills": kills, "runs": runs, "different": difference_count}
 
 
 def share_journal(server: ServerControl, forks: Forks, folder: Path, questions: int) -> Findings:

@@ -19,7 +19,7 @@ ROUNDING_SLACK = 1e-9
 def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
     """The share of 95% intervals of two random methods' difference that contain the difference in the full matrix."""
     table, rng = matrix.right, np.random.default_rng(seed)
-    covered: dict[str, list[bool]] = {
+    is_covered: dict[str, list[bool]] = {
         "Tango (ours for fewer than 100 questions)": [],
         "betting, anytime": [],
         "percentile bootstrap": [],
@@ -33,9 +33,9 @@ def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3)
             compute_interval(drawn_differences),
             compute_bootstrap_interval(drawn_differences, resamples=2000)[1:],
         )
-        for name, (low, high) in zip(covered, intervals, strict=True):
-            covered[name].append(bool(low - ROUNDING_SLACK <= all_differences.mean() <= high + ROUNDING_SLACK))
-    return {name: float(np.mean(hits)) for name, hits in covered.items()}
+        for name, (low, high) in zip(is_covered, intervals, strict=True):
+            is_covered[name].append(bool(low - ROUNDING_SLACK <= all_differences.mean() <= high + ROUNDING_SLACK))
+    return {name: float(np.mean(hits)) for name, hits in is_covered.items()}
 
 
 def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float]:
@@ -68,7 +68,7 @@ def judge_calibrations(
     """Calibrate random methods on QUESTIONS draws, once for each promised share of wrong answers. Returns how often a
     threshold is given, how often its promise holds in the full matrix, and the share of questions answered then.
     """
-    rng, judged = np.random.default_rng(seed), {}
+    rng, judgements = np.random.default_rng(seed), {}
     arrays = {name: matrix.arrays[name].astype(np.float64) for name in ("right", "unknown", "confidence")}
     methods_with_confidence = np.flatnonzero(np.isfinite(arrays["confidence"]).any(axis=1))
     for limit in limits:
@@ -77,19 +77,19 @@ def judge_calibrations(
             method = rng.choice(methods_with_confidence)
             right, unknown, confidence = (table[method] for table in arrays.values())
             drawn = rng.integers(len(right), size=QUESTIONS)
-            known = (unknown == 0) & np.isfinite(confidence)
-            known_draws = drawn[known[drawn]]
+            is_known = (unknown == 0) & np.isfinite(confidence)
+            known_draws = drawn[is_known[drawn]]
             threshold = find_threshold(confidence[known_draws], right[known_draws] == 0, QUESTIONS, limit, ERROR)
             if isinstance(threshold, Threshold):
-                answered = known & (confidence >= threshold.value - ROUNDING_SLACK)
-                promises.append((bool((right[answered] == 0).mean() <= limit), float(answered.mean())))
+                is_answered = is_known & (confidence >= threshold.value - ROUNDING_SLACK)
+                promises.append((bool((right[is_answered] == 0).mean() <= limit), float(is_answered.mean())))
         is_kept, answered_share = np.array(promises).T if promises else np.array([[1.0], [0.0]])
-        judged[limit] = {
+        judgements[limit] = {
             "given": len(promises) / draws,
             "kept": 1 - float((is_kept == 0).sum()) / draws,
             "answered": float(answered_share.mean()),
         }
-    return judged
+    return judgements
 
 
 def judge_scores(matrix: Matrix, draws: int, questions: int, seed: int = 5) -> dict[str, float]:

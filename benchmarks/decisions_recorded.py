@@ -45,13 +45,13 @@ class Matrix:
 
     def make_recorded_answers(self, cost: Cost) -> RecordedAnswers:
         """The tables from which cascades are designed and certified."""
-        right, failed = self.arrays["right"].astype(np.float64), self.arrays["failed"].astype(np.bool_)
+        right, has_failed = self.arrays["right"].astype(np.float64), self.arrays["failed"].astype(np.bool_)
         return RecordedAnswers(
             methods=self.methods,
             lowest_worth=right,
-            highest_worth=np.where(failed, 1.0, right),
-            known=~failed & ~self.arrays["unknown"].astype(np.bool_),
-            failed=failed,
+            highest_worth=np.where(has_failed, 1.0, right),
+            known=~has_failed & ~self.arrays["unknown"].astype(np.bool_),
+            failed=has_failed,
             key=self.arrays["key"].astype(np.int64),
             confidence=self.arrays["confidence"].astype(np.float64),
             certified=self.arrays["certified"].astype(np.bool_),
@@ -110,6 +110,6 @@ def write_matrix(folder: Path, path: Path) -> Path:
 
 def read_matrix(path: Path) -> Matrix:
     """The numbers in a file; needs no model and no network."""
-    with np.load(path) as stored:
-        arrays = {name: stored[name] for name in stored.files if name != "about"}
-        return Matrix(path.stem, json.loads(str(stored["about"])), arrays)
+    with np.load(path) as stored_arrays:
+        arrays = {name: stored_arrays[name] for name in stored_arrays.files if name != "about"}
+        return Matrix(path.stem, json.loads(str(stored_arrays["about"])), arrays)

@@ -52,12 +52,12 @@ def find_best(means: Floats) -> NDArray[np.int64]:
     return np.flatnonzero(means >= means.max() - TIE)
 
 
-def bound_errors(claim: float, repetitions: int) -> float:
+def compute_largest_error_share(claim: float, repetitions: int) -> float:
     """The largest share of errors that chance allows in R repetitions with error rate d: d + 2 sqrt(d (1 - d) / R)."""
     return claim + 2 * float(np.sqrt(claim * (1 - claim) / repetitions))
 
 
-def replay_orders(
+def replay_random_orders(
     matrix: Matrix, orders: int, seed: int = 0, questions: int | None = None
 ) -> dict[str, dict[str, float]]:
     """Replay the recorded questions in random orders. The truth is the result of asking every method every question.
@@ -68,15 +68,17 @@ def replay_orders(
     rng, rules = np.random.default_rng(seed), RACE_RULES | dict(RULES)
     outcomes_of_rules = {name: Outcomes() for name in rules if name != "race future"}
     for _ in range(orders):
-        chosen = rng.integers(len(table), size=questions) if questions else rng.permutation(len(table))
-        ordered = table[chosen]
-        best = find_best(ordered.mean(axis=0))
+        chosen_rows = rng.integers(len(table), size=questions) if questions else rng.permutation(len(table))
+        ordered_table = table[chosen_rows]
+        best = find_best(ordered_table.mean(axis=0))
         for name, outcomes in outcomes_of_rules.items():
-            outcomes.add(rules[name](ordered), calls, best, len(ordered))
+            outcomes.add(rules[name](ordered_table), calls, best, len(ordered_table))
     return {name: item.compute_means() for name, item in outcomes_of_rules.items()}
 
 
-def replay_draws(matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None) -> dict[str, dict[str, float]]:
+def replay_new_questions(
+    matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None
+) -> dict[str, dict[str, float]]:
     """Replay QUESTIONS drawn with replacement, as new questions like the recorded ones. truth: another set, which
     stands for the questions to come instead.
     """
@@ -100,13 +102,13 @@ def replay_cascades(
     is certified and cheaper than the best method; how often every certified cascade keeps its promise on the full
     matrix. truth: the matrix of another set, on which the promise is checked instead.
     """
-    recorded, true_answers = (item.make_recorded_answers("calls") for item in (matrix, truth or matrix))
+    recorded_answers, true_answers = (item.make_recorded_answers("calls") for item in (matrix, truth or matrix))
     true_scores, true_costs = true_answers.lowest_worth.mean(axis=1), true_answers.cost.mean(axis=1)
     rng = np.random.default_rng(seed)
     replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
     for number in range(draws):
         drawn, group = (
-            recorded.select_questions(rng.integers(recorded.question_count, size=QUESTIONS)),
+            recorded_answers.select_questions(rng.integers(recorded_answers.question_count, size=QUESTIONS)),
             np.arange(QUESTIONS),
         )
         designing_questions, certifying_questions = split_questions(group, number)
@@ -115,20 +117,24 @@ def replay_cascades(
             drawn.select_questions(certifying_questions),
         )
         scores = drawn.lowest_worth.mean(axis=1)
-        best = max(range(len(recorded.methods)), key=lambda item: (scores[item], -true_costs[item]))
+        best = max(range(len(recorded_answers.methods)), key=lambda item: (scores[item], -true_costs[item]))
         for margin in margins:
-            passed = [
+            certified_cascades = [
                 item.candidate.cascade
                 for item in certify_cascades(certifying_answers, candidates, margin, CASCADE_ERROR)
                 if item.passed
             ]
-            promise_kept, costs = check_promise(true_answers, passed, float(true_scores.max()) - margin)
+            promise_kept, costs = check_promise(true_answers, certified_cascades, float(true_scores.max()) - margin)
             cheaper = [
-                place for place, item in enumerate(passed) if compute_mean_cost(drawn, item) < drawn.cost[best].mean()
+                place
+                for place, item in enumerate(certified_cascades)
+                if compute_mean_cost(drawn, item) < drawn.cost[best].mean()
             ]
-            chosen = min(cheaper, key=lambda place: compute_mean_cost(drawn, passed[place]), default=None)
-            saved = 0.0 if chosen is None else 1 - costs[chosen] / true_costs[best]
-            replays[margin].append((bool(passed), float(saved), promise_kept))
+            chosen_place = min(
+                cheaper, key=lambda place: compute_mean_cost(drawn, certified_cascades[place]), default=None
+            )
+            saved_share = 0.0 if chosen_place is None else 1 - costs[chosen_place] / true_costs[best]
+            replays[margin].append((bool(certified_cascades), float(saved_share), promise_kept))
     names = ("certified", "saved", "kept")
     return {
         margin: {name: float(np.mean([item[index] for item in replays_of_margin])) for index, name in enumerate(names)}
@@ -144,12 +150,12 @@ def check_promise(
     true_answers: RecordedAnswers, cascades: Sequence[Cascade], min_score: float
 ) -> tuple[bool, list[float]]:
     """Whether all cascades score at least `min_score` on these answers, and what each costs."""
-    replayed = [replay_cascade(true_answers, cascade) for cascade in cascades]
-    is_kept = all(item.lowest_worth.mean() >= min_score - TIE for item in replayed)
-    return is_kept, [float(item.cost.mean()) for item in replayed]
+    replayed_cascades = [replay_cascade(true_answers, cascade) for cascade in cascades]
+    is_kept = all(item.lowest_worth.mean() >= min_score - TIE for item in replayed_cascades)
+    return is_kept, [float(item.cost.mean()) for item in replayed_cascades]
 
 
-def make_scripted_table(shares: Sequence[float], questions: int, shared_share: float, seed: int) -> Matrix:
+def make_random_table(shares: Sequence[float], questions: int, shared_share: float, seed: int) -> Matrix:
     """Methods that are right with known chances. shared_share: the share of questions on which all methods use one
     draw, so that they find the same questions hard.
     """
@@ -175,7 +181,7 @@ def replay_scripted(repetitions: int, questions: int = QUESTIONS) -> dict[str, d
     for case, (shares, shared_share) in SCRIPTED.items():
         best, calls = find_best(np.asarray(shares)), np.ones(len(shares))
         for seed in range(repetitions):
-            table = make_scripted_table(shares, questions, shared_share, seed).right
+            table = make_random_table(shares, questions, shared_share, seed).right
             for name, rule in rules.items():
                 outcomes[case][name].add(rule(table), calls, best, questions)
     return {case: {rule: item.compute_means() for rule, item in rules_.items()} for case, rules_ in outcomes.items()}

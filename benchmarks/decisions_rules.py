@@ -90,16 +90,16 @@ def drop_at_looks(
     table: Floats, is_worse: Callable[[int, NDArray[np.int64], int], NDArray[np.bool_]], interval: int
 ) -> DropTimes:
     """Look every so many questions and drop what is worse than the leader among the methods still asked."""
-    totals, live, dropped = np.cumsum(table, axis=0), np.arange(table.shape[1]), DropTimes()
+    totals, live, drop_times = np.cumsum(table, axis=0), np.arange(table.shape[1]), DropTimes()
     for after in range(interval, len(table) + 1, interval):
         leader = int(live[totals[after - 1, live].argmax()])
         worse = is_worse(after, live, leader) & (live != leader)
         if worse.any():
-            dropped.update(dict.fromkeys(live[worse].tolist(), after))
+            drop_times.update(dict.fromkeys(live[worse].tolist(), after))
             live = live[~worse]
             if len(live) == 1:
                 break
-    return dropped
+    return drop_times
 
 
 def count_questions(table: Floats) -> Floats:

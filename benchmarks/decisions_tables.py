@@ -14,10 +14,10 @@ from benchmarks.decisions_replay import (
     CASCADE_ERROR,
     CLAIMED_ERRORS,
     QUESTIONS,
-    bound_errors,
+    compute_largest_error_share,
     replay_cascades,
-    replay_draws,
-    replay_orders,
+    replay_new_questions,
+    replay_random_orders,
     replay_scripted,
 )
 from quorum.algorithms.race import RACE_ERROR
@@ -40,26 +40,26 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
             return {matrix.name: pool.submit(replay, matrix, *arguments, **options) for matrix in matrices}
 
         jobs = {
-            "recorded": start(replay_orders, orders),
-            "drawn": start(replay_orders, orders, questions=QUESTIONS),
-            "future": start(replay_draws, orders),
+            "recorded": start(replay_random_orders, orders),
+            "drawn": start(replay_random_orders, orders, questions=QUESTIONS),
+            "future": start(replay_new_questions, orders),
             "cascades": start(replay_cascades, draws, MARGINS),
             "intervals": start(cover_differences, orders, FEW_QUESTIONS),
             "gates": start(judge_gates, orders),
             "calibrations": start(judge_calibrations, orders, WRONG_AT_MOST),
             "scores": start(judge_scores, draws, FEW_QUESTIONS),
         }
-        scripted = pool.submit(replay_scripted, orders)
-        shifted = start_shifted(pool, matrices, max(draws // SHIFTED_DRAWS, 4))
+        scripted_job = pool.submit(replay_scripted, orders)
+        shifted_jobs = start_shifted(pool, matrices, max(draws // SHIFTED_DRAWS, 4))
         print_sets(matrices)
         tables = {}
         for name, title, print_figures in list_tables(orders, draws):
             tables[name] = {set_name: job.result() for set_name, job in jobs[name].items()}
             print_figures(title, tables[name])
         print_rules(
-            f"Simulated answers, {orders:,} tables of {QUESTIONS} questions: {RULES_CAPTION}", scripted.result()
+            f"Simulated answers, {orders:,} tables of {QUESTIONS} questions: {RULES_CAPTION}", scripted_job.result()
         )
-        print_shifted(shifted)
+        print_shifted(shifted_jobs)
     verdict = judge_replays(
         [tables["recorded"], tables["drawn"]],
         tables["future"],
@@ -114,7 +114,7 @@ def print_sets(matrices: Sequence[Matrix]) -> None:
     for matrix in matrices:
         means = matrix.right.mean(axis=0)
         best = [matrix.methods[index] for index in np.flatnonzero(means >= means.max() - 1e-9)]
-        unknown, failed = matrix.arrays["unknown"].mean(), int(matrix.arrays["failed"].sum())
+        unknown, failed_count = matrix.arrays["unknown"].mean(), int(matrix.arrays["failed"].sum())
         questions, methods = matrix.right.shape
         cells = [
             f"{questions}",
@@ -122,7 +122,9 @@ def print_sets(matrices: Sequence[Matrix]) -> None:
             f"{', '.join(best)} ({format_percent(means.max())})",
             format_percent(means.min()),
         ]
-        rows.append([matrix.name, *cells, format_percent(unknown), f"{failed}", str(matrix.about["model"]["model"])])
+        rows.append(
+            [matrix.name, *cells, format_percent(unknown), f"{failed_count}", str(matrix.about["model"]["model"])]
+        )
     header = ["set", "questions", "methods", "best (EM, %)", "worst", "unknown, %", "failed", "reader"]
     print_table("What was recorded", header, rows)
 
@@ -198,7 +200,7 @@ def start_shifted(
     return {
         f"{matrix.name} -> {other_matrix.name}": (
             pool.submit(replay_cascades, matrix, draws, MARGINS, truth=other_matrix),
-            pool.submit(replay_draws, matrix, draws, truth=other_matrix),
+            pool.submit(replay_new_questions, matrix, draws, truth=other_matrix),
         )
         for matrix, other_matrix in permutations(matrices, 2)
         if matrix.methods == other_matrix.methods
@@ -251,11 +253,17 @@ def judge_replays(
     calibrated = [figures[limit]["kept"] for figures in calibrations.values() for limit in WRONG_AT_MOST]
     saving_targets = {0.05: 0.15, 0.08: 0.30}
     met = {
-        "our rules err at most as claimed": all(lost <= bound_errors(claim, orders) for lost, claim in ours),
+        "our rules err at most as claimed": all(
+            lost <= compute_largest_error_share(claim, orders) for lost, claim in ours
+        ),
         f"race questions saves 25% of the runs at {QUESTIONS} questions": min(saved_shares) >= 0.25,
-        "another rule errs more than it claims": max(lost_by_others) > bound_errors(RACE_ERROR, orders),
-        "cascades keep their promise": all(1 - share <= bound_errors(CASCADE_ERROR, draws) for share in kept_shares),
-        "calibrations keep their promise": all(1 - share <= bound_errors(RACE_ERROR, orders) for share in calibrated),
+        "another rule errs more than it claims": max(lost_by_others) > compute_largest_error_share(RACE_ERROR, orders),
+        "cascades keep their promise": all(
+            1 - share <= compute_largest_error_share(CASCADE_ERROR, draws) for share in kept_shares
+        ),
+        "calibrations keep their promise": all(
+            1 - share <= compute_largest_error_share(RACE_ERROR, orders) for share in calibrated
+        ),
         "intervals on few questions cover 93.5%": min(
             shares["Tango (ours for fewer than 100 questions)"] for shares in intervals.values()
         )

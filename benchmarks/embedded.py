@@ -35,8 +35,8 @@ def time_work(work: Callable[[], object]) -> float:
 def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
     """Batches of 32 texts, each padded or cut to 256 tokens."""
     for begin in range(0, len(texts), 32):
-        encoded = model.tokenizer.encode_batch(texts[begin : begin + 32], add_special_tokens=False)
-        rows = [[model.cls, *item.ids[:254], model.sep] for item in encoded]
+        encoded_texts = model.tokenizer.encode_batch(texts[begin : begin + 32], add_special_tokens=False)
+        rows = [[model.cls, *item.ids[:254], model.sep] for item in encoded_texts]
         ids, mask = np.zeros((len(rows), 256), np.int64), np.zeros((len(rows), 256), np.int64)
         for number, row in enumerate(rows):
             ids[number, : len(row)], mask[number, : len(row)] = row, 1

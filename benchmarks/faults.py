@@ -75,10 +75,10 @@ def break_content(server: ServerControl, folder: Path, questions: int) -> Findin
     for method in METHODS.split(","):
         server.set_behaviour(concat_unknown=0.3, single_unknown=0.3, content=0.1)
         time_evaluation(data, folder / method, folder / f"{method}.sqlite", methods=method)
-        rows, injected = read_rows(folder / method), server.fetch_counts()["content"]
+        rows, injected_count = read_rows(folder / method), server.fetch_counts()["content"]
         findings[method] = {
-            "injected": injected,
-            "due": sum(count for name, count in injected.items() if is_breach(*name.split(" "))),
+            "injected": injected_count,
+            "due": sum(count for name, count in injected_count.items() if is_breach(*name.split(" "))),
             "malformed": sum(row["malformed"] or 0 for row in rows),
             "failed": sum(row["error"] is not None for row in rows),
             "lost": questions - len(rows),
@@ -96,21 +96,21 @@ def restart_server(server: ServerControl, folder: Path, questions: int, down: fl
     settings = {"concat_unknown": 0.3, "latency": 0.05}
     server.set_behaviour(**settings)
     time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="post_fusion")
-    restarted: list[ServerControl] = []
+    restarted_servers: list[ServerControl] = []
 
     def interrupt() -> None:
         time.sleep(1.0)
         stop_server(server)
         time.sleep(down)
-        restarted.append(start_server(server.port, **settings))
+        restarted_servers.append(start_server(server.port, **settings))
 
     thread = threading.Thread(target=interrupt)
     thread.start()
     seconds = time_evaluation(data, folder / "outage", folder / "outage.sqlite", methods="post_fusion")
     thread.join()
-    server.process = restarted[0].process
-    different = count_differences(count_rows(folder / "plain"), count_rows(folder / "outage"))
-    return {"questions": questions, "down": down, "seconds": round(seconds, 1), "different": different}
+    server.process = restarted_servers[0].process
+    difference_count = count_differences(count_rows(folder / "plain"), count_rows(folder / "outage"))
+    return {"questions": questions, "down": down, "seconds": round(seconds, 1), "different": difference_count}
 
 
 def refuse_key(server: ServerControl, folder: Path, questions: int) -> Findings:

@@ -197,8 +197,14 @@ def fuzz_files(count: int, limit: float, seed_number: int) -> FuzzFindings:
         for _ in range(count):
             kind = rng.choice((".jsonl", ".json", ".tsv", ".csv", ".jsonl.gz"))
             path = Path(root) / f"data{kind}"
-            chosen = [json.dumps(damage_value(json.loads(rng.choice(lines)), rng)) for _ in range(rng.randrange(6))]
-            text = "[" + ",".join(chosen) + "]" if kind == ".json" and rng.random() < 0.7 else "\n".join(chosen)
+            chosen_lines = [
+                json.dumps(damage_value(json.loads(rng.choice(lines)), rng)) for _ in range(rng.randrange(6))
+            ]
+            text = (
+                "[" + ",".join(chosen_lines) + "]"
+                if kind == ".json" and rng.random() < 0.7
+                else "\n".join(chosen_lines)
+            )
             data = damage_bytes(text.encode(), rng) if rng.random() < 0.6 else text.encode()
             path.write_bytes(gzip.compress(data) if kind.endswith(".gz") else data)
             ways: dict[str, Callable[[], object]] = {

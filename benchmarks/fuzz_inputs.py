@@ -69,11 +69,11 @@ def make_document(kind: str, text: str, rng: random.Random) -> bytes:
     """Bytes for a file of this kind: its own format with random damage, or random bytes."""
     if kind.startswith(".jsonl"):
         values = [{"id": f"i{rng.randrange(9)}", "title": "t", "text": piece} for piece in text.split("\n\n")]
-        unpacked = damage_bytes("\n".join(json.dumps(value) for value in values).encode(), rng)
+        unpacked_data = damage_bytes("\n".join(json.dumps(value) for value in values).encode(), rng)
         if kind == ".jsonl":
-            return unpacked
-        packed = gzip.compress(unpacked)
-        return damage_bytes(packed, rng) if rng.random() < 0.3 else packed
+            return unpacked_data
+        packed_data = gzip.compress(unpacked_data)
+        return damage_bytes(packed_data, rng) if rng.random() < 0.3 else packed_data
     if kind == ".html":
         return damage_bytes(f"<html><body><h1>{text[:40]}</h1><p>{text}</p></body></html>".encode(), rng)
     head = {".pdf": b"%PDF-1.4\n", ".docx": b"PK\x03\x04"}.get(kind, b"")
@@ -84,16 +84,16 @@ def damage_bytes(data: bytes, rng: random.Random) -> bytes:
     """The bytes, some of them removed, doubled or replaced by random ones; sometimes only random bytes."""
     if rng.random() < 0.1:
         return rng.randbytes(rng.randrange(2000))
-    damaged = bytearray(data)
+    damaged_data = bytearray(data)
     for _ in range(rng.choice((0, 1, 3, 20))):
-        if not damaged:
+        if not damaged_data:
             break
-        start, length = rng.randrange(len(damaged)), rng.randrange(1, 40)
+        start, length = rng.randrange(len(damaged_data)), rng.randrange(1, 40)
         odd_bytes = rng.choice((b"\n", b"\xff\xfe", b"\\ud83d", b"1" * 5000, b"[" * 2000))
-        damaged[start : start + length] = rng.choice(
-            (b"", rng.randbytes(length), damaged[start : start + length] * 2, odd_bytes)
+        damaged_data[start : start + length] = rng.choice(
+            (b"", rng.randbytes(length), damaged_data[start : start + length] * 2, odd_bytes)
         )
-    return bytes(damaged)
+    return bytes(damaged_data)
 
 
 def damage_value(value: Any, rng: random.Random) -> Any:

@@ -84,12 +84,12 @@ def make_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
     texts = [json.loads(line)["question"] for line in (SAMPLE / "questions.jsonl").read_text("utf-8").splitlines()]
     passages = read_sample_passages()
     for number in range(count):
-        chosen = [passages[(number * 7 + step * 13) % len(passages)] for step in range(k)]
+        chosen_passages = [passages[(number * 7 + step * 13) % len(passages)] for step in range(k)]
         yield {
             "id": f"q{number}",
             "question": f"{texts[number % len(texts)]} (number {number})",
             "answers": [f"Fact {number % 4 + 1}"],
-            "passages": chosen,
+            "passages": chosen_passages,
             "gold": [],
             "source": "benchmark",
             "meta": {},

@@ -42,8 +42,8 @@ def measure_round(files: int, seed: int) -> tuple[float, float, int]:
         begin = time.perf_counter()
         index_documents([folder], collection="files", store=store)
         indexing = time.perf_counter() - begin
-        opened = open_store(store)
-        texts = opened.client.get_collection("files").get(include=["documents"])["documents"] or []
+        opened_store = open_store(store)
+        texts = opened_store.client.get_collection("files").get(include=["documents"])["documents"] or []
         begin = time.perf_counter()
         for start in range(0, len(texts), BATCH):
             get_encoder().embed(texts[start : start + BATCH])

@@ -86,10 +86,10 @@ def read_collection(store: Path, collection: str = "killed") -> set[tuple[str, s
 
     client = chromadb.PersistentClient(str(store / "chroma"))
     try:
-        stored = client.get_collection(collection)
-        content: Any = stored.get(include=["documents", "embeddings"])
+        stored_collection = client.get_collection(collection)
+        content: Any = stored_collection.get(include=["documents", "embeddings"])
         vectors = np.asarray(content["embeddings"], np.float32)
-        nearest: Any = stored.query(query_embeddings=vectors[:50], n_results=10, include=["distances"])
+        nearest: Any = stored_collection.query(query_embeddings=vectors[:50], n_results=10, include=["distances"])
         if max(row[0] for row in nearest["distances"]) > 1e-3 or any(len(set(ids)) < 10 for ids in nearest["ids"]):
             raise RuntimeError(f"The search in {store} does not find the stored passages.")
         rows = zip(content["ids"], content["documents"], vectors, strict=True)

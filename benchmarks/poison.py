@@ -160,8 +160,12 @@ async def measure_all(options: argparse.Namespace, cases: Sequence[Case]) -> lis
     figures = []
     for model in options.models.split(","):
         for method in options.methods.split(","):
-            clean = await ask_all(method, model, cases, "", 0)
-            row: dict[str, Any] = {"model": model, "method": method, "right": round(measure_right(clean, cases), 4)}
+            clean_answers = await ask_all(method, model, cases, "", 0)
+            row: dict[str, Any] = {
+                "model": model,
+                "method": method,
+                "right": round(measure_right(clean_answers, cases), 4),
+            }
             for count in (1, 2):
                 attacks = {kind: await ask_all(method, model, cases, kind, count) for kind in KINDS}
                 row |= {
@@ -170,11 +174,11 @@ async def measure_all(options: argparse.Namespace, cases: Sequence[Case]) -> lis
                 row[f"right_{count}"] = round(
                     sum(measure_right(results, cases) for results in attacks.values()) / len(attacks), 4
                 )
-                if clean[0].get("certified") is not None:
-                    certified_count = sum((result.get("certified") or 0) >= count for result in clean)
-                    row[f"certified_{count}"] = round(certified_count / len(clean), 4)
+                if clean_answers[0].get("certified") is not None:
+                    certified_count = sum((result.get("certified") or 0) >= count for result in clean_answers)
+                    row[f"certified_{count}"] = round(certified_count / len(clean_answers), 4)
                     row[f"broken_{count}"] = sum(
-                        count_changed_certified(clean, results, count) for results in attacks.values()
+                        count_changed_certified(clean_answers, results, count) for results in attacks.values()
                     )
             figures.append(row)
     return figures

@@ -39,13 +39,13 @@ class PrefixCache:
         family had anywhere. A family is the prompts that one graph sends about the same passages.
         """
         tokens = split_tokens(text)
-        cached, beginning = self.look_up_and_add(tokens)
+        cached_count, beginning = self.look_up_and_add(tokens)
         maximum = min(max(beginning, self.count_seen_tokens(FAMILY_OF_PROMPT.get(name, name), slots)), len(tokens) - 1)
-        return len(tokens), cached, maximum // BLOCK * BLOCK
+        return len(tokens), cached_count, maximum // BLOCK * BLOCK
 
     def look_up_and_add(self, tokens: list[str]) -> tuple[int, int]:
         """The number of tokens in cached blocks and in the longest known beginning. Adds all tokens to the cache."""
-        prefix_hash, cached, beginning, is_cached, is_known = 0, 0, 0, True, True
+        prefix_hash, cached_count, beginning, is_cached, is_known = 0, 0, 0, True, True
         for index, token in enumerate(tokens):
             prefix_hash = hash((prefix_hash, token))
             is_known = is_known and prefix_hash in self.beginnings
@@ -54,8 +54,8 @@ class PrefixCache:
             if (index + 1) % BLOCK == 0:
                 is_cached = is_cached and prefix_hash in self.blocks and index + 1 < len(tokens)
                 self.blocks.add(prefix_hash)
-                cached += BLOCK if is_cached else 0
-        return cached, beginning
+                cached_count += BLOCK if is_cached else 0
+        return cached_count, beginning
 
     def count_seen_tokens(self, family: str, slots: dict[str, str]) -> int:
         """The number of tokens in pieces that the family had before. The question counts only if its passages do,

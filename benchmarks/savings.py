@@ -177,8 +177,8 @@ def format_row(name: str, row: dict[str, Any]) -> list[str]:
     """One line of the table."""
     numbers = [f"{row['same_answers']} of {row['questions']}"]
     for part in ("calls", "tokens"):
-        full, saved = row[part]
-        numbers += [f"{full:,}", f"{saved:,}", format_share(saved / full - 1)]
+        full, saved_count = row[part]
+        numbers += [f"{full:,}", f"{saved_count:,}", format_share(saved_count / full - 1)]
     rounds = row["rounds"] and [f"{total / row['questions']:.2f}" for total in row["rounds"]]
     return [name, *numbers, *(rounds or ["", ""])]
 

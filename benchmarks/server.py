@@ -175,12 +175,12 @@ class Server:
     def count_usage(self, text: str, reply: str, prompt: str, variables: dict[str, str]) -> dict[str, Any]:
         """The token counts. If the model of a prefix cache is on, it gives the cached tokens."""
         if not self.behaviour.prefix:
-            prompt_tokens, cached = len(text) // 4, 0
+            prompt_tokens, cached_tokens = len(text) // 4, 0
         else:
-            prompt_tokens, cached, most_cached = self.cache.add_prompt(text, prompt, variables)
-            self.counts.tokens.update({"prompt": prompt_tokens, "cached": cached, "most_cached": most_cached})
+            prompt_tokens, cached_tokens, most_cached = self.cache.add_prompt(text, prompt, variables)
+            self.counts.tokens.update({"prompt": prompt_tokens, "cached": cached_tokens, "most_cached": most_cached})
         completion_tokens = len(reply) // 4 + 1
-        details = {"cached_tokens": cached}
+        details = {"cached_tokens": cached_tokens}
         return {
             "prompt_tokens": prompt_tokens,
             "completion_tokens": completion_tokens,

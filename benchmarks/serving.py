@@ -156,8 +156,8 @@ async def compare_ways(
     """What each way took, by round; the first round, which imports and connects, is left out."""
     questions = [str(question["question"]) for question in make_questions(count, 1)]
     figures = []
-    async with open_client(*served_at) as served:
-        ways = dict(zip(WAYS, (make_in_process_way(context), served), strict=True))
+    async with open_client(*served_at) as served_client:
+        ways = dict(zip(WAYS, (make_in_process_way(context), served_client), strict=True))
         for _ in range(rounds + 1):
             figures.append({name: await measure_way(way, server, questions) for name, way in ways.items()})
     return figures[1:]
@@ -185,12 +185,12 @@ def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]
 def measure_ratios() -> dict[str, float]:
     """Ratios of the two ways, higher is better: questions a second, processor time, and the time to the first piece."""
     medians = find_medians(measure_rounds(3, 30))
-    in_process, served = (medians[way] for way in WAYS)
+    in_process, served_medians = (medians[way] for way in WAYS)
     return {
-        "questions/s": served["questions/s"] / in_process["questions/s"],
-        "computing": in_process[COMPUTING] / served[COMPUTING],
+        "questions/s": served_medians["questions/s"] / in_process["questions/s"],
+        "computing": in_process[COMPUTING] / served_medians[COMPUTING],
         "time to the first piece": (in_process["ms to the first piece"] + 1000 * LATENCY)
-        / (served["ms to the first piece"] + 1000 * LATENCY),
+        / (served_medians["ms to the first piece"] + 1000 * LATENCY),
     }
 
 
@@ -200,20 +200,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     medians = find_medians(measure_rounds(options.rounds, options.questions))
-    in_process, served = (medians[way] for way in WAYS)
-    added = {name: served[name] - in_process[name] for name in in_process if name.startswith("ms")}
-    ratio = served["questions/s"] / in_process["questions/s"]
+    in_process, served_medians = (medians[way] for way in WAYS)
+    added_times = {name: served_medians[name] - in_process[name] for name in in_process if name.startswith("ms")}
+    ratio = served_medians["questions/s"] / in_process["questions/s"]
     rows = [
         [
             name,
             f"{in_process[name]:.1f}",
-            f"{served[name]:.1f}",
-            f"{added[name]:+.1f}" if name in added else f"x {ratio:.2f}",
+            f"{served_medians[name]:.1f}",
+            f"{added_times[name]:+.1f}" if name in added_times else f"x {ratio:.2f}",
         ]
         for name in in_process
     ]
-    met = {COMPUTING: not added[COMPUTING] > MAX_COMPUTING_ADDED}
-    figures = {"in_process": in_process, "served": served, "added_ms": added, "ratio": ratio}
+    met = {COMPUTING: not added_times[COMPUTING] > MAX_COMPUTING_ADDED}
+    figures = {"in_process": in_process, "served": served_medians, "added_ms": added_times, "ratio": ratio}
     report("serving", ("", *WAYS, "difference"), rows, **figures, **judge_targets(met))
 
 

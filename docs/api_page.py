@@ -229,6 +229,6 @@ def format_type(annotation: Any) -> str:
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = re.sub(r"ForwardRef\('([^']*)'[^)]*\)", r"\1", text)
     text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Za-z])", "", text).replace("'", "").replace("~T", "Any")
-    while annotated := re.search(r"Annotated\[([^\[\],]*(?:\[[^\[\]]*\])?)[^\[\]]*\]", text):
-        text = text.replace(annotated[0], annotated[1])
+    while annotated_type := re.search(r"Annotated\[([^\[\],]*(?:\[[^\[\]]*\])?)[^\[\]]*\]", text):
+        text = text.replace(annotated_type[0], annotated_type[1])
     return text

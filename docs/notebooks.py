@@ -25,7 +25,7 @@ def run_notebook(path: Path, save: bool) -> float:
     seconds.
     """
     notebook: Any = nbformat.read(path, as_version=4)
-    started = time.perf_counter()
+    started_at = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         NotebookClient(
             notebook,
@@ -36,7 +36,7 @@ def run_notebook(path: Path, save: bool) -> float:
         ).execute()
     if save:
         nbformat.write(notebook, path)
-    return time.perf_counter() - started
+    return time.perf_counter() - started_at
 
 
 def strip_outputs(path: Path) -> None:

@@ -87,18 +87,22 @@ def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
     """The update without empty counters: passages as ids, a query's passages as "rank: retrieved ids -> kept ids"."""
     if "own_passages" in update:  # the update of `begin`, which sets every state key
         return {}
-    shortened = {key: value for key, value in update.items() if key not in ("usage", "votes")}
-    if not shortened.get("not_greedy"):  # a flag: the model refused temperature 0
-        shortened.pop("not_greedy", None)
-    shortened = {key: value for key, value in shortened.items() if value not in ({}, 0, None) or value is False}
-    if "passages" in shortened:
-        shortened["passages"] = join_ids(shortened["passages"])
-    if "knowledge" in shortened:
-        (result,) = shortened["knowledge"]
-        shortened["knowledge"] = f"{result['rank']}: {' '.join(result['retrieved'])} -> {join_ids(result['passages'])}"
-    if "malformed" in shortened:
-        shortened["malformed"] = {name: node["replies"] for name, node in shortened["malformed"].items()}
-    return shortened
+    shortened_update = {key: value for key, value in update.items() if key not in ("usage", "votes")}
+    if not shortened_update.get("not_greedy"):  # a flag: the model refused temperature 0
+        shortened_update.pop("not_greedy", None)
+    shortened_update = {
+        key: value for key, value in shortened_update.items() if value not in ({}, 0, None) or value is False
+    }
+    if "passages" in shortened_update:
+        shortened_update["passages"] = join_ids(shortened_update["passages"])
+    if "knowledge" in shortened_update:
+        (result,) = shortened_update["knowledge"]
+        shortened_update["knowledge"] = (
+            f"{result['rank']}: {' '.join(result['retrieved'])} -> {join_ids(result['passages'])}"
+        )
+    if "malformed" in shortened_update:
+        shortened_update["malformed"] = {name: node["replies"] for name, node in shortened_update["malformed"].items()}
+    return shortened_update
 
 
 def join_ids(passages: list[Passage]) -> str:

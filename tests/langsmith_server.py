@@ -41,8 +41,8 @@ class Run:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        collected: dict[str, Any] = self.fields["extra"]["metadata"]
-        return collected
+        collected_values: dict[str, Any] = self.fields["extra"]["metadata"]
+        return collected_values
 
     def get_name_tree(self) -> tuple[str, list[Any]]:
         """(name, the children's name trees in the order in which the children began)."""

@@ -77,22 +77,22 @@ def shorten_update(update: State) -> dict[str, Any]:
     """The update without empty counters: votes as "rank answer", passages as ids, evidence as "id start-end"."""
     if "own_passages" in update:  # the update of `begin`, which sets every state key
         return {}
-    shortened: dict[str, Any] = {
+    shortened_update: dict[str, Any] = {
         key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")
     }
-    if shortened.get("retrieved", "") is None:
-        del shortened["retrieved"]  # a search without a filter
+    if shortened_update.get("retrieved", "") is None:
+        del shortened_update["retrieved"]  # a search without a filter
     if "votes" in update:
-        shortened["votes"] = [
+        shortened_update["votes"] = [
             f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)
         ]
     for name in ("unsupported", "not_greedy"):  # not_greedy, a flag: the model refused temperature 0
-        if not shortened.get(name):
-            shortened.pop(name, None)
+        if not shortened_update.get(name):
+            shortened_update.pop(name, None)
     if "evidence" in update:
-        shortened["evidence"] = [f"{e['passage']} {e['start']}-{e['end']}" for e in update["evidence"]]
+        shortened_update["evidence"] = [f"{e['passage']} {e['start']}-{e['end']}" for e in update["evidence"]]
     if "passages" in update:
-        shortened["passages"] = " ".join(passage["id"] for passage in update["passages"])
+        shortened_update["passages"] = " ".join(passage["id"] for passage in update["passages"])
     if "malformed" in update:
-        shortened["malformed"] = {name: node["replies"] for name, node in update["malformed"].items()}
-    return {key: value for key, value in shortened.items() if value not in ({}, 0) or value is False}
+        shortened_update["malformed"] = {name: node["replies"] for name, node in update["malformed"].items()}
+    return {key: value for key, value in shortened_update.items() if value not in ({}, 0) or value is False}

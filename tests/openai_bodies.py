@@ -141,8 +141,8 @@ def make_embeddings(body: dict[str, Any]) -> dict[str, Any]:
     texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
 
     def encode_vector(values: list[float]) -> list[float] | str:
-        packed = base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()
-        return packed if body.get("encoding_format") == "base64" else values
+        packed_vector = base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()
+        return packed_vector if body.get("encoding_format") == "base64" else values
 
     data = [
         {"object": "embedding", "index": i, "embedding": encode_vector(hash_words(text))}

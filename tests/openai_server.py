@@ -155,7 +155,7 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
 
         def answer(self, body: dict[str, Any]) -> None:
             request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
-            with server.answering(request) as scripted:
+            with server.answering(request) as scripted_reply:
                 if self.path == EMBEDDINGS_PATH:
                     return self.send(Response(body=make_embeddings(body)))
                 if self.path == MODELS_PATH:
@@ -165,7 +165,7 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
                     return self.send(Response(body={"object": "list", "data": models}))
                 if self.path not in (CHAT_PATH, COMPLETIONS_PATH):
                     return self.send(make_error(404, f"There is nothing at {self.path}"))
-                response = Response(scripted) if isinstance(scripted, str) else scripted
+                response = Response(scripted_reply) if isinstance(scripted_reply, str) else scripted_reply
                 if response.hold:
                     server.held_replies_released.wait(60)
                 if response.drop:

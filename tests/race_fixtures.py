@@ -62,8 +62,10 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 def read_outcome(folder: Path) -> dict[str, Any]:
     """What a comparison wrote about its race, without the time that it took."""
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    untimed = {name: {key: item for key, item in row.items() if "second" not in key} for name, row in summary.items()}
+    summary_without_times = {
+        name: {key: item for key, item in row.items() if "second" not in key} for name, row in summary.items()
+    }
     content = json.loads((folder / "recommendation.json").read_text(encoding="utf-8"))
     content["words"] = [re.sub(r", [\d.]+ s \(p95\)", "", word) for word in content["words"]]
     comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
-    return {"summary": untimed, "recommendation": content, "comparison": comparison}
+    return {"summary": summary_without_times, "recommendation": content, "comparison": comparison}

@@ -29,7 +29,7 @@ SHARE_RIGHT = {"concat": 0.45, "post_fusion": 0.55, "sure": 0.7}
 
 def make_row(number: int, method: str, rng: random.Random, hostile_text: str) -> dict[str, Any]:
     """A line of results.jsonl. One question in forty fails."""
-    failed = rng.random() < 0.025
+    has_failed = rng.random() < 0.025
     right = rng.random() < SHARE_RIGHT[method]
     unknown = not right and rng.random() < 0.4
     answer = "unknown" if unknown else f"answer {number}" if right else f"something else {hostile_text}"
@@ -48,11 +48,11 @@ def make_row(number: int, method: str, rng: random.Random, hostile_text: str) ->
         "question": f"What is number {number} of the things that were asked? {hostile_text}",
         "task": "short",
         "gold": [f"answer {number}", f"an answer {number}"],
-        "answer": None if failed else answer,
-        **(no_values if failed else measures | counts),
-        "confidence": None if failed or method == "concat" or unknown else round(rng.uniform(0.2, 1), 3),
+        "answer": None if has_failed else answer,
+        **(no_values if has_failed else measures | counts),
+        "confidence": None if has_failed or method == "concat" or unknown else round(rng.uniform(0.2, 1), 3),
         "seconds": rng.uniform(0.2, 2),
-        "error": f"The model failed {hostile_text}" if failed else None,
+        "error": f"The model failed {hostile_text}" if has_failed else None,
     }
 
 

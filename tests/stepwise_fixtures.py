@@ -32,20 +32,22 @@ async def trace(method: str, model: ScriptedModel, **settings: Any) -> list[tupl
 def shorten_state_update(update: State) -> dict[str, Any]:
     if "own_passages" in update:  # the update of `begin`, which sets every state key
         return {}
-    shortened: dict[str, Any] = {
+    shortened_update: dict[str, Any] = {
         key: value for key, value in update.items() if key != "usage" and value not in ({}, None)
     }
-    if not shortened.get("dropped"):
-        shortened.pop("dropped", None)
+    if not shortened_update.get("dropped"):
+        shortened_update.pop("dropped", None)
     if "steps" in update:
-        shortened["steps"] = [f"{s['query']} -> {join_ids(s['passages'])}: {s['answer']}" for s in update["steps"]]
+        shortened_update["steps"] = [
+            f"{s['query']} -> {join_ids(s['passages'])}: {s['answer']}" for s in update["steps"]
+        ]
     if "passages" in update:
-        shortened["passages"] = join_ids(update["passages"])
+        shortened_update["passages"] = join_ids(update["passages"])
     if "evidence" in update:
-        shortened["evidence"] = [evidence["passage"] for evidence in update["evidence"]]
-    if "malformed" in shortened:
-        shortened["malformed"] = {node: counts["replies"] for node, counts in update["malformed"].items()}
-    return shortened
+        shortened_update["evidence"] = [evidence["passage"] for evidence in update["evidence"]]
+    if "malformed" in shortened_update:
+        shortened_update["malformed"] = {node: counts["replies"] for node, counts in update["malformed"].items()}
+    return shortened_update
 
 
 def join_ids(passages: list[Passage]) -> str:

@@ -41,14 +41,14 @@ def start_studio(
     """Run the server in a folder without this process's environment. python: an interpreter with LangGraph's server."""
     model, port, log = OpenAIServer(), find_free_port(), folder / "server.log"
     model.reply(guess_reply)
-    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    inherited_variables = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     quiet = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true", "LANGSMITH_TRACING": "false"}
     command = ["dev", "--config", str(config), "--port", str(port), "--no-browser", "--no-reload"]
     with log.open("w") as out:
         process = subprocess.Popen(
             [python, "-c", OFFLINE_SCRIPT, *command],
             cwd=folder,
-            env=inherited | quiet | {"OPENAI_BASE_URL": model.url} | environment,
+            env=inherited_variables | quiet | {"OPENAI_BASE_URL": model.url} | environment,
             stdout=out,
             stderr=subprocess.STDOUT,
         )

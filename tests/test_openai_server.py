@@ -31,10 +31,14 @@ def test_the_server_drops_connections_and_sends_streams_and_embeddings(openai_se
     with httpx.Client(base_url=openai_server.url) as client:
         with pytest.raises(httpx.RemoteProtocolError):
             client.post("/chat/completions", json=CHAT_BODY)
-        streamed = client.post(
+        streamed_response = client.post(
             "/chat/completions", json=CHAT_BODY | {"stream": True, "stream_options": {"include_usage": True}}
         )
-        events = [json.loads(line[6:]) for line in streamed.text.split("\n\n") if line and not line.endswith("[DONE]")]
+        events = [
+            json.loads(line[6:])
+            for line in streamed_response.text.split("\n\n")
+            if line and not line.endswith("[DONE]")
+        ]
         assert "".join(event["choices"][0]["delta"].get("content", "") for event in events[:-1]) == "two words"
         assert events[-1]["usage"]["completion_tokens"] == 3
         assert client.post("/chat/completions", json=CHAT_BODY).json()["error"]["code"] == "context_length_exceeded"

@@ -23,7 +23,8 @@ def index(
     paths: one path or several: folders, and files of the types in docs/documents.md, such as JSON lines of {"id",
     "title", "text"}. collection: the collection's name, by default the context's. context: its store and embeddings are
     used. words: the largest number of words in a passage. prune: remove documents that no longer exist under the paths.
-    progress: called with (done, total, path), where done and total count files and lines. The call blocks; in async
+    progress: called with (done, total, path), where done and total count files; a file of JSON
+    lines counts as many times as it has lines. The call blocks; in async
     code, `await asyncio.to_thread(quorum.index, ...)`.
 
     Returns an IndexReport: the numbers of files `added`, `unchanged`, `replaced` and `removed`, the files `skipped`

@@ -20,8 +20,8 @@ def as_retriever(method: str = "concat", context: "Context | None" = None) -> "B
     """A method as a LangChain retriever: the passages that it would read, reranked and filtered, best first.
 
     method: the method's name. A method that searches more than once runs to its end; the others stop before they
-    answer. context: the method's settings, such as `reranker`, `context_filter` and `k`. The documents carry id, text,
-    and title, score and places as metadata.
+    answer. context: the method's settings, such as `reranker`, `context_filter` and `k`. A document has
+    the passage's id and text; its metadata are the title, the score, and the places of the passage in its files.
 
     Raises SetupError for an unknown method, and for one that reads no passages.
 

@@ -40,7 +40,7 @@ class Evaluation:
     `em_low` and `em_high` (95% interval), and the calls and tokens per question, counted as if the method had run
     alone. differences: a row for each method and measure against the baseline, with interval, `p_holm` (adjusted for
     the number of methods) and `questions_needed` (for a significant difference; None if the means are equal). spent:
-    the calls and tokens of this run, without replies from the journal.
+    the calls and tokens of this run. Replies from the journal, which keeps those of earlier runs, are not counted.
 
     Print it, or leave it as the last line of a notebook's cell.
     """

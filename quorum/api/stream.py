@@ -72,6 +72,7 @@ class AnswerReader:
         from quorum.parsing.partial_answers import asks_for_text, read_partial_answer
 
         prompt = str(metadata.get("prompt") or "")
+        # The detail of a prompt ("passage 2") says that its call is about a part of the question.
         if metadata.get("prompt_detail") or not asks_for_text(prompt):
             return None
         earlier_text = self.replies.get(str(message.id), "")
@@ -79,7 +80,9 @@ class AnswerReader:
             earlier_text = ""
             self.withdraw()
         text = earlier_text + str(message.text)
-        self.replies = {str(message.id): text}  # a repeated call starts from nothing
+        self.replies = {
+            str(message.id): text
+        }  # only the newest message: a repeated call has a new id, so its text starts empty
         if earlier_text and len(text) < self.next_length:
             return None
         self.next_length = len(text) + len(text) // 32
@@ -210,7 +213,9 @@ def is_shown_while_written(graph: "Graph", context: "Context") -> bool:
     False for a cascade, which may reject the answer of a stage, and for several samples, of which the most frequent
     wins.
     """
-    is_cascade = getattr(graph, "composed", None) is not None
+    from quorum.graphs.composed import get_composed_cascade
+
+    is_cascade = get_composed_cascade(graph) is not None
     return context.answer_type in ("long", "dialogue") and context.samples == 1 and not is_cascade
 
 

@@ -49,25 +49,30 @@ def calibrate(
         make_calibration_file,
         write_calibration,
     )
-    from quorum.evaluation.decisions.recorded_results import compute_error_rate, read_results, read_share
+    from quorum.evaluation.decisions.recorded_results import compute_failure_probability, read_results, read_share
 
-    largest_share, error_rate = read_share(wrong_at_most, "--wrong-at-most"), compute_error_rate(confidence)
+    largest_wrong_share, failure_probability = (
+        read_share(wrong_at_most, "--wrong-at-most"),
+        compute_failure_probability(confidence),
+    )
     recorded_results = read_results(results, measure)
-    calibrations = calibrate_methods(recorded_results, largest_share, error_rate, method)
+    calibrations = calibrate_methods(recorded_results, largest_wrong_share, failure_probability, method)
     path = out or results / "calibration.json"
-    calibration_content = make_calibration_file(recorded_results, calibrations[0], largest_share, error_rate)
+    calibration_content = make_calibration_file(
+        recorded_results, calibrations[0], largest_wrong_share, failure_probability
+    )
     write_calibration(path, calibration_content)
     if json:
         from json import dumps
 
         typer.echo(dumps(calibration_content, ensure_ascii=False, indent=2))
         return
-    typer.echo(describe_promise(calibrations[0], largest_share, confidence))
+    typer.echo(describe_promise(calibrations[0], largest_wrong_share, confidence))
     for calibration in calibrations[1:]:
         if calibration.threshold is None:
-            typer.echo(describe_no_threshold(calibration, largest_share, len(recorded_results.ids)))
+            typer.echo(describe_no_threshold(calibration, largest_wrong_share, len(recorded_results.ids)))
         else:
-            typer.echo(describe_promise(calibration, largest_share, confidence))
+            typer.echo(describe_promise(calibration, largest_wrong_share, confidence))
     typer.echo(
         f"quorum: use it with: quorum ask QUESTION --method '{calibrations[0].method}' --calibration {path}", err=True
     )

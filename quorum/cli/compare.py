@@ -170,16 +170,16 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     from quorum.cli.show import make_plain_table, make_stderr_console, make_stdout_console
     from quorum.evaluation.compare.format_figures import format_dollars
 
-    table = make_plain_table("estimated for a question", "calls", "between", "tokens", "cost", align_right=True)
+    table = make_plain_table("estimated for a question", "calls", "range", "tokens", "cost", align_right=True)
     for name, method_estimate in estimate.methods.items():
-        between = (
+        call_range = (
             f"{method_estimate.fewest_calls:g} and {method_estimate.most_calls:g}"
             if method_estimate.fewest_calls != method_estimate.most_calls
             else f"{method_estimate.fewest_calls:g}"
         )
         cost = "no price" if method_estimate.cost is None else format_dollars(method_estimate.cost)
         tokens = method_estimate.input_tokens + method_estimate.output_tokens
-        table.add_row(Text(name, style="bold"), f"{method_estimate.calls:.1f}", between, f"{tokens:,.0f}", cost)
+        table.add_row(Text(name, style="bold"), f"{method_estimate.calls:.1f}", call_range, f"{tokens:,.0f}", cost)
     console = make_stderr_console() if to_stderr else make_stdout_console()
     console.print(table)
     console.print(describe_total(estimate))

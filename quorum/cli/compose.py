@@ -50,10 +50,10 @@ def compose(
         make_composed_file,
         write_composed,
     )
-    from quorum.evaluation.decisions.recorded_results import check_wrong_cost, compute_error_rate, read_results
+    from quorum.evaluation.decisions.recorded_results import check_wrong_cost, compute_failure_probability, read_results
 
-    error_rate = compute_error_rate(confidence)
-    guarantee = Guarantee(lose_at_most, error_rate, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
+    failure_probability = compute_failure_probability(confidence)
+    guarantee = Guarantee(lose_at_most, failure_probability, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
     recorded_results = read_results(results, measure)
     composition = compose(recorded_results, guarantee, prices)
     path = out or results / "composed.json"

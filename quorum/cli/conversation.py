@@ -55,8 +55,8 @@ class Exchange:
 class Conversation:
     """The exchanges so far, and the settings of the next question.
 
-    own_systems: the user's own systems as NAME=SPEC, which a composed method asks. saved_files: the files that this
-    conversation wrote.
+    own_systems: the user's own question-answering systems as NAME=SPEC, which are stages of a file of `quorum compose`.
+    saved_files: the files that this conversation wrote.
     """
 
     method: "Method"
@@ -120,7 +120,7 @@ class Conversation:
         }
 
     def choose_method(self, name: str) -> None:
-        """Ask the named method from now on. Print the current method, also if no name is given."""
+        """If a name is given, ask that method from now on. In any case, print the current method."""
         if name:
             method = find_method_with_systems(name, self.own_systems if is_composed_file_name(name) else None)
             self.method, self.graph = method, method.graph

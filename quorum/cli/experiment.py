@@ -52,7 +52,7 @@ Filters: TypeAlias = Annotated[
 Variants: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--variant", metavar="NAME[filter=SPEC;model=SPEC]", help="A filter and a generator (model) for one variant."
+        "--variant", metavar="NAME[filter=SPEC;model=SPEC]", help="Filter and chat model for the variant NAME."
     ),
 ]
 Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A smaller run; it says what it leaves out.")]
@@ -61,7 +61,7 @@ PaperFigures: TypeAlias = Annotated[
     typer.Option(
         "--beside",
         metavar="WORDS",
-        help="Words that choose which of the paper's figures stand beside ours, such as 'NQ gpt-4'.",
+        help="Words that choose which of the paper's numbers stand beside ours, such as 'NQ gpt-4'.",
     ),
 ]
 DropKnown: TypeAlias = Annotated[
@@ -140,7 +140,7 @@ def experiment(
         gold_from=gold_from,
         prices=prices,
     )
-    given_options = {"k": k, "retriever": retriever, "embeddings": embeddings}
+    replacing_options = {"k": k, "retriever": retriever, "embeddings": embeddings}
     choices = ExperimentOptions(
         judge=judge,
         verifier=verifier,
@@ -149,7 +149,7 @@ def experiment(
         variants=tuple(variant or ()),
         drop_known=drop_known,
         quick=quick,
-        stated_settings=list_stated(settings) | {key for key, value in given_options.items() if value is not None},
+        stated_settings=list_stated(settings) | {key for key, value in replacing_options.items() if value is not None},
         figures_to_show=figures_to_show,
     )
     check_langsmith(langsmith)

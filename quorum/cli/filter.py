@@ -33,7 +33,14 @@ def silver(
         ),
     ] = "auto",
     *,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Silver lines to write (.jsonl).")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File to write (.jsonl): questions with their silver, the sentences that helped.",
+        ),
+    ],
     tokens: Annotated[
         Literal["words", "characters"],
         typer.Option(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from quorum.training.pairs import Task
 
 SilverFile: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="SILVER", help="Silver lines of `quorum filter silver`.", show_default=False)
+    Path, typer.Argument(metavar="SILVER", help="File that `quorum filter silver` wrote.", show_default=False)
 ]
 Out: TypeAlias = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the trained model.")]
 Base: TypeAlias = Annotated[
@@ -117,7 +117,7 @@ def train_embedded(silver: Path, out: Path, epochs: int, rate: float, batch: int
         report=lambda line: typer.echo(f"quorum: {line}", err=True),
     )
     typer.echo(
-        f"Sentences kept, against the silver ones of {scores['questions']:.0f} held-out questions: "
+        f"The kept sentences, compared with the silver ones of {scores['questions']:.0f} held-out questions: "
         f"F1 {scores['f1']:.3f}, precision {scores['precision']:.3f}, recall {scores['recall']:.3f}."
     )
     typer.echo(

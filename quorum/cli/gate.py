@@ -1,4 +1,4 @@
-"""`quorum gate`: may a new system replace the one in use? Three exit codes, for a pipeline to read."""
+"""`quorum gate`: may a new system replace the one in use? The exit code says yes, no or cannot tell."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

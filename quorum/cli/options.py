@@ -42,12 +42,17 @@ Engine: TypeAlias = Annotated[
 Race: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--race", metavar="exact|questions|future", help="Stop asking methods that cannot win (docs/compare.md)."
+        "--race",
+        metavar="exact|questions|future",
+        help="Stop asking methods that cannot win (exact), or are unlikely to be the best on these questions "
+        "(questions) or on new ones (future).",
     ),
 ]
 WrongCost: TypeAlias = Annotated[
     float,
-    typer.Option("--wrong-cost", metavar="C", help="Cost of a wrong answer, in units of a right one; unknown costs 0."),
+    typer.Option(
+        "--wrong-cost", metavar="C", help="What a wrong answer costs, where a right one is worth 1; unknown costs 0."
+    ),
 ]
 Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")]
 Concurrency: TypeAlias = Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")]

@@ -57,11 +57,11 @@ def test_a_difference_is_found() -> None:
 def test_intervals_contain_the_mean_of_few_and_of_many_values() -> None:
     rng = np.random.default_rng(7)
     for n in (20, 120):
-        missed = 0
+        missed_count = 0
         for _ in range(REPETITIONS // 3):
             low, high = compute_share_interval(rng.random(n) < 0.3)
-            missed += not low <= 0.3 <= high
-        assert missed <= REPETITIONS // 3 * (0.05 + 2 * THREE_STANDARD_ERRORS)
+            missed_count += not low <= 0.3 <= high
+        assert missed_count <= REPETITIONS // 3 * (0.05 + 2 * THREE_STANDARD_ERRORS)
 
 
 def test_an_interval_closes_when_the_whole_population_was_seen() -> None:

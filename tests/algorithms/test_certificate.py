@@ -73,11 +73,11 @@ def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples:
     for passages in product(original_ballots, repeat=count):
         if count == 5 and tuple(sorted(passages)) != passages:
             continue
-        certified = certify_votes(make_votes(passages))
-        assert certified is not None
-        assert 0 <= certified < count
-        assert certified == 0 or not can_change(passages, certified, replacement_ballots), passages
-        assert can_change(passages, certified + 1, replacement_ballots), passages
+        certified_number = certify_votes(make_votes(passages))
+        assert certified_number is not None
+        assert 0 <= certified_number < count
+        assert certified_number == 0 or not can_change(passages, certified_number, replacement_ballots), passages
+        assert can_change(passages, certified_number + 1, replacement_ballots), passages
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_with_one_sample_the_certified_number_follows_from_the_winners_lead(answ
     """Replacing m passages takes min(m, w) of the winner's w votes and adds m votes to another answer. For m <= w that
     is the textbook rule: the winner stays if it leads by more than 2m votes.
     """
-    certified = certify_votes(make_votes(tuple((answer,) for answer in answers)))
+    certified_number = certify_votes(make_votes(tuple((answer,) for answer in answers)))
     counts = sorted((answers.count(answer) for answer in "abc"), reverse=True)
-    assert certified == max(0, -(-(counts[0] - counts[1]) // 2) - 1)
+    assert certified_number == max(0, -(-(counts[0] - counts[1]) // 2) - 1)
 
 
 async def test_post_fusion_certifies_its_answer() -> None:

@@ -27,9 +27,14 @@ PASSAGES = [
     ],
 )
 def test_options_and_wanted_value_are_read_from_a_comparison(question: str, parts: tuple[str, str, str, str]) -> None:
-    parsed = parse_comparison(question)
-    assert parsed is not None
-    assert (parsed.first, parsed.second, parsed.kind, parsed.extreme) == parts
+    parsed_comparison = parse_comparison(question)
+    assert parsed_comparison is not None
+    assert (
+        parsed_comparison.first,
+        parsed_comparison.second,
+        parsed_comparison.kind,
+        parsed_comparison.extreme,
+    ) == parts
 
 
 @pytest.mark.parametrize(

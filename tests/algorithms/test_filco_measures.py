@@ -130,10 +130,10 @@ async def test_cxmi_must_exceed_zero() -> None:
     assert await choose_silver_pieces("When?", ["1931"], PASSAGES[2:], "cxmi", scorer=unused_scorer) == []
     assert unused_scorer.requests == []  # nothing to choose from: the model is not asked
     passage_scorer = Scorer(-9.0, Tower=-1.0, Mast=-2.0)
-    chosen = await choose_silver_pieces(
+    chosen_pieces = await choose_silver_pieces(
         "?", ["a"], PASSAGES, "cxmi", unit="passage", top="per_passage", scorer=passage_scorer
     )
-    assert [piece.rank for piece in chosen] == [0, 1]
+    assert [piece.rank for piece in chosen_pieces] == [0, 1]
     with pytest.raises(SetupError, match="log-probabilities; name one"):
         await choose_silver_pieces("When?", ["1931"], PASSAGES, "cxmi")
 
@@ -169,8 +169,10 @@ def test_shortened_passages_keep_order_ids_and_titles() -> None:
 @given(st.sets(st.integers(0, 3)))
 def test_a_shortened_passage_contains_only_the_chosen_pieces(numbers: set[int]) -> None:
     pieces = split_pieces(PASSAGES)
-    shortened = shorten_passages(PASSAGES, [pieces[number] for number in numbers])
-    assert " ".join(passage["text"] for passage in shortened) == " ".join(pieces[n].text for n in sorted(numbers))
+    shortened_passages = shorten_passages(PASSAGES, [pieces[number] for number in numbers])
+    assert " ".join(passage["text"] for passage in shortened_passages) == " ".join(
+        pieces[n].text for n in sorted(numbers)
+    )
 
 
 def test_unigram_precision_is_the_share_of_words_that_occur_in_an_answer() -> None:

@@ -58,7 +58,7 @@ def test_the_last_method_is_never_dropped() -> None:
     assert run_race([[1.0]] * 5, "future").is_live.tolist() == [True]
 
 
-def test_a_missing_answer_counts_against_every_lead() -> None:
+def test_every_lead_assumes_the_worst_of_a_missing_answer() -> None:
     race = Race(2, population=10, mode="exact")
     for _ in range(6):
         dropped_methods = race.add_step([0.0, 0.0], [1.0, 0.0])  # the first method failed: it may have been right

@@ -25,7 +25,9 @@ def make_preferences(outcome: Outcome) -> list[Preference]:
 
 
 def compute_scores_by_definition(validity: Sequence[bool] | None, outcome: Outcome, count: int) -> list[float]:
-    """v(k) + sum over i of the mean of two comparisons, equations 4 to 6 written out."""
+    """The score of each candidate by equations 4 to 6 of the SuRe paper: its validity, 0 or 1, plus its mean result in
+    the two comparisons with each other candidate.
+    """
     scores = []
     for k in range(count):
         score = float(validity[k]) if validity else 0.0
@@ -129,8 +131,8 @@ def test_validity_is_in_the_order_of_the_candidates() -> None:
 
 
 def make_judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
-    """A model that proposes as many candidates as there are verdicts, gives these verdicts on the candidates'
-    summaries, and prefers of each pair of summaries the one that `outcome` says.
+    """A model with scripted replies: it proposes one candidate for each verdict, replies to the question about its
+    summary with that verdict, and prefers the summary that `outcome` names for each pair.
     """
     names = ["1931", "1950", "1929"][: len(validity)]
     model = ScriptedModel().on("candidates", " ".join(f"({'abc'[n]}) {name}" for n, name in enumerate(names)))
@@ -160,7 +162,7 @@ async def compare_graph_runs(validity: Sequence[str], outcome: Outcome) -> int:
     assert {key: eager[key] for key in equal_keys} == {key: lazy[key] for key in equal_keys}
     assert (eager["scores"], eager["answer"]) == (scores, ["1931", "1950", "1929"][scores.index(max(scores))])
     malformed_counts = {"validity": list(validity).count("Hm."), "ranking": list(outcome.values()).count(None)}
-    assert {name: node["count"] for name, node in eager["malformed"].items()} == {
+    assert {name: replies["count"] for name, replies in eager["malformed"].items()} == {
         k: v for k, v in malformed_counts.items() if v
     }
     calls = [sum(usage["calls"] for usage in result["usage"].values()) for result in results]

@@ -26,7 +26,7 @@ def make_votes(*answers: str, samples: int = 1) -> list[Vote]:
         (["A", "B", "a", "the"], "A", 0.5, (0, 2)),  # "A", "a" and "the" are all empty after normalisation
     ],
 )
-def test_the_answer_with_most_votes_wins_and_of_equals_the_one_with_the_highest_rank(
+def test_the_answer_with_most_votes_wins_and_a_tie_goes_to_the_best_rank(
     answers: list[str], winner: str, share: float, ranks: tuple[int, ...]
 ) -> None:
     outcome = count_votes(make_votes(*answers))

@@ -66,8 +66,10 @@ def test_the_same_call_repeated_continues_in_the_same_folder(tmp_path: Path) -> 
 
 async def test_an_evaluation_works_inside_a_running_loop(tmp_path: Path) -> None:
     blocking = evaluate(RECORDS, "concat", out=tmp_path / "one")
-    awaited = await evaluate_async(write_records(tmp_path / "questions.jsonl"), "concat", out=tmp_path / "two", limit=1)
-    assert [item.table[0]["n"] for item in (blocking, awaited)] == [2, 1]
+    awaited_result = await evaluate_async(
+        write_records(tmp_path / "questions.jsonl"), "concat", out=tmp_path / "two", limit=1
+    )
+    assert [item.table[0]["n"] for item in (blocking, awaited_result)] == [2, 1]
 
 
 def test_the_context_holds_for_every_method(tmp_path: Path, openai_server: OpenAIServer) -> None:
@@ -147,14 +149,14 @@ def test_an_invalid_budget_is_a_setup_error() -> None:
 
 
 def test_an_interrupt_in_a_running_loop_cancels_the_work(ctrl_c_raises: None) -> None:
-    begun, ended = threading.Event(), list[str]()
+    begun, ended_runs = threading.Event(), list[str]()
 
     async def work() -> None:
         begun.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            ended.append("cancelled")
+            ended_runs.append("cancelled")
             raise
 
     async def run_cell() -> None:
@@ -172,4 +174,4 @@ def test_an_interrupt_in_a_running_loop_cancels_the_work(ctrl_c_raises: None) ->
     finally:
         thread.join()
         loop.close()
-    assert ended == ["cancelled"]
+    assert ended_runs == ["cancelled"]

@@ -1,4 +1,4 @@
-"""`import quorum` is small, holds what docs/api.md lists, and says what to do in a checkout without links."""
+"""`import quorum` is small, holds what docs/api.md lists, and says what to do in a checkout without symbolic links."""
 
 import re
 import shutil

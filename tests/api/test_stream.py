@@ -146,14 +146,14 @@ THOUGHT = "It was Ida, I should say, as the first passage has it. No: the text n
 
 
 @pytest.fixture
-def without_known_silent_models() -> Iterator[None]:
+def forgotten_models_without_opening_tag() -> Iterator[None]:
     """Clear, before and after the test, the process's list of models that write thoughts without an opening tag."""
     MODELS_WITHOUT_OPENING_TAG.clear()
     yield
     MODELS_WITHOUT_OPENING_TAG.clear()
 
 
-@pytest.mark.usefixtures("without_known_silent_models")
+@pytest.mark.usefixtures("forgotten_models_without_opening_tag")
 async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(openai_server: OpenAIServer) -> None:
     """At first the thought looks like an answer: it is shown, withdrawn at the tag, and held back from then on."""
     openai_server.reply(f"{THOUGHT}</think>{LONG_ANSWER}")
@@ -168,7 +168,7 @@ async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(op
     assert "".join(list_pieces(events_of_second_run)) == LONG_ANSWER
 
 
-@pytest.mark.usefixtures("without_known_silent_models")
+@pytest.mark.usefixtures("forgotten_models_without_opening_tag")
 @pytest.mark.parametrize("begin", ["Okay, so who built it? ", "Hmm. ", "We need to find out who built it. "])
 async def test_text_that_begins_like_a_thought_is_held_back(begin: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(f"{begin}{THOUGHT}</think>{LONG_ANSWER}")
@@ -178,7 +178,7 @@ async def test_text_that_begins_like_a_thought_is_held_back(begin: str, openai_s
     )
 
 
-def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(without_known_silent_models: None) -> None:
+def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(forgotten_models_without_opening_tag: None) -> None:
     """Graphs of other packages stream everything that the model sends."""
     reader, metadata = AnswerReader(QUESTION), {"prompt": "answer_long"}
     words = re.findall(r"\S+\s*", f"{THOUGHT}</think>{LONG_ANSWER}")
@@ -190,7 +190,7 @@ def test_a_thought_in_a_foreign_graphs_messages_is_withdrawn(without_known_silen
     assert "".join(piece.text for piece in shown_pieces[replacing_index:]) == LONG_ANSWER
 
 
-@pytest.mark.usefixtures("without_known_silent_models")
+@pytest.mark.usefixtures("forgotten_models_without_opening_tag")
 async def test_an_answer_that_begins_like_a_thought_is_shown_at_its_end(openai_server: OpenAIServer) -> None:
     openai_server.reply(f"Okay, {LONG_ANSWER}")
     events = await collect_events("concat", Context(model="openai:other", answer_type="long"))

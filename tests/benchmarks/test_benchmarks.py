@@ -31,10 +31,10 @@ def test_poison_replaces_the_given_number_of_passages() -> None:
     for kind in KINDS:
         for count in (1, 2):
             result = poison_case(Case(record, passages, "Vienna"), kind, count)
-            changed = [new for old, new in zip(passages, result, strict=True) if new != old]
+            changed_passages = [new for old, new in zip(passages, result, strict=True) if new != old]
             assert result[2] == passages[2]
-            assert sorted(p["id"] for p in changed) == [f"poison-{n}" for n in range(count)]
-            assert all("Vienna" in p["text"] for p in changed)
+            assert sorted(p["id"] for p in changed_passages) == [f"poison-{n}" for n in range(count)]
+            assert all("Vienna" in p["text"] for p in changed_passages)
 
 
 async def test_a_gullible_model_believes_a_poisoned_passage_and_otherwise_reads() -> None:
@@ -55,8 +55,8 @@ def test_every_prompt_is_recognised_by_its_fixed_text() -> None:
 
 
 def test_a_ratio_that_fell_by_more_than_a_tenth_is_slower() -> None:
-    recorded = {"a": 0.5, "b": 0.5, "c": 0.5}
-    verdicts = [row[-1] for row in compare_ratios({"a": 0.44, "b": 0.46, "c": 0.6, "d": 1.0}, recorded)]
+    recorded_ratios = {"a": 0.5, "b": 0.5, "c": 0.5}
+    verdicts = [row[-1] for row in compare_ratios({"a": 0.44, "b": 0.46, "c": 0.6, "d": 1.0}, recorded_ratios)]
     assert verdicts == ["slower", "same", "faster", "new"]
 
 

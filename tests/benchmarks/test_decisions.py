@@ -8,7 +8,13 @@ from decision_results import write_results
 
 from benchmarks.decisions import RECORDED
 from benchmarks.decisions_recorded import read_matrix, write_matrix
-from benchmarks.decisions_replay import bound_errors, make_scripted_table, replay_cascades, replay_draws, replay_orders
+from benchmarks.decisions_replay import (
+    compute_largest_error_share,
+    make_random_table,
+    replay_cascades,
+    replay_new_questions,
+    replay_random_orders,
+)
 from benchmarks.decisions_rules import QUESTIONS_BETWEEN_LOOKS, RULES, make_mcnemar_table
 from quorum.evaluation.metrics.statistics import compute_mcnemar_p_value
 
@@ -25,9 +31,9 @@ def test_the_table_of_p_values_is_mcnemars_test() -> None:
 def test_every_rule_drops_a_method_that_is_always_wrong_and_never_the_leader(rule: object) -> None:
     table = np.zeros((60, 3))
     table[:, 0], table[::2, 1] = 1.0, 1.0
-    dropped = rule(table)  # type: ignore[operator]
-    assert 0 not in dropped
-    assert QUESTIONS_BETWEEN_LOOKS <= dropped[2] <= 15
+    drop_times = rule(table)  # type: ignore[operator]
+    assert 0 not in drop_times
+    assert QUESTIONS_BETWEEN_LOOKS <= drop_times[2] <= 15
 
 
 def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
@@ -35,19 +41,19 @@ def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
     matrix = read_matrix(write_matrix(folder, tmp_path / "set.npz"))
     assert matrix.methods == ("concat", "concat_pf", "sure")
     assert matrix.right.shape == (60, 3)
-    recorded = matrix.make_recorded_answers("calls")
-    assert recorded.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
-    assert (recorded.shared_cost[0, 1] == 1).all()
-    assert (recorded.known | recorded.failed | (matrix.arrays["unknown"] == 1)).all()
+    recorded_answers = matrix.make_recorded_answers("calls")
+    assert recorded_answers.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
+    assert (recorded_answers.shared_cost[0, 1] == 1).all()
+    assert (recorded_answers.known | recorded_answers.failed | (matrix.arrays["unknown"] == 1)).all()
 
 
 def test_our_rules_keep_their_error_rate_and_the_median_rule_exceeds_it() -> None:
-    matrix = make_scripted_table([0.44] + [0.4] * 11, 120, 0.5, seed=1)
-    orders, draws = replay_orders(matrix, 40), replay_draws(matrix, 40)
+    matrix = make_random_table([0.44] + [0.4] * 11, 120, shared_share=0.5, seed=1)
+    orders, draws = replay_random_orders(matrix, 40), replay_new_questions(matrix, 40)
     assert orders["race exact"]["lost"] == 0
-    assert orders["race questions"]["lost"] <= bound_errors(0.05, 40)
-    assert draws["race future"]["lost"] <= bound_errors(0.05, 40)
-    assert draws["median rule, every 5"]["lost"] > bound_errors(0.05, 40)
+    assert orders["race questions"]["lost"] <= compute_largest_error_share(0.05, 40)
+    assert draws["race future"]["lost"] <= compute_largest_error_share(0.05, 40)
+    assert draws["median rule, every 5"]["lost"] > compute_largest_error_share(0.05, 40)
 
 
 def test_the_recorded_answers_are_small_files_and_can_be_replayed() -> None:

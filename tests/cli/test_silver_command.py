@@ -10,9 +10,9 @@ from quorum.cli.main import main
 
 
 def run_filter_silver(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stopped:
+    with pytest.raises(SystemExit) as command_exit:
         main(["filter", "silver", *args])
-    return (int(stopped.value.code or 0), *capsys.readouterr())
+    return (int(command_exit.value.code or 0), *capsys.readouterr())
 
 
 def test_the_command_writes_silver_lines_and_prints_their_statistics(

@@ -45,8 +45,8 @@ def test_existing_files_keep_their_permissions(tmp_path: Path) -> None:
     file.chmod(0o644)
     make_private_folder(folder)
     make_private_file(file)
-    with open_private_text(file, "a") as appended:
-        appended.write("er")
+    with open_private_text(file, "a") as appended_file:
+        appended_file.write("er")
     assert (read_mode(folder), read_mode(file), file.read_text(encoding="utf-8")) == (0o755, 0o644, "older")
 
 

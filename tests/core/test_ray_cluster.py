@@ -235,10 +235,10 @@ def test_worker_errors_can_be_pickled() -> None:
     assert str(make_portable(UnpicklableError())) == "held"
     error = pickle.loads(pickle.dumps(make_portable(CallError("refused", 400))))
     assert (type(error), error.status) == (CallError, 400)
-    wrapped = UnpicklableError()
-    wrapped.cause = SetupError("no journal")  # as Ray wraps what an actor raises
-    restored = pickle.loads(pickle.dumps(make_portable(wrapped)))
-    assert (type(restored), str(restored)) == (SetupError, "no journal")
+    wrapped_error = UnpicklableError()
+    wrapped_error.cause = SetupError("no journal")  # as Ray wraps what an actor raises
+    restored_error = pickle.loads(pickle.dumps(make_portable(wrapped_error)))
+    assert (type(restored_error), str(restored_error)) == (SetupError, "no journal")
     broken_worker = ItemWorker(make_raiser(SetupError("no store")), ())
     kind, value = broken_worker.process(("item", 1))
     assert (kind, str(value)) == ("error", "no store")

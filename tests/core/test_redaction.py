@@ -27,9 +27,9 @@ LOGIN = "https://alice:hunter22@models.example:8443/v1"
     ],
 )
 def test_credentials_are_taken_out(text: str) -> None:
-    redacted = redact(text)
-    assert "0123secret" not in redacted
-    assert redacted.split()[0] == text.split()[0] or "***" in redacted.split()[0]
+    redacted_text = redact(text)
+    assert "0123secret" not in redacted_text
+    assert redacted_text.split()[0] == text.split()[0] or "***" in redacted_text.split()[0]
 
 
 def test_a_password_of_an_address_in_the_environment_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:

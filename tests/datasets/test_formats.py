@@ -106,9 +106,9 @@ def test_webquestions_lists_are_read(tmp_path: Path) -> None:
 
 
 def test_fever_records_have_labels_and_evidence(tmp_path: Path) -> None:
-    refuted, unknown = read_records(tmp_path, join_lines(FEVER, FEVER_UNKNOWN))
-    assert (refuted["answers"], refuted["gold"]) == (["REFUTES"], ["Vell_0", "Tower_-LRB-Vell-RRB-_4"])
-    assert (refuted["question"], refuted["meta"]) == ("Vell has no tower.", {"answer_type": "label"})
+    refuted_claim, unknown = read_records(tmp_path, join_lines(FEVER, FEVER_UNKNOWN))
+    assert (refuted_claim["answers"], refuted_claim["gold"]) == (["REFUTES"], ["Vell_0", "Tower_-LRB-Vell-RRB-_4"])
+    assert (refuted_claim["question"], refuted_claim["meta"]) == ("Vell has no tower.", {"answer_type": "label"})
     assert (unknown["id"], unknown["answers"], unknown["gold"]) == ("8", ["NOT ENOUGH INFO"], [])
 
 

@@ -96,9 +96,9 @@ def test_any_record_is_converted_or_refused(value: dict[str, Any]) -> None:
 
 
 def run_command(*args: str) -> int:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as command_exit:
         main(list(args))
-    return int(ended.value.code or 0)
+    return int(command_exit.value.code or 0)
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])

@@ -52,9 +52,9 @@ def test_a_question_of_the_wrong_shape_is_named(tmp_path: Path, change: dict[str
 
 
 def make_broken_gzip() -> bytes:
-    packed = bytearray(gzip.compress(json.dumps(PASSAGE_VALUE).encode() * 50, mtime=0))
-    packed[10:14] = b"\xff" * 4  # where the compressed data begin
-    return bytes(packed)
+    packed_data = bytearray(gzip.compress(json.dumps(PASSAGE_VALUE).encode() * 50, mtime=0))
+    packed_data[10:14] = b"\xff" * 4  # where the compressed data begin
+    return bytes(packed_data)
 
 
 @pytest.mark.parametrize(

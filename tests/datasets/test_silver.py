@@ -127,9 +127,9 @@ def test_lexical_counts_words_like_the_paper_or_characters_like_its_published_co
 
 def test_mostly_empty_silver_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_records(tmp_path / "data.jsonl", [RECORDS[1], {**RECORDS[1], "id": "q9"}, RECORDS[0]])
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as command_exit:
         main(["filter", "silver", str(data), "--measure", "strinc", "--out", str(tmp_path / "s.jsonl")])
-    assert not ended.value.code
+    assert not command_exit.value.code
     assert "67% of the questions have no silver; a filter would mostly learn to keep nothing" in capsys.readouterr().err
 
 

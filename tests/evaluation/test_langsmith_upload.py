@@ -60,8 +60,8 @@ def data(tmp_path: Path) -> str:
 
 def reply_as_reader(request: Request) -> Response:
     number = request.text.rpartition("Who built tower ")[2][0]
-    known = f"Builder {number} built" in request.text
-    return Response(f"Builder {number}" if known else "unknown", usage=USAGE)
+    is_known = f"Builder {number} built" in request.text
+    return Response(f"Builder {number}" if is_known else "unknown", usage=USAGE)
 
 
 def list_answer_runs(workspace: Workspace, project: str | None = None) -> list[dict[str, Any]]:
@@ -149,10 +149,10 @@ def test_a_failed_upload_is_completed_by_the_same_command(
     request_count = len(openai_server.requests)
     if refused_path != "/datasets":  # the data set is looked up before the run as well
         workspace.refused_paths = {refused_path}
-        failed = quorum("eval", data, *METHODS, "--out", "out")
-        assert (failed.code, failed.err.splitlines()[-1].count("LangSmith did not accept them")) == (2, 1)
-        assert "no room" in failed.err
-        assert "concat " in failed.out
+        failed_run = quorum("eval", data, *METHODS, "--out", "out")
+        assert (failed_run.code, failed_run.err.splitlines()[-1].count("LangSmith did not accept them")) == (2, 1)
+        assert "no room" in failed_run.err
+        assert "concat " in failed_run.out
         assert len(read_rows()) == 6
     workspace.refused_paths = set()
     retried_run = quorum("eval", data, *METHODS, "--out", "out")
@@ -170,14 +170,14 @@ def test_a_failed_question_is_a_failed_run_and_the_command_still_ends_with_code_
     )
     outcome = quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1")
     assert outcome.code == 1
-    failed = [run for run in list_answer_runs(workspace) if run.get("error")]
-    assert [("no such luck" in run["error"], run.get("outputs")) for run in failed] == [(True, None)] * 2
-    assert [list_scores(workspace, run) for run in failed] == [{}, {}]
+    failed_runs = [run for run in list_answer_runs(workspace) if run.get("error")]
+    assert [("no such luck" in run["error"], run.get("outputs")) for run in failed_runs] == [(True, None)] * 2
+    assert [list_scores(workspace, run) for run in failed_runs] == [{}, {}]
     openai_server.reply(reply_as_reader)
     assert quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1").code == 0
-    answered = [run for run in list_answer_runs(workspace) if not run.get("error")]
-    assert len(answered) == 6
-    assert {run["reference_example_id"] for run in failed} < {run["reference_example_id"] for run in answered}
+    answered_runs = [run for run in list_answer_runs(workspace) if not run.get("error")]
+    assert len(answered_runs) == 6
+    assert {run["reference_example_id"] for run in failed_runs} < {run["reference_example_id"] for run in answered_runs}
     assert (len(workspace.sessions), len(workspace.examples)) == (2, 3)
 
 

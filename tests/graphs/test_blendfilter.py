@@ -182,8 +182,12 @@ async def test_an_unknown_internal_answer_adds_nothing_to_the_query(refusal: str
     trace = await trace_blendfilter(make_blend_model({"internal": refusal}))
     queries = next(update["queries"] for node, update in trace if node == "blend_queries")
     assert queries == [QUESTION, EXTERNAL_QUERY, QUESTION]
-    gathered = [update["knowledge"] for node, update in trace if node == "gather"]
-    assert gathered == ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: mansion jones -> mansion"]
+    gathered_knowledge = [update["knowledge"] for node, update in trace if node == "gather"]
+    assert gathered_knowledge == [
+        "0: mansion jones -> mansion",
+        "1: mansion bell -> mansion bell",
+        "2: mansion jones -> mansion",
+    ]
 
 
 async def test_generated_text_comes_before_the_question() -> None:

@@ -90,10 +90,10 @@ async def test_a_querys_judging_and_choosing_prompts_are_equal_up_to_their_instr
     }
     assert len(judging_prompts) == len(choosing_prompts) == 3
     for text in judging_prompts:
-        shared = text[: text.index("\n\nTake the passages one after another")]
-        assert sum(other.startswith(shared) for other in choosing_prompts) == 1
+        shared_text = text[: text.index("\n\nTake the passages one after another")]
+        assert sum(other.startswith(shared_text) for other in choosing_prompts) == 1
         positions = [
-            shared.index(slot) for slot in ("Passages:\n\n[1] ", "\n\n[3] ", f"Question: {QUESTION}", "Set aside")
+            shared_text.index(slot) for slot in ("Passages:\n\n[1] ", "\n\n[3] ", f"Question: {QUESTION}", "Set aside")
         ]
         assert positions == sorted(positions)
     assert len({text[: text.index("[1] ")] for text in judging_prompts | choosing_prompts}) == 1

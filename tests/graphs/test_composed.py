@@ -9,6 +9,7 @@ import pytest
 from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
+from quorum.api.stream import AnswerText, stream
 from quorum.core.cascade_memory import CASCADE_MEMORIES
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -26,6 +27,10 @@ GIVEN_PASSAGES = [
     {"id": "b", "title": "B", "text": "The tower is old."},
 ]
 CONTEXT = Context(model="openai:test", k=2, journal="off", retriever="bm25")
+LONG_ANSWER = (
+    "The tower is red. It has been red since the people of the coast built it of red stone, and they paint it again"
+    " in every second year, so that ships can see it from afar."
+)
 StageTest = dict[str, Any] | None
 
 
@@ -75,6 +80,16 @@ async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
     assert len(result["votes"]) == 2
     concat_pf_result = await answer("Which colour?", "concat_pf", CONTEXT, given=GIVEN_PASSAGES)
     assert concat_pf_result["usage"]["answer"]["calls"] == 3
+
+
+async def test_a_stream_shows_no_answer_that_a_stage_rejects(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    """Long answers of one method are shown while the model writes them."""
+    sure_answer = {"test": "confidence", "at_least": 0.9}
+    stages = (("concat", sure_answer, {"answer_type": "long"}), ("concat", None, {"answer_type": "long", "k": 1}))
+    context = replace(CONTEXT, answer_type="long")
+    openai_server.reply([LONG_ANSWER, "Nobody has ever said so."])
+    run = stream("Which colour?", write_cascade(tmp_path, *stages), context, given=GIVEN_PASSAGES)
+    assert [event.text async for event in run if isinstance(event, AnswerText)] == ["Nobody has ever said so."]
 
 
 async def test_the_answer_of_the_last_stage_is_always_taken(cascade: str, openai_server: OpenAIServer) -> None:

@@ -232,10 +232,10 @@ def test_a_mistake_raises_the_same_error_as_in_asynchronous_code() -> None:
     for run in (graph.invoke, lambda inputs: [*graph.stream(inputs)], lambda inputs: graph.batch([inputs])):
         with pytest.raises(SetupError, match="The question is empty"):
             run({"question": " ", "given": PASSAGES})
-    failed, result = graph.batch(
+    failed_result, result = graph.batch(
         [{"question": " "}, QUESTION_STATE], context=Context(model=make_answering_model()), return_exceptions=True
     )
-    assert (type(failed), result["answer"]) == (SetupError, "1931")
+    assert (type(failed_result), result["answer"]) == (SetupError, "1931")
 
 
 async def count_tasks() -> int:

@@ -119,9 +119,9 @@ async def test_a_comparison_estimates_and_reports_a_users_graph(data: Path) -> N
     options = Options(
         data=data, corpus=str(corpus), methods="concat", graphs=[make_own_graph()], out=data.parent / "out"
     )
-    planned = await plan_comparison(options)
-    assert planned.estimate is not None
-    assert planned.estimate.methods["loud"].calls == 1
-    decision = await compare(planned)
+    comparison_plan = await plan_comparison(options)
+    assert comparison_plan.estimate is not None
+    assert comparison_plan.estimate.methods["loud"].calls == 1
+    decision = await compare(comparison_plan)
     assert [figures.name for figures in decision.figures] == ["concat", "loud"]
-    assert "loud" in (planned.folder / "report.html").read_text(encoding="utf-8")
+    assert "loud" in (comparison_plan.folder / "report.html").read_text(encoding="utf-8")

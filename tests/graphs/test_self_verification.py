@@ -61,8 +61,10 @@ async def test_each_of_several_answers_is_verified_by_itself() -> None:
             },
         ),
     ]
-    verified = sorted((step for step in steps if step[0] == "verify"), key=lambda step: step[1]["verified"][0]["rank"])
-    assert verified == [
+    verified_steps = sorted(
+        (step for step in steps if step[0] == "verify"), key=lambda step: step[1]["verified"][0]["rank"]
+    )
+    assert verified_steps == [
         ("verify", {"verified": [{"rank": 0, "recovered": 2}]}),
         ("verify", {"verified": [{"rank": 1, "recovered": 7}]}),
     ]
@@ -104,12 +106,12 @@ async def test_usage_of_verifications_is_counted_once() -> None:
 
 async def test_the_nodes_of_a_verification() -> None:
     model = ScriptedModel().on("mask_condition", write_statement("Lumen Tower", "1931"))
-    masked = await mask_condition({**STATE, "rank": 1, "answer": "1931"}, make_runtime(model))
-    assert masked["masked"] == {"statement": "The [MASK] was finished in 1931.", "condition": "Lumen Tower"}
+    masked_update = await mask_condition({**STATE, "rank": 1, "answer": "1931"}, make_runtime(model))
+    assert masked_update["masked"] == {"statement": "The [MASK] was finished in 1931.", "condition": "Lumen Tower"}
     assert f"Question: {QUESTION}\nAnswer: 1931\nStatement:" in model.history[0].text
     assert "[1]" not in model.history[0].text
     model.on("recover_condition", *["Lumen Tower"] * 10)
-    result = await recover_condition({**STATE, "rank": 1, "masked": masked["masked"]}, make_runtime(model))
+    result = await recover_condition({**STATE, "rank": 1, "masked": masked_update["masked"]}, make_runtime(model))
     assert result["verified"] == [{"rank": 1, "recovered": 10}]
     state = State(passages=PASSAGES[:1], candidates=["1950", "1931"], rationales=[None, "So."])
     assert await choose_verified({**state, "verified": result["verified"]}) == {

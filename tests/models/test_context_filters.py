@@ -91,8 +91,8 @@ INVENTED_SENTENCES = [
 def test_sentences_that_no_passage_contains_are_dropped(reply: str) -> None:
     assert parse_copied_sentences(reply, BOTH_PASSAGES).value == []
     assert parse_copied_sentences(reply, BOTH_PASSAGES).malformed
-    mixed = parse_copied_sentences(f"{FINISHED_SENTENCE}\n{reply}", BOTH_PASSAGES)
-    assert ([piece.text for piece in mixed.value], mixed.malformed) == ([FINISHED_SENTENCE], True)
+    mixed_reply = parse_copied_sentences(f"{FINISHED_SENTENCE}\n{reply}", BOTH_PASSAGES)
+    assert ([piece.text for piece in mixed_reply.value], mixed_reply.malformed) == ([FINISHED_SENTENCE], True)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_sentences_that_no_passage_contains_are_dropped(reply: str) -> None:
     ],
 )
 def test_a_reply_that_says_none_keeps_no_sentence(reply: str) -> None:
-    parsed = parse_copied_sentences(reply, BOTH_PASSAGES)
-    assert (parsed.value, parsed.malformed) == ([], False)
+    parsed_reply = parse_copied_sentences(reply, BOTH_PASSAGES)
+    assert (parsed_reply.value, parsed_reply.malformed) == ([], False)
 
 
 def test_an_empty_reply_is_malformed() -> None:
@@ -120,8 +120,11 @@ def test_an_empty_reply_is_malformed() -> None:
     [("2", ["m"], False), ("1, 2", ["t", "m"], False), ("None", [], False), ("Hm.", ["t", "m"], True)],
 )
 def test_the_numbers_of_chosen_passages_are_read(reply: str, passage_ids: list[str], malformed: bool) -> None:
-    parsed = parse_chosen_passages(reply, BOTH_PASSAGES)
-    assert ([passage["id"] for passage in shorten_passages(BOTH_PASSAGES, parsed.value)], parsed.malformed) == (
+    parsed_reply = parse_chosen_passages(reply, BOTH_PASSAGES)
+    assert (
+        [passage["id"] for passage in shorten_passages(BOTH_PASSAGES, parsed_reply.value)],
+        parsed_reply.malformed,
+    ) == (
         passage_ids,
         malformed,
     )
@@ -139,15 +142,15 @@ PASSAGE = st.lists(SENTENCE, min_size=1, max_size=4).map(lambda parts: Passage(i
 def test_any_copied_sentence_is_found(passages: list[Passage], data: st.DataObject) -> None:
     """A sentence also counts as found if another sentence with the same words was found."""
     all_pieces = split_pieces(passages)
-    chosen = data.draw(st.lists(st.sampled_from(all_pieces), min_size=1, unique=True))
-    copies = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen), passages)
+    chosen_pieces = data.draw(st.lists(st.sampled_from(all_pieces), min_size=1, unique=True))
+    copies = match_copies("\n".join(" ".join(piece.text.split()) for piece in chosen_pieces), passages)
     assert copies.unmatched == []
 
     def join_words(text: str) -> str:
         return " ".join(re.findall(r"\w+", text.lower()))
 
     copied_words = {join_words(piece.text) for piece in copies.pieces}
-    assert copied_words >= {join_words(piece.text) for piece in chosen if re.search(r"\w", piece.text)} - {
+    assert copied_words >= {join_words(piece.text) for piece in chosen_pieces if re.search(r"\w", piece.text)} - {
         join_words("T")
     }
 
@@ -156,15 +159,15 @@ def test_any_copied_sentence_is_found(passages: list[Passage], data: st.DataObje
 @settings(max_examples=60, deadline=None)
 def test_any_reply_is_read(reply: str, passages: list[Passage]) -> None:
     all_pieces = split_pieces(passages)
-    parsed = parse_copied_sentences(reply, passages)
-    assert all(piece in all_pieces for piece in parsed.value)
-    assert parsed.value == sorted(set(parsed.value), key=lambda piece: (piece.rank, piece.start))
+    parsed_reply = parse_copied_sentences(reply, passages)
+    assert all(piece in all_pieces for piece in parsed_reply.value)
+    assert parsed_reply.value == sorted(set(parsed_reply.value), key=lambda piece: (piece.rank, piece.start))
 
 
 def test_a_long_reply_is_read_in_time() -> None:
     long = Passage(id="l", title="", text=" ".join(f"Sentence number {n} of the very long text." for n in range(300)))
-    parsed = parse_copied_sentences("\n".join(piece.text for piece in split_pieces([long])) + "\nx" * 300, [long])
-    assert (len(parsed.value), parsed.malformed) == (300, True)
+    parsed_reply = parse_copied_sentences("\n".join(piece.text for piece in split_pieces([long])) + "\nx" * 300, [long])
+    assert (len(parsed_reply.value), parsed_reply.malformed) == (300, True)
 
 
 def test_a_conversation_is_filtered_for_its_last_turn() -> None:
@@ -189,10 +192,10 @@ async def test_an_embedded_filter_is_loaded_from_a_folder(tmp_path: Path) -> Non
     shutil.copy(FOLDER / "sentences.onnx", tmp_path)
     content = json.loads((FOLDER / "sentences.json").read_text(encoding="utf-8"))
     (tmp_path / "sentences.json").write_text(json.dumps(content | {"threshold": 1.1}), encoding="utf-8")
-    filtered = await answer(
+    filtered_result = await answer(
         BIRTH_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES
     )
-    assert (filtered["passages"], filtered["unknown"]) == ([], True)
+    assert (filtered_result["passages"], filtered_result["unknown"]) == ([], True)
 
 
 BIRTH_QUESTION = "Where was Joseph Haydn born?"

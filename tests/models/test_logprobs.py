@@ -39,10 +39,10 @@ async def test_many_pairs_are_sent_in_batches_and_come_back_in_order(openai_serv
 async def test_cxmi_chooses_sentences_by_a_servers_log_probabilities(openai_server: OpenAIServer) -> None:
     text = "The tower is old. Eiffel designed it. It is tall."
     passages = [Passage(id="p", title="", text=text)]
-    chosen = await choose_silver_pieces(
+    chosen_pieces = await choose_silver_pieces(
         "Who designed it?", ["Eiffel"], passages, "cxmi", scorer=make_scorer("completions:base")
     )
-    assert [piece.text for piece in chosen] == ["Eiffel designed it."]
+    assert [piece.text for piece in chosen_pieces] == ["Eiffel designed it."]
 
 
 async def test_a_server_that_must_generate_generates_one_token(openai_server: OpenAIServer) -> None:

@@ -198,8 +198,8 @@ def test_an_evaluation_goes_on_after_a_reply_that_cannot_be_read(
     assert run.code == 1
     rows = [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
     assert sorted((row["id"], row["answer"]) for row in rows) == [("q0", "1931"), ("q1", None), ("q2", "1931")]
-    (failed,) = (row for row in rows if row["error"])
-    assert "its content is a number" in failed["error"]
+    (failed_row,) = (row for row in rows if row["error"])
+    assert "its content is a number" in failed_row["error"]
     files = [folder / name for name in ("results.jsonl", "config.json", "summary.json")]
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700

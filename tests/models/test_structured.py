@@ -177,8 +177,10 @@ async def test_the_journal_distinguishes_a_reply_by_schema_from_a_plain_one(
 ) -> None:
     journal = str(tmp_path / "journal.sqlite")
     openai_server.reply(reply_by_schema)
-    plain, by_schema = [(await ask_about_claim(journal=journal, structured=item))["answer"] for item in ("off", "auto")]
-    assert (plain, by_schema) == ("SUPPORTS", "REFUTES")
+    plain_replies, by_schema = [
+        (await ask_about_claim(journal=journal, structured=item))["answer"] for item in ("off", "auto")
+    ]
+    assert (plain_replies, by_schema) == ("SUPPORTS", "REFUTES")
 
 
 async def test_stored_replies_are_used_for_a_server_without_schemas(

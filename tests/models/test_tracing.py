@@ -177,11 +177,11 @@ async def test_errors_do_not_reveal_hidden_passages(collector: Collector, monkey
 
 async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     revealing_client = langsmith.Client(api_url=collector.url, api_key="x")
-    traced: Any = {"callbacks": [LangChainTracer(client=revealing_client)]}
-    assert (await answer(QUESTION, "concat", Context(k=1), given=PASSAGES, config=traced))["answer"]
+    traced_config: Any = {"callbacks": [LangChainTracer(client=revealing_client)]}
+    assert (await answer(QUESTION, "concat", Context(k=1), given=PASSAGES, config=traced_config))["answer"]
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     with pytest.raises(SetupError, match="hides nothing"):
-        await answer(QUESTION, "concat", Context(k=1), given=PASSAGES, config=traced)
+        await answer(QUESTION, "concat", Context(k=1), given=PASSAGES, config=traced_config)
     revealing_client.close()
 
 

@@ -211,9 +211,10 @@ async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer,
     calls = {}
     for shorten in ("off", "auto"):
         runs = parse_methods("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
-        estimated = await estimate(dataset, runs, uses_given_passages=True)
+        estimated_cost = await estimate(dataset, runs, uses_given_passages=True)
         calls[shorten] = {
-            name: (method.fewest_calls, method.calls, method.most_calls) for name, method in estimated.methods.items()
+            name: (method.fewest_calls, method.calls, method.most_calls)
+            for name, method in estimated_cost.methods.items()
         }
     assert calls["off"] == {"concat": (1, 1, 1), "filco": (2, 2, 2)}
     assert calls["auto"] == {"concat": (1, 1, 2), "filco": (2, 2, 3)}

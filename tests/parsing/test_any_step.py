@@ -43,8 +43,8 @@ def test_any_reply_gives_at_most_one_query_or_answer_on_one_line(reply: str) -> 
 
 @given(REPLY_LINES)
 def test_a_reply_without_an_action_is_malformed(reply: str) -> None:
-    parsed = parse_step(reply)
-    assert parsed.malformed or parsed.value.query or parsed.value.answer
+    parsed_step = parse_step(reply)
+    assert parsed_step.malformed or parsed_step.value.query or parsed_step.value.answer
 
 
 @pytest.mark.parametrize(

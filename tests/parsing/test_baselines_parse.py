@@ -82,8 +82,10 @@ def test_a_statement_without_a_condition_is_well_formed(none: str) -> None:
 
 def test_a_condition_is_hidden_wherever_it_stands() -> None:
     reply = "Statement: The Lumen Tower, [MASK], was finished in 1931.\nHidden: the Lumen Tower"
-    parsed = parse_masked_statement(reply, "1931").value
-    assert parsed == MaskedStatement(statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower")
+    masked_statement = parse_masked_statement(reply, "1931").value
+    assert masked_statement == MaskedStatement(
+        statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower"
+    )
     with_symbols = parse_masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
     assert with_symbols is not None
     assert "C++" not in with_symbols["statement"]
@@ -96,16 +98,16 @@ WORDS = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
 
 @given(WORDS, WORDS, WORDS)
 def test_a_masked_condition_does_not_appear_in_the_statement(before: str, condition: str, after: str) -> None:
-    parsed = parse_masked_statement(f"Statement: {before} {condition} {after}\nHidden: {condition}", "1931").value
-    if parsed is not None:
-        assert MASK in parsed["statement"]
-        assert f" {condition} ".lower() not in f" {parsed['statement']} ".lower()
+    parsed_reply = parse_masked_statement(f"Statement: {before} {condition} {after}\nHidden: {condition}", "1931").value
+    if parsed_reply is not None:
+        assert MASK in parsed_reply["statement"]
+        assert f" {condition} ".lower() not in f" {parsed_reply['statement']} ".lower()
 
 
 @given(st.text(max_size=120))
 def test_parsers_never_raise(reply: str) -> None:
-    parsed = parse_masked_statement(reply, "x").value
-    assert parsed is None or MASK in parsed["statement"]
+    masked_statement = parse_masked_statement(reply, "x").value
+    assert masked_statement is None or MASK in masked_statement["statement"]
     assert parse_missing_words(reply).value
     assert parse_noted_answer(reply).value.answer
 

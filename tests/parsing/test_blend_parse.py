@@ -66,8 +66,8 @@ def test_the_conclusion_of_a_chain_of_thought_is_read(reply: str, answer: str, r
     ],
 )
 def test_a_chain_of_thought_without_conclusion_is_malformed(reply: str, answer: str) -> None:
-    parsed = parse_conclusion(reply, QUESTION)
-    assert (parsed.value.answer, parsed.malformed) == (answer, True)
+    parsed_reply = parse_conclusion(reply, QUESTION)
+    assert (parsed_reply.value.answer, parsed_reply.malformed) == (answer, True)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_a_chain_of_thought_without_conclusion_is_malformed(reply: str, answer: 
     ],
 )
 def test_a_verdict_at_the_end_of_reasoning_is_read(reply: str, answer: str, malformed: bool) -> None:
-    parsed = parse_yes_no_conclusion(reply, QUESTION)
-    assert (parsed.value.answer, parsed.malformed) == (answer, malformed)
+    parsed_reply = parse_yes_no_conclusion(reply, QUESTION)
+    assert (parsed_reply.value.answer, parsed_reply.malformed) == (answer, malformed)
 
 
 YES_REPLIES = [

@@ -167,17 +167,17 @@ def test_a_lettered_list_is_read_back(names: list[str]) -> None:
     distinct_names: dict[str, str] = {}
     for name in names:
         distinct_names.setdefault(vote_key(name), " ".join(name.split()))
-    parsed = parse_candidates(format_lettered_list(names), 26)
-    assert not parsed.malformed
-    assert [" ".join(name.split()) for name in parsed.value] == list(distinct_names.values())
+    parsed_candidates = parse_candidates(format_lettered_list(names), 26)
+    assert not parsed_candidates.malformed
+    assert [" ".join(name.split()) for name in parsed_candidates.value] == list(distinct_names.values())
 
 
 @given(st.text(st.sampled_from("(a)b.:1-*[]{}\"'\n ,Pé"), max_size=40), st.integers(1, 4))
 def test_candidates_stay_within_the_limit_and_none_is_a_repetition_or_unknown(reply: str, limit: int) -> None:
-    parsed = parse_candidates(reply, limit)
-    assert len(parsed.value) <= limit
-    assert len({vote_key(item) for item in parsed.value}) == len(parsed.value)
-    assert all(item == item.strip() and "\n" not in item and not is_unknown(item) for item in parsed.value)
+    parsed_candidates = parse_candidates(reply, limit)
+    assert len(parsed_candidates.value) <= limit
+    assert len({vote_key(item) for item in parsed_candidates.value}) == len(parsed_candidates.value)
+    assert all(item == item.strip() and "\n" not in item and not is_unknown(item) for item in parsed_candidates.value)
 
 
 @given(st.text())

@@ -8,8 +8,8 @@ from quorum.parsing.passage_ids import parse_passage_ids
 
 @pytest.mark.parametrize("reply", ["İ", "(ſ)", "K.", "answer: İ"])
 def test_a_word_that_looks_like_a_letter_is_no_choice(reply: str) -> None:
-    parsed = parse_choice(reply, ["Rohrau", "Vienna"])
-    assert (parsed.value not in ("Rohrau", "Vienna"), parsed.malformed) == (True, True)
+    parsed_choice = parse_choice(reply, ["Rohrau", "Vienna"])
+    assert (parsed_choice.value not in ("Rohrau", "Vienna"), parsed_choice.malformed) == (True, True)
 
 
 @pytest.mark.parametrize("separator", [", ", " , ", ";", " and ", ",, "])

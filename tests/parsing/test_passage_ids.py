@@ -253,10 +253,10 @@ WORDS = [
 
 @given(st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join)), st.integers(1, 9))
 def test_any_reply_gives_numbers_in_range_each_once(reply: str, count: int) -> None:
-    parsed = parse_passage_ids(reply, count)
-    assert parsed.value == sorted(set(parsed.value))
-    assert set(parsed.value) <= set(range(1, count + 1))
-    assert not parsed.malformed or parsed.value == list(range(1, count + 1))
+    parsed_ids = parse_passage_ids(reply, count)
+    assert parsed_ids.value == sorted(set(parsed_ids.value))
+    assert set(parsed_ids.value) <= set(range(1, count + 1))
+    assert not parsed_ids.malformed or parsed_ids.value == list(range(1, count + 1))
 
 
 LISTS = st.lists(st.integers(1, 9), min_size=1, unique=True)

@@ -77,14 +77,14 @@ REPLIES = {  # reply -> question, answers, malformed
 
 @pytest.mark.parametrize("reply", REPLIES)
 def test_the_question_and_its_answers_are_read(reply: str) -> None:
-    parsed = parse_written_question(reply)
-    assert parsed.value is not None
-    assert (parsed.value.question, parsed.value.answers, parsed.malformed) == REPLIES[reply]
+    parsed_question = parse_written_question(reply)
+    assert parsed_question.value is not None
+    assert (parsed_question.value.question, parsed_question.value.answers, parsed_question.malformed) == REPLIES[reply]
 
 
 def test_half_a_character_is_replaced_so_that_the_question_can_be_stored() -> None:
-    parsed = parse_written_question('{"question": "Who lit it\\ud800?", "answer": "Ida\\udfff"}').value
-    assert parsed == WrittenQuestion("Who lit it\ufffd?", ["Ida\ufffd"])
+    parsed_question = parse_written_question('{"question": "Who lit it\\ud800?", "answer": "Ida\\udfff"}').value
+    assert parsed_question == WrittenQuestion("Who lit it\ufffd?", ["Ida\ufffd"])
 
 
 @pytest.mark.parametrize(
@@ -131,13 +131,13 @@ REPLY_PIECES = [
 @given(st.one_of(st.text(), st.lists(st.sampled_from(REPLY_PIECES), max_size=40).map("".join)))
 @settings(max_examples=150, deadline=None)
 def test_any_reply_is_read(reply: str) -> None:
-    parsed = parse_written_question(reply).value
-    if parsed is not None:
-        assert isinstance(parsed, WrittenQuestion)
-        assert 0 < len(parsed.question) <= 400
-        assert "\n" not in parsed.question
-        assert len(parsed.answers) <= 6
-        assert all(answer.strip() for answer in parsed.answers)
+    parsed_question = parse_written_question(reply).value
+    if parsed_question is not None:
+        assert isinstance(parsed_question, WrittenQuestion)
+        assert 0 < len(parsed_question.question) <= 400
+        assert "\n" not in parsed_question.question
+        assert len(parsed_question.answers) <= 6
+        assert all(answer.strip() for answer in parsed_question.answers)
 
 
 WORDS = st.text("abcdefg ", min_size=1, max_size=20).filter(lambda text: any(c.isalpha() for c in text))
@@ -149,12 +149,15 @@ def test_replies_that_keep_the_contract_are_read(question: str, answers: list[st
         f"Which {' '.join(question.split())}?",
         [f"x{' '.join(answer.split())}" for answer in answers],
     )
-    parsed = parse_written_question(f"{written_question}\nAnswer: {first}\nAlso: {' | '.join(others)}")
-    assert parsed.value is not None
+    parsed_question = parse_written_question(f"{written_question}\nAnswer: {first}\nAlso: {' | '.join(others)}")
+    assert parsed_question.value is not None
     distinct_answers = {normalize(answer): answer for answer in reversed([first, *others])}
-    assert (parsed.value.question, set(parsed.value.answers)) == (written_question, set(distinct_answers.values()))
-    assert parsed.value.answers[0] == first
-    assert not parsed.malformed
+    assert (parsed_question.value.question, set(parsed_question.value.answers)) == (
+        written_question,
+        set(distinct_answers.values()),
+    )
+    assert parsed_question.value.answers[0] == first
+    assert not parsed_question.malformed
 
 
 @given(st.integers(1, 500), st.lists(st.floats(0, 100), min_size=3, max_size=3).filter(any))
@@ -188,8 +191,8 @@ def test_every_document_has_its_turn_before_any_has_a_second(sizes: list[int], s
 
 
 def test_a_passage_without_a_title_counts_as_a_document() -> None:
-    untitled = [Passage(id=str(n), title="", text="x") for n in range(4)]
-    orders = {tuple(item["id"] for item in order_by_documents(untitled, str(seed))) for seed in range(20)}
+    untitled_passages = [Passage(id=str(n), title="", text="x") for n in range(4)]
+    orders = {tuple(item["id"] for item in order_by_documents(untitled_passages, str(seed))) for seed in range(20)}
     assert len(orders) > 5
 
 
@@ -211,11 +214,11 @@ def test_a_partner_mentions_the_same_name() -> None:
         make_passage("d", "At school was Ida Brenn.", "School"),
         make_passage("e", "Ida Brenn, too short.", "E"),
     ]
-    allowed = {"a", "b", "c", "d"}
-    assert (find_partner(passage, nearby, allowed, {}) or passage)["id"] == "d"
-    assert (find_partner(passage, nearby[:2], allowed, {}) or passage)["id"] == "c"
-    assert find_partner(passage, nearby[:1], allowed, {}) is None
-    assert (find_partner(make_passage("f", "the lighthouse was dark"), nearby, allowed, {}) or passage)["id"] == "b"
+    allowed_ids = {"a", "b", "c", "d"}
+    assert (find_partner(passage, nearby, allowed_ids, {}) or passage)["id"] == "d"
+    assert (find_partner(passage, nearby[:2], allowed_ids, {}) or passage)["id"] == "c"
+    assert find_partner(passage, nearby[:1], allowed_ids, {}) is None
+    assert (find_partner(make_passage("f", "the lighthouse was dark"), nearby, allowed_ids, {}) or passage)["id"] == "b"
 
 
 def test_a_rarer_name_is_the_stronger_link() -> None:

@@ -84,9 +84,9 @@ def test_a_search_and_its_thought_are_read(reply: str, query: str) -> None:
     ],
 )
 def test_a_search_that_breaks_the_contract_is_read_and_marked_malformed(reply: str, query: str | None) -> None:
-    parsed = parse_step(reply)
-    assert (parsed.value.query, parsed.value.answer, parsed.malformed) == (query, None, True)
-    assert parsed.value.thought.startswith(THOUGHT)
+    parsed_step = parse_step(reply)
+    assert (parsed_step.value.query, parsed_step.value.answer, parsed_step.malformed) == (query, None, True)
+    assert parsed_step.value.thought.startswith(THOUGHT)
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def test_a_final_answer_that_breaks_the_contract_is_read_and_marked_malformed(re
 
 @pytest.mark.parametrize("reply", ["", "  \n", "...", "```\n```", "{}", "[]", "null"])
 def test_a_reply_without_a_step_is_malformed(reply: str) -> None:
-    parsed = parse_step(reply)
-    assert parsed.malformed
-    assert (parsed.value.query, parsed.value.answer) == (None, None)
+    parsed_step = parse_step(reply)
+    assert parsed_step.malformed
+    assert (parsed_step.value.query, parsed_step.value.answer) == (None, None)
 
 
 def test_an_action_that_a_thought_talks_about_is_not_the_one_taken() -> None:
@@ -166,5 +166,5 @@ RUN_ONS = st.sampled_from(
 def test_text_after_the_first_action_is_ignored(name: str, other_name: str, run_on: str, verb: str) -> None:
     step = f"{THOUGHT}\nAction 1: {verb}[{name}]"
     assert parse_step(step + run_on.format(other_name, other_name)) == parse_step(step)
-    parsed = parse_step(step).value
-    assert (parsed.query or parsed.answer) == name
+    parsed_step = parse_step(step).value
+    assert (parsed_step.query or parsed_step.answer) == name

@@ -128,6 +128,6 @@ def test_every_order_is_read_in_every_form(order: list[int], separator: str, for
 
 @given(st.lists(st.integers(0, 9), max_size=9), st.integers(2, 6))
 def test_named_passages_come_first_and_the_others_keep_their_order(numbers: list[int], count: int) -> None:
-    parsed = parse_ranking(" > ".join(f"[{number}]" for number in numbers), count).value
+    parsed_ranking = parse_ranking(" > ".join(f"[{number}]" for number in numbers), count).value
     named_passages = [n - 1 for n in dict.fromkeys(numbers) if 0 < n <= count]
-    assert parsed == named_passages + [position for position in range(count) if position not in named_passages]
+    assert parsed_ranking == named_passages + [position for position in range(count) if position not in named_passages]

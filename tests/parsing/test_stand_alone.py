@@ -48,6 +48,6 @@ def test_an_unusable_reply_leaves_the_question_unchanged(reply: str) -> None:
 
 @given(st.text(max_size=2000))
 def test_no_reply_raises(reply: str) -> None:
-    parsed = parse_stand_alone_question(reply, FOLLOW_UP_QUESTION)
-    assert parsed.value
-    assert "\n" not in parsed.value
+    parsed_question = parse_stand_alone_question(reply, FOLLOW_UP_QUESTION)
+    assert parsed_question.value
+    assert "\n" not in parsed_question.value

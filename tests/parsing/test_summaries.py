@@ -88,15 +88,15 @@ def test_a_summary_is_read(reply: str, summary: str) -> None:
     "reply", ["", " \n", "[DONE]", "**[DONE]**", "...", "Paragraph:", "<think>It was Rohrau", "```\n```"]
 )
 def test_a_reply_without_a_summary_is_malformed(reply: str) -> None:
-    parsed = parse_summary(remove_thinking(reply))
-    assert parsed.malformed
-    assert not any(character.isalnum() for character in parsed.value)
+    parsed_summary = parse_summary(remove_thinking(reply))
+    assert parsed_summary.malformed
+    assert not any(character.isalnum() for character in parsed_summary.value)
 
 
 @given(st.text())
 def test_any_reply_is_read(reply: str) -> None:
-    parsed = parse_summary(reply)
-    assert parsed.malformed == (not any(character.isalnum() for character in parsed.value))
+    parsed_summary = parse_summary(reply)
+    assert parsed_summary.malformed == (not any(character.isalnum() for character in parsed_summary.value))
 
 
 SENTENCE = st.text("abcdefghij ,'", min_size=1, max_size=40).map(lambda text: f"Haydn {' '.join(text.split())} there.")

@@ -211,9 +211,9 @@ def test_any_reply_is_read(reply: str) -> None:
 
 @given(st.sampled_from(["True", "False", "Passage 1", "Passage 2", "Both"]), st.sampled_from(["", "**", "`", '"', "_"]))
 def test_wrapping_changes_nothing(verdict: str, mark: str) -> None:
-    for wrapped in (f"{mark}{verdict}{mark}", f" {mark}{verdict}{mark}.\n", f"Answer: {mark}{verdict}{mark}"):
-        assert parse_validity(wrapped) == parse_validity(verdict)
-        assert parse_preference(wrapped) == parse_preference(verdict)
+    for wrapped_verdict in (f"{mark}{verdict}{mark}", f" {mark}{verdict}{mark}.\n", f"Answer: {mark}{verdict}{mark}"):
+        assert parse_validity(wrapped_verdict) == parse_validity(verdict)
+        assert parse_preference(wrapped_verdict) == parse_preference(verdict)
 
 
 @pytest.mark.parametrize(

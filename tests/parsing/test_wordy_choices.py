@@ -101,15 +101,15 @@ CHOOSE_NONE = [
 
 @pytest.mark.parametrize("reply", CHOOSE_THE_THIRD)
 def test_one_letter_or_text_is_a_choice(reply: str) -> None:
-    parsed = parse_choice(reply, METALS)
-    assert (parsed.value, parsed.malformed) == ("tin", False)
+    parsed_choice = parse_choice(reply, METALS)
+    assert (parsed_choice.value, parsed_choice.malformed) == ("tin", False)
 
 
 @pytest.mark.parametrize("reply", CHOOSE_NONE)
 def test_a_reply_with_several_letters_or_none_is_no_choice(reply: str) -> None:
-    parsed = parse_choice(reply, METALS)
-    assert parsed.malformed or is_unknown(parsed.value)
-    assert parsed.value not in METALS
+    parsed_choice = parse_choice(reply, METALS)
+    assert parsed_choice.malformed or is_unknown(parsed_choice.value)
+    assert parsed_choice.value not in METALS
 
 
 def test_an_article_is_no_letter() -> None:

@@ -118,5 +118,5 @@ def test_wrapped_verdicts_are_read(wrapping: str, word: str, value: str) -> None
 
 
 def test_the_text_before_an_answer_tag_is_the_rationale() -> None:
-    parsed = parse_reasoned_answer("Passage 2 names it.\n<answer>Paris</answer>").value
-    assert (parsed.answer, parsed.rationale) == ("Paris", "Passage 2 names it.")
+    parsed_answer = parse_reasoned_answer("Passage 2 names it.\n<answer>Paris</answer>").value
+    assert (parsed_answer.answer, parsed_answer.rationale) == ("Paris", "Passage 2 names it.")

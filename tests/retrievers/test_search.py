@@ -62,9 +62,9 @@ async def test_k_beyond_the_corpus_returns_every_passage_once(kind: str, context
 
 @pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
 async def test_synchronous_and_asynchronous_calls_agree(kind: str, context: Context) -> None:
-    chosen = retriever(replace(context, retriever=kind))
+    chosen_retriever = retriever(replace(context, retriever=kind))
     question = "How high is the glacier tower?"
-    assert await chosen.ainvoke(question) == await asyncio.to_thread(chosen.invoke, question)
+    assert await chosen_retriever.ainvoke(question) == await asyncio.to_thread(chosen_retriever.invoke, question)
 
 
 async def test_dense_scores_are_cosines(context: Context) -> None:
@@ -79,9 +79,9 @@ async def test_dense_scores_are_cosines(context: Context) -> None:
 
 def test_fusion_adds_reciprocal_ranks() -> None:
     a, b, c = (Passage(id=i, title="", text=i, score=0.0) for i in "abc")
-    fused = fuse_rankings([[a, b], [c, b]])
-    assert [passage["id"] for passage in fused] == ["b", "a", "c"]
-    assert [passage["score"] for passage in fused] == pytest.approx([2 / 62, 1 / 61, 1 / 61])
+    fused_ranking = fuse_rankings([[a, b], [c, b]])
+    assert [passage["id"] for passage in fused_ranking] == ["b", "a", "c"]
+    assert [passage["score"] for passage in fused_ranking] == pytest.approx([2 / 62, 1 / 61, 1 / 61])
 
 
 async def test_hybrid_ignores_lexical_ranks_of_passages_that_share_no_word_with_the_question(context: Context) -> None:

@@ -83,9 +83,9 @@ def trained_filter(models: dict[str, Path], silver_file: Path, tmp_path_factory:
 
 
 def test_a_model_learns_its_data_by_heart(trained_filter: Path, silver_file: Path) -> None:
-    loaded = load_pretrained(str(trained_filter))
+    loaded_model = load_pretrained(str(trained_filter))
     pairs = [Task("filter", mode="filco").make_pair(line, 2) for line in read_silver(silver_file)]
-    assert [loaded.generate(pair.prompt, 24).text for pair in pairs] == [pair.target for pair in pairs]
+    assert [loaded_model.generate(pair.prompt, 24).text for pair in pairs] == [pair.target for pair in pairs]
     assert pairs[0].target == "Ana lives in Rome."
     assert pairs[3].target == "None"
     assert not list(trained_filter.parent.glob("learned.*"))
@@ -99,8 +99,8 @@ def test_models_of_every_kind_learn(
     settings = Settings(**FAST_SETTINGS | {"rate": 1e-2, "epochs": epochs, "lora": False})
     report = finetune(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, ignore_progress)
     assert report.losses[-1] < 0.2 < 1 < report.losses[0]
-    loaded = load_pretrained(str(tmp_path / "filter"))
-    assert [loaded.generate(task.make_pair(line, 2).prompt, 9).text for line in lines] == ["1", "None"]
+    loaded_model = load_pretrained(str(tmp_path / "filter"))
+    assert [loaded_model.generate(task.make_pair(line, 2).prompt, 9).text for line in lines] == ["1", "None"]
 
 
 @pytest.mark.parametrize("base", ["t5", "llama"])
@@ -270,10 +270,10 @@ async def test_a_prompt_longer_than_in_training_loses_passages(
 
 
 def test_a_sample_depends_on_the_seed_and_a_greedy_reply_does_not(models: dict[str, Path]) -> None:
-    loaded = load_pretrained(str(models["llama"]))
-    samples = [loaded.generate("Hello", 9, temperature=1.0, seed=seed).text for seed in (1, 1, 2)]
+    loaded_model = load_pretrained(str(models["llama"]))
+    samples = [loaded_model.generate("Hello", 9, temperature=1.0, seed=seed).text for seed in (1, 1, 2)]
     assert samples[0] == samples[1] != samples[2]
-    assert loaded.generate("Hello", 9).text == loaded.generate("Hello", 9, seed=5).text
+    assert loaded_model.generate("Hello", 9).text == loaded_model.generate("Hello", 9, seed=5).text
 
 
 async def test_a_plain_folder_is_a_chat_model(models: dict[str, Path]) -> None:
@@ -286,15 +286,15 @@ async def test_a_plain_folder_is_a_chat_model(models: dict[str, Path]) -> None:
 def test_folders_without_a_model_are_refused(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot be loaded"):
         chat_model(f"transformers:{tmp_path}")
-    mixed = tmp_path / "mixed"
+    mixed_folder = tmp_path / "mixed"
     words = tiny.make_tokenizer(adds_end=True)
     words.add_tokens([f"word{number}" for number in range(99)])
-    tiny.save_model(mixed, load_pretrained(str(models["gpt2"])).model, words)
+    tiny.save_model(mixed_folder, load_pretrained(str(models["gpt2"])).model, words)
     with pytest.raises(SetupError, match="they belong to different models"):
-        load_pretrained(str(mixed))
-    (mixed / "quorum.json").write_text("{}", encoding="utf-8")
+        load_pretrained(str(mixed_folder))
+    (mixed_folder / "quorum.json").write_text("{}", encoding="utf-8")
     with pytest.raises(SetupError, match=r"quorum\.json cannot be read"):
-        load_pretrained(str(mixed))
+        load_pretrained(str(mixed_folder))
 
 
 def test_adapters_need_the_base_they_were_trained_on(

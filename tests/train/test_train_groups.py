@@ -53,9 +53,11 @@ def test_questions_without_a_wrong_passage_form_no_group(examples: list[Example]
 def test_the_weight_of_a_source_decides_how_often_its_questions_are_drawn(
     examples_with_wrong_passages: list[Example], tokenizer: Tokenizer
 ) -> None:
-    chosen = Example("Where does Ada live?", "Ada lives in Rome.", ((13, 17),), "chosen")
-    wrong = Example(chosen.question, "Ada lives a boat.", (), "wrong")
-    groups = Groups([*examples_with_wrong_passages, chosen, wrong], {"chosen": 1.0, "": 0.0}, tokenizer, 60, seed=0)
+    weighted_example = Example("Where does Ada live?", "Ada lives in Rome.", ((13, 17),), "chosen")
+    wrong = Example(weighted_example.question, "Ada lives a boat.", (), "wrong")
+    groups = Groups(
+        [*examples_with_wrong_passages, weighted_example, wrong], {"chosen": 1.0, "": 0.0}, tokenizer, 60, seed=0
+    )
     assert all(size == 2 for batch in groups.draw_batches(8, 4) for size in batch.sizes)
 
 
@@ -125,7 +127,7 @@ def test_the_command_trains_on_groups(base: Path, data: Path, negatives: Path, t
 
 
 def test_groups_need_wrong_passages(base: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as refused:
+    with pytest.raises(SystemExit) as command_exit:
         main(
             [
                 "--base",
@@ -138,6 +140,6 @@ def test_groups_need_wrong_passages(base: Path, data: Path, tmp_path: Path, caps
                 str(tmp_path / "r.safetensors"),
             ]
         )
-    assert refused.value.code == 2
+    assert command_exit.value.code == 2
     assert "add --negatives" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

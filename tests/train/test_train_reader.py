@@ -160,11 +160,11 @@ def test_a_checkpoint_of_another_encoder_is_refused(base: Path, tmp_path: Path) 
 
 def test_answers_stand_in_the_context_only(encoded_examples: list[EncodedExample]) -> None:
     ids, types, mask = pad(encoded_examples[:4])
-    allowed = mark_allowed_positions(types, mask)
+    is_allowed = mark_allowed_positions(types, mask)
     for row, item in enumerate(encoded_examples[:4]):
         length = len(item.ids)
         assert mask[row].tolist() == [True] * length + [False] * (ids.shape[1] - length)
-        assert allowed[row].tolist() == [n == 0 or (n < length and item.types[n] == 1) for n in range(ids.shape[1])]
+        assert is_allowed[row].tolist() == [n == 0 or (n < length and item.types[n] == 1) for n in range(ids.shape[1])]
 
 
 def test_the_loss_takes_every_gold_span(base: Path) -> None:

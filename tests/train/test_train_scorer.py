@@ -35,10 +35,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Path]) -> None:
     """A score is the sum over the answer's tokens without the end token, in a padded batch as well as alone."""
     scores = await make_scorer(f"transformers:{models[kind]}").log_probabilities(PAIRS)
-    loaded = load_pretrained(str(models[kind]))
+    loaded_model = load_pretrained(str(models[kind]))
     for (prompt, text), score in zip(PAIRS, scores, strict=True):
-        ids, target = loaded.codec.encode_prompt(prompt), loaded.codec.encode_target(text)[:-1]
-        if loaded.codec.seq2seq:
+        ids, target = loaded_model.codec.encode_prompt(prompt), loaded_model.codec.encode_target(text)[:-1]
+        if loaded_model.codec.seq2seq:
             inputs = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([target])}
         else:
             inputs = {
@@ -46,7 +46,7 @@ async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Pat
                 "labels": torch.tensor([[-100] * len(ids) + target]),
             }
         with torch.no_grad():
-            loss = loaded.model(**inputs).loss.item()
+            loss = loaded_model.model(**inputs).loss.item()
         assert score == pytest.approx(-loss * len(target), rel=1e-4)
         assert score < 0
 
@@ -66,9 +66,9 @@ def test_batches_hold_texts_of_similar_length() -> None:
 
 
 def run_command(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as command_exit:
         main([*arguments])
-    return int(ended.value.code or 0)
+    return int(command_exit.value.code or 0)
 
 
 def test_commands_lead_from_questions_to_a_filter_that_answers_use(

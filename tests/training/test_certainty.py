@@ -48,9 +48,9 @@ def make_case(*, right: bool = False, agrees: bool = True) -> MeasuredCase:
 def test_the_threshold_is_the_lowest_step_that_warns_at_three_quarters_of_the_questions_without_an_answer() -> None:
     assert choose_warning_threshold(np.array([0.3, 0.3]), [make_case(right=True), make_case()]) == 0.5
     chances = np.array([0.52, 0.57, 0.62, 0.82, 0.9, 0.9, 0.9])
-    known = [make_case(right=True)] * 3
-    assert choose_warning_threshold(chances, [make_case()] * 4 + known) == 0.65
-    assert choose_warning_threshold(chances, [make_case()] * 3 + [make_case(agrees=False)] + known) == 0.6
+    known_cases = [make_case(right=True)] * 3
+    assert choose_warning_threshold(chances, [make_case()] * 4 + known_cases) == 0.65
+    assert choose_warning_threshold(chances, [make_case()] * 3 + [make_case(agrees=False)] + known_cases) == 0.6
 
 
 def test_the_threshold_rises_until_three_quarters_of_the_statements_without_a_warning_are_right() -> None:

@@ -174,9 +174,9 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
 
 
 def run_command(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as command_exit:
         main([*arguments])
-    return int(ended.value.code or 0)
+    return int(command_exit.value.code or 0)
 
 
 def test_the_commands_write_and_check_training_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,7 +144,7 @@ def test_the_command_writes_negatives_and_refuses_wrong_options(
     main(files)
     assert capsys.readouterr().out == "out.jsonl.gz: 5 negatives for 3 questions\n"
     for arguments in ([*files, "--corpus", "nowhere.jsonl"], [*files, "--limit", "0"], [*files, "--per-question", "x"]):
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as command_exit:
             main(arguments)
-        assert ended.value.code == 2
+        assert command_exit.value.code == 2
     assert "whole number from 1, got 'x'" in capsys.readouterr().err

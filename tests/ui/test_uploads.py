@@ -24,12 +24,12 @@ from quorum.ui.uploads import (
 
 @given(st.text(st.characters(), max_size=300) | st.text("漢é.\ud800", max_size=300))
 def test_a_name_never_leaves_its_folder(name: str) -> None:
-    cleaned = clean_name(name)
-    assert cleaned not in ("", ".", "..")
-    assert Path(cleaned).name == cleaned
-    assert not cleaned.startswith(".")
-    assert len(cleaned) <= LONGEST_NAME
-    assert len(cleaned.encode()) <= MAX_NAME_BYTES
+    cleaned_name = clean_name(name)
+    assert cleaned_name not in ("", ".", "..")
+    assert Path(cleaned_name).name == cleaned_name
+    assert not cleaned_name.startswith(".")
+    assert len(cleaned_name) <= LONGEST_NAME
+    assert len(cleaned_name.encode()) <= MAX_NAME_BYTES
 
 
 @pytest.mark.parametrize(

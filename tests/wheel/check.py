@@ -32,13 +32,13 @@ QUIET_VARIABLES = {"QUORUM_JOURNAL": "off", "LANGSMITH_TRACING": "false", "COLUM
 @contextmanager
 def report_step(name: str) -> Iterator[None]:
     """Print one line when the step has ended: its seconds and its name."""
-    started = time.perf_counter()
+    started_at = time.perf_counter()
     try:
         yield
     except BaseException:
-        print(f"{time.perf_counter() - started:6.1f} s  FAILED  {name}", flush=True)
+        print(f"{time.perf_counter() - started_at:6.1f} s  FAILED  {name}", flush=True)
         raise
-    print(f"{time.perf_counter() - started:6.1f} s  {name}", flush=True)
+    print(f"{time.perf_counter() - started_at:6.1f} s  {name}", flush=True)
 
 
 def main() -> None:

@@ -34,10 +34,10 @@ def unpack_without_links(sdist: Path, folder: Path) -> Path:
     """Unpack the sources with text files in place of links, as Windows and some unzip tools do."""
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
-    [unpacked] = folder.iterdir()
+    [unpacked_folder] = folder.iterdir()
     for name in LINKED_FOLDERS:
-        (unpacked / "quorum" / name).write_text(f"../{name}")
-    return unpacked
+        (unpacked_folder / "quorum" / name).write_text(f"../{name}")
+    return unpacked_folder
 
 
 def list_expected_files() -> set[str]:

@@ -180,8 +180,10 @@ def read_share(text: str, option: str) -> float:
     return value
 
 
-def compute_error_rate(confidence: float) -> float:
-    """The error rate of a confidence level. Raises `SetupError` if the level is not between 0.5 and 1."""
+def compute_failure_probability(confidence: float) -> float:
+    """How likely a promise with this confidence level may fail. Raises `SetupError` if the level is not between 0.5 and
+    1.
+    """
     if not 0.5 <= confidence < 1:
         raise SetupError(f"--confidence {confidence:g} does not fit; give a probability from 0.5 up to 1, such as 0.9.")
     return round(1 - confidence, 12)

@@ -43,8 +43,8 @@ class Options:
     budget: the most that a question may take, by unit; max_cost: dollars that the run may spend; prices: your own file
     of prices.
 
-    wrong_cost: the cost of a wrong answer in units of a right one; unknown costs nothing. A race uses it. Without a
-    race it only changes the decision, so the same folder can be decided again at another cost.
+    wrong_cost: what a wrong answer costs, where a right one is worth 1; unknown costs nothing. A race uses it. Without
+    a race it only changes the decision, so the same folder can be decided again at another cost.
 
     race: stop asking methods that cannot win, "exact", "questions" or "future" (docs/compare.md); None: ask all.
 

@@ -164,8 +164,8 @@ def test_a_folder_is_a_corpus_and_unreadable_files_are_named(
     assert run.out.startswith("post_fusion is the only method: exact match 100.0%")
     assert "picture.png of the corpus is left out: files of type '.png' are not read" in caplog.text
     (folder / "0.md").write_text("# Thing 0\n\nNobody found thing number 0.\n")
-    changed = quorum("compare", str(folder), str(data), *options)
-    assert (changed.code, "source.sha256 was" in changed.err) == (2, True)
+    changed_run = quorum("compare", str(folder), str(data), *options)
+    assert (changed_run.code, "source.sha256 was" in changed_run.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ def test_ask_withholds_an_answer_that_is_not_sure_enough(
     assert "'1880' was withheld: confidence 0.50 is below 0.6" in withheld.err
     assert quorum(*command, "0.5", "--method", "post_fusion").out.splitlines()[0] == "1880"
     assert "stated no confidence" in quorum(*command, "0.5", "--method", "concat_pf").err
-    refused = quorum(*command, "0.5", "--method", "concat")
-    assert (refused.code, "sample its answer (concat with --set samples=5" in refused.err) == (2, True)
+    refused_run = quorum(*command, "0.5", "--method", "concat")
+    assert (refused_run.code, "sample its answer (concat with --set samples=5" in refused_run.err) == (2, True)
     assert "give a confidence from 0 to 1" in quorum(*command, "7", "--method", "post_fusion").err
 
 

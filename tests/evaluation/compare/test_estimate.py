@@ -19,8 +19,13 @@ __all__ = ["corpus", "data"]
 
 
 async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Path, openai_server: OpenAIServer) -> None:
-    estimated = (await make_estimate(corpus, data, methods="filco")).methods["filco"]
-    assert (estimated.calls, estimated.fewest_calls, estimated.most_calls, openai_server.requests) == (2, 2, 3, [])
+    estimated_cost = (await make_estimate(corpus, data, methods="filco")).methods["filco"]
+    assert (estimated_cost.calls, estimated_cost.fewest_calls, estimated_cost.most_calls, openai_server.requests) == (
+        2,
+        2,
+        3,
+        [],
+    )
 
 
 def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:

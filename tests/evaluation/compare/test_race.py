@@ -74,10 +74,13 @@ async def test_a_dropped_method_is_tested_by_the_race_and_the_others_by_mcnemar(
     )
     decision = await run_race(data, methods="concat[k=3],concat[k=3;seed=1],concat", concurrency=4)
     [comparison] = decision.scores.comparisons
-    dropped, equal = comparison["methods"]["concat"]["em"], comparison["methods"]["concat[k=3;seed=1]"]["em"]
-    assert (dropped["test"], dropped["p"], dropped["p_holm"]) == ("race", 1.0, 1.0)
-    assert dropped["low"] == dropped["difference"] == -1 < dropped["high"] < 0.1
-    assert (equal["test"], equal["p_holm"], comparison["n"]) == ("mcnemar", 1.0, QUESTION_COUNT)
+    dropped_difference, equal_difference = (
+        comparison["methods"]["concat"]["em"],
+        comparison["methods"]["concat[k=3;seed=1]"]["em"],
+    )
+    assert (dropped_difference["test"], dropped_difference["p"], dropped_difference["p_holm"]) == ("race", 1.0, 1.0)
+    assert dropped_difference["low"] == dropped_difference["difference"] == -1 < dropped_difference["high"] < 0.1
+    assert (equal_difference["test"], equal_difference["p_holm"], comparison["n"]) == ("mcnemar", 1.0, QUESTION_COUNT)
     assert decision.recommendation.equal_methods == ["concat[k=3;seed=1]"]
     assert "dropped" in (decision.scores.folder / "report.md").read_text(encoding="utf-8")
 
@@ -155,20 +158,20 @@ async def test_at_the_limit_on_cost_the_survivors_are_named(
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1000\noutput = 0\n', encoding="utf-8")
     # a question costs 10, 20 and 30 cents
-    stopped = await run_race(data, max_cost=6.5, prices=prices, concurrency=1)
-    result = stopped.scores.race
+    stopped_run = await run_race(data, max_cost=6.5, prices=prices, concurrency=1)
+    result = stopped_run.scores.race
     assert result is not None
     assert 0 < result.settled_count < QUESTION_COUNT
-    assert (stopped.recommendation.best, result.survivors) == (None, ["concat[k=2]", "concat[k=3]"])
-    first_sentence = stopped.recommendation.sentences[0]
+    assert (stopped_run.recommendation.best, result.survivors) == (None, ["concat[k=2]", "concat[k=3]"])
+    first_sentence = stopped_run.recommendation.sentences[0]
     assert first_sentence.startswith(
         f"The race stopped at the limit of $6.5, after {result.settled_count} of {QUESTION_COUNT} questions."
     )
     assert first_sentence.endswith("none of them certified as the best: concat[k=2] and concat[k=3].")
-    assert all(method["em"]["p"] == 1 for method in stopped.scores.comparisons[0]["methods"].values())
-    continued = await run_race(data, max_cost=100, prices=prices, concurrency=1)
+    assert all(method["em"]["p"] == 1 for method in stopped_run.scores.comparisons[0]["methods"].values())
+    continued_run = await run_race(data, max_cost=100, prices=prices, concurrency=1)
     full_run = await run_race(data, "whole", prices=prices, concurrency=1)
-    assert read_outcome(continued.scores.folder) == read_outcome(full_run.scores.folder)
+    assert read_outcome(continued_run.scores.folder) == read_outcome(full_run.scores.folder)
 
 
 async def test_only_methods_within_the_budget_drop_others(data: Path, openai_server: OpenAIServer) -> None:

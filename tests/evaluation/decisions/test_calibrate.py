@@ -28,14 +28,14 @@ def results(tmp_path: Path, openai_server: OpenAIServer) -> Path:
 
 
 def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(results: Path) -> None:
-    recorded = read_results(results)
-    calibrated = calibrate_methods(recorded, 0.1, 0.05, "post_fusion")
-    assert [item.method for item in calibrated] == ["post_fusion"]
-    threshold = calibrated[0].threshold
+    recorded_results = read_results(results)
+    calibrated_methods = calibrate_methods(recorded_results, 0.1, 0.05, "post_fusion")
+    assert [item.method for item in calibrated_methods] == ["post_fusion"]
+    threshold = calibrated_methods[0].threshold
     assert threshold is not None
     assert 0.5 < threshold.value <= 0.7  # from 0.7 on nothing is wrong
     assert threshold.questions == 240
-    calibration_file = make_calibration_file(recorded, calibrated[0], 0.1, 0.05)
+    calibration_file = make_calibration_file(recorded_results, calibrated_methods[0], 0.1, 0.05)
     assert (calibration_file["method"], calibration_file["answer_from"], calibration_file["confidence"]) == (
         "post_fusion",
         threshold.value,
@@ -46,9 +46,9 @@ def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(res
 
 
 def test_several_methods_share_the_probability_of_error(results: Path) -> None:
-    recorded = read_results(results)
-    single_threshold = calibrate_methods(recorded, 0.1, 0.05, "sure")[0].threshold
-    thresholds = {item.method: item.threshold for item in calibrate_methods(recorded, 0.1, 0.05)}
+    recorded_results = read_results(results)
+    single_threshold = calibrate_methods(recorded_results, 0.1, 0.05, "sure")[0].threshold
+    thresholds = {item.method: item.threshold for item in calibrate_methods(recorded_results, 0.1, 0.05)}
     assert set(thresholds) == {"post_fusion", "sure"}  # concat states no confidence
     shared_threshold = thresholds["sure"]
     assert single_threshold is not None
@@ -112,16 +112,18 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     assert "was made for post_fusion, not for concat" in other_method.err
     other_k = quorum(*command, "--k", "3", "--method", "post_fusion", "--calibration", file)
     assert "was made with k=2, and it is 3 now" in other_k.err
-    refused = quorum(*ask_command, "--abstain-below", "0.5")
-    assert refused.code == 2
-    assert "Both --abstain-below and a calibration" in refused.err
+    refused_run = quorum(*ask_command, "--abstain-below", "0.5")
+    assert refused_run.code == 2
+    assert "Both --abstain-below and a calibration" in refused_run.err
 
 
 async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_server: OpenAIServer) -> None:
-    recorded = read_results(results)
+    recorded_results = read_results(results)
     file = results / "calibration.json"
-    calibrated = calibrate_methods(recorded, 0.1, 0.05, "post_fusion")[0]
-    file.write_text(json.dumps(make_calibration_file(recorded, calibrated, 0.1, 0.05)), encoding="utf-8")
+    calibrated_methods = calibrate_methods(recorded_results, 0.1, 0.05, "post_fusion")[0]
+    file.write_text(
+        json.dumps(make_calibration_file(recorded_results, calibrated_methods, 0.1, 0.05)), encoding="utf-8"
+    )
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     context = Context(**CONTEXT, calibration=str(file))
     question = {"question": "Which colour?", "given": GIVEN_PASSAGES}
@@ -130,8 +132,8 @@ async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_
     assert post_fusion.invoke(question, context=context)["unknown"]
     assert (await post_fusion.abatch([question], context=context))[0]["unknown"]
     assert post_fusion.invoke(question, context=CONTEXT | {"calibration": str(file)})["unknown"]
-    uncalibrated = await post_fusion.ainvoke(question, context=Context(**CONTEXT))
-    assert (uncalibrated["answer"], uncalibrated["suppressed"]) == ("red", None)
+    uncalibrated_result = await post_fusion.ainvoke(question, context=Context(**CONTEXT))
+    assert (uncalibrated_result["answer"], uncalibrated_result["suppressed"]) == ("red", None)
     with pytest.raises(SetupError, match="cannot be applied to a stream"):
         [item async for item in post_fusion.astream(question, context=context)]
 

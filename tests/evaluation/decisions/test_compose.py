@@ -22,13 +22,13 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:
-    composed = compose(read_results(results), Guarantee(lose_at_most=0.08))
-    assert composed.certificate is not None
-    assert composed.certificate.p_value <= 0.1
-    assert composed.best == "sure"
-    assert composed.saved_share > 0.2
-    assert composed.cascade[-1].accept is None
-    assert composed.stage_shares[composed.cascade[0].method] == 1.0
+    composition = compose(read_results(results), Guarantee(lose_at_most=0.08))
+    assert composition.certificate is not None
+    assert composition.certificate.p_value <= 0.1
+    assert composition.best == "sure"
+    assert composition.saved_share > 0.2
+    assert composition.cascade[-1].accept is None
+    assert composition.stage_shares[composition.cascade[0].method] == 1.0
 
 
 def test_calls_that_methods_share_are_paid_once(results: Path) -> None:
@@ -46,15 +46,15 @@ def test_the_command_writes_a_method(quorum: Quorum, results: Path) -> None:
     assert run.code == 0
     assert run.out.startswith("Ask ")
     assert "with confidence 0.9" in run.out
-    composed = read_composed_cascade(str(results / "composed.json"))
-    assert len(composed.stages) in (2, 3)
-    assert composed.certificate is not None
-    assert composed.certificate["lose_at_most"] == 0.08
-    assert composed.stages[0].settings["k"] == 2
-    assert composed.stages[0].prompts.keys() == {"answer"}
+    composed_cascade = read_composed_cascade(str(results / "composed.json"))
+    assert len(composed_cascade.stages) in (2, 3)
+    assert composed_cascade.certificate is not None
+    assert composed_cascade.certificate["lose_at_most"] == 0.08
+    assert composed_cascade.stages[0].settings["k"] == 2
+    assert composed_cascade.stages[0].prompts.keys() == {"answer"}
     diagram = quorum("methods", str(results / "composed.json"), "--diagram")
     assert diagram.code == 0
-    assert f"begin --> {composed.stages[0].method};" in diagram.out
+    assert f"begin --> {composed_cascade.stages[0].method};" in diagram.out
     second_run = quorum("compose", str(results), "--lose-at-most", "0.08", "--cost", "calls", "--json")
     assert json.loads(second_run.out) == json.loads((results / "composed.json").read_text())
 
@@ -67,9 +67,9 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
     assert run.code == 0
     assert "No cascade can be certified to lose 3 points at most" in run.out
     assert "Ask sure, the best single method" in run.out
-    composed = read_composed_cascade(str(folder / "composed.json"))
-    assert [stage.method for stage in composed.stages] == ["sure"]
-    assert composed.certificate is None
+    composed_cascade = read_composed_cascade(str(folder / "composed.json"))
+    assert [stage.method for stage in composed_cascade.stages] == ["sure"]
+    assert composed_cascade.certificate is None
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ def test_one_of_several_methods_is_chosen_by_its_name_after_the_folder(
     quorum: Quorum, baseline: Path, tmp_path: Path
 ) -> None:
     new = write_results(tmp_path / "new", {"concat": 0.6, "sure": 0.8}, questions=300)
-    refused = quorum("gate", str(baseline), str(new), "--margin", "0.05")
-    assert refused.code == 2
-    assert f"name one as {new}:METHOD." in refused.err
+    refused_run = quorum("gate", str(baseline), str(new), "--margin", "0.05")
+    assert refused_run.code == 2
+    assert f"name one as {new}:METHOD." in refused_run.err
     assert quorum("gate", str(baseline), f"{new}:sure", "--margin", "0.05").code == 0
 
 

@@ -290,11 +290,11 @@ def test_a_run_as_json_says_what_the_screen_says(
     openai_server.reply(answer_or_rank)
     command = ("experiment", "sure-table-2", str(data), "--methods", "base", "--model", "openai:test", "--out", "o")
     code, out, _ = quorum(*command, "--json")
-    printed = json.loads(out)
-    assert (code, printed["source"], printed["summary"]["base"]["em"]) == (0, "SuRe, table 2", 1)
+    printed_json = json.loads(out)
+    assert (code, printed_json["source"], printed_json["summary"]["base"]["em"]) == (0, "SuRe, table 2", 1)
     no_search_note = (
         "nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions"
     )
-    assert printed["changes"] == [no_search_note, "methods base"]
-    assert printed["analysis"] == json.loads(Path("o/analysis.json").read_text())
+    assert printed_json["changes"] == [no_search_note, "methods base"]
+    assert printed_json["analysis"] == json.loads(Path("o/analysis.json").read_text())
     assert no_search_note in " ".join(quorum(*command)[1].split())

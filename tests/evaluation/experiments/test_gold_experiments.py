@@ -163,8 +163,8 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
         file.write(json.dumps({"id": "open", "question": "?", "answers": [], "passages": make_passages("a")}) + "\n")
 
     def knows_one(request: Request) -> str:
-        known = "Which town is 1?" in request.text and "Nothing." not in request.text
-        return "Basel" if known else "unknown"
+        is_known = "Which town is 1?" in request.text and "Nothing." not in request.text
+        return "Basel" if is_known else "unknown"
 
     openai_server.reply(knows_one)
     options = {"methods": "concat,no_retrieval,summary"}

@@ -94,9 +94,9 @@ def make_options(data: Path, context: Context = CONTEXT, **options: Any) -> Opti
     ],
 )
 def test_a_verdict_of_the_judge_is_read(reply: str, verdict: bool | None) -> None:
-    parsed = parse_correctness(reply)
-    assert (None if parsed.malformed else parsed.value) is verdict
-    assert not (parsed.malformed and parsed.value)
+    parsed_reply = parse_correctness(reply)
+    assert (None if parsed_reply.malformed else parsed_reply.value) is verdict
+    assert not (parsed_reply.malformed and parsed_reply.value)
 
 
 async def test_the_judge_is_asked_only_where_nothing_else_decides(data: Path, openai_server: OpenAIServer) -> None:
@@ -218,8 +218,8 @@ async def test_a_comparison_with_a_judge_reports_its_verdicts_and_spending(
     assert "Separately from the methods, openai:judge judged answers: 2 calls really made" in text
     with (folder / "report.csv").open(newline="") as file:
         assert {row["judged"] for row in csv.DictReader(file)} == {"0.4"}
-    repeated = await compare(await plan_comparison(options))
-    assert repeated.spent["judge"] == decision.spent["judge"]
+    repeated_decision = await compare(await plan_comparison(options))
+    assert repeated_decision.spent["judge"] == decision.spent["judge"]
     without_judge = await compare(await plan_comparison(make_options(data, methods="concat,concat_pf", prices=prices)))
     assert without_judge.spent["judge"] == decision.spent["judge"]
     assert "judged" not in without_judge.scores.measures
@@ -232,9 +232,9 @@ async def test_the_limit_on_cost_includes_the_judges_calls(
     prices.write_text('["openai:test"]\ninput = 0.0\noutput = 0.0\n["openai:judge"]\ninput = 1e6\noutput = 1e6\n')
     openai_server.reply(reply_by_model)
     limits = {"prices": prices, "max_cost": 1, "concurrency": 1}
-    planned = await plan_comparison(make_options(data, methods="concat", judge="openai:judge", **limits))
+    comparison_plan = await plan_comparison(make_options(data, methods="concat", judge="openai:judge", **limits))
     with pytest.raises(SetupError, match=r"have cost \$.* the limit is \$1"):
-        await compare(planned)
+        await compare(comparison_plan)
     assert len(list_judge_requests(openai_server)) == 1
 
 

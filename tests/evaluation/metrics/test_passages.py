@@ -58,8 +58,12 @@ def test_recall_and_precision_compare_the_final_passages_with_the_gold_passages(
 def test_measures_before_the_filter_use_all_retrieved_passages() -> None:
     arguments = make_result("a", before="abcd"), make_reference("ab")
     assert (recall_before(*arguments), precision_before(*arguments), s_precision_before(*arguments)) == (1, 0.5, 0)
-    unfiltered = make_result("ab"), make_reference("ab")
-    assert (recall_before(*unfiltered), precision_before(*unfiltered), s_precision_before(*unfiltered)) == (None,) * 3
+    unfiltered_result = make_result("ab"), make_reference("ab")
+    assert (
+        recall_before(*unfiltered_result),
+        precision_before(*unfiltered_result),
+        s_precision_before(*unfiltered_result),
+    ) == (None,) * 3
 
 
 @pytest.mark.parametrize(
@@ -102,9 +106,9 @@ def test_the_precision_of_the_context_counts_words_as_often_as_the_answer_has_th
 
 
 def test_an_empty_context_has_precision_zero_where_a_filter_emptied_it() -> None:
-    emptied = make_passages()
-    emptied["retrieved"] = ["0"]
-    assert context_precision(emptied, make_reference("", "Paris")) == 0
+    emptied_context = make_passages()
+    emptied_context["retrieved"] = ["0"]
+    assert context_precision(emptied_context, make_reference("", "Paris")) == 0
 
 
 @pytest.mark.parametrize("task", ["label", "yes_no", "dialogue", "long"])

@@ -40,11 +40,11 @@ def test_the_interval_is_that_of_scipy(values: np.ndarray) -> None:
 
 def test_the_interval_covers_the_true_mean_as_often_as_it_says() -> None:
     samples = np.random.default_rng(3).random((400, 200)) < 0.3
-    covered = [
+    is_covered = [
         low <= 0.3 <= high
         for _, low, high in (compute_bootstrap_interval(sample, resamples=1000) for sample in samples)
     ]
-    assert 0.92 <= np.mean(covered) <= 0.98
+    assert 0.92 <= np.mean(is_covered) <= 0.98
 
 
 def test_an_interval_is_reproducible_and_independent_of_order() -> None:

@@ -36,11 +36,11 @@ def test_answers_of_equal_confidence_are_one_step_of_the_curve_with_their_mean_r
 
 
 def test_the_calibration_error_tells_calibrated_from_overconfident() -> None:
-    calibrated = compute_calibration([0.75] * 4 + [0.25] * 4, [1, 1, 1, 0, 1, 0, 0, 0])
+    good_calibration = compute_calibration([0.75] * 4 + [0.25] * 4, [1, 1, 1, 0, 1, 0, 0, 0])
     overconfident = compute_calibration([1.0] * 4, [0, 0, 1, 0])
-    assert calibrated is not None
+    assert good_calibration is not None
     assert overconfident is not None
-    assert calibrated.ece == 0
+    assert good_calibration.ece == 0
     assert overconfident.ece == 0.75
     assert [(item.count, item.confidence, item.right) for item in overconfident.bins] == [(4, 1.0, 0.25)]
 

@@ -44,13 +44,13 @@ async def test_questions_of_all_three_kinds_name_their_gold_passages_and_their_w
     store: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(make_question_writer())
-    written = await write_questions(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
-    assert (written.kept_counts, written.draft_count, written.faults.total()) == (
+    outcome = await write_questions(store, Options(n=10, mix={"single": 60, "two": 20, "unanswerable": 20}))
+    assert (outcome.kept_counts, outcome.draft_count, outcome.faults.total()) == (
         {"single": 6, "two": 2, "unanswerable": 2},
         10,
         0,
     )
-    assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == written.spending.calls
+    assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == outcome.spending.calls
     lines_of_kind = {kind: [line for line in read_lines() if line["meta"]["kind"] == kind] for kind in QUESTION_KINDS}
     single, two, unanswerable = lines_of_kind["single"][0], lines_of_kind["two"][0], lines_of_kind["unanswerable"][0]
     number = single["gold"][0][1:]
@@ -137,13 +137,13 @@ async def test_faults_of_questions_are_found_and_counted(
     kind: Any, fault: str, replace_reply: ReplaceReply, store: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(make_question_writer(replace_reply))
-    written = await write_questions(store, Options(n=8, mix={kind: 1}, writes_rejected=True))
-    assert written.faults[fault] >= 2
-    assert written.draft_count == sum(written.kept_counts.values()) + written.faults.total()
-    rejected = [line for line in read_lines() if not line["keep"]] if OUTPUT_FILE.exists() else []
-    assert {line["meta"]["why"] for line in rejected} >= (set() if fault in ("declined", "unread") else {fault})
-    assert all(line["question"] for line in rejected)
-    assert written.end_reasons == {kind: "corpus"}
+    outcome = await write_questions(store, Options(n=8, mix={kind: 1}, writes_rejected=True))
+    assert outcome.faults[fault] >= 2
+    assert outcome.draft_count == sum(outcome.kept_counts.values()) + outcome.faults.total()
+    rejected_lines = [line for line in read_lines() if not line["keep"]] if OUTPUT_FILE.exists() else []
+    assert {line["meta"]["why"] for line in rejected_lines} >= (set() if fault in ("declined", "unread") else {fault})
+    assert all(line["question"] for line in rejected_lines)
+    assert outcome.end_reasons == {kind: "corpus"}
 
 
 async def test_a_draft_whose_form_is_wrong_is_checked_without_a_call(store: str, openai_server: OpenAIServer) -> None:
@@ -151,8 +151,8 @@ async def test_a_draft_whose_form_is_wrong_is_checked_without_a_call(store: str,
     openai_server.reply(
         make_question_writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None)
     )
-    written = await write_questions(store, Options(n=2, mix=SINGLE_ONLY))
-    assert (written.faults["yes_no"], len(openai_server.chats()), written.end_reasons) == (8, 8, {"single": "tries"})
+    outcome = await write_questions(store, Options(n=2, mix=SINGLE_ONLY))
+    assert (outcome.faults["yes_no"], len(openai_server.chats()), outcome.end_reasons) == (8, 8, {"single": "tries"})
 
 
 async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: OpenAIServer) -> None:
@@ -167,8 +167,8 @@ async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: 
 
 async def test_the_embedded_reader_may_check_the_questions(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_question_writer())
-    written = await write_questions(store, Options(n=1, mix=SINGLE_ONLY), verifier="embedded")
-    assert written.draft_count == len(openai_server.chats())
+    outcome = await write_questions(store, Options(n=1, mix=SINGLE_ONLY), verifier="embedded")
+    assert outcome.draft_count == len(openai_server.chats())
 
 
 async def test_thinking_is_no_part_of_a_question(store: str, openai_server: OpenAIServer) -> None:
@@ -182,12 +182,12 @@ async def test_thinking_is_no_part_of_a_question(store: str, openai_server: Open
 async def test_reviewed_lines_stay_and_rejected_ones_are_replaced(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_question_writer())
     await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
-    edited = read_lines()
-    edited[0] |= {"keep": False, "note": "dull"}
-    edited[1]["answers"].append("a third form")
-    OUTPUT_FILE.write_text("\n".join(map(json.dumps, edited)))  # as an editor leaves it, without a last line end
+    edited_lines = read_lines()
+    edited_lines[0] |= {"keep": False, "note": "dull"}
+    edited_lines[1]["answers"].append("a third form")
+    OUTPUT_FILE.write_text("\n".join(map(json.dumps, edited_lines)))  # as an editor leaves it, without a last line end
     second_run = await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
-    assert read_lines()[:3] == edited
+    assert read_lines()[:3] == edited_lines
     assert (len(read_lines()), second_run.count_before, second_run.kept_counts["single"]) == (4, 2, 3)
     request_count = len(openai_server.chats())
     third_run = await write_questions(store, Options(n=3, mix=SINGLE_ONLY))
@@ -207,8 +207,8 @@ async def test_a_run_stopped_by_the_limit_on_cost_goes_on_from_the_journal(
     with pytest.raises(SetupError, match=r"the limit is \$0\.03"):
         await write_questions(store, options, journal="journal.sqlite")
     first_call_count = len(openai_server.chats())
-    written = await write_questions(store, Options(n=3, mix=SINGLE_ONLY), journal="journal.sqlite")
-    assert (first_call_count, written.kept_counts["single"], written.spending.calls) == (4, 3, 9 - first_call_count)
+    outcome = await write_questions(store, Options(n=3, mix=SINGLE_ONLY), journal="journal.sqlite")
+    assert (first_call_count, outcome.kept_counts["single"], outcome.spending.calls) == (4, 3, 9 - first_call_count)
 
 
 async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_server: OpenAIServer) -> None:
@@ -216,11 +216,11 @@ async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_ser
     openai_server.reply(
         lambda request: make_error(400, "no") if "Which mason" in request.text else make_correct_reply(request)
     )
-    written = await write_questions(
+    outcome = await write_questions(
         store, Options(n=8, mix=SINGLE_ONLY, writes_rejected=True), journal="journal.sqlite"
     )
-    assert (written.kept_counts["single"], written.faults["failed"], len(read_lines())) == (4, 4, 4)
-    assert "400: no" in str(written.error)
+    assert (outcome.kept_counts["single"], outcome.faults["failed"], len(read_lines())) == (4, 4, 4)
+    assert "400: no" in str(outcome.error)
     openai_server.reply(make_correct_reply)
     second_run = await write_questions(store, Options(n=8, mix=SINGLE_ONLY), journal="journal.sqlite")
     assert (second_run.kept_counts["single"], second_run.spending.calls) == (8, 4 * 2)
@@ -228,6 +228,6 @@ async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_ser
 
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_question_writer())
-    planned = await plan(None, "towers", make_context(store=store), Options(n=1, mix=SINGLE_ONLY), OUTPUT_FILE)
-    with planned.file.lock(), pytest.raises(SetupError, match="Another run is writing"):
+    writing_plan = await plan(None, "towers", make_context(store=store), Options(n=1, mix=SINGLE_ONLY), OUTPUT_FILE)
+    with writing_plan.file.lock(), pytest.raises(SetupError, match="Another run is writing"):
         await write_questions(store, Options(n=1, mix=SINGLE_ONLY))

@@ -32,8 +32,8 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
     assert "5 kept: " in lines[0]
     assert lines[1] == "questions.jsonl: 5 questions to keep (4 single, 1 unanswerable)."
     assert run.err.startswith("To write 5 questions: 15 calls, about ")
-    rejected = [line for line in read_lines() if not line["keep"]]
-    assert {line["meta"]["why"] for line in rejected} == {"known"}
+    rejected_lines = [line for line in read_lines() if not line["keep"]]
+    assert {line["meta"]["why"] for line in rejected_lines} == {"known"}
     openai_server.reply(make_question_writer())
     eval_command = (
         "eval",
@@ -52,7 +52,9 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
     assert {row["id"] for row in rows} == {line["id"] for line in read_lines() if line["keep"]}
     assert [row["em"] for row in rows] == [1.0] * 5
     assert {row["recall"] for row in rows if row["gold"]} == {1.0}
-    assert f"{len(rejected)} question{'s' * (len(rejected) > 1)} left out, marked keep: false" in caplog.text
+    assert (
+        f"{len(rejected_lines)} question{'s' * (len(rejected_lines) > 1)} left out, marked keep: false" in caplog.text
+    )
 
 
 def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:

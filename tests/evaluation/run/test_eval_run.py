@@ -87,8 +87,8 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
     assert events[-1] == ("ask", 12, 12)
     row = next(row for row in read_rows(report.folder) if row["id"] == "q1" and row["method"] == "concat_pf")
     assert list(row) == [key for key in Row.__annotations__ if key not in ("rationale", "gold_rank", "group")]
-    known = {key: value for key, value in row.items() if value is not None}
-    assert known | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
+    known_values = {key: value for key, value in row.items() if value is not None}
+    assert known_values | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
         "id": "q1", "method": "concat_pf", "question": "Who is number 1?", "task": "short", "answer": "person 1",
         "gold": ["person 1"], "em": 1, "f1": 1, "contains": 1, "unknown": False, "not_majority": False,
         "gold_in_pool": True,
@@ -145,9 +145,9 @@ async def test_a_failed_question_is_a_row_and_is_asked_again(data: Path, openai_
     report = await run(data, "concat")
     assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (6, 1)
     assert report.summary["concat"]["calls"] == 1
-    failed = next(row for row in read_rows(report.folder) if row["error"])
-    assert (failed["id"], failed["em"], failed["answer"], failed["calls"]) == ("q4", None, None, None)
-    assert "not today" in failed["error"]
+    failed_row = next(row for row in read_rows(report.folder) if row["error"])
+    assert (failed_row["id"], failed_row["em"], failed_row["answer"], failed_row["calls"]) == ("q4", None, None, None)
+    assert "not today" in failed_row["error"]
     openai_server.reply(reply_as_reader)
     second_report = await run(data, "concat")
     assert (
@@ -252,9 +252,9 @@ def test_a_continued_evaluation_has_the_same_summary(
     data: Path, tmp_path: Path, openai_server: OpenAIServer, stop: signal.Signals
 ) -> None:
     openai_server.reply(lambda request: Response(reply_as_reader(request), hold="number 4?" in request.text))
-    stopped = tmp_path / "stopped"
+    stopped_folder = tmp_path / "stopped"
     process = subprocess.Popen(
-        make_command(data, stopped),
+        make_command(data, stopped_folder),
         env=make_environment(),
         stderr=subprocess.PIPE,
         text=True,
@@ -265,14 +265,14 @@ def test_a_continued_evaluation_has_the_same_summary(
     _, output = process.communicate()
     assert process.returncode == (130 if stop == signal.SIGINT else -stop)
     assert "Traceback" not in output
-    assert not (stopped / "summary.json").exists()
-    before = Counter((row["id"], row["method"]) for row in read_rows(stopped))
+    assert not (stopped_folder / "summary.json").exists()
+    before = Counter((row["id"], row["method"]) for row in read_rows(stopped_folder))
     assert 0 < len(before) < 18
     openai_server.release_held_replies()
-    for folder in (stopped, tmp_path / "whole"):
+    for folder in (stopped_folder, tmp_path / "whole"):
         subprocess.run(make_command(data, folder), env=make_environment(), check=True, capture_output=True)
-    assert read_summary(stopped) == read_summary(tmp_path / "whole")
-    assert (stopped / "comparison.json").read_bytes() == (tmp_path / "whole" / "comparison.json").read_bytes()
-    after = Counter((row["id"], row["method"]) for row in read_rows(stopped))
+    assert read_summary(stopped_folder) == read_summary(tmp_path / "whole")
+    assert (stopped_folder / "comparison.json").read_bytes() == (tmp_path / "whole" / "comparison.json").read_bytes()
+    after = Counter((row["id"], row["method"]) for row in read_rows(stopped_folder))
     assert set(after.values()) == {1}
     assert before <= after

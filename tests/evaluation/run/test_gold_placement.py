@@ -30,15 +30,17 @@ def list_ids(passages: list[Passage]) -> list[str]:
 
 
 def test_gold_passages_are_listed_or_contain_an_answer() -> None:
-    retrieved = make_passages("a", "g", "b", "g2")
-    assert list_ids(select_gold(retrieved, make_record([], ("b",)), "short")) == ["b"]
-    assert list_ids(select_gold(retrieved, make_record([]), "short")) == ["g", "g2"]
-    assert select_gold(retrieved, make_record([]), "yes_no") == []
-    assert select_gold(retrieved, make_record([], ("elsewhere",)), "short") == []
-    assert list_ids(get_gold(make_record(retrieved[:1], ("x",), gold_passages=make_passages("x")), "short")) == ["x"]
+    retrieved_passages = make_passages("a", "g", "b", "g2")
+    assert list_ids(select_gold(retrieved_passages, make_record([], ("b",)), "short")) == ["b"]
+    assert list_ids(select_gold(retrieved_passages, make_record([]), "short")) == ["g", "g2"]
+    assert select_gold(retrieved_passages, make_record([]), "yes_no") == []
+    assert select_gold(retrieved_passages, make_record([], ("elsewhere",)), "short") == []
+    assert list_ids(
+        get_gold(make_record(retrieved_passages[:1], ("x",), gold_passages=make_passages("x")), "short")
+    ) == ["x"]
     assert (
-        find_gold_rank(retrieved, make_record([]), "short"),
-        find_gold_rank(retrieved[:1], make_record([]), "short"),
+        find_gold_rank(retrieved_passages, make_record([]), "short"),
+        find_gold_rank(retrieved_passages[:1], make_record([]), "short"),
     ) == (
         2,
         None,
@@ -62,10 +64,10 @@ def test_gold_passages_are_put_at_the_chosen_rank(placement: str, gold_at_4: lis
 
 
 def test_all_gold_passages_that_were_found_move_together() -> None:
-    retrieved, record = make_passages("a", "g", "b", "g2"), make_record([], ("g", "g2"))
-    assert list_ids(place_gold(retrieved, record, "short", Context(), "top")) == ["g", "g2", "a", "b"]
-    assert list_ids(place_gold(retrieved, record, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
-    assert place_gold(retrieved, record, "short", Context(), "inserted") == retrieved
+    retrieved_passages, record = make_passages("a", "g", "b", "g2"), make_record([], ("g", "g2"))
+    assert list_ids(place_gold(retrieved_passages, record, "short", Context(), "top")) == ["g", "g2", "a", "b"]
+    assert list_ids(place_gold(retrieved_passages, record, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
+    assert place_gold(retrieved_passages, record, "short", Context(), "inserted") == retrieved_passages
 
 
 @given(st.integers(1, 8), st.integers(0, 50), st.text(max_size=4), st.sampled_from(["inserted", "top", "bottom"]))
@@ -73,17 +75,19 @@ def test_all_gold_passages_that_were_found_move_together() -> None:
 def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str, placement: str) -> None:
     own_passages = make_passages(*"abcdefgh"[:6], "x")
     record: Any = {**make_record(own_passages, ("x",)), "id": id_}
-    placed = place_gold(own_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
-    assert placed == place_gold(own_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
-    assert len(placed) == min(k, 7)
-    assert "x" in list_ids(placed)
-    assert [item for item in list_ids(placed) if item != "x"] == list_ids(own_passages)[: len(placed) - 1]
+    placed_passages = place_gold(own_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
+    assert placed_passages == place_gold(own_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
+    assert len(placed_passages) == min(k, 7)
+    assert "x" in list_ids(placed_passages)
+    assert [item for item in list_ids(placed_passages) if item != "x"] == list_ids(own_passages)[
+        : len(placed_passages) - 1
+    ]
 
 
 @pytest.mark.parametrize("placement", ["inserted", "retrieved", "top", "bottom"])
 def test_without_a_gold_passage_the_ranking_is_unchanged(placement: str) -> None:
-    retrieved = make_passages("g", "a", "b")  # their words do not answer a yes/no question
-    assert place_gold(retrieved, make_record([]), "yes_no", Context(k=3), placement) == retrieved
+    retrieved_passages = make_passages("g", "a", "b")  # their words do not answer a yes/no question
+    assert place_gold(retrieved_passages, make_record([]), "yes_no", Context(k=3), placement) == retrieved_passages
 
 
 def test_the_drawn_ranks_are_spread() -> None:

@@ -50,5 +50,5 @@ async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAISer
     assert savings["both rounds at once"]["rounds"][1] == 4
     assert savings["both rounds at once"]["calls"][1] == 4 * 6
     for name in ("staged votes", "equal calls asked once"):
-        full, saved = savings[name]["calls"]
-        assert saved < full
+        full, saved_count = savings[name]["calls"]
+        assert saved_count < full

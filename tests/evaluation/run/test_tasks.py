@@ -85,8 +85,8 @@ REPLIES = [
 
 @pytest.mark.parametrize(("reply", "label"), REPLIES)
 def test_labels_are_read(reply: str, label: str) -> None:
-    parsed = parse_label(reply)
-    assert (parsed.value, parsed.malformed) == (label, False)
+    parsed_label = parse_label(reply)
+    assert (parsed_label.value, parsed_label.malformed) == (label, False)
 
 
 @pytest.mark.parametrize(
@@ -97,16 +97,16 @@ def test_labels_are_read(reply: str, label: str) -> None:
     ],
 )
 def test_a_reply_with_no_label_or_two_is_malformed(reply: str) -> None:
-    parsed = parse_label(reply)
-    assert (parsed.value, parsed.malformed) == (UNKNOWN, True)
+    parsed_label = parse_label(reply)
+    assert (parsed_label.value, parsed_label.malformed) == (UNKNOWN, True)
 
 
 @given(st.text(max_size=120))
 @settings(max_examples=100)
 def test_any_reply_is_a_label_or_unknown(reply: str) -> None:
-    parsed = parse_label(reply)
-    assert parsed.value in (*LABELS, UNKNOWN)
-    assert parsed.malformed == (parsed.value == UNKNOWN)
+    parsed_label = parse_label(reply)
+    assert parsed_label.value in (*LABELS, UNKNOWN)
+    assert parsed_label.malformed == (parsed_label.value == UNKNOWN)
 
 
 @given(st.sampled_from(LABELS), st.sampled_from(["{}", "**{}**", "Label: {}", '"{}"', "{}.", " {}\n", "`{}`", "# {}"]))
@@ -159,18 +159,18 @@ def test_an_empty_reply_is_malformed() -> None:
 @settings(max_examples=100)
 def test_any_reply_is_parsed_to_one_line(reply: str) -> None:
     for parse in (parse_turn, parse_long_answer):
-        parsed = parse(reply).value
-        assert parsed == " ".join(parsed.split())
-        assert parsed
+        parsed_text = parse(reply).value
+        assert parsed_text == " ".join(parsed_text.split())
+        assert parsed_text
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
 def test_the_prompts_of_both_rounds_share_their_beginning(kind: str) -> None:
     first_prompt = render(f"answer_{kind}", passages="P", question="Q").text
     candidates_prompt = render(f"answer_candidates_{kind}", passages="P", question="Q", candidates="- c").text
-    shared = first_prompt.index("Q", first_prompt.index("P\n\n") + 3) + 2
-    assert first_prompt[:shared] == candidates_prompt[:shared]
-    assert candidates_prompt.index("- c") > shared
+    shared_length = first_prompt.index("Q", first_prompt.index("P\n\n") + 3) + 2
+    assert first_prompt[:shared_length] == candidates_prompt[:shared_length]
+    assert candidates_prompt.index("- c") > shared_length
 
 
 async def ask_about_passages(method: str, model: ScriptedModel, kind: str, **settings: Any) -> Any:

@@ -61,13 +61,15 @@ async def test_notes_gain_a_sentence_from_a_passage_that_answers_and_keep_the_an
         True,
         False,
     )
-    parsed = parse_noted_answer(await inference({**INPUTS, "notes": NO_NOTES, "passages": PASSAGES[2:]}, Sampler()))
-    assert parsed.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
-    assert parsed.value.answer == "Rohrau"
-    later = parse_noted_answer(
-        await inference({**INPUTS, "notes": parsed.value.rationale, "passages": PASSAGES[:1]}, Sampler())
+    parsed_reply = parse_noted_answer(
+        await inference({**INPUTS, "notes": NO_NOTES, "passages": PASSAGES[2:]}, Sampler())
     )
-    assert later == parsed
+    assert parsed_reply.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
+    assert parsed_reply.value.answer == "Rohrau"
+    later = parse_noted_answer(
+        await inference({**INPUTS, "notes": parsed_reply.value.rationale, "passages": PASSAGES[:1]}, Sampler())
+    )
+    assert later == parsed_reply
 
 
 @pytest.mark.parametrize(
@@ -88,9 +90,12 @@ def test_the_first_condition_of_a_question_is_found(question: str, first_conditi
 
 async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() -> None:
     reply = await mask_condition({"question": BIRTH_QUESTION, "answer": "Rohrau"}, Sampler())
-    masked = parse_masked_statement(reply, "Rohrau").value
-    assert masked == {"statement": 'The answer to "Where was [MASK] born?" is Rohrau.', "condition": "Joseph Haydn"}
-    inputs = {"statement": masked["statement"], "passages": PASSAGES}
+    masked_statement = parse_masked_statement(reply, "Rohrau").value
+    assert masked_statement == {
+        "statement": 'The answer to "Where was [MASK] born?" is Rohrau.',
+        "condition": "Joseph Haydn",
+    }
+    inputs = {"statement": masked_statement["statement"], "passages": PASSAGES}
     assert await recover_condition(inputs, Sampler()) == "Joseph Haydn"
     assert await recover_condition({**inputs, "passages": []}, Sampler()) == "Unknown"
 
@@ -99,8 +104,10 @@ async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() ->
     ("question", "answer"), [("When?", "1931"), ("1931?", "1931"), ("", ""), ('"Hidden: x"\nA?', "y")]
 )
 async def test_the_reply_that_hides_a_condition_keeps_its_contract_for_any_question(question: str, answer: str) -> None:
-    parsed = parse_masked_statement(await mask_condition({"question": question, "answer": answer}, Sampler()), answer)
-    assert not parsed.malformed
+    parsed_reply = parse_masked_statement(
+        await mask_condition({"question": question, "answer": answer}, Sampler()), answer
+    )
+    assert not parsed_reply.malformed
 
 
 async def test_a_closed_book_answer_is_unknown() -> None:

@@ -31,11 +31,11 @@ async def reply(prompt: str, **inputs: Any) -> str:
 
 
 async def test_the_passages_judged_relevant_are_the_passages_chosen() -> None:
-    judged = await reply("judge", topic="composers")
-    assert judged.splitlines()[1].startswith("Passage 2: relevant. Joseph Haydn was born in Rohrau.")
+    judgement = await reply("judge", topic="composers")
+    assert judgement.splitlines()[1].startswith("Passage 2: relevant. Joseph Haydn was born in Rohrau.")
     assert (
-        parse_passage_ids(judged, 3).value
-        == parse_passage_ids(await reply("choose", topic="", judgement=judged), 3).value
+        parse_passage_ids(judgement, 3).value
+        == parse_passage_ids(await reply("choose", topic="", judgement=judgement), 3).value
     )
     assert parse_passage_ids(await reply("judge_and_choose"), 3).value == [2]
 
@@ -114,9 +114,11 @@ ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 @given(ODD_TEXTS, ODD_TEXTS, st.sampled_from(sorted(PARSERS)), st.sampled_from([0.0, 1.0]))
 @settings(max_examples=40, deadline=None)
 async def test_replies_to_odd_texts_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
-    stated = STATED_CONCLUSION.match(text)
+    stated_conclusion = STATED_CONCLUSION.match(text)
     # The model copies a stated conclusion without its full stop: skip conclusions that are no answers, such as ".".
-    assume(not stated or not parse_short_answer(stated["answer"].strip().removesuffix(".")).malformed)
+    assume(
+        not stated_conclusion or not parse_short_answer(stated_conclusion["answer"].strip().removesuffix(".")).malformed
+    )
     passages = [Passage(id="o", title=title, text=text), HAYDN[0]]
     inputs = {"question": "Where is a?", "passages": passages, "reasoning": text, "judgement": text, "topic": title}
     reply_text = await RESPONDERS[prompt](inputs, Sampler(temperature, seed=text))

@@ -38,12 +38,12 @@ def test_every_prompt_is_served() -> None:
 
 @pytest.mark.parametrize("prompt", PARSERS)
 async def test_usage_counts_tokens(prompt: str) -> None:
-    received = await reply(prompt)
+    received_reply = await reply(prompt)
     sent = make_message(prompt, BIRTH_QUESTION, PASSAGES)
-    assert received.usage_metadata is not None
-    assert received.usage_metadata["input_tokens"] == get_encoder().count(sent.text)
-    assert received.usage_metadata["output_tokens"] == get_encoder().count(received.text)
-    assert received.response_metadata["finish_reason"] == "stop"
+    assert received_reply.usage_metadata is not None
+    assert received_reply.usage_metadata["input_tokens"] == get_encoder().count(sent.text)
+    assert received_reply.usage_metadata["output_tokens"] == get_encoder().count(received_reply.text)
+    assert received_reply.response_metadata["finish_reason"] == "stop"
 
 
 async def test_evidence_is_verbatim() -> None:

@@ -28,7 +28,7 @@ async def test_fifty_calls_at_once_get_the_replies_of_calls_one_by_one() -> None
     together = await asyncio.gather(*(model.ainvoke([prompt]) for prompt in sent))
     forget_readings()
     alone = [(await model.ainvoke([prompt])).text for prompt in sent[:30]]  # the others repeat these
-    assert [received.text for received in together] == [alone[n % 30] for n in range(50)]
+    assert [received_reply.text for received_reply in together] == [alone[n % 30] for n in range(50)]
 
 
 @pytest.fixture

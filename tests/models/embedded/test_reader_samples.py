@@ -21,7 +21,7 @@ HARD_QUESTION = "In which place and year was Joseph Haydn, who died in Vienna, b
 
 async def draw_samples(count: int = 30, question: str = HARD_QUESTION, **settings: Any) -> list[str]:
     replies = (reply("answer", question, PASSAGES, seed=seed, **settings) for seed in range(count))
-    return [received.text for received in await asyncio.gather(*replies)]
+    return [received_reply.text for received_reply in await asyncio.gather(*replies)]
 
 
 async def test_samples_are_drawn_by_seed_above_temperature_0() -> None:

@@ -26,8 +26,8 @@ ANSWER_PROMPTS = {
 
 def parse_reply(prompt: str, text: str) -> tuple[str, bool]:
     """(answer, malformed) of a reply."""
-    parsed: Parsed[Any] = PARSERS[prompt](text)
-    return getattr(parsed.value, "answer", parsed.value), parsed.malformed
+    parsed_reply: Parsed[Any] = PARSERS[prompt](text)
+    return getattr(parsed_reply.value, "answer", parsed_reply.value), parsed_reply.malformed
 
 
 @pytest.mark.parametrize("prompt", PARSERS)
@@ -62,8 +62,8 @@ ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 def test_replies_to_odd_passages_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
     passages = [Passage(id="o", title=title, text=text), PASSAGES[2]]
     sent = make_message(prompt, "Where is a?", passages)
-    received = EmbeddedReader().invoke([sent], temperature=temperature, seed=3).text
-    assert not parse_reply(prompt, received)[1], received
+    received_reply = EmbeddedReader().invoke([sent], temperature=temperature, seed=3).text
+    assert not parse_reply(prompt, received_reply)[1], received_reply
 
 
 async def test_labels_quoted_from_a_passage_do_not_end_a_rationale() -> None:

@@ -27,9 +27,9 @@ async def reply(prompt: str, sampler: Sampler | None = None, **inputs: Any) -> s
 
 
 async def propose_candidates(count: int, sampler: Sampler | None = None) -> list[str]:
-    parsed = parse_candidates(await reply("candidates", sampler, count=str(count)), 26)
-    assert not parsed.malformed
-    return parsed.value
+    parsed_reply = parse_candidates(await reply("candidates", sampler, count=str(count)), 26)
+    assert not parsed_reply.malformed
+    return parsed_reply.value
 
 
 async def test_candidates_are_short_and_different_and_stand_in_the_passages() -> None:
