@@ -37,7 +37,7 @@ def read_recorded(path: Path = RECORDED) -> dict[str, float]:
     return recorded_ratios
 
 
-def compare_ratios(ratios: Ratios, recorded: Ratios) -> list[tuple[str, str, str, str]]:
+def compare_ratios(ratios: Ratios, recorded_ratios: Ratios) -> list[tuple[str, str, str, str]]:
     """A row for each ratio: name, recorded, now, verdict.
 
     >>> compare_ratios({"a": 0.5, "b": 0.8}, {"a": 0.6})
@@ -45,7 +45,7 @@ def compare_ratios(ratios: Ratios, recorded: Ratios) -> list[tuple[str, str, str
     """
     rows = []
     for name, ratio in ratios.items():
-        recorded_ratio = recorded.get(name)
+        recorded_ratio = recorded_ratios.get(name)
         if recorded_ratio is None:
             verdict = "new"
         elif ratio < TOLERANCE * recorded_ratio:

@@ -35,14 +35,14 @@ class Outcomes:
     calls: list[float] = field(default_factory=list)
     lost: list[bool] = field(default_factory=list)
 
-    def add(self, dropped: DropTimes, calls: Floats, best: NDArray[np.int64], questions: int) -> None:
+    def add(self, drop_times: DropTimes, calls: Floats, best: NDArray[np.int64], questions: int) -> None:
         """calls: the mean number of calls for a question, by method; best: the methods that are truly best."""
         saved_shares = np.zeros(len(calls))
-        for method, after in dropped.items():
+        for method, after in drop_times.items():
             saved_shares[method] = (questions - after) / questions
         self.runs.append(float(saved_shares.mean()))
         self.calls.append(float((saved_shares * calls).sum() / calls.sum()))
-        self.lost.append(all(int(item) in dropped for item in best))
+        self.lost.append(all(int(item) in drop_times for item in best))
 
     def compute_means(self) -> dict[str, float]:
         return {name: float(np.mean(getattr(self, name))) for name in ("runs", "calls", "lost")}
@@ -142,8 +142,8 @@ def replay_cascades(
     }
 
 
-def compute_mean_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
-    return float(replay_cascade(recorded, cascade).cost.mean())
+def compute_mean_cost(recorded_answers: RecordedAnswers, cascade: Cascade) -> float:
+    return float(replay_cascade(recorded_answers, cascade).cost.mean())
 
 
 def check_promise(

@@ -144,12 +144,12 @@ def fuzz_replies(count: int, limit: float, seed_number: int) -> FuzzFindings:
     return findings
 
 
-def check_parsed(parsed: Parsed[Any]) -> None:
+def check_parsed(parsed_reply: Parsed[Any]) -> None:
     """Check that a parser's result has its declared type and can be written to a file."""
-    if not isinstance(parsed, Parsed) or not isinstance(parsed.malformed, bool):
-        raise TypeError(f"no Parsed: {parsed!r:.100}")
-    if LONE_SURROGATE.search(str(parsed.value)):
-        raise ValueError(f"half a character: {parsed!a:.100}")
+    if not isinstance(parsed_reply, Parsed) or not isinstance(parsed_reply.malformed, bool):
+        raise TypeError(f"no Parsed: {parsed_reply!r:.100}")
+    if LONE_SURROGATE.search(str(parsed_reply.value)):
+        raise ValueError(f"half a character: {parsed_reply!a:.100}")
 
 
 class HashedEmbeddings(Embeddings):
@@ -183,9 +183,9 @@ def fuzz_documents(count: int, limit: float, seed_number: int) -> FuzzFindings:
     return findings
 
 
-def check_indexed(indexed: Any) -> None:
-    if indexed.passages < 0 or any(not reason for _, reason in indexed.skipped):
-        raise ValueError(f"a file was skipped without a reason: {indexed.skipped[:3]}")
+def check_indexed(indexed_names: Any) -> None:
+    if indexed_names.passages < 0 or any(not reason for _, reason in indexed_names.skipped):
+        raise ValueError(f"a file was skipped without a reason: {indexed_names.skipped[:3]}")
 
 
 def fuzz_files(count: int, limit: float, seed_number: int) -> FuzzFindings:

@@ -148,11 +148,11 @@ def measure_fooled(results: Sequence[Result], cases: Sequence[Case]) -> float:
     return sum(is_fooled) / len(is_fooled)
 
 
-def count_changed_certified(clean: Sequence[Result], attacked: Sequence[Result], count: int) -> int:
+def count_changed_certified(clean_answers: Sequence[Result], attacked_answers: Sequence[Result], count: int) -> int:
     """The number of answers certified against `count` replaced passages that the attack changed."""
     return sum(
         (before.get("certified") or 0) >= count and vote_key(before["answer"]) != vote_key(after["answer"])
-        for before, after in zip(clean, attacked, strict=True)
+        for before, after in zip(clean_answers, attacked_answers, strict=True)
     )
 
 

@@ -103,14 +103,14 @@ async def ask_question(
     return await answer(record["question"], column.method, context, given=passages, config={"callbacks": [*watching]})
 
 
-def make_pair_row(full: Cost, saved: Cost) -> dict[str, Any]:
+def make_pair_row(full: Cost, saved_counts: Cost) -> dict[str, Any]:
     """The answers and the costs of both ways, side by side."""
     return {
-        "same_answers": sum(full.answers[question] == answer for question, answer in saved.answers.items()),
+        "same_answers": sum(full.answers[question] == answer for question, answer in saved_counts.answers.items()),
         "questions": len(full.answers),
-        "calls": [full.calls, saved.calls],
-        "tokens": [full.tokens, saved.tokens],
-        "rounds": [full.rounds, saved.rounds],
+        "calls": [full.calls, saved_counts.calls],
+        "tokens": [full.tokens, saved_counts.tokens],
+        "rounds": [full.rounds, saved_counts.rounds],
     }
 
 

@@ -33,7 +33,7 @@ def take_picture(page: Page, name: str) -> None:
     """Save a picture of the window in docs/pictures."""
     page.run("new Promise((done) => setTimeout(done, 400))")  # the nodes take a moment to change colour
     page.run("window.scrollTo(0, 0)")
-    page.save_picture(ROOT / "docs" / "pictures" / f"{name}.png", whole=False)
+    page.save_picture(ROOT / "docs" / "pictures" / f"{name}.png", is_whole_page=False)
 
 
 def main() -> None:

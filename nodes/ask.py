@@ -61,12 +61,12 @@ async def ask(
     json_form = get_form(prompt, inputs) if context.structured == "auto" else None
     overrides = await read_prompts(context)
 
-    async def send(rendered: RenderedPrompt, shown: list[Passage]) -> Sequence[Reply]:
+    async def send(rendered_prompt: RenderedPrompt, shown: list[Passage]) -> Sequence[Reply]:
         return await call(
             prompt,
-            rendered.text,
+            rendered_prompt.text,
             context=context,
-            version=rendered.version,
+            version=rendered_prompt.version,
             detail=detail,
             inputs={**inputs} if passages is None else {**inputs, "passages": shown},
             n=n,
@@ -136,26 +136,30 @@ def format_list(items: Sequence[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def explain_too_long(rendered: RenderedPrompt, shown: Sequence[Passage], error: TooLong) -> TooLong:
+def explain_too_long(rendered_prompt: RenderedPrompt, shown: Sequence[Passage], error: TooLong) -> TooLong:
     """The error for a prompt that is too long even with one passage, or without any. It says what to do."""
     condition = f"with passage {shown[0]['id']!r} alone" if shown else "without any passage"
     message = (
-        f"Prompt {rendered.name!r} does not fit the model's window even {condition} ({error}); split the documents "
-        "into shorter passages, or set context_window to the size of the model's window."
+        f"Prompt {rendered_prompt.name!r} does not fit the model's window even {condition} ({error}); split the "
+        "documents into shorter passages, or set context_window to the size of the model's window."
     )
     return TooLong(message, error.status)
 
 
-def count_replies(prompt: str, replies: Sequence[Reply], parsed: Sequence[Parsed[T]], dropped: int) -> State:
+def count_replies(
+    prompt: str, replies: Sequence[Reply], parsed_replies: Sequence[Parsed[T]], dropped_count: int
+) -> State:
     """The counters of one prompt's replies. A reply that was cut off at the length limit counts as malformed."""
     usage: dict[str, Usage] = {}
     for reply in replies:
         usage = merge_usage(usage, {prompt: reply.usage})
     malformed_replies = [
-        reply.raw for reply, reading in zip(replies, parsed, strict=True) if reading.malformed or is_cut_off(reply)
+        reply.raw
+        for reply, reading in zip(replies, parsed_replies, strict=True)
+        if reading.malformed or is_cut_off(reply)
     ]
     malformed = {prompt: Malformed(count=len(malformed_replies), replies=malformed_replies)}
-    update = State(usage=usage, dropped=dropped, malformed=malformed if malformed_replies else {})
+    update = State(usage=usage, dropped=dropped_count, malformed=malformed if malformed_replies else {})
     if not all(reply.is_greedy for reply in replies):
         update["not_greedy"] = True
     return update

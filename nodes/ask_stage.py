@@ -112,13 +112,17 @@ def collect_recorded_values(cascade: ComposedCascade, name: str) -> list[Any]:
     return [find_model_spec(value) for value in recorded_values] if name in MODEL_SETTINGS else recorded_values
 
 
-def find_model_spec(recorded: Any) -> Any:
+def find_model_spec(recorded_value: Any) -> Any:
     """The spec of a model from its entry in config.json; MISSING_VALUE if the entry does not name the model."""
-    if not isinstance(recorded, Mapping):
-        return None if recorded is None else MISSING_VALUE
-    if recorded["provider"] == "embedded":
+    if not isinstance(recorded_value, Mapping):
+        return None if recorded_value is None else MISSING_VALUE
+    if recorded_value["provider"] == "embedded":
         return "embedded"
-    return MISSING_VALUE if recorded["provider"] == "transformers" else f"{recorded['provider']}:{recorded['model']}"
+    return (
+        MISSING_VALUE
+        if recorded_value["provider"] == "transformers"
+        else f"{recorded_value['provider']}:{recorded_value['model']}"
+    )
 
 
 def check_unchanged(context: Context, cascade: ComposedCascade, stage: ComposedStage) -> None:
@@ -149,12 +153,12 @@ def check_collection(cascade: ComposedCascade, context: Context) -> None:
 
 
 def make_changed_error(
-    cascade: ComposedCascade, stage: ComposedStage, name: str, recorded: Any, present: Any
+    cascade: ComposedCascade, stage: ComposedStage, name: str, recorded_value: Any, present_value: Any
 ) -> SetupError:
     """The error for a setting that differs from the one that the stage was measured with."""
     return SetupError(
-        f"{cascade.file} was made for {stage.name} with {name}={format_setting(recorded)}, and it is "
-        f"{format_setting(present)} now; set it as it was, or compare and compose again."
+        f"{cascade.file} was made for {stage.name} with {name}={format_setting(recorded_value)}, and it is "
+        f"{format_setting(present_value)} now; set it as it was, or compare and compose again."
     )
 
 

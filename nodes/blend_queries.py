@@ -45,11 +45,11 @@ async def blend_queries(state: State, runtime: Runtime[Context]) -> State:
     return {"queries": [queries[name] for name in get_context(runtime).queries.split("+")]}
 
 
-def blend_query(generated: str | None, question: str) -> str:
+def blend_query(generated_text: str | None, question: str) -> str:
     """The generated text, then the question (Wang et al. 2024, section 3.2).
 
     If all of the text says that the answer is unknown, it is left out: the query is the question alone.
     """
-    text = generated or ""
+    text = generated_text or ""
     says_unknown = all(is_unknown(text[start:end]) for start, end in find_sentences(text))
     return question if says_unknown else f"{text}\n{question}"

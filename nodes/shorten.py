@@ -60,7 +60,7 @@ async def shorten(
     prompt: str,
     question: Any,
     replies: Sequence[Reply],
-    parsed: Sequence[Parsed[T]],
+    parsed_replies: Sequence[Parsed[T]],
     *,
     parse: Callable[[str], Parsed[T]],
     context: Context,
@@ -68,7 +68,7 @@ async def shorten(
     model: str | BaseChatModel | None,
 ) -> tuple[list[T], State]:
     """(the parsed values, in which answers of too many words are cut if `shorten` is "auto"; the counters of this)."""
-    values = [reading.value for reading in parsed]
+    values = [reading.value for reading in parsed_replies]
     wants_short = wants_short_answer(prompt, context)
     verbose_places = [place for place, value in enumerate(values) if wants_short and is_verbose(get_answer(value))]
     if not verbose_places:

@@ -38,13 +38,13 @@ async def format_step_demonstrations(runtime: Runtime[Context], format_one: Call
     return "\n\n".join(map(format_one, [example for example in examples if example.get("steps")] or demonstrations))
 
 
-def normalize_yes_no_answer(parsed: Parsed[ParsedStep], runtime: Runtime[Context]) -> Parsed[ParsedStep]:
+def normalize_yes_no_answer(parsed_answer: Parsed[ParsedStep], runtime: Runtime[Context]) -> Parsed[ParsedStep]:
     """The final answer as "yes", "no" or "unknown" for answer_type yes_no; malformed if it is none of them."""
-    answer = parsed.value.answer
+    answer = parsed_answer.value.answer
     if answer is None or get_context(runtime).answer_type != "yes_no":
-        return parsed
+        return parsed_answer
     verdict = parse_yes_no(answer)
-    return Parsed(replace(parsed.value, answer=verdict.value), parsed.malformed or verdict.malformed)
+    return Parsed(replace(parsed_answer.value, answer=verdict.value), parsed_answer.malformed or verdict.malformed)
 
 
 def omit_query_equal_to_question(query: str | None, question: str) -> str | None:

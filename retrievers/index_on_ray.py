@@ -159,11 +159,11 @@ def read_on_ray(
 def take_passages(
     parts: Iterable[ReadPart],
     ledger: Ledger,
-    precomputed: "PrecomputedEmbeddings",
+    precomputed_embeddings: "PrecomputedEmbeddings",
     report: IndexReport,
     counter: ProgressCounter,
 ) -> Iterator[Passage]:
-    """The passages of one file; puts their vectors into `precomputed`.
+    """The passages of one file; puts their vectors into `precomputed_embeddings`.
 
     Raises `Unreadable` after the last passage if the rest of the file could not be read.
     """
@@ -173,10 +173,10 @@ def take_passages(
         for passage, vector in read_part.passages:
             text = make_indexed_text(passage)
             if vector is not None:
-                precomputed.vectors[text] = vector
+                precomputed_embeddings.vectors[text] = vector
             yield passage
             if passage["id"] not in ledger.new_passages:
-                precomputed.vectors.pop(text, None)  # the passage is stored by now, or needs no vector
+                precomputed_embeddings.vectors.pop(text, None)  # the passage is stored by now, or needs no vector
         for _ in range(read_part.lines):
             counter.add(read_part.path)
         if read_part.stop_reason:

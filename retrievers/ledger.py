@@ -98,8 +98,8 @@ class Ledger:
         """The documents of the collection."""
         return list(self.numbers_by_source)
 
-    def replace(self, source: str, passages: Iterable[Passage], skipped: list[tuple[str, str]]) -> Change:
-        """Replace the passages of a document. Adds (document, reason) to `skipped` for passages that cannot be
+    def replace(self, source: str, passages: Iterable[Passage], skipped_items: list[tuple[str, str]]) -> Change:
+        """Replace the passages of a document. Adds (document, reason) to `skipped_items` for passages that cannot be
         stored.
         """
         old_numbers, new_numbers, has_changed = self.numbers_by_source.get(source, {}), dict[str, int](), False
@@ -108,7 +108,7 @@ class Ledger:
             for number, passage in enumerate(passages):
                 reason = self.find_conflict(source, passage, new_numbers)
                 if reason:
-                    skipped.append((source, reason))
+                    skipped_items.append((source, reason))
                     continue
                 id_ = self.choose_id(source, passage, earlier_copies)
                 if id_ not in new_numbers:

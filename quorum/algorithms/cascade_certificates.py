@@ -28,19 +28,19 @@ class CascadeCertificate:
     passed: bool
 
 
-def compute_losses(recorded: RecordedAnswers, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
+def compute_losses(recorded_answers: RecordedAnswers, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
     """For each single method, its worth minus the cascade's, averaged by group of questions and scaled to [-1, 1].
 
     Where a call failed, the single method counts with its highest possible worth, and the cascade with its lowest.
     wrong_cost: what a wrong answer costs, if a right one is worth 1.
     """
-    worth = replay_cascade(recorded, cascade).lowest_worth
+    worth = replay_cascade(recorded_answers, cascade).lowest_worth
     only_method = cascade[0].method if len(cascade) == 1 else None
     losses = {}
-    for place, name in enumerate(recorded.methods):
+    for place, name in enumerate(recorded_answers.methods):
         if name != only_method:
             losses[name] = average_by_group(
-                (recorded.highest_worth[place] - worth) / (1 + wrong_cost), recorded.question_groups
+                (recorded_answers.highest_worth[place] - worth) / (1 + wrong_cost), recorded_answers.question_groups
             )
     return losses
 
@@ -53,7 +53,7 @@ def average_by_group(values: Floats, group: NDArray[np.int64]) -> Floats:
 
 
 def certify_cascades(
-    recorded: RecordedAnswers,
+    recorded_answers: RecordedAnswers,
     candidates: Sequence[CascadeCandidate],
     lose_at_most: float,
     error: float,
@@ -68,7 +68,7 @@ def certify_cascades(
     certificates: list[CascadeCertificate] = []
     margin = lose_at_most / (1 + wrong_cost)
     for candidate in candidates:
-        losses_of_method = compute_losses(recorded, candidate.cascade, wrong_cost)
+        losses_of_method = compute_losses(recorded_answers, candidate.cascade, wrong_cost)
         p_values = {name: compute_margin_p_value(values, margin) for name, values in losses_of_method.items()}
         rival = max(p_values, key=lambda name: p_values[name]) if p_values else None
         p_value = p_values[rival] if rival else 1.0

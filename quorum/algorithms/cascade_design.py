@@ -32,16 +32,16 @@ def split_questions(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int
     return np.flatnonzero(is_for_design), np.flatnonzero(~is_for_design)
 
 
-def list_acceptance_tests(recorded: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
+def list_acceptance_tests(recorded_answers: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
     """The acceptance tests to try for this method, by its recorded answers. first: whether it is the first stage."""
     tests = [AcceptanceTest("known")]
-    is_known = recorded.known[method]
-    confidence = recorded.confidence[method]
+    is_known = recorded_answers.known[method]
+    confidence = recorded_answers.confidence[method]
     values = np.unique(confidence[is_known & np.isfinite(confidence)])
     if len(values) > MOST_THRESHOLDS:
         values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_THRESHOLDS), method="nearest"))
     tests += [AcceptanceTest("confidence", float(value)) for value in values]
-    if recorded.certified[method].any():
+    if recorded_answers.certified[method].any():
         tests.append(AcceptanceTest("certified"))
     if not first:
         tests.append(AcceptanceTest("same"))
@@ -57,14 +57,16 @@ class CascadeCandidate:
     cost: float
 
 
-def design_cascades(recorded: RecordedAnswers) -> list[CascadeCandidate]:
+def design_cascades(recorded_answers: RecordedAnswers) -> list[CascadeCandidate]:
     """The Pareto front of all cascades cheaper than the best single method, from the highest score to the cheapest.
 
     Of cascades with equal score and cost, the front has the one with the fewest stages.
     """
-    score, cost = recorded.lowest_worth.mean(axis=1), recorded.cost.mean(axis=1)
-    best = max(range(len(recorded.methods)), key=lambda index: (score[index], -cost[index]))
-    candidates = [candidate for candidate in list_cascades(recorded) if candidate.cost < cost[best] - SMALLEST_GAIN]
+    score, cost = recorded_answers.lowest_worth.mean(axis=1), recorded_answers.cost.mean(axis=1)
+    best = max(range(len(recorded_answers.methods)), key=lambda index: (score[index], -cost[index]))
+    candidates = [
+        candidate for candidate in list_cascades(recorded_answers) if candidate.cost < cost[best] - SMALLEST_GAIN
+    ]
     candidates.sort(key=lambda candidate: (candidate.cost, -candidate.score, len(candidate.cascade)))
     front: list[CascadeCandidate] = []
     for candidate in candidates:
@@ -73,36 +75,47 @@ def design_cascades(recorded: RecordedAnswers) -> list[CascadeCandidate]:
     return front[::-1]
 
 
-def list_cascades(recorded: RecordedAnswers) -> Iterator[CascadeCandidate]:
+def list_cascades(recorded_answers: RecordedAnswers) -> Iterator[CascadeCandidate]:
     """All cascades that can be on the Pareto front. Left out is each cascade of three stages that costs
     as much as another, or more, with the same first two stages and the same score.
     """
-    names, count, n = recorded.methods, len(recorded.methods), max(recorded.question_count, 1)
+    names, count, n = recorded_answers.methods, len(recorded_answers.methods), max(recorded_answers.question_count, 1)
     for method in range(count):
-        score, cost = recorded.lowest_worth[method].mean(), recorded.cost[method].mean()
+        score, cost = recorded_answers.lowest_worth[method].mean(), recorded_answers.cost[method].mean()
         yield CascadeCandidate((Stage(names[method], None),), float(score), float(cost))
-    lowest = float(recorded.lowest_worth.min()) if recorded.lowest_worth.size else 0.0
-    worth = np.where(recorded.failed, lowest, recorded.lowest_worth)
+    lowest = float(recorded_answers.lowest_worth.min()) if recorded_answers.lowest_worth.size else 0.0
+    worth = np.where(recorded_answers.failed, lowest, recorded_answers.lowest_worth)
     for first_method in range(count):
-        for accept in list_acceptance_tests(recorded, first_method, first=True):
-            is_accepted = find_accepted_questions(recorded, first_method, accept, ()) | recorded.failed[first_method]
+        for accept in list_acceptance_tests(recorded_answers, first_method, first=True):
+            is_accepted = (
+                find_accepted_questions(recorded_answers, first_method, accept, ())
+                | recorded_answers.failed[first_method]
+            )
             score_so_far, is_open = np.where(is_accepted, worth[first_method], 0.0), ~is_accepted
             first_stage = Stage(names[first_method], accept)
             if not is_open.any():
                 continue
             for second_method in (method for method in range(count) if method != first_method):
-                added_cost = recorded.cost[second_method] - recorded.shared_cost[first_method, second_method]
-                cost_so_far = recorded.cost[first_method] + np.where(is_open, added_cost, 0.0)
+                added_cost = (
+                    recorded_answers.cost[second_method] - recorded_answers.shared_cost[first_method, second_method]
+                )
+                cost_so_far = recorded_answers.cost[first_method] + np.where(is_open, added_cost, 0.0)
                 last_stage = Stage(names[second_method], None)
                 total = (score_so_far + np.where(is_open, worth[second_method], 0.0)).sum()
                 yield CascadeCandidate((first_stage, last_stage), float(total) / n, float(cost_so_far.sum()) / n)
                 yield from list_three_stage_cascades(
-                    recorded, worth, (first_method, second_method), first_stage, score_so_far, is_open, cost_so_far
+                    recorded_answers,
+                    worth,
+                    (first_method, second_method),
+                    first_stage,
+                    score_so_far,
+                    is_open,
+                    cost_so_far,
                 )
 
 
 def list_three_stage_cascades(
-    recorded: RecordedAnswers,
+    recorded_answers: RecordedAnswers,
     worth: Floats,
     first_two_methods: tuple[int, int],
     first_stage: Stage,
@@ -115,25 +128,26 @@ def list_three_stage_cascades(
     worth: of each answer; score_so_far: the score of the first stage, by question; cost_so_far: the cost of the first
     two stages, by question; is_open: whether a question reaches the second stage.
     """
-    names, n = recorded.methods, recorded.question_count
+    names, n = recorded_answers.methods, recorded_answers.question_count
     first_method, second_method = first_two_methods
     third_methods = [method for method in range(len(names)) if method not in first_two_methods]
     if not third_methods:
         return
-    accepts = list_acceptance_tests(recorded, second_method, first=False)
-    has_failed = recorded.failed[second_method]
+    accepts = list_acceptance_tests(recorded_answers, second_method, first=False)
+    has_failed = recorded_answers.failed[second_method]
     is_accepted = (
         np.array(
             [
-                find_accepted_questions(recorded, second_method, accept, (first_method,)) | has_failed
+                find_accepted_questions(recorded_answers, second_method, accept, (first_method,)) | has_failed
                 for accept in accepts
             ]
         )
         & is_open
     )
     is_passed_on = is_open & ~is_accepted
-    added_cost = recorded.cost[third_methods] - np.maximum(
-        recorded.shared_cost[first_method, third_methods], recorded.shared_cost[second_method, third_methods]
+    added_cost = recorded_answers.cost[third_methods] - np.maximum(
+        recorded_answers.shared_cost[first_method, third_methods],
+        recorded_answers.shared_cost[second_method, third_methods],
     )
     scores = (
         (score_so_far + is_accepted * worth[second_method]).sum(axis=1)[:, None] + is_passed_on @ worth[third_methods].T

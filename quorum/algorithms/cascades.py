@@ -96,56 +96,58 @@ class ReplayResult:
 
 
 def find_accepted_questions(
-    recorded: RecordedAnswers, method: int, accept: AcceptanceTest, earlier: Sequence[int]
+    recorded_answers: RecordedAnswers, method: int, accept: AcceptanceTest, earlier: Sequence[int]
 ) -> Flags:
     """The questions on which the method's answer passes the test. earlier: the methods of the earlier stages."""
-    is_accepted: Flags = recorded.known[method]
+    is_accepted: Flags = recorded_answers.known[method]
     if accept.test == "confidence":
-        confidence = recorded.confidence[method]
+        confidence = recorded_answers.confidence[method]
         is_accepted = is_accepted & (np.nan_to_num(confidence, nan=-1.0) >= float(accept.at_least or 0.0))
     if accept.test == "certified":
-        is_accepted = is_accepted & recorded.certified[method]
+        is_accepted = is_accepted & recorded_answers.certified[method]
     if accept.test == "same":
         is_same = np.zeros_like(is_accepted)
         for earlier_stage in earlier:
-            is_same |= recorded.known[earlier_stage] & (recorded.key[earlier_stage] == recorded.key[method])
+            is_same |= recorded_answers.known[earlier_stage] & (
+                recorded_answers.key[earlier_stage] == recorded_answers.key[method]
+            )
         is_accepted = is_accepted & is_same
     return is_accepted
 
 
-def compute_added_cost(recorded: RecordedAnswers, method: int, earlier: Sequence[int]) -> Floats:
+def compute_added_cost(recorded_answers: RecordedAnswers, method: int, earlier: Sequence[int]) -> Floats:
     """The cost of a stage's calls, by question, less the cost of the calls that an earlier stage has made already.
 
     If several earlier stages share calls with it, only the largest shared cost is deducted.
     """
-    cost: Floats = recorded.cost[method]
+    cost: Floats = recorded_answers.cost[method]
     if earlier:
-        cost = cost - np.max([recorded.shared_cost[stage, method] for stage in earlier], axis=0)
+        cost = cost - np.max([recorded_answers.shared_cost[stage, method] for stage in earlier], axis=0)
     return cost
 
 
-def replay_cascade(recorded: RecordedAnswers, cascade: Cascade) -> ReplayResult:
+def replay_cascade(recorded_answers: RecordedAnswers, cascade: Cascade) -> ReplayResult:
     """Answer the recorded questions with the cascade. If a stage failed on a question, the cascade fails, too."""
-    places = [recorded.methods.index(stage.method) for stage in cascade]
-    n = recorded.question_count
+    places = [recorded_answers.methods.index(stage.method) for stage in cascade]
+    n = recorded_answers.question_count
     is_open, has_failed = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     worth, cost, is_asked = np.zeros(n), np.zeros(n), np.zeros((len(cascade), n), dtype=np.bool_)
     for number, (stage, place) in enumerate(zip(cascade, places, strict=True)):
         is_asked[number] = is_open
-        cost += np.where(is_open, compute_added_cost(recorded, place, places[:number]), 0.0)
-        has_failed |= is_open & recorded.failed[place]
+        cost += np.where(is_open, compute_added_cost(recorded_answers, place, places[:number]), 0.0)
+        has_failed |= is_open & recorded_answers.failed[place]
         is_accepted = (
             is_open
             if stage.accept is None
-            else is_open & find_accepted_questions(recorded, place, stage.accept, places[:number])
+            else is_open & find_accepted_questions(recorded_answers, place, stage.accept, places[:number])
         )
-        worth = np.where(is_accepted, recorded.lowest_worth[place], worth)
+        worth = np.where(is_accepted, recorded_answers.lowest_worth[place], worth)
         is_open = is_open & ~is_accepted
-    lowest = float(recorded.lowest_worth.min()) if n else 0.0
+    lowest = float(recorded_answers.lowest_worth.min()) if n else 0.0
     return ReplayResult(np.where(has_failed, lowest, worth), cost, is_asked)
 
 
-def compute_stage_shares(recorded: RecordedAnswers, cascade: Cascade) -> Mapping[str, float]:
+def compute_stage_shares(recorded_answers: RecordedAnswers, cascade: Cascade) -> Mapping[str, float]:
     """The share of questions that reach each stage, by method."""
-    shares_asked = replay_cascade(recorded, cascade).is_asked.mean(axis=1)
+    shares_asked = replay_cascade(recorded_answers, cascade).is_asked.mean(axis=1)
     return {stage.method: float(share) for stage, share in zip(cascade, shares_asked, strict=True)}

@@ -168,10 +168,10 @@ def choose_measure(answers: Sequence[str], answer_type: str) -> Measure:
     return "cxmi" if answer_type != "short" or are_verdicts(answers) else "strinc"
 
 
-def shorten_passages(passages: Sequence[Passage], chosen: Sequence[Piece]) -> list[Passage]:
+def shorten_passages(passages: Sequence[Passage], chosen_pieces: Sequence[Piece]) -> list[Passage]:
     """The passages with the chosen pieces as their text. A passage without chosen pieces is left out."""
     pieces_of_rank: dict[int, list[Piece]] = {}
-    for piece in sorted(set(chosen), key=lambda piece: (piece.rank, piece.start)):
+    for piece in sorted(set(chosen_pieces), key=lambda piece: (piece.rank, piece.start)):
         pieces_of_rank.setdefault(piece.rank, []).append(piece)
     return [
         {**passages[rank], "text": " ".join(piece.text for piece in pieces)} for rank, pieces in pieces_of_rank.items()

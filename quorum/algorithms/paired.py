@@ -85,7 +85,7 @@ def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: floa
     return min(1.0, NUISANCE_ERROR + largest_tail)
 
 
-def list_extreme_tables(n: int, largest_share: float, observed: float, margin: float) -> tuple[Counts, Counts]:
+def list_extreme_tables(n: int, largest_share: float, observed_table: float, margin: float) -> tuple[Counts, Counts]:
     """All tables (number of losses, number of gains) whose score statistic is at most the observed one, as two arrays.
 
     Leaves out tables with so many unequal answers that they have almost no probability if `largest_share` is right.
@@ -94,7 +94,7 @@ def list_extreme_tables(n: int, largest_share: float, observed: float, margin: f
     plus_counts, minus_counts = np.meshgrid(np.arange(widest + 1), np.arange(widest + 1), indexing="ij")
     inside = plus_counts + minus_counts <= widest
     plus_counts, minus_counts = plus_counts[inside], minus_counts[inside]
-    extreme = compute_tango_statistic(plus_counts, minus_counts, n, margin) <= observed + 1e-9
+    extreme = compute_tango_statistic(plus_counts, minus_counts, n, margin) <= observed_table + 1e-9
     return plus_counts[extreme], minus_counts[extreme]
 
 

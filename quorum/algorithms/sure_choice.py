@@ -55,9 +55,9 @@ def list_missing_pairs(count: int, preferences: Sequence[Preference]) -> list[tu
     return [pair for pair in list_pairs(count) if pair not in asked_pairs]
 
 
-def score_comparison(candidate: int, preferred: int | None) -> float:
+def score_comparison(candidate: int, preferred_candidate: int | None) -> float:
     """The points that one comparison gives a candidate that took part in it: 0, 0.5 or 1."""
-    return 0.5 if preferred is None else float(candidate == preferred)
+    return 0.5 if preferred_candidate is None else float(candidate == preferred_candidate)
 
 
 def find_certain_winner(score_bounds: Sequence[tuple[float, float]]) -> int | None:

@@ -223,7 +223,7 @@ def describe_experiment(experiment: "Experiment") -> dict[str, object]:
     }
 
 
-def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool = False) -> None:
+def print_experiment(experiment: "Experiment", outcome: "Outcome", *, as_json: bool = False) -> None:
     """Print the tables of the evaluation, the analyses, and the differences from the paper's experiment."""
     from rich.text import Text
 
@@ -232,18 +232,22 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool 
 
     scores = outcome.scores
     if as_json:
-        print_json(describe_outcome(chosen, outcome))
+        print_json(describe_outcome(experiment, outcome))
         print_spending(scores)
         return
     measures = scores.plan.options.measures
     notes = [f"Not as in the paper: {'; '.join(outcome.changes)}."] if outcome.changes else []
-    notes += [chosen.note] if chosen.note else []
+    notes += [experiment.note] if experiment.note else []
     print_tables(
         [
-            Text(f"{chosen.summary} ({chosen.source})", style="dim"),
+            Text(f"{experiment.summary} ({experiment.source})", style="dim"),
             *(Text(note, style="dim") for note in notes),
             *make_score_tables(
-                scores.summary, scores.comparisons, scores.measures, measures, analysis_measures=chosen.extra_measures
+                scores.summary,
+                scores.comparisons,
+                scores.measures,
+                measures,
+                analysis_measures=experiment.extra_measures,
             ),
             *(make_analysis_table(table["title"], table["rows"]) for table in outcome.analysis_tables),
         ]
@@ -251,14 +255,14 @@ def print_experiment(chosen: "Experiment", outcome: "Outcome", *, as_json: bool 
     print_spending(scores)
 
 
-def describe_outcome(chosen: "Experiment", outcome: "Outcome") -> dict[str, object]:
+def describe_outcome(experiment: "Experiment", outcome: "Outcome") -> dict[str, object]:
     """An outcome as JSON: the content of its files (summary, comparison, analysis), and what differs from the paper."""
     scores = outcome.scores
     return {
-        "name": chosen.name,
-        "source": chosen.source,
+        "name": experiment.name,
+        "source": experiment.source,
         "changes": outcome.changes,
-        "note": chosen.note,
+        "note": experiment.note,
         "summary": scores.summary,
         "comparisons": scores.comparisons,
         "analysis": outcome.analysis_tables,

@@ -61,9 +61,9 @@ app.add_typer(filters)
 app.add_typer(generator_training)
 
 
-def print_version(wanted: bool) -> None:
+def print_version(is_wanted: bool) -> None:
     """Print the version and exit, if --version is given."""
-    if wanted:
+    if is_wanted:
         from quorum import __version__
 
         typer.echo(f"quorum {__version__}")

@@ -31,11 +31,11 @@ class SilverLine(TypedDict):
     answer_type: str
 
 
-def make_spans(passages: Sequence[Passage], chosen: Sequence[Piece]) -> list[SilverSpan]:
+def make_spans(passages: Sequence[Passage], chosen_pieces: Sequence[Piece]) -> list[SilverSpan]:
     """The chosen pieces in the form of a silver file."""
     return [
         SilverSpan(passage=passages[piece.rank]["id"], start=piece.start, end=piece.end, text=piece.text)
-        for piece in chosen
+        for piece in chosen_pieces
     ]
 
 

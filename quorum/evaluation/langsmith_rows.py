@@ -47,10 +47,10 @@ def make_example(dataset: UUID, row: Row, hides_texts: bool) -> dict[str, Any]:
     }
 
 
-def make_dated_id(created: datetime, *content: str) -> UUID:
+def make_dated_id(created_at: datetime, *content: str) -> UUID:
     """A UUID of version 7, as LangSmith requires for runs: a time, then bits derived from `content`."""
     digest = int.from_bytes(sha256(json.dumps(content).encode()).digest()[:10])
-    value = int(created.timestamp() * 1000) << 80 | digest
+    value = int(created_at.timestamp() * 1000) << 80 | digest
     version, variant = 0xF << 76, 0x3 << 62
     return UUID(int=value & ~version & ~variant | 7 << 76 | 2 << 62)
 

@@ -175,6 +175,6 @@ def step_to_json(step: Step) -> dict[str, Any]:
     return fields | ({"steps": [step_to_json(inner) for inner in step.steps]} if step.steps else {})
 
 
-def read_step(saved: dict[str, Any]) -> Step:
+def read_step(saved_step: dict[str, Any]) -> Step:
     """The step from its JSON."""
-    return Step(**saved | {"steps": [read_step(inner) for inner in saved.get("steps", [])]})
+    return Step(**saved_step | {"steps": [read_step(inner) for inner in saved_step.get("steps", [])]})

@@ -248,7 +248,7 @@ async def reuse_reply(request: Request, record: Record) -> Reply:
     """The reply to the same call of an earlier stage of a cascade, with no cost: that stage paid for it."""
     await trace_stored_reply(request, record)
     no_usage = Usage(calls=0, input_tokens=0, output_tokens=0, cached_tokens=0)
-    return replace(make_reply(record, stored=True), usage=no_usage)
+    return replace(make_reply(record, is_stored=True), usage=no_usage)
 
 
 async def trace_stored_reply(request: Request, record: Record) -> None:
@@ -261,7 +261,7 @@ def merge_config(config: RunnableConfig | None, own_config: RunnableConfig) -> R
     return own_config if config is None else merge_configs(config, own_config)
 
 
-def make_reply(record: Record, stored: bool) -> Reply:
+def make_reply(record: Record, is_stored: bool) -> Reply:
     """The `Reply` that a record stands for."""
     usage = Usage(
         calls=1,
@@ -274,7 +274,7 @@ def make_reply(record: Record, stored: bool) -> Reply:
         raw=record.text,
         usage=usage,
         seconds=record.seconds,
-        stored=stored,
+        stored=is_stored,
         finish=record.finish,
         reasoning=record.reasoning,
         is_greedy=record.is_greedy,

@@ -41,10 +41,10 @@ class TransformersScorer:
                     scores[index] = score
         return scores
 
-    def check_lengths(self, encoded: Sequence[tuple[list[int], list[int]]]) -> None:
+    def check_lengths(self, encoded_pairs: Sequence[tuple[list[int], list[int]]]) -> None:
         assert self.pretrained is not None
         seq2seq, config = self.pretrained.codec.seq2seq, self.pretrained.model.config
-        longest = max((len(p) if seq2seq else len(p) + len(t) for p, t in encoded), default=0)
+        longest = max((len(p) if seq2seq else len(p) + len(t) for p, t in encoded_pairs), default=0)
         limit = getattr(config, "max_position_embeddings", None)
         if limit and longest > limit:
             raise SetupError(
@@ -64,17 +64,17 @@ def make_batches(lengths: Sequence[int]) -> list[list[int]]:
     return batches
 
 
-def score_batch(pretrained: Pretrained, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+def score_batch(pretrained_model: Pretrained, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:
     """One pass through the model."""
     import torch
 
-    model, pad = pretrained.model, pretrained.codec.tokenizer.pad_token_id
+    model, pad = pretrained_model.model, pretrained_model.codec.tokenizer.pad_token_id
 
     def pad_rows(rows: Sequence[list[int]], filler: int) -> Any:
         longest = max(map(len, rows))
         return torch.tensor([row + [filler] * (longest - len(row)) for row in rows], device=model.device)
 
-    seq2seq = pretrained.codec.seq2seq
+    seq2seq = pretrained_model.codec.seq2seq
     inputs = [prompt if seq2seq else prompt + target for prompt, target in batch]
     start_tokens = [model.config.decoder_start_token_id] if seq2seq else []
     with torch.inference_mode():

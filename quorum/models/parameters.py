@@ -96,16 +96,16 @@ def copy_model(model: BaseChatModel, changes: Mapping[str, Any]) -> BaseChatMode
     return model.model_copy(update=changes) if changes else model
 
 
-def rename_token_limit(model: BaseChatModel, refused: set[str]) -> tuple[dict[str, Any], dict[str, None]]:
+def rename_token_limit(model: BaseChatModel, refused_names: set[str]) -> tuple[dict[str, Any], dict[str, None]]:
     """Send a model object's token limit under its other name if the server refused the first one.
 
     Returns (fields to add to the request's body, fields that the client must not send).
     """
     limit = get_model_parameter(model, "max_tokens")
     sent_name, other_name = reversed(TOKEN_LIMITS) if is_kind(type(model), "ChatOpenAI") else TOKEN_LIMITS
-    if limit is None or sent_name not in refused:
+    if limit is None or sent_name not in refused_names:
         return {}, {}
-    return ({} if other_name in refused else {other_name: limit}), {"max_tokens": None}
+    return ({} if other_name in refused_names else {other_name: limit}), {"max_tokens": None}
 
 
 def make_schema_fields(request: "Request") -> dict[str, Any]:

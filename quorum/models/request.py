@@ -166,9 +166,9 @@ def get_secrets(model: BaseChatModel) -> list[str]:
     return [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
 
 
-def compute_wait_for_server(request: Request, failure: Failure, waited: float) -> float:
+def compute_wait_for_server(request: Request, failure: Failure, waited_seconds: float) -> float:
     """Seconds until the next try of an unreachable server. SetupError if it has been unreachable for too long."""
-    if waited >= UNREACHABLE_SECONDS:
+    if waited_seconds >= UNREACHABLE_SECONDS:
         raise SetupError(
             f"{request.label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes ({failure.message}); "
             "start the server or correct its address, then run the same again."
@@ -178,7 +178,7 @@ def compute_wait_for_server(request: Request, failure: Failure, waited: float) -
         reported_servers.add(request.label)
         LOG.warning("%s cannot be reached; waiting for it up to %.0f minutes.", request.label, UNREACHABLE_SECONDS / 60)
     jitter = 0.5 + request.clock.draw_jitter() / 2
-    return min(jitter * UNREACHABLE_WAIT, FIRST_WAIT + waited, UNREACHABLE_SECONDS - waited)
+    return min(jitter * UNREACHABLE_WAIT, FIRST_WAIT + waited_seconds, UNREACHABLE_SECONDS - waited_seconds)
 
 
 def compute_wait_before_retry(request: Request, failure: Failure, attempt: int, error: Exception) -> float:

@@ -97,14 +97,14 @@ class TransformersModel(BaseChatModel):
         return make_result(generated_ids)
 
 
-def make_result(generated: GeneratedReply) -> ChatResult:
+def make_result(generated_reply: GeneratedReply) -> ChatResult:
     usage = UsageMetadata(
-        input_tokens=generated.prompt_tokens,
-        output_tokens=generated.reply_tokens,
-        total_tokens=generated.prompt_tokens + generated.reply_tokens,
+        input_tokens=generated_reply.prompt_tokens,
+        output_tokens=generated_reply.reply_tokens,
+        total_tokens=generated_reply.prompt_tokens + generated_reply.reply_tokens,
     )
-    finish = {"finish_reason": "length" if generated.is_cut_off else "stop"}
-    message = AIMessage(generated.text, usage_metadata=usage, response_metadata=finish)
+    finish = {"finish_reason": "length" if generated_reply.is_cut_off else "stop"}
+    message = AIMessage(generated_reply.text, usage_metadata=usage, response_metadata=finish)
     return ChatResult(generations=[ChatGeneration(message=message)])
 
 

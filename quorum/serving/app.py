@@ -170,7 +170,7 @@ async def stream(task: "asyncio.Task[Reply]", event_queue: EventQueue, job: Job,
         await end_task(task)
 
 
-def describe_model(served_model: ServedModel, method: Method, created: int) -> dict[str, Any]:
+def describe_model(served_model: ServedModel, method: Method, created_at: int) -> dict[str, Any]:
     """A method as OpenAI describes a model."""
-    fields = {"object": "model", "created": created, "owned_by": "quorum", "description": method.summary}
+    fields = {"object": "model", "created": created_at, "owned_by": "quorum", "description": method.summary}
     return {"id": served_model.id, **fields}

@@ -105,14 +105,14 @@ def check_options_and_get_prices(server_context: Context, options: Options) -> P
     return prices
 
 
-def check_collections(server_context: Context, allowed: Sequence[str] | None) -> None:
+def check_collections(server_context: Context, allowed_names: Sequence[str] | None) -> None:
     """Raise `SetupError` if an allowed collection does not exist. (A client never learns of other collections.)"""
-    if not allowed:
+    if not allowed_names:
         return
     from quorum.retrievers.collections import list_collections
 
     existing_names = {server_context.collection, *list_collections(server_context.store)}
-    missing_name = next((name for name in allowed if name not in existing_names), None)
+    missing_name = next((name for name in allowed_names if name not in existing_names), None)
     if missing_name:
         raise SetupError(
             f"--collections names {missing_name!r}, which the store {server_context.store} does not hold; it has: "

@@ -61,23 +61,23 @@ def make_head_rows(figures: dict[str, Any]) -> str:
 
 
 def make_card(
-    trained: dict[str, Any], figures: dict[str, Any], reader_bytes: int, sentence_head_bytes: int, window: int
+    training_record: dict[str, Any], figures: dict[str, Any], reader_bytes: int, sentence_head_bytes: int, window: int
 ) -> str:
-    """The card's text. `trained`: {"start", "low", "selection", "runs": [text, ...], "heads": [text, ...],
+    """The card's text. `training_record`: {"start", "low", "selection", "runs": [text, ...], "heads": [text, ...],
     "calibration_contexts", "held_out_percent"}; selection: choices that were made after the reported sets were seen;
     reader_bytes, sentence_head_bytes: sizes of the two files; window: tokens of a window of the reader.
     """
-    runs = "\n".join(f"* {run}" for run in [f"Start: {trained['start']}", *trained["runs"]])
+    runs = "\n".join(f"* {run}" for run in [f"Start: {training_record['start']}", *training_record["runs"]])
     return CARD_TEMPLATE.substitute(
         size=f"{reader_bytes / 1e6:.1f}",
         head=f"{sentence_head_bytes / 1e6:.1f}",
-        heads="\n".join(f"* {text}" for text in trained["heads"]),
+        heads="\n".join(f"* {text}" for text in training_record["heads"]),
         figures=make_figure_table(figures) + make_head_rows(figures),
-        low=trained["low"],
+        low=training_record["low"],
         trained=runs,
-        selection=trained["selection"],
-        calibration=trained["calibration_contexts"],
-        percent=trained["held_out_percent"],
+        selection=training_record["selection"],
+        calibration=training_record["calibration_contexts"],
+        percent=training_record["held_out_percent"],
         window=window,
     )
 

@@ -104,7 +104,7 @@ class Exporter:
         return graph.add_node("MatMulIntegerToFloat", *inputs, domain=MICROSOFT_DOMAIN)
 
     def add_updates(
-        self, stored: str, scales: str, name: str, weight: Tensor, updates: Sequence[Update]
+        self, stored_weight: str, scales: str, name: str, weight: Tensor, updates: Sequence[Update]
     ) -> tuple[str, str]:
         """The stored weight plus low-rank updates -> int8, scales. ONNX Runtime computes the sum once, at loading."""
         graph = self.graph
@@ -119,7 +119,7 @@ class Exporter:
                 graph.add_node("MatMul", *(graph.add_node("Cast", side, to=TensorProto.FLOAT) for side in names))
             )
         update_product = graph.add_node("Concat", *products, axis=1) if len(products) > 1 else products[0]
-        base_weight = graph.add_node("Mul", graph.add_node("Cast", stored, to=TensorProto.FLOAT), scales)
+        base_weight = graph.add_node("Mul", graph.add_node("Cast", stored_weight, to=TensorProto.FLOAT), scales)
         full_weight = to_array(weight + torch.cat([update() for update in updates])).T
         new_scales = graph.add_constant(f"{name}.updated.scales", quantise(full_weight, self.levels)[1])
         steps = graph.add_node(

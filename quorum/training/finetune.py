@@ -219,11 +219,11 @@ def open_working_folder(out: Path, run: dict[str, Any]) -> Path:
     return working_folder
 
 
-def describe_difference(stored: dict[str, Any], run: dict[str, Any]) -> str:
+def describe_difference(stored_run: dict[str, Any], run: dict[str, Any]) -> str:
     """The first difference between two runs, in words."""
     for part, values in run.items():
         for name, value in values.items():
-            before = stored.get(part, {}).get(name)
+            before = stored_run.get(part, {}).get(name)
             if before != value:
                 return f"its {name} ({part}) is {before!r}, not {value!r}"
     return "of an older version"

@@ -61,8 +61,8 @@ def read_cases(paths: Sequence[Path]) -> Iterator[SilverCase]:
             yield SilverCase(record["question"], passages, labels)
 
 
-def choose_label(chosen: bool, sentence: str, answers: Sequence[str]) -> float:
-    if chosen:
+def choose_label(is_silver: bool, sentence: str, answers: Sequence[str]) -> float:
+    if is_silver:
         return 1.0
     return IGNORED if contains_answer(sentence, answers) else 0.0
 

@@ -76,8 +76,8 @@ class SharedState:
 class Page:
     """One visitor's page."""
 
-    def __init__(self, shared: SharedState) -> None:
-        self.shared = shared
+    def __init__(self, shared_state: SharedState) -> None:
+        self.shared = shared_state
 
     async def draw(self, query: Query, *, message: str = "", run: Run | None = None) -> None:
         """Draw the form at the left and the runs at the right. message: what is wrong with the address."""
@@ -153,10 +153,10 @@ def format_age(asked_at: float) -> str:
     return "just now"
 
 
-async def find_followed_run(shared: SharedState, query: Query) -> Run | None:
+async def find_followed_run(shared_state: SharedState, query: Query) -> Run | None:
     """The run that the question of a link follows up; None if there is none, or if that run is missing."""
     try:
-        return await shared.find_run(query.follows_run_id) if query.follows_run_id else None
+        return await shared_state.find_run(query.follows_run_id) if query.follows_run_id else None
     except SetupError:
         return None
 

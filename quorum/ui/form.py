@@ -67,24 +67,26 @@ class Form:
             k = ui.number("Passages", value=float(self.get_setting("k")), min=1, precision=0).props("outlined dense")
             k.on_value_change(lambda event: self.change_setting("k", event.value))
 
-    def draw_methods(self, chosen: Sequence[str]) -> None:
+    def draw_methods(self, chosen_methods: Sequence[str]) -> None:
         """A check box for each method, grouped by paper; methods with settings of their own come first."""
         with html.fieldset().classes("methods") as box:
             self.legend = draw_text("legend")
             methods = list_methods()
-            names_with_settings = [name for name in chosen if name not in methods]
+            names_with_settings = [name for name in chosen_methods if name not in methods]
             for name in names_with_settings:
                 self.draw_method(name, "with settings of its own", True)
             for paper, names in list_methods_by_paper().items():
                 html.h4(paper)
                 for name in names:
-                    self.draw_method(name, methods[name].summary, name in chosen)
+                    self.draw_method(name, methods[name].summary, name in chosen_methods)
         box.props("tabindex=-1")
         self.show_method_count()
 
-    def draw_method(self, name: str, summary: str, chosen: bool) -> None:
+    def draw_method(self, name: str, summary: str, is_chosen: bool) -> None:
         with html.div().classes("method"):
-            self.method_boxes[name] = ui.checkbox(name, value=chosen, on_change=self.show_method_count).props("dense")
+            self.method_boxes[name] = ui.checkbox(name, value=is_chosen, on_change=self.show_method_count).props(
+                "dense"
+            )
             self.method_boxes[name].props["data-method"] = name
             html.small(summary)
 
@@ -183,9 +185,9 @@ class Form:
         except SetupError as error:
             self.message.text = describe_error(error)
 
-    def set_collections(self, collections: Sequence[str], chosen: str) -> None:
+    def set_collections(self, collections: Sequence[str], chosen_collection: str) -> None:
         """Replace the list of collections and choose one of them."""
-        self.collection.set_options(sorted({*collections, chosen}), value=chosen)
+        self.collection.set_options(sorted({*collections, chosen_collection}), value=chosen_collection)
 
 
 def list_methods_by_paper() -> dict[str, list[str]]:

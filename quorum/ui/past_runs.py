@@ -95,28 +95,30 @@ def load_run(id_: str, folder: Path) -> Run:
         raise SetupError(f"The run {id_} cannot be read ({type(error).__name__}); ask its question again.") from None
 
 
-def read_answer(saved: dict[str, Any], steps: Iterator[Step]) -> Answer:
+def read_answer(saved_answer: dict[str, Any], steps: Iterator[Step]) -> Answer:
     """An answer with the trace of its graphs: the iterator `steps` yields the graphs of all answers in order."""
-    if saved["phase"] not in get_args(Phase):
+    if saved_answer["phase"] not in get_args(Phase):
         raise ValueError("an answer has an unknown phase")
-    root = Step("run", "run", steps=[next(steps) for _ in range(saved["graphs"])])
+    # A run from a file is never in progress.
+    phase: Phase = "stopped" if saved_answer["phase"] == "running" else saved_answer["phase"]
+    root = Step("run", "run", steps=[next(steps) for _ in range(saved_answer["graphs"])])
     return Answer(
-        name=read_text(saved["name"]),
-        method=read_text(saved["method"]),
-        phase="stopped" if saved["phase"] == "running" else saved["phase"],  # a run from a file is never in progress
-        result=read_result(saved["result"]),
-        error=None if saved["error"] is None else read_text(saved["error"]),
-        seconds=read_number(saved["seconds"]),
+        name=read_text(saved_answer["name"]),
+        method=read_text(saved_answer["method"]),
+        phase=phase,
+        result=read_result(saved_answer["result"]),
+        error=None if saved_answer["error"] is None else read_text(saved_answer["error"]),
+        seconds=read_number(saved_answer["seconds"]),
         root=root,
     )
 
 
-def describe_run(id_: str, saved: dict[str, Any]) -> PastRun:
-    """The entry of a run in the list of past runs. saved: the content of its file."""
-    asked_at = float(saved["page"]["asked"])
+def describe_run(id_: str, saved_run: dict[str, Any]) -> PastRun:
+    """The entry of a run in the list of past runs. saved_run: the content of its file."""
+    asked_at = float(saved_run["page"]["asked"])
     if not 0 <= asked_at <= LATEST_TIME:
         raise ValueError("the time of the question is not in the calendar")
-    return PastRun(id_, read_text(saved["question"]), read_text(saved["method"]), asked_at)
+    return PastRun(id_, read_text(saved_run["question"]), read_text(saved_run["method"]), asked_at)
 
 
 def read_text(value: Any) -> str:

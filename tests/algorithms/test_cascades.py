@@ -12,7 +12,7 @@ from quorum.algorithms.cascade_design import CascadeCandidate, design_cascades, 
 from quorum.algorithms.cascades import AcceptanceTest, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 
 
-def make_recorded_answers(right: np.ndarray, cost: list[float], known: np.ndarray | None = None) -> RecordedAnswers:
+def make_recorded_answers(right: np.ndarray, cost: list[float], is_known: np.ndarray | None = None) -> RecordedAnswers:
     """Answers that are right or wrong; a right answer has key 1, each wrong answer a key of its own."""
     count, n = right.shape
     wrong = 2 + np.arange(count * n).reshape(count, n)
@@ -20,7 +20,7 @@ def make_recorded_answers(right: np.ndarray, cost: list[float], known: np.ndarra
         methods=tuple("abcdefgh"[:count]),
         lowest_worth=right.astype(float),
         highest_worth=right.astype(float),
-        known=np.ones((count, n), dtype=bool) if known is None else known,
+        known=np.ones((count, n), dtype=bool) if is_known is None else is_known,
         failed=np.zeros((count, n), dtype=bool),
         key=np.where(right > 0, 1, wrong),
         confidence=np.full((count, n), np.nan),
@@ -86,7 +86,7 @@ def test_a_stage_that_failed_fails_the_question() -> None:
 def draw_answers(seed: int, n: int = 90) -> RecordedAnswers:
     rng = np.random.default_rng(seed)
     right = (rng.random((5, n)) < np.array([[0.3], [0.35], [0.4], [0.4], [0.45]])).astype(float)
-    table = make_recorded_answers(right, [1, 2, 3, 5, 7], known=rng.random((5, n)) < 0.8)
+    table = make_recorded_answers(right, [1, 2, 3, 5, 7], is_known=rng.random((5, n)) < 0.8)
     confidence = np.where(rng.random((5, n)) < 0.9, np.round(rng.random((5, n)), 1), np.nan)
     shared_cost = rng.random((5, 5, n)) * 0.5
     return replace(table, confidence=confidence, shared_cost=shared_cost, certified=rng.random((5, n)) < 0.5)

@@ -31,8 +31,8 @@ PASSAGES = [
 ]
 
 
-def list_texts(chosen: Sequence[Piece]) -> list[str]:
-    return [piece.text for piece in chosen]
+def list_texts(chosen_pieces: Sequence[Piece]) -> list[str]:
+    return [piece.text for piece in chosen_pieces]
 
 
 class Scorer:

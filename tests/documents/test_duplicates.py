@@ -20,10 +20,10 @@ def make_passage(text: str, title: str = "Rules", file: str = "rules.md", headin
 STORED_PASSAGE = make_passage(RULE_TEXT.format(name="Kestrel", months=6, bar=2.5))
 
 
-def is_copy(other: Passage, stored: Passage = STORED_PASSAGE) -> bool:
-    """Whether the sketches have a value in common, and `stored` contains all words of `other`."""
-    return bool(set(make_sketch(stored)) & set(make_sketch(other))) and contains_all_words(
-        read_words(stored), read_words(other)
+def is_copy(other: Passage, stored_passage: Passage = STORED_PASSAGE) -> bool:
+    """Whether the sketches have a value in common, and `stored_passage` contains all words of `other`."""
+    return bool(set(make_sketch(stored_passage)) & set(make_sketch(other))) and contains_all_words(
+        read_words(stored_passage), read_words(other)
     )
 
 
@@ -63,7 +63,7 @@ def test_titles_and_headings_count_unless_they_are_file_names() -> None:
     assert not is_copy(make_passage(text, title="Rules of 2024"))
     assert not is_copy(make_passage(text, headings=("Kestrel",)))
     assert is_copy(make_passage(text, title="old rules", file="old rules.txt"))
-    assert not is_copy(make_passage(text), stored=make_passage(text, title="rules-2023", file="rules-2023.txt"))
+    assert not is_copy(make_passage(text), stored_passage=make_passage(text, title="rules-2023", file="rules-2023.txt"))
 
 
 @pytest.mark.parametrize(

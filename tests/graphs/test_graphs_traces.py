@@ -19,8 +19,8 @@ from quorum.prompts import BUILT_IN
 KNOWN_ANSWER = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p3 33-37"]}
 
 
-def make_evidence(evidence: str, unsupported: str) -> dict[str, list[str]]:
-    return {"evidence": [evidence], "unsupported": [unsupported]}
+def make_evidence(evidence: str, unsupported_ids: str) -> dict[str, list[str]]:
+    return {"evidence": [evidence], "unsupported": [unsupported_ids]}
 
 
 UNKNOWN_ANSWER = {"answer": "unknown", "unknown": True, "confidence": None, "evidence": []}

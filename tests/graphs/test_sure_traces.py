@@ -55,8 +55,8 @@ async def trace_and_sort(method: str, model: ScriptedModel, **settings: Any) -> 
     return [step for _, group in groups for step in sorted(group, key=lambda step: (step[0], str(step[1])))]
 
 
-def make_ranking_step(first: int, preferred: int | None) -> tuple[str, dict[str, Any]]:
-    return ("rank_pair", {"preferences": [{"first": first, "second": 1 - first, "preferred": preferred}]})
+def make_ranking_step(first: int, preferred_candidate: int | None) -> tuple[str, dict[str, Any]]:
+    return ("rank_pair", {"preferences": [{"first": first, "second": 1 - first, "preferred": preferred_candidate}]})
 
 
 def make_validity_step(rank: int, valid: bool) -> tuple[str, dict[str, Any]]:

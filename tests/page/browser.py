@@ -116,9 +116,9 @@ class Page:
         """Set the colour scheme: light or dark."""
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
-    def save_picture(self, path: Path, *, whole: bool = True) -> None:
+    def save_picture(self, path: Path, *, is_whole_page: bool = True) -> None:
         """Save the whole page as a PNG, or only the part that the window shows."""
-        value = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        value = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=is_whole_page)
         path.write_bytes(base64.b64decode(value["data"]))
 
 

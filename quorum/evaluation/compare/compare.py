@@ -35,43 +35,43 @@ async def plan_comparison(options: Options, *, progress: Progress = ignore_progr
 
 
 async def compare(
-    planned: Plan, *, progress: Progress = ignore_progress, watch_race: RaceWatcher | None = None
+    full_plan: Plan, *, progress: Progress = ignore_progress, watch_race: RaceWatcher | None = None
 ) -> Decision:
     """Plan -> outcome -> scores -> decision -> report. Questions that were answered before are not asked again.
 
     watch_race: called whenever a race has settled a question. Raises `SetupError` once the models have cost more than
     `max_cost`; the answers are kept. A race raises nothing then: it ends and names the methods that are left.
     """
-    scores, spent = await measure(planned, progress, watch_race)
+    scores, spent = await measure(full_plan, progress, watch_race)
     decision = await asyncio.to_thread(decide, scores, spent)
     await asyncio.to_thread(write_report, decision, progress)
     return decision
 
 
 async def measure(
-    planned: Plan, progress: Progress, watch_race: RaceWatcher | None = None
+    full_plan: Plan, progress: Progress, watch_race: RaceWatcher | None = None
 ) -> tuple[Scores, TotalSpent]:
     """Plan -> outcome -> scores, within the limit on cost. spent.json holds the spending even if the run ends early."""
-    earlier_spending = read_spent(planned.folder)
+    earlier_spending = read_spent(full_plan.folder)
     spending = LimitedSpending(
-        Prices(planned.options.prices), planned.options.max_cost, earlier_spending, planned.rehearsal_usage
+        Prices(full_plan.options.prices), full_plan.options.max_cost, earlier_spending, full_plan.rehearsal_usage
     )
-    if planned.judge is not None:
+    if full_plan.judge is not None:
         judge_spending = JudgeSpending(spending, earlier_spending and earlier_spending.get("judge"))
-        planned = replace(planned, judge=replace(planned.judge, spending=judge_spending))
+        full_plan = replace(full_plan, judge=replace(full_plan.judge, spending=judge_spending))
     try:
-        with lock_folder(planned.folder):
-            outcome = await run(planned, spending, progress, watch_race)
+        with lock_folder(full_plan.folder):
+            outcome = await run(full_plan, spending, progress, watch_race)
             asked_count = outcome.new_answers
-            while (limited_plan := limit_challengers_by_figures(planned, outcome)) is not None:
-                planned = limited_plan
-                outcome = await run(planned, spending, progress, watch_race)
+            while (limited_plan := limit_challengers_by_figures(full_plan, outcome)) is not None:
+                full_plan = limited_plan
+                outcome = await run(full_plan, spending, progress, watch_race)
                 asked_count += outcome.new_answers
             outcome = replace(outcome, new_answers=asked_count)
             scores = await score(outcome, progress)
     finally:
-        spent = sum_spending(spending, planned.judge, earlier_spending)
-        write_spent(planned.folder, spent)
+        spent = sum_spending(spending, full_plan.judge, earlier_spending)
+        write_spent(full_plan.folder, spent)
     return scores, spent
 
 

@@ -139,15 +139,15 @@ def describe_beyond_budget(
 
 
 def describe_none_within_budget(
-    answered: Sequence[MethodFigures], figures: Sequence[MethodFigures], recommendation: Recommendation
+    answering_methods: Sequence[MethodFigures], figures: Sequence[MethodFigures], recommendation: Recommendation
 ) -> list[str]:
     """The recommendation as sentences, if no method is within the budget or none answered a question."""
-    if not answered:
+    if not answering_methods:
         return ["No method answered any question.", *describe_failures(figures)]
     sentences = [f"No method keeps within {describe_budget(recommendation.budget)}."]
-    if "cost" in recommendation.budget and any(method.cost is None for method in answered):
+    if "cost" in recommendation.budget and any(method.cost is None for method in answering_methods):
         sentences.append("A model without a price cannot keep a limit on cost; give its price with --prices FILE.")
-    best = max(answered, key=lambda method: method.quality)
+    best = max(answering_methods, key=lambda method: method.quality)
     sentences.append(
         f"Without the limit {best.name} has the highest mean: {recommendation.measure_name} "
         f"{format_percent(best.quality)}, "

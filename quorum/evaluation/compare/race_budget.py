@@ -9,21 +9,21 @@ from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.run_plan import RunOutcome
 
 
-def limit_challengers_by_estimate(planned: Plan) -> Plan:
+def limit_challengers_by_estimate(full_plan: Plan) -> Plan:
     """The plan with a race in which only methods that are expected to stay within the budget may drop others.
 
     The estimate does not know a method's seconds, so every method is expected to stay within a limit on seconds.
     """
-    budget = {unit: most for unit, most in planned.options.budget.items() if unit != "seconds"}
-    if planned.options.race is None or not planned.options.budget or planned.estimate is None:
-        return planned
-    expected = planned.estimate.methods
+    budget = {unit: most for unit, most in full_plan.options.budget.items() if unit != "seconds"}
+    if full_plan.options.race is None or not full_plan.options.budget or full_plan.estimate is None:
+        return full_plan
+    expected = full_plan.estimate.methods
     challengers = frozenset(
         name
         for name, method_estimate in expected.items()
         if all(is_expected_within_limit(method_estimate, *limit) for limit in budget.items())
     )
-    return replace(planned, challengers=challengers)
+    return replace(full_plan, challengers=challengers)
 
 
 def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, most: float) -> bool:
@@ -33,16 +33,16 @@ def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, most: f
     return expected is not None and expected <= most * (1 + 1e-9)
 
 
-def limit_challengers_by_figures(planned: Plan, outcome: RunOutcome) -> Plan | None:
+def limit_challengers_by_figures(full_plan: Plan, outcome: RunOutcome) -> Plan | None:
     """The plan without the challengers that exceeded the budget; None if there are none.
 
     The race must then be run again, because those challengers may have dropped methods that no other challenger would.
     """
-    if planned.challengers is None or outcome.race is None or not outcome.race.finished:
+    if full_plan.challengers is None or outcome.race is None or not outcome.race.finished:
         return None
-    costs, scores = compute_mean_costs(planned, outcome.results.scores), outcome.results.scores
+    costs, scores = compute_mean_costs(full_plan, outcome.results.scores), outcome.results.scores
     figures = [
-        compute_figures(name, scores[name], outcome.race.measure, costs[name], []) for name in planned.challengers
+        compute_figures(name, scores[name], outcome.race.measure, costs[name], []) for name in full_plan.challengers
     ]
-    affordable = frozenset(figure.name for figure in figures if is_within_budget(figure, planned.options.budget))
-    return None if affordable == planned.challengers else replace(planned, challengers=affordable)
+    affordable = frozenset(figure.name for figure in figures if is_within_budget(figure, full_plan.options.budget))
+    return None if affordable == full_plan.challengers else replace(full_plan, challengers=affordable)

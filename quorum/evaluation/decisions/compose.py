@@ -100,44 +100,44 @@ def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None 
     return choose_cascade(recorded_answers, guarantee)
 
 
-def choose_cascade(recorded: RecordedAnswers, guarantee: Guarantee) -> ComposeResult:
+def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee) -> ComposeResult:
     """Design and certify a cascade from the tables of the answers; see `compose`."""
-    design_questions, certifying_questions = split_questions(recorded.question_groups, guarantee.seed)
-    certifying_answers = recorded.select_questions(certifying_questions)
+    design_questions, certifying_questions = split_questions(recorded_answers.question_groups, guarantee.seed)
+    certifying_answers = recorded_answers.select_questions(certifying_questions)
     certificates = certify_cascades(
         certifying_answers,
-        design_cascades(recorded.select_questions(design_questions)),
+        design_cascades(recorded_answers.select_questions(design_questions)),
         guarantee.lose_at_most,
         guarantee.error,
         guarantee.wrong_cost,
     )
-    score, cost = recorded.lowest_worth.mean(axis=1), recorded.cost.mean(axis=1)
-    best = max(range(len(recorded.methods)), key=lambda place: (score[place], -cost[place]))
+    score, cost = recorded_answers.lowest_worth.mean(axis=1), recorded_answers.cost.mean(axis=1)
+    best = max(range(len(recorded_answers.methods)), key=lambda place: (score[place], -cost[place]))
     passed_certificates = [certificate for certificate in certificates if certificate.passed]
     cheaper_certificates = [
         certificate
         for certificate in passed_certificates
-        if average_cost(recorded, certificate.candidate.cascade) < cost[best]
+        if average_cost(recorded_answers, certificate.candidate.cascade) < cost[best]
     ]
-    single_method: Cascade = (Stage(recorded.methods[best], None),)
+    single_method: Cascade = (Stage(recorded_answers.methods[best], None),)
     chosen_certificate = min(
         cheaper_certificates,
-        key=lambda certificate: average_cost(recorded, certificate.candidate.cascade),
+        key=lambda certificate: average_cost(recorded_answers, certificate.candidate.cascade),
         default=None,
     )
     cascade = chosen_certificate.candidate.cascade if chosen_certificate else single_method
-    replayed_cascade = replay_cascade(recorded, cascade)
+    replayed_cascade = replay_cascade(recorded_answers, cascade)
     return ComposeResult(
         cascade=cascade,
         certificate=chosen_certificate,
         certificates=tuple(certificates),
-        best=recorded.methods[best],
+        best=recorded_answers.methods[best],
         best_score=float(score[best]),
         best_cost=float(cost[best]),
         score=float(replayed_cascade.lowest_worth.mean()),
         cost=float(replayed_cascade.cost.mean()),
-        stage_shares=compute_stage_shares(recorded, cascade),
-        question_count=recorded.question_count,
+        stage_shares=compute_stage_shares(recorded_answers, cascade),
+        question_count=recorded_answers.question_count,
         certifying_count=len(certifying_questions),
         questions_needed=None
         if passed_certificates
@@ -145,8 +145,8 @@ def choose_cascade(recorded: RecordedAnswers, guarantee: Guarantee) -> ComposeRe
     )
 
 
-def average_cost(recorded: RecordedAnswers, cascade: Cascade) -> float:
-    return float(replay_cascade(recorded, cascade).cost.mean())
+def average_cost(recorded_answers: RecordedAnswers, cascade: Cascade) -> float:
+    return float(replay_cascade(recorded_answers, cascade).cost.mean())
 
 
 def estimate_questions_needed(

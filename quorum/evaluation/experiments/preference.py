@@ -90,9 +90,9 @@ async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -
     return replies.values[0]
 
 
-def decide_outcome(preferred: list[int | None]) -> Outcome:
+def decide_outcome(preferred_places: list[int | None]) -> Outcome:
     """The method that wins both orders, or wins one and ties in the other; else a tie."""
-    lead = sum(0 if place is None else 1 - 2 * place for place in preferred)
+    lead = sum(0 if place is None else 1 - 2 * place for place in preferred_places)
     return "one" if lead > 0 else "other" if lead < 0 else "tie"
 
 

@@ -185,25 +185,27 @@ async def ask_verdict(row: Row, context: Context) -> JudgedLine:
     return make_line(row, None if reply.malformed else float(reply.value), replies.state_update["usage"])
 
 
-def make_line(row: Row, judged: float | None, usage: Mapping[str, Usage]) -> JudgedLine:
+def make_line(row: Row, verdict_value: float | None, usage: Mapping[str, Usage]) -> JudgedLine:
     judge_usage: Any = usage.get(JUDGE_PROMPT, {})
     return JudgedLine(
         id=row["id"],
         method=row["method"],
         answer=str(row["answer"]),
-        judged=judged,
+        judged=verdict_value,
         asked=bool(judge_usage),
         usage={name: judge_usage.get(name, 0) for name in COUNT_KEYS},
     )
 
 
-def add_to_scores(results: Results, lines: Mapping[tuple[str, str], JudgedLine], failed: list[tuple[str, str]]) -> None:
+def add_to_scores(
+    results: Results, lines: Mapping[tuple[str, str], JudgedLine], failures: list[tuple[str, str]]
+) -> None:
     """Add the verdicts and their usage to the scores of each method."""
     for name, scores in results.scores.items():
         verdicts_of_method = {id_: lines[name, id_] for id_ in scores.ids if (name, id_) in lines}
         counts: dict[str, float | int | None] = {
             "unscored": sum(item["judged"] is None for item in verdicts_of_method.values()),
-            "judge_errors": sum(method == name for method, _ in failed),
+            "judge_errors": sum(method == name for method, _ in failures),
         }
         for key in COUNT_KEYS:
             counts_of_calls = [item["usage"][key] for item in verdicts_of_method.values()]

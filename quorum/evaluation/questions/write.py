@@ -194,9 +194,14 @@ def read_collection(context: Context) -> list[Passage]:
     return list_passages(context)
 
 
-async def make_questions(planned: Plan, *, progress: Progress = ignore_progress) -> WrittenQuestions:
+async def make_questions(writing_plan: Plan, *, progress: Progress = ignore_progress) -> WrittenQuestions:
     """Write questions, round by round, until the file holds the wanted number; the file is saved after each round."""
-    context, options, file, wanted_counts = planned.context, planned.options, planned.file, planned.wanted_counts
+    context, options, file, wanted_counts = (
+        writing_plan.context,
+        writing_plan.options,
+        writing_plan.file,
+        writing_plan.wanted_counts,
+    )
     spending = LimitedSpending(Prices(options.prices), options.max_cost)
     faults, draft_count, error = Counter[str](), 0, None
     origin_of_kind = await asyncio.to_thread(describe_models, context)
@@ -205,7 +210,9 @@ async def make_questions(planned: Plan, *, progress: Progress = ignore_progress)
         remaining_drafts = {
             kind: MOST_DRAFTS * wanted_counts[kind] - try_count for kind, try_count in file.count_all_by_kind().items()
         }
-        queue = DrawQueue(planned.passages, context.seed, make_neighbour_search(context), file.ids, remaining_drafts)
+        queue = DrawQueue(
+            writing_plan.passages, context.seed, make_neighbour_search(context), file.ids, remaining_drafts
+        )
         writer = DraftWriter(
             context, options.threshold, file.list_question_texts(), {"callbacks": [spending]}, options.concurrency
         )

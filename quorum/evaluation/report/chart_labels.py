@@ -78,10 +78,10 @@ def list_label_candidates(text: str, is_number: bool, point: Point) -> Iterator[
             yield Label(text, is_number, point, x + x_offset, y + y_offset + 4, anchor, has_leader=True)
 
 
-def is_free(box: Box, area: Box, occupied: Sequence[Box]) -> bool:
+def is_free(box: Box, area: Box, occupied_boxes: Sequence[Box]) -> bool:
     """Whether a box lies within the area and overlaps nothing."""
     inside = box[0] >= area[0] and box[1] >= area[1] and box[2] <= area[2] and box[3] <= area[3]
-    return inside and not any(boxes_overlap(box, other) for other in occupied)
+    return inside and not any(boxes_overlap(box, other) for other in occupied_boxes)
 
 
 def boxes_overlap(box: Box, other: Box) -> bool:

@@ -157,13 +157,13 @@ def stem(word: str) -> str:
     return word.rstrip("e") if len(word) > 4 else word
 
 
-def measure_signals(ranked: Sequence[Statement], agrees: bool) -> dict[str, float]:
+def measure_signals(ranked_statements: Sequence[Statement], agrees: bool) -> dict[str, float]:
     """The signals of the certainty, named as in SIGNALS, of at least one statement, best first.
 
     agrees: as in `find_certainty`.
     """
-    best = ranked[0]
-    lead = min(MAX_LEAD, best.score - ranked[1].score) if len(ranked) > 1 else LEAD_ALONE
+    best = ranked_statements[0]
+    lead = min(MAX_LEAD, best.score - ranked_statements[1].score) if len(ranked_statements) > 1 else LEAD_ALONE
     return {
         "span": best.span_score,
         "closeness": best.closeness,
@@ -173,12 +173,14 @@ def measure_signals(ranked: Sequence[Statement], agrees: bool) -> dict[str, floa
     }
 
 
-def find_certainty(ranked: Sequence[Statement], agrees: bool) -> float:
+def find_certainty(ranked_statements: Sequence[Statement], agrees: bool) -> float:
     """The probability (0..1) that the best statement holds the answer. agrees: it also holds the method's answer."""
-    if not ranked:
+    if not ranked_statements:
         return 0.0
     weights = read_manifest()["certainty"]["weights"]
-    log_odds = weights["bias"] + sum(weights[name] * value for name, value in measure_signals(ranked, agrees).items())
+    log_odds = weights["bias"] + sum(
+        weights[name] * value for name, value in measure_signals(ranked_statements, agrees).items()
+    )
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, log_odds))))
 
 

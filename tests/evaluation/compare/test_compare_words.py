@@ -16,14 +16,14 @@ from quorum.evaluation.compare.recommendation import MethodFigures, Recommendati
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
-def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed: int = 0) -> ColumnScores:
+def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed_counts: int = 0) -> ColumnScores:
     """The scores of a method that is right on this share of the questions."""
     column_scores, rng = ColumnScores(), np.random.default_rng(seed)
     for number in range(count):
         em = float(rng.random() < share)
         row: Any = Row(id=f"q{number}", method="x", em=em, f1=em, malformed=0, seconds=0.5 * calls, error=None)
         row |= {"calls": calls, "input_tokens": 100 * calls, "output_tokens": calls, "unknown": False}
-        column_scores.add(row | ({"error": "no reply"} if number < failed else {}))
+        column_scores.add(row | ({"error": "no reply"} if number < failed_counts else {}))
     return column_scores
 
 
@@ -121,7 +121,9 @@ def test_a_limit_on_cost_needs_prices() -> None:
 
 
 def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
-    recommendation, figures = make_recommendation(failing=make_scores(0.5, 1, failed=100), sound=make_scores(0.5, 1))
+    recommendation, figures = make_recommendation(
+        failing=make_scores(0.5, 1, failed_counts=100), sound=make_scores(0.5, 1)
+    )
     assert [(figure.n, figure.errors) for figure in figures] == [(300, 100), (300, 0)]
     assert figures[0].quality == figures[1].quality
     assert recommendation.sentences[-1].startswith(
@@ -130,7 +132,7 @@ def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
 
 
 def test_without_any_answer_no_method_is_recommended() -> None:
-    recommendation, _ = make_recommendation(failing=make_scores(0.5, 1, count=5, failed=5))
+    recommendation, _ = make_recommendation(failing=make_scores(0.5, 1, count=5, failed_counts=5))
     assert (recommendation.best, recommendation.sentences[0]) == (None, "No method answered any question.")
 
 
