@@ -14,7 +14,7 @@ import argparse
 import os
 from pathlib import Path
 
-from benchmarks.decisions_recorded import read_matrix, record
+from benchmarks.decisions_recorded import read_matrix, record_answers
 from benchmarks.decisions_tables import print_tables
 from quorum.core.errors import SetupError
 
@@ -45,7 +45,7 @@ def main() -> None:
         name, _, paths = item.partition("=")
         file, _, corpus = paths.partition(",")
         try:
-            record(name, Path(file), corpus or None, options.out, options.limit, options.methods)
+            record_answers(name, Path(file), corpus or None, options.out, options.limit, options.methods)
         except SetupError as error:
             raise SystemExit(str(error)) from None
 

@@ -61,7 +61,7 @@ class Matrix:
         )
 
 
-def record(name: str, data: Path, corpus: str | None, out: Path, limit: int, methods: str) -> Path:
+def record_answers(name: str, data: Path, corpus: str | None, out: Path, limit: int, methods: str) -> Path:
     """Ask the embedded reader the missing questions of one set, then write the numbers. The same call continues."""
     folder = out / "runs" / name
     options = Options(

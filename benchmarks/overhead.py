@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.harness import MODEL, judge_targets, make_questions, report, run_server
 from quorum.core.context import Context
 from quorum.graphs import answer
-from quorum.prompts import render
+from quorum.prompts import render_prompt
 from quorum.prompts.passages import number_passages
 
 AT_ONCE, K = 16, 5
@@ -86,7 +86,7 @@ def make_bare_client(url: str) -> Work:
 def render_prompts(question: dict[str, Any]) -> list[str]:
     """The prompts that post_fusion sends."""
     return [
-        render("answer", question=question["question"], passages=number_passages([passage])).text
+        render_prompt("answer", question=question["question"], passages=number_passages([passage])).text
         for passage in question["passages"]
     ]
 

@@ -91,7 +91,7 @@ def count_hits(flags: Iterable[bool | None]) -> tuple[int, int]:
     return sum(hits), len(hits)
 
 
-def measure(method: str = DEFAULT_METHOD) -> list[Outcome]:
+def measure_method(method: str = DEFAULT_METHOD) -> list[Outcome]:
     """Index the documents into a store of their own and ask all questions."""
     with tempfile.TemporaryDirectory() as store:
         context = Context(store=store, collection="own")
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--method", default=DEFAULT_METHOD)
     parser.add_argument("--list", action="store_true", help="print what is shown for each question")
     options = parser.parse_args()
-    outcomes = measure(options.method)
+    outcomes = measure_method(options.method)
     if options.list:
         for outcome in outcomes:
             right = {True: "right", False: "wrong", None: "nothing"}[outcome.sentence]

@@ -17,7 +17,7 @@ from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.shorten import shorten
 from quorum.parsing.answers import Parsed
 from quorum.parsing.reply_forms import get_form
-from quorum.prompts import RenderedPrompt, load_overrides, render
+from quorum.prompts import RenderedPrompt, load_overrides, render_prompt
 from quorum.prompts.passages import number_passages_or_none
 
 T = TypeVar("T")
@@ -78,7 +78,9 @@ async def ask(
     slots = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
     window = await find_window(context, context.model if model is None else model)
     replies, shown = await send_what_fits(
-        lambda shown: render(prompt, overrides, **slots, **({} if passages is None else {"passages": layout(shown)})),
+        lambda shown: render_prompt(
+            prompt, overrides, **slots, **({} if passages is None else {"passages": layout(shown)})
+        ),
         send,
         passages or (),
         window,

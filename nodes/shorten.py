@@ -19,7 +19,7 @@ from quorum.core.text import is_unknown
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
 from quorum.parsing.answers import Parsed, ReasonedAnswer, parse_short_answer
-from quorum.prompts import Overrides, render
+from quorum.prompts import Overrides, render_prompt
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ async def ask_for_cut(
     question: str, text: str, context: Context, overrides: Overrides, model: str | BaseChatModel | None
 ) -> ShortenedAnswer | None:
     """Ask for the short answer in a text; None if the text does not fit the window."""
-    rendered_prompt = render(PROMPT, overrides, question=question, answer=text)
+    rendered_prompt = render_prompt(PROMPT, overrides, question=question, answer=text)
     try:
         (reply,) = await call(
             PROMPT, rendered_prompt.text, context=context, version=rendered_prompt.version, temperature=0.0, model=model

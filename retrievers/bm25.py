@@ -34,7 +34,7 @@ STOP_WORDS = make_word_set(
 )
 
 
-def tokenize(text: str) -> list[str]:
+def tokenize_text(text: str) -> list[str]:
     """The tokens of a text: stemmed English words, words of other scripts, characters and bigrams of unspaced scripts.
 
     Case and accents are folded. Stop words are kept: `tokenize_query` drops them from questions.
@@ -62,7 +62,7 @@ def split_words(text: str) -> list[str]:
 
 def tokenize_query(text: str) -> list[str]:
     """The tokens of a question without its stop words, unless it has nothing else ("Who are The Who?")."""
-    tokens = tokenize(text)
+    tokens = tokenize_text(text)
     return [token for token in tokens if token not in STOP_WORDS] or tokens
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DEFAULT_PORTS = {"http": 8000, "https": 443}
 
 
-def connect(store: str) -> "ClientAPI":
+def open_chroma_client(store: str) -> "ClientAPI":
     """A client of a folder or of the server at http://host:port. The first call imports chromadb: about a second."""
     import chromadb
     from chromadb.config import Settings

@@ -44,7 +44,7 @@ class CopyFinder:
     def remember(self, passages: Mapping[str, Passage]) -> None:
         """Cache passages that have just been stored, because similar ones often follow."""
         for id_, passage in passages.items():
-            remember(self.passages, id_, passage)
+            put_into_cache(self.passages, id_, passage)
 
     def find_containing_passage(self, passage: Passage, source: str, new_passages: Mapping[str, Passage]) -> str | None:
         """The id of another document's passage that contains all words of this one; None if there is none.
@@ -93,7 +93,7 @@ class CopyFinder:
             found_passages += self.fetch(stored_ids)
         words_of_id |= {passage["id"]: read_words(passage) for passage in found_passages}
         for id_, words in words_of_id.items():
-            remember(self.words, id_, words)
+            put_into_cache(self.words, id_, words)
         return words_of_id
 
 
@@ -109,7 +109,7 @@ def is_in_same_section(entry: PassageEntry, words: PassageWords, source: str) ->
     )
 
 
-def remember(cache: OrderedDict[str, T], key: str, value: T) -> None:
+def put_into_cache(cache: OrderedDict[str, T], key: str, value: T) -> None:
     """Put a value into a cache that keeps the most recently used values."""
     cache[key] = value
     cache.move_to_end(key)

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers.chroma_client import connect, explain_failures, make_damaged_index_error, make_folder
+from quorum.retrievers.chroma_client import explain_failures, make_damaged_index_error, make_folder, open_chroma_client
 from quorum.retrievers.chroma_rows import Changes, list_collection_names, read_rows
 from quorum.retrievers.index_recovery import (
     has_incomplete_files,
@@ -82,7 +82,7 @@ class Store:
     def get_client(self) -> "ClientAPI":
         with self.mutex:
             if self.client is None:
-                self.client = connect(self.location if self.remote else str(self.folder / "chroma"))
+                self.client = open_chroma_client(self.location if self.remote else str(self.folder / "chroma"))
             return self.client
 
     def fetch_current_collection(self, name: str) -> "Collection":

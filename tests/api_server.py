@@ -12,7 +12,7 @@ import openai
 
 from quorum import Context
 from quorum.evaluation.compare.prices import Prices
-from quorum.serving.address import listen
+from quorum.serving.address import open_listening_socket
 from quorum.serving.serve import MakePage, Options, make_server_app
 
 
@@ -65,7 +65,7 @@ def serve_api(base: Context, *, page: MakePage | None = None, **options: Any) ->
     """Serve the API. base: the settings; page: makes the app for all other paths; options: fields of `Options`."""
     import uvicorn
 
-    server_socket = listen("127.0.0.1", 0)  # clients can connect before the server runs
+    server_socket = open_listening_socket("127.0.0.1", 0)  # clients can connect before the server runs
     server_options = Options(**options)
     config = uvicorn.Config(
         make_server_app(base, server_options, server_options.tokens, Prices(server_options.prices), page),

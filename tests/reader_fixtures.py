@@ -25,7 +25,7 @@ from quorum.parsing.steps import parse_final_answer, parse_follow_up, parse_step
 from quorum.parsing.summaries import parse_summary
 from quorum.parsing.verdicts import parse_validity
 from quorum.parsing.yes_no import parse_yes_no
-from quorum.prompts import BUILT_IN, number_passages, render
+from quorum.prompts import BUILT_IN, number_passages, render_prompt
 
 BIRTH_QUESTION = "Where was Joseph Haydn born?"
 PASSAGES = [
@@ -129,7 +129,9 @@ def make_message(prompt: str, question: str, passages: list[Passage], **more_inp
     all_inputs = {**OTHER_INPUTS, **more_inputs, "question": question, "passages": passages}
     inputs: dict[str, Any] = {name: all_inputs[name] for name in variables}
     values = {name: v if isinstance(v, str) else format_list(v) for name, v in inputs.items() if name != "passages"}
-    text = render(prompt, **values | ({"passages": number_passages(passages)} if "passages" in variables else {})).text
+    text = render_prompt(
+        prompt, **values | ({"passages": number_passages(passages)} if "passages" in variables else {})
+    ).text
     return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})
 
 

@@ -260,12 +260,12 @@ def read_asked_number(question_part: str, text: str) -> tuple[float, ...] | None
             if unit in METRES_PER_UNIT:
                 return (value * METRES_PER_UNIT[unit],)
         return None
-    nouns = {stem(word) for word in asked_words - FUNCTION_WORDS - set(KIND_AND_EXTREME)}
+    nouns = {stem_word(word) for word in asked_words - FUNCTION_WORDS - set(KIND_AND_EXTREME)}
     for place, value in numbers:
-        if any(stem(word) in nouns for word in words[place + 1 : place + 4]):
+        if any(stem_word(word) in nouns for word in words[place + 1 : place + 4]):
             return (value,)
     for place, value in numbers:
-        if any(stem(word) in nouns for word in words[max(0, place - 4) : place]):
+        if any(stem_word(word) in nouns for word in words[max(0, place - 4) : place]):
             return (value,)
     return None
 
@@ -274,5 +274,5 @@ def is_year(word: str) -> bool:
     return len(word) == 4 and word.isdecimal() and 1500 <= int(word) <= 2100
 
 
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     return word.rstrip("s") if len(word) > 3 else word

@@ -112,10 +112,14 @@ def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str
     question_part = question
     for title, _ in named_passages:
         question_part = re.sub(re.escape(title), " ", question_part, count=1, flags=re.IGNORECASE)
-    asked_words = {stem(word) for word in WORD.findall(question_part.lower()) if word not in COMMON_WORDS}
+    asked_words = {stem_word(word) for word in WORD.findall(question_part.lower()) if word not in COMMON_WORDS}
     if not asked_words:
         return None
-    return "yes" if all(asked_words <= {stem(word) for word in WORD.findall(text.lower())} for text in texts) else "no"
+    return (
+        "yes"
+        if all(asked_words <= {stem_word(word) for word in WORD.findall(text.lower())} for text in texts)
+        else "no"
+    )
 
 
 def find_named_passages(question: str, passages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -159,7 +163,7 @@ def list_countries(text: str) -> set[str]:
     return {COUNTRIES[word] for word in (match.lower() for match in WORD.findall(opening)) if word in COUNTRIES}
 
 
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """A word without its plural ending."""
     for ending, replacement in (("ies", "y"), ("es", "e"), ("s", "")):
         if word.endswith(ending) and len(word) > 3:

@@ -66,7 +66,7 @@ def questions(
     from quorum.cli.progress import explain_resuming, progress_bar
     from quorum.cli.settings import read_context
     from quorum.evaluation.questions.draw import read_mix
-    from quorum.evaluation.questions.write import Options, make_questions, plan
+    from quorum.evaluation.questions.write import Options, make_questions, plan_questions
 
     options = Options(
         n=n,
@@ -91,7 +91,7 @@ def questions(
 
     async def plan_and_write() -> "WrittenQuestions | None":
         with progress_bar() as progress:
-            question_plan = await plan(corpus, collection, context, options, out, progress=progress)
+            question_plan = await plan_questions(corpus, collection, context, options, out, progress=progress)
         if dry_run or question_plan.estimate.questions:
             typer.echo(describe_writing_estimate(question_plan.estimate), err=not dry_run)
         if dry_run:

@@ -32,10 +32,10 @@ def upload_after_printing(name: str | None, folder: Path) -> Iterator[None]:
 def upload_results(name: str, folder: Path) -> None:
     from quorum.cli.progress import progress_bar
     from quorum.core.text import format_count
-    from quorum.evaluation.langsmith_upload import upload
+    from quorum.evaluation.langsmith_upload import upload_to_langsmith
 
     with progress_bar() as progress:
-        uploaded_results = upload(folder, name, progress)
+        uploaded_results = upload_to_langsmith(folder, name, progress)
     sent_text = f"{format_count(uploaded_results.runs, 'run')} sent now" if uploaded_results.runs else "all sent before"
     url_text = f": {uploaded_results.url}" if uploaded_results.url else ""
     experiment_count = format_count(len(uploaded_results.experiments), "experiment")

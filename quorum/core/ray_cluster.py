@@ -60,7 +60,7 @@ def connect_cluster(*needed_paths: str) -> Iterator[None]:
 
     started_here = not ray.is_initialized()
     if started_here:
-        connect(address)
+        connect_ray(address)
     try:
         check_machines([os.path.abspath(path) for path in needed_paths])
         yield
@@ -69,7 +69,7 @@ def connect_cluster(*needed_paths: str) -> Iterator[None]:
             ray.shutdown()
 
 
-def connect(address: str) -> None:
+def connect_ray(address: str) -> None:
     """Join the cluster at the address. Without an address, start Ray on this machine; try a few times."""
     import ray
 

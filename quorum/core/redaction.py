@@ -57,10 +57,10 @@ def remove_secrets(text: str, secrets: Iterable[str], mark: str) -> str:
     return URL_LOGIN.sub(r"\1", text) if "://" in text else text
 
 
-def redact(text: str, secrets: Iterable[str] = ()) -> str:
+def redact_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     """A server's message without the environment's secrets, without `secrets`, and without anything like a credential.
 
-    >>> redact("Incorrect API key provided: sk-proj-12345678. Sent: Authorization: Bearer abcdef123")
+    >>> redact_secrets("Incorrect API key provided: sk-proj-12345678. Sent: Authorization: Bearer abcdef123")
     'Incorrect API key provided: ***. Sent: Authorization: ***'
     """
     text = remove_secrets(text, [*(secret for secret in secrets if secret), *find_environment_secrets()], "***")

@@ -147,10 +147,10 @@ def iterate_sync(items: AsyncIterator[T]) -> Generator[T, None, None]:
 
     Closing the returned generator closes `items`.
     """
-    return iterate(items, *find_loop())
+    return iterate_on_loop(items, *find_loop())
 
 
-def iterate(items: AsyncIterator[T], loop_thread: LoopThread, context: Context) -> Generator[T, None, None]:
+def iterate_on_loop(items: AsyncIterator[T], loop_thread: LoopThread, context: Context) -> Generator[T, None, None]:
     """The items, each computed on the loop."""
 
     async def advance() -> T:

@@ -70,7 +70,7 @@ def check_access(name: str) -> None:
         ) from None
 
 
-def upload(folder: Path, name: str, progress: Progress = ignore_progress) -> UploadSummary:
+def upload_to_langsmith(folder: Path, name: str, progress: Progress = ignore_progress) -> UploadSummary:
     """Send the results of a folder to the dataset `name`. Raises `SetupError` on failure; the results are kept."""
     try:
         with connect_langsmith() as client, LineIndex(folder / "results.jsonl") as lines:

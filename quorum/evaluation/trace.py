@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
-from quorum.core.redaction import redact
+from quorum.core.redaction import redact_secrets
 from quorum.core.state_updates import unwrap_update
 from quorum.evaluation.callbacks import get_node_name, read_message, read_usage
 from quorum.models.tracing import clean_value, hides_passages
@@ -141,7 +141,7 @@ def clean_text(text: str) -> str:
 def describe_failure(error: BaseException) -> str:
     """The error message; only the error's type if passages must be hidden."""
     error_type = type(error).__name__
-    return error_type if hides_passages() else clean_text(redact(str(error))) or error_type
+    return error_type if hides_passages() else clean_text(redact_secrets(str(error))) or error_type
 
 
 VALUE_FORMATS: dict[str, Callable[[Any], str]] = {

@@ -22,7 +22,7 @@ from quorum.models.journal import find_journal, make_key
 from quorum.models.journal_database import Record
 from quorum.models.parameters import SCHEMA_PARAMETER, get_refusals, record_refusal, speaks_openai
 from quorum.models.replay import Replay
-from quorum.models.request import Request, SchemaRefused, send
+from quorum.models.request import Request, SchemaRefused, send_request
 from quorum.models.tracing import note_prompt
 
 __all__ = ["Reply", "call", "remove_thinking"]
@@ -210,7 +210,7 @@ async def ask_model(request: Request, source: Source) -> tuple[Record, bool]:
     """Send the request to the model: (the record of the reply, False: a call was made)."""
     if "seed" in request.decoding:
         request = replace(request, decoding=request.decoding | {"seed": request.decoding["seed"] + source.sample})
-    record, prompt = await send(request), source.prompt
+    record, prompt = await send_request(request), source.prompt
     return replace(record, model=request.label, prompt=prompt, version=source.version, sample=source.sample), False
 
 

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from types import FrameType
 from typing import Any, Literal
 
-from quorum.core.redaction import redact
+from quorum.core.redaction import redact_secrets
 
 Kind = Literal[
     "retryable",  # may succeed on another try: timeouts, 408/409/429/5xx, dropped connections, replies cut in transit
@@ -166,7 +166,7 @@ def get_message(error: BaseException, secrets: Iterable[str] = ()) -> str:
             message = json.dumps(body, default=str)
     else:
         message = body if isinstance(body, str) and body else getattr(error, "message", None) or str(error)
-    return redact(" ".join(str(message)[:LONGEST_READ].split()), secrets)[:500]
+    return redact_secrets(" ".join(str(message)[:LONGEST_READ].split()), secrets)[:500]
 
 
 def get_retry_after(error: BaseException, unix_time: float) -> float | None:

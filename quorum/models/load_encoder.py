@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quorum.core.errors import SetupError
-from quorum.core.redaction import redact
+from quorum.core.redaction import redact_secrets
 
 T = TypeVar("T")
 PATH_START = re.compile(r"[./~\\]|[A-Za-z]:[\\/]")
@@ -43,7 +43,7 @@ def load_encoder(name: str, load: Callable[[str], T]) -> T:
     except SetupError:
         raise
     except Exception as error:  # the library, the hub and the weights' readers raise exceptions of many types
-        message = redact(" ".join(str(error).split()))[:200] or type(error).__name__
+        message = redact_secrets(" ".join(str(error).split()))[:200] or type(error).__name__
         raise SetupError(
             f"The model {name!r} cannot be loaded ({message}); give the folder of a downloaded model or, if this "
             "machine can reach huggingface.co or has the model in its cache, the model's full name there."

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from quorum.core.errors import SetupError
-from quorum.core.redaction import redact
+from quorum.core.redaction import redact_secrets
 
 T = TypeVar("T")
 OPENAI_URL = "https://api.openai.com/v1"
@@ -108,7 +108,7 @@ def make_client(spec: Spec, make: Callable[[], T]) -> T:
                 f"The model {spec.text!r} names an unknown provider {spec.provider!r}; use embedded, openai:NAME (any "
                 "compatible server by OPENAI_BASE_URL), or another provider of langchain, such as anthropic:NAME."
             ) from None
-        raise SetupError(f"The model {spec.text!r} could not be set up: {redact(message)[:300]}") from error
+        raise SetupError(f"The model {spec.text!r} could not be set up: {redact_secrets(message)[:300]}") from error
 
 
 def get_package(error: ImportError, spec: Spec) -> str:

@@ -68,7 +68,7 @@ class SchemaRefused(Exception):  # noqa: N818  the name says it without "Error"
     """The server refused a request with a JSON schema; it may accept the request without the schema."""
 
 
-async def send(request: Request) -> Record:
+async def send_request(request: Request) -> Record:
     """The reply. Raises CallError, TooLong or SetupError; other exceptions, such as bugs, pass unchanged.
 
     Raises SchemaRefused if the server refuses a request with a schema.

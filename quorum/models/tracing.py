@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.redaction import find_environment_secrets, redact, remove_secrets
+from quorum.core.redaction import find_environment_secrets, redact_secrets, remove_secrets
 
 HIDE_VARIABLE = "QUORUM_HIDE_PASSAGES"
 SHOWN_FIELDS = frozenset(
@@ -116,7 +116,7 @@ def clean_run(run_fields: dict[str, Any]) -> dict[str, Any]:
             cleaned_run[part] = clean_value(cleaned_run[part], False)
     if isinstance(cleaned_run.get("error"), str):
         cleaned_run["error"] = (
-            re.split(r"\W", cleaned_run["error"], maxsplit=1)[0] if hide else redact(cleaned_run["error"])
+            re.split(r"\W", cleaned_run["error"], maxsplit=1)[0] if hide else redact_secrets(cleaned_run["error"])
         )
     if hide:
         cleaned_run["serialized"] = None  # a description of the model; that of a scripted model holds its replies

@@ -8,7 +8,7 @@ from quorum.core.state import Passage
 from quorum.core.thinking import extract_first_turn
 from quorum.parsing.answers import Parsed
 from quorum.parsing.passage_ids import parse_passage_ids
-from quorum.parsing.wrapping import LONGEST_READ_TEXT, shorten
+from quorum.parsing.wrapping import LONGEST_READ_TEXT, shorten_reply
 
 LONGEST_REFUSAL = 1000  # characters of a reply that may say that no sentence helps
 
@@ -18,7 +18,7 @@ def parse_copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[li
 
     Text that is in no passage makes the reply malformed and is dropped; a reply that copies nothing keeps nothing.
     """
-    turn = extract_first_turn(shorten(reply, LONGEST_READ_TEXT))
+    turn = extract_first_turn(shorten_reply(reply, LONGEST_READ_TEXT))
     copies = match_copies(turn, passages)
     if not copies.pieces and 0 < len(turn.strip()) < LONGEST_REFUSAL and says_no_sentence_helps(turn):
         return Parsed([])

@@ -32,11 +32,11 @@ def remove_wrapping(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
 
     If only a part is in tags (`<answer>`) or in a box (`\\boxed{}`), that part becomes a line "Answer: ...".
     """
-    text = remove_fence(extract_first_turn(shorten(reply, longest)))
+    text = remove_fence(extract_first_turn(shorten_reply(reply, longest)))
     return replace_tags(text) if "<" in text or "[/" in text or BOX_COMMAND in text else text
 
 
-def shorten(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
+def shorten_reply(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
     """The reply if it has at most `longest` characters, else its first and its last `longest` / 2 characters."""
     return reply if len(reply) <= longest else f"{reply[: longest // 2]}\n{reply[-longest // 2 :]}"
 

@@ -1,6 +1,6 @@
 """The prompts: one file FAMILY/NAME.md each, a `string.Template` for fixed text, passages, question and answer cue.
 
-Begin with `render`, which fills a prompt in. Imports datasets, algorithms and core.
+Begin with `render_prompt`, which fills a prompt in. Imports datasets, algorithms and core.
 
 NAME.VARIANT.md is another text for the prompt NAME, such as a paper's own order. To use it, pass it as an override; it
 is then sent and counted as NAME: `Context(prompts={"candidates": BUILT_IN["candidates.paper"]})`.
@@ -35,7 +35,7 @@ class RenderedPrompt:
     version: str
 
 
-def render(name: str, overrides: Overrides = None, **inputs: str) -> RenderedPrompt:
+def render_prompt(name: str, overrides: Overrides = None, **inputs: str) -> RenderedPrompt:
     """Fill in the variables of a prompt. A value may contain any text, also `$`.
 
     Raises SetupError if a variable is missing, unused or malformed; it names the prompt and the variable.

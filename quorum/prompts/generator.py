@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from quorum.algorithms.filco_measures import Piece
 from quorum.core.state import Passage
-from quorum.prompts import BUILT_IN, Overrides, render
+from quorum.prompts import BUILT_IN, Overrides, render_prompt
 from quorum.prompts.passages import number_passages_or_none
 
 
@@ -18,6 +18,6 @@ def make_generator_prompt(answer_type: str, overrides: Overrides = None) -> Call
 
     def render_piece(question: str, piece: Piece | None) -> str:
         shown = [] if piece is None else [Passage(id="", title=piece.title, text=piece.text)]
-        return render(name, overrides, question=question, passages=number_passages_or_none(shown)).text
+        return render_prompt(name, overrides, question=question, passages=number_passages_or_none(shown)).text
 
     return render_piece

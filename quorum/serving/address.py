@@ -50,7 +50,7 @@ def check_port(port: int) -> None:
         raise SetupError(f"--port {port} is not a port; give one from 1 to {LARGEST_PORT}, or 0 for any that is free.")
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_listening_socket(host: str, port: int) -> socket.socket:
     """Open a socket that listens at the address. Raises `SetupError` if it is taken, invalid or not this machine's."""
     check_port(port)
     server_socket = None

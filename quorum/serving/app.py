@@ -53,7 +53,7 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         job = await service.accept(chat, request.state.client)
         if chat.is_streamed:
             event_queue = EventQueue()
-            events = stream(service.start(job, event_queue.add), event_queue, job, request.state.request_id)
+            events = stream_completion(service.start(job, event_queue.add), event_queue, job, request.state.request_id)
             return StreamingResponse(events, media_type="text/event-stream", headers=STREAM_HEADERS)
         return await wait_for_reply(request, service.start(job), job)
 
@@ -150,7 +150,9 @@ class EventQueue:
             yield item
 
 
-async def stream(task: "asyncio.Task[Reply]", event_queue: EventQueue, job: Job, request_id: str) -> AsyncIterator[str]:
+async def stream_completion(
+    task: "asyncio.Task[Reply]", event_queue: EventQueue, job: Job, request_id: str
+) -> AsyncIterator[str]:
     """The completion as events, then [DONE]. An error is an event, too. If the client leaves, the run is cancelled."""
     head = make_head(job.served_model.id, "chat.completion.chunk")
     wants_usage = job.chat.wants_usage

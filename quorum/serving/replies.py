@@ -47,12 +47,14 @@ def format_quote(result: ShownResult) -> str:
         return ""
     sentence, (start, end) = support["sentence"], support["span"] or (0, 0)
     start, end = max(0, start - support["start"]), max(0, end - support["start"])
-    marked_sentence = f"{escape(sentence[:start])}**{escape(sentence[start:end])}**{escape(sentence[end:])}"
-    quote = " ".join((marked_sentence if start < end else escape(sentence)).split())
+    marked_sentence = (
+        f"{escape_markup(sentence[:start])}**{escape_markup(sentence[start:end])}**{escape_markup(sentence[end:])}"
+    )
+    quote = " ".join((marked_sentence if start < end else escape_markup(sentence)).split())
     return f"\n\n> {quote}" if support["sure"] else f"\n\nThe closest sentence:\n> {quote}"
 
 
-def escape(text: str) -> str:
+def escape_markup(text: str) -> str:
     """A document's text, escaped so that it cannot put links or pictures into a chat."""
     return text.replace("[", "\\[").replace("<", "\\<")
 
@@ -94,7 +96,7 @@ def format_source(passage: Passage, start: int | None, end: int | None) -> str:
     place = describe_place(passage)
     name = (" ".join(passage["title"].split()) or passage["id"]) + (f" ({place})" if place else "")
     source = f'{name}: "{snippet}"'
-    return escape(source)
+    return escape_markup(source)
 
 
 def find_word_edges(text: str, start: int, end: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import FILTER_PROMPTS, VERIFIER_PROMPTS, Prices, find_model
 from quorum.serving.access_control import App, split_paths
-from quorum.serving.address import check_tokens, listen
+from quorum.serving.address import check_tokens, open_listening_socket
 from quorum.serving.app import make_app
 from quorum.serving.limits import Limits
 from quorum.serving.permissions import Permissions
@@ -54,7 +54,7 @@ def serve(
     """
     tokens = check_tokens(host, options.tokens)
     prices = check_options_and_get_prices(server_context, options)
-    server_socket = listen(host, port)
+    server_socket = open_listening_socket(host, port)
     import uvicorn
 
     port = int(server_socket.getsockname()[1])

@@ -55,7 +55,7 @@ def find_last_user_message(messages: Sequence[Message]) -> str:
 def make_fallback_reply(kind: str, text: str) -> str:
     """The reply to a side task without a chat model: a title from the first question, else an almost empty reply."""
     if kind == "title":
-        title = shorten(get_first_question(text))
+        title = shorten_title(get_first_question(text))
         return json.dumps({"title": title}, ensure_ascii=False) if "json" in text.lower() else title
     if kind == "emoji":
         return "💬"
@@ -70,6 +70,6 @@ def get_first_question(text: str) -> str:
     return match.group(1) if match else "Chat"
 
 
-def shorten(text: str) -> str:
+def shorten_title(text: str) -> str:
     """The first words, without the punctuation at their end."""
     return " ".join(text.split()[:LONGEST_TITLE]).rstrip("?!.,;:") or "Chat"

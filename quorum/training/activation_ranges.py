@@ -11,8 +11,8 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from quorum.training.encoder import Layer, TwoTowers
-from quorum.training.examples import EncodedExample, encode, read_examples
-from quorum.training.reader import pad
+from quorum.training.examples import EncodedExample, encode_example, read_examples
+from quorum.training.reader import pad_batch
 
 Batch = tuple[Tensor, Tensor, Tensor]  # ids, segment types, mask
 
@@ -103,7 +103,7 @@ def make_text_batches(texts: Sequence[str], tokenizer: Tokenizer, batch_size: in
     """Padded batches of texts as the sentence encoder reads them."""
     token_ids = sorted((tokenizer.encode(text).ids[:256] for text in texts), key=len)
     return [
-        pad([EncodedExample(ids, [0] * len(ids), []) for ids in token_ids[i : i + batch_size]])
+        pad_batch([EncodedExample(ids, [0] * len(ids), []) for ids in token_ids[i : i + batch_size]])
         for i in range(0, len(token_ids), batch_size)
     ]
 
@@ -115,8 +115,8 @@ def make_calibration_batches(
     examples = read_examples(data)
     examples = examples[:: max(1, len(examples) // count)][:count]
     encoded_examples = sorted(
-        (encode(tokenizer, example, length) for example in examples), key=lambda item: len(item.ids)
+        (encode_example(tokenizer, example, length) for example in examples), key=lambda item: len(item.ids)
     )
-    reading_batches = [pad(encoded_examples[i : i + 16]) for i in range(0, len(encoded_examples), 16)]
+    reading_batches = [pad_batch(encoded_examples[i : i + 16]) for i in range(0, len(encoded_examples), 16)]
     texts = [example.question if n % 3 == 0 else example.context for n, example in enumerate(examples)]
     return reading_batches, make_text_batches(texts, tokenizer)

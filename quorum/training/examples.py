@@ -105,7 +105,9 @@ def join_contexts(example: Example, other: str, rng: random.Random) -> Example:
     return replace(example, context=f"{other}\n{example.context}", spans=spans)
 
 
-def encode(tokenizer: Tokenizer, example: Example, length: int, rng: random.Random | None = None) -> EncodedExample:
+def encode_example(
+    tokenizer: Tokenizer, example: Example, length: int, rng: random.Random | None = None
+) -> EncodedExample:
     """[CLS] question [SEP] context [SEP], at most `length` tokens.
 
     A longer context is cut to a window of whole tokens. With `rng` the window is random, around a gold span if there

@@ -55,7 +55,7 @@ def to_array(value: Tensor) -> NDArray[np.float32]:
     return value.detach().cpu().numpy().astype(np.float32)
 
 
-def quantise(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def quantise_weight(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """(in, out) weights -> int8 from -levels to levels, and the scale per output channel."""
     scale = np.maximum(np.abs(weight).max(0), 1e-8) / levels
     return np.clip(np.round(weight / scale), -levels, levels).astype(np.int8), scale.astype(np.float32)
@@ -86,7 +86,7 @@ class Exporter:
             quantised = graph.add_node("QuantizeLinear", x, scale_name, zero_name)
             self.quantised_inputs[x, point] = (quantised, scale_name, zero_name)
         quantised, scale_name, zero_name = self.quantised_inputs[x, point]
-        values, scales = quantise(to_array(weight).T, self.levels)
+        values, scales = quantise_weight(to_array(weight).T, self.levels)
         weight_constant = graph.add_constant(f"{name}.weight", values)
         scales_constant = graph.add_constant(f"{name}.scales", scales)
         if updates:
@@ -121,7 +121,7 @@ class Exporter:
         update_product = graph.add_node("Concat", *products, axis=1) if len(products) > 1 else products[0]
         base_weight = graph.add_node("Mul", graph.add_node("Cast", stored_weight, to=TensorProto.FLOAT), scales)
         full_weight = to_array(weight + torch.cat([update() for update in updates])).T
-        new_scales = graph.add_constant(f"{name}.updated.scales", quantise(full_weight, self.levels)[1])
+        new_scales = graph.add_constant(f"{name}.updated.scales", quantise_weight(full_weight, self.levels)[1])
         steps = graph.add_node(
             "Round", graph.add_node("Div", graph.add_node("Add", base_weight, update_product), new_scales)
         )
@@ -167,7 +167,7 @@ class Exporter:
 
     def embed_tokens(self, model: TwoTowers) -> str:
         graph = self.graph
-        words, scales = quantise(to_array(model.words.weight).T, 127)
+        words, scales = quantise_weight(to_array(model.words.weight).T, 127)
         quantised = graph.add_node("Gather", graph.add_constant("words", words.T), "ids")
         scale = graph.add_node("Gather", graph.add_constant("words.scales", scales[:, None]), "ids")
         summed = graph.add_node("Mul", graph.add_node("Cast", quantised, to=TensorProto.FLOAT), scale)

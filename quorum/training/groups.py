@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tokenizers import Tokenizer
 
-from quorum.training.examples import EncodedExample, Example, encode, get_weight
+from quorum.training.examples import EncodedExample, Example, encode_example, get_weight
 
 GROUP_SIZE = 4  # passages of a group, at most: one that answers and wrong ones
 SHARE_WITHOUT_QUESTION_MARK = 0.15  # share of the questions that lose theirs; people often leave it out
@@ -68,5 +68,6 @@ class Groups:
         if self.rng.random() < SHARE_WITHOUT_QUESTION_MARK:
             question = question.rstrip("? ") or question
         return [
-            encode(self.tokenizer, replace(passage, question=question), self.length, self.rng) for passage in passages
+            encode_example(self.tokenizer, replace(passage, question=question), self.length, self.rng)
+            for passage in passages
         ]

@@ -1,4 +1,4 @@
-"""Train the embedded reader: python -m quorum.training.reader --help (extra `train`).
+"""Train the embedded reader: python -m quorum.training.reader --help (extra `train_reader`).
 
 The model is a small frozen encoder, all-MiniLM-L6-v2, with a reader tower that starts as its copy. The tower gives span
 logits, where position 0 ([CLS]) stands for "no answer", and an answerability logit. Training writes a checkpoint every
@@ -23,7 +23,7 @@ from quorum.training.examples import (
     CALIBRATION_PERCENT,
     EncodedExample,
     Example,
-    encode,
+    encode_example,
     get_weight,
     is_held_out,
     join_contexts,
@@ -35,7 +35,7 @@ from quorum.training.groups import Batch, Groups
 MULTI_PASSAGE_SHARE = 0.15  # of the examples: their context is joined with another one
 
 
-def pad(batch: list[EncodedExample]) -> tuple[Tensor, Tensor, Tensor]:
+def pad_batch(batch: list[EncodedExample]) -> tuple[Tensor, Tensor, Tensor]:
     """-> token ids, segment types and mask (true where a token is), each (batch, longest)."""
     longest = max(len(item.ids) for item in batch)
     ids = torch.tensor([item.ids + [0] * (longest - len(item.ids)) for item in batch])
@@ -66,7 +66,7 @@ def compute_loss(
     `levels`: compute like a file whose weights are integers from -levels to levels (0: in float). `bf16`: multiply in
     bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
     """
-    ids, types, mask = (part.to(model.words.weight.device) for part in pad(batch))
+    ids, types, mask = (part.to(model.words.weight.device) for part in pad_batch(batch))
     with torch.autocast(ids.device.type, torch.bfloat16, enabled=bf16):
         span, answerable = model.read(ids, types, mask, levels)
     span = span.float().masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
@@ -127,10 +127,10 @@ class Mixture:
                 join_contexts(example, self.rng.choice(self.other_contexts), self.rng),
                 int(self.length * 1.4),
             )
-        return encode(self.tokenizer, example, length, self.rng)
+        return encode_example(self.tokenizer, example, length, self.rng)
 
 
-def train(
+def train_reader(
     model: TwoTowers,
     mixture: Mixture,
     out: Path,
@@ -290,7 +290,7 @@ def main(arguments: list[str] | None = None) -> None:
             "--group-share needs questions with a passage that answers and one that does not, and there are none; "
             "add --negatives, as quorum.training.negatives mines them"
         )
-    totals = train(
+    totals = train_reader(
         model,
         mixture,
         options.out,

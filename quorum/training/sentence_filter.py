@@ -50,7 +50,7 @@ class Head(nn.Module):
         return total
 
 
-def collate(batch: Sequence[LabelledWindow]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def collate_cases(batch: Sequence[LabelledWindow]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """-> states, mask (true where a token is), sentences, labels (IGNORED where there is none)."""
     length, max_sentences = max(len(item.states) for item in batch), max(1, *(len(item.labels) for item in batch))
     states = torch.zeros(len(batch), length, batch[0].states.shape[1])
@@ -86,7 +86,7 @@ def fit_head(
         rng.shuffle(batches)
         running_loss = 0.0
         for indexes in batches:
-            states, mask, members, labels = collate([data[index] for index in indexes])
+            states, mask, members, labels = collate_cases([data[index] for index in indexes])
             has_label = labels >= 0
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 50) * max(0.01, 1 - step / total)
@@ -108,7 +108,7 @@ def export_head(head: Head, sample: Sequence[LabelledWindow]) -> onnx.ModelProto
     """The head as one ONNX graph: `states`, `mask`, `sentences` -> `helps`; int8 with ranges found on the sample."""
     ranges: dict[str, ActivationRange] = {}
     for begin in range(0, len(sample), 16):
-        states, mask, _, _ = collate(sample[begin : begin + 16])
+        states, mask, _, _ = collate_cases(sample[begin : begin + 16])
         for point, values in observe_layer(head.layer, states, mask):
             if point != "out":
                 ranges.setdefault(f"head.{point}", ActivationRange()).add_values(values[mask], 0.0)

@@ -44,7 +44,7 @@ class Plan:
     save_every: float = 300.0
 
 
-def collate(items: Sequence[TokenizedExample], seq2seq: bool, pad: int, device: Any) -> dict[str, Tensor]:
+def collate_examples(items: Sequence[TokenizedExample], seq2seq: bool, pad: int, device: Any) -> dict[str, Tensor]:
     """-> input_ids, attention_mask and labels, each (batch, longest), padded at the end."""
     inputs = [item.prompt if seq2seq else item.prompt + item.target for item in items]
     labels = [item.target if seq2seq else [IGNORED] * len(item.prompt) + item.target for item in items]
@@ -104,7 +104,7 @@ class Training:
         for start in range(0, len(group), self.plan.at_once):
             part = group[start : start + self.plan.at_once]
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                loss = self.model(**collate(part, self.seq2seq, self.pad, device)).loss
+                loss = self.model(**collate_examples(part, self.seq2seq, self.pad, device)).loss
             weighted_loss = loss.float() * (sum(len(item.target) for item in part) / tokens)
             weighted_loss.backward()
             total_loss += weighted_loss.item()

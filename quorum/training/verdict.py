@@ -113,7 +113,7 @@ def choose_ridge_and_fit(
     return fit_softmax_regression(x, labels, ridge), ridge, accuracy
 
 
-def train(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, float]:
+def train_head(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, float]:
     """Fit on the yes/no questions of the files and write verdict.json to the folder `out`."""
     records = [record for path in data for record in read_questions(path)]
     examples = make_examples(records)
@@ -145,7 +145,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, default=FOLDER)
     options = parser.parse_args(arguments)
-    print(json.dumps(train(options.data, options.out), indent=2))
+    print(json.dumps(train_head(options.data, options.out), indent=2))
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self.find_refusal(headers)
         if refusal:
-            await refuse(scope, receive, send, 403, refusal)
+            await refuse_request(scope, receive, send, 403, refusal)
         elif self.token is not None and not self.has_cookie(headers):
             await self.ask_for_token(scope, receive, send, self.token)
         else:
@@ -96,7 +96,7 @@ class Guard:
         matches = [hmac.compare_digest(token_given.encode(), token.encode()) for token_given in given_tokens]
         if scope["type"] != "http" or not any(matches):
             message = "That is not the token." if given_tokens else "This page asks for its token."
-            await refuse(scope, receive, send, 401, TOKEN_FORM.format(message=message), is_html=True)
+            await refuse_request(scope, receive, send, 401, TOKEN_FORM.format(message=message), is_html=True)
             return
         other_parameters = urlencode([pair for pair in pairs if pair[0] != "token"])
         path = "/" + quote(scope["path"].lstrip("/")) + ("?" + other_parameters if other_parameters else "")
@@ -127,13 +127,13 @@ class Guard:
 
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.max_bytes:
-            await refuse(scope, receive, send, 413, describe_too_large(self.max_bytes))
+            await refuse_request(scope, receive, send, 413, describe_too_large(self.max_bytes))
             return
         try:
             await self.app(scope, receive_counted, send_with_headers)
         except TooLarge:
             if not has_begun:
-                await refuse(scope, receive, send, 413, describe_too_large(self.max_bytes))
+                await refuse_request(scope, receive, send, 413, describe_too_large(self.max_bytes))
         except RuntimeError as error:  # Starlette's middleware raises this when the client has gone
             if not has_left or str(error) != "No response returned.":
                 raise
@@ -148,7 +148,7 @@ def describe_too_large(max_bytes: int) -> str:
     return f"A request may have {max_bytes // 1_000_000} MB at most."
 
 
-async def refuse(
+async def refuse_request(
     scope: Scope, receive: Receive, send: Send, status: int, message: str, *, is_html: bool = False
 ) -> None:
     """Send the refusal as text. A WebSocket is closed before it opens."""

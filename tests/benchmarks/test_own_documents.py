@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.own_documents import FOLDER, measure, read_questions, summarize
+from benchmarks.own_documents import FOLDER, measure_method, read_questions, summarize
 from quorum.core.text import normalize
 from quorum.documents.pieces import read_file_passages
 
@@ -34,7 +34,7 @@ def test_every_quote_occurs_in_its_document() -> None:
 
 @pytest.mark.long
 def test_the_recorded_figures_are_reproduced() -> None:
-    counts = summarize(measure())
+    counts = summarize(measure_method())
     assert {name: (counts[name][0] >= min_count) for name, min_count in MIN_COUNTS.items()} == dict.fromkeys(
         MIN_COUNTS, True
     ), json.dumps(counts)

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from quorum.core.redaction import redact
+from quorum.core.redaction import redact_secrets
 
 LOGIN = "https://alice:hunter22@models.example:8443/v1"
 
@@ -27,7 +27,7 @@ LOGIN = "https://alice:hunter22@models.example:8443/v1"
     ],
 )
 def test_credentials_are_taken_out(text: str) -> None:
-    redacted_text = redact(text)
+    redacted_text = redact_secrets(text)
     assert "0123secret" not in redacted_text
     assert redacted_text.split()[0] == text.split()[0] or "***" in redacted_text.split()[0]
 
@@ -36,12 +36,12 @@ def test_a_password_of_an_address_in_the_environment_is_taken_out(monkeypatch: p
     monkeypatch.setenv("OPENAI_BASE_URL", LOGIN.replace("hunter22", "hunter%2322"))
     header_value = base64.b64encode(b"alice:hunter#22").decode()
     for secret in ("hunter%2322", "hunter#22", header_value):
-        assert redact(f"you sent {secret} to me") == "you sent *** to me"
+        assert redact_secrets(f"you sent {secret} to me") == "you sent *** to me"
 
 
 def test_a_key_of_the_environment_and_one_that_is_given_are_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "correct-horse")
-    assert redact("correct-horse battery", ["battery"]) == "*** ***"
+    assert redact_secrets("correct-horse battery", ["battery"]) == "*** ***"
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_a_key_of_the_environment_and_one_that_is_given_are_taken_out(monkeypatc
     ],
 )
 def test_words_that_are_no_secrets_are_kept(text: str) -> None:
-    assert redact(text) == text
+    assert redact_secrets(text) == text

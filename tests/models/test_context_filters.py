@@ -22,7 +22,7 @@ from quorum.models.embedded import FOLDER
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.models.embedded.replies_filter import get_last_turn
 from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
-from quorum.prompts import number_passages, render
+from quorum.prompts import number_passages, render_prompt
 
 TOWER = Passage(
     id="t",
@@ -230,7 +230,7 @@ async def test_the_embedded_filter_keeps_the_same_with_and_without_a_prompt() ->
 
 
 def render_message(prompt: str, question: str, passages: list[Passage]) -> HumanMessage:
-    text = render(prompt, question=question, passages=number_passages(passages)).text
+    text = render_prompt(prompt, question=question, passages=number_passages(passages)).text
     inputs: dict[str, Any] = {"question": question, "passages": passages}
     return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})
 

@@ -6,7 +6,7 @@ from benchmarks.fuzz import find_parsers
 from benchmarks.reply_shapes import SHAPES
 from quorum.core.thinking import remove_thinking
 from quorum.core.unknown import is_unknown
-from quorum.parsing.wrapping import LONGEST_READ_TEXT, shorten
+from quorum.parsing.wrapping import LONGEST_READ_TEXT, shorten_reply
 
 PARSERS = find_parsers()
 # A text that changes the value of every parser that reads it.
@@ -36,7 +36,7 @@ def surround_middle(piece: str) -> str:
 def test_the_middle_of_an_endless_reply_is_not_read(shape: str) -> None:
     piece = SHAPES[shape](LONGEST_READ_TEXT)
     reply = surround_middle(piece)
-    shortened_reply = shorten(reply, LONGEST_READ_TEXT)
+    shortened_reply = shorten_reply(reply, LONGEST_READ_TEXT)
     for name, parse in PARSERS.items():
         assert parse(reply) == parse(shortened_reply), name
 

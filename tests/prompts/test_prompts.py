@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.prompts import BUILT_IN, get_version, load_overrides, number_passages, render
+from quorum.prompts import BUILT_IN, get_version, load_overrides, number_passages, render_prompt
 
 TITLED_PASSAGE = Passage(id="a", title="Harbour", text="It was dug in 1850.\n")
 UNTITLED_PASSAGE = Passage(id="b", title="", text="Ships came.")
@@ -40,8 +40,8 @@ def test_fixed_text_comes_first(name: str) -> None:
 
 
 def test_answer_and_answer_candidates_begin_alike_up_to_the_question() -> None:
-    answer_prompt = render("answer", passages="P", question="Q").text
-    candidates_prompt = render("answer_candidates", passages="P", question="Q", candidates="- c").text
+    answer_prompt = render_prompt("answer", passages="P", question="Q").text
+    candidates_prompt = render_prompt("answer_candidates", passages="P", question="Q", candidates="- c").text
     shared_length = answer_prompt.index("P\n\nQuestion: Q") + len("P\n\nQuestion: Q\n")
     assert answer_prompt[:shared_length] == candidates_prompt[:shared_length]
     assert candidates_prompt.index("- c") > shared_length
@@ -49,13 +49,13 @@ def test_answer_and_answer_candidates_begin_alike_up_to_the_question() -> None:
 
 @given(st.text(), st.text())
 def test_values_are_inserted_unchanged(passages: str, question: str) -> None:
-    text = render("answer", passages=f"{passages} $question ${{x}} $5", question=f"{question} $$ $passages").text
+    text = render_prompt("answer", passages=f"{passages} $question ${{x}} $5", question=f"{question} $$ $passages").text
     assert f"{passages} $question ${{x}} $5" in text
     assert text.endswith(f"Question: {question} $$ $passages\nAnswer:")
 
 
 def test_a_prompts_version_changes_with_its_text() -> None:
-    assert get_version("answer") == render("answer", passages="", question="").version
+    assert get_version("answer") == render_prompt("answer", passages="", question="").version
     assert len(get_version("answer")) == 10
     overrides = {"answer": "$passages $question"}
     assert get_version("answer", overrides) != get_version("answer")
@@ -67,8 +67,8 @@ def test_overrides_from_a_mapping_and_from_a_folder(tmp_path: Path) -> None:
     (tmp_path / "answer.md").write_text(text, encoding="utf-8")
     (tmp_path / "README.md").write_text("Notes", encoding="utf-8")
     for overrides in ({"answer": text}, str(tmp_path)):
-        assert render("answer", overrides, passages="p", question="q").text == "Costs $5. p / q"
-        assert "Rationale" in render("pruning", overrides, passages="p", question="q").text
+        assert render_prompt("answer", overrides, passages="p", question="q").text == "Costs $5. p / q"
+        assert "Rationale" in render_prompt("pruning", overrides, passages="p", question="q").text
     assert load_overrides(None) == {}
 
 
@@ -82,19 +82,19 @@ def test_overrides_from_a_mapping_and_from_a_folder(tmp_path: Path) -> None:
 )
 def test_a_broken_override_names_prompt_and_variable(text: str, message: str) -> None:
     with pytest.raises(SetupError, match=message):
-        render("answer", {"answer": text}, passages="p", question="q")
+        render_prompt("answer", {"answer": text}, passages="p", question="q")
 
 
 def test_a_missing_input_is_named() -> None:
     with pytest.raises(SetupError, match=r"'answer_candidates' uses \$candidates"):
-        render("answer_candidates", passages="p", question="q")
+        render_prompt("answer_candidates", passages="p", question="q")
 
 
 def test_unusable_overrides_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="There is no prompt 'anwser'"):
-        render("anwser")
+        render_prompt("anwser")
     with pytest.raises(SetupError, match="overrides 'anwser', which is not a prompt"):
-        render("answer", {"anwser": "x"}, passages="p", question="q")
+        render_prompt("answer", {"anwser": "x"}, passages="p", question="q")
     with pytest.raises(SetupError, match="which is not a folder"):
         load_overrides(str(tmp_path / "missing"))
     (tmp_path / "answer.md").write_bytes(b"\xff\xfe\x00bad")

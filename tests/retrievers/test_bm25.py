@@ -11,7 +11,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers import search, token_scores
-from quorum.retrievers.bm25 import K1, B, BM25Index, compute_token_scores, split_words, tokenize, tokenize_query
+from quorum.retrievers.bm25 import K1, B, BM25Index, compute_token_scores, split_words, tokenize_query, tokenize_text
 from quorum.retrievers.passages import make_indexed_text
 
 RIVER_PASSAGES = [
@@ -23,17 +23,17 @@ RIVER_PASSAGES = [
 
 
 def test_tokens_are_folded_and_stemmed() -> None:
-    assert tokenize("Bridges, bridge's BRIDGED") == ["bridg", "bridg", "s", "bridg"]
-    assert tokenize("Zürich ﬁne") == tokenize("zurich fine")
-    assert tokenize("1,595 C++ x_y") == ["1", "595", "c", "x", "y"]
-    assert tokenize("naïve Москва हिन्दी") == ["naiv", "москва", "हिन्दी"]
+    assert tokenize_text("Bridges, bridge's BRIDGED") == ["bridg", "bridg", "s", "bridg"]
+    assert tokenize_text("Zürich ﬁne") == tokenize_text("zurich fine")
+    assert tokenize_text("1,595 C++ x_y") == ["1", "595", "c", "x", "y"]
+    assert tokenize_text("naïve Москва हिन्दी") == ["naiv", "москва", "हिन्दी"]
 
 
 def test_scripts_without_spaces_give_characters_and_bigrams() -> None:
-    assert tokenize("東京都") == ["東", "京", "都", "東京", "京都"]
-    assert tokenize("Python3は言語") == ["python3", "は", "言", "語", "は言", "言語"]
-    assert set(tokenize("猫")) <= set(tokenize("私は猫が好き"))
-    assert tokenize("がぎ") == ["が", "ぎ", "がぎ"]
+    assert tokenize_text("東京都") == ["東", "京", "都", "東京", "京都"]
+    assert tokenize_text("Python3は言語") == ["python3", "は", "言", "語", "は言", "言語"]
+    assert set(tokenize_text("猫")) <= set(tokenize_text("私は猫が好き"))
+    assert tokenize_text("がぎ") == ["が", "ぎ", "がぎ"]
 
 
 def test_stop_words_are_removed_only_if_other_words_remain() -> None:
@@ -45,7 +45,7 @@ def test_scores_follow_the_formula() -> None:
     """Lucene's BM25: the sum over the query's terms of idf tf / (tf + k1 (1 - b + b |d| / avg)), where idf is
     ln(1 + (N - n + 0.5) / (n + 0.5)). n of the N texts have the term; text d has it tf times and holds |d| words.
     """
-    corpus = [tokenize(make_indexed_text(passage)) for passage in RIVER_PASSAGES]
+    corpus = [tokenize_text(make_indexed_text(passage)) for passage in RIVER_PASSAGES]
     average = sum(map(len, corpus)) / len(corpus)
 
     def score(words: list[str], query: list[str]) -> float:
@@ -69,7 +69,7 @@ WORDS_OF_TEXTS = st.lists(
 @given(st.lists(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)), max_size=8), st.integers(1, 9))
 def test_the_scores_equal_those_of_bm25s(texts: list[str], batch_size: int) -> None:
     """However many texts a batch holds, the scores are those of bm25s to the last bit."""
-    corpus = [tokenize(text) for text in texts]
+    corpus = [tokenize_text(text) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token_scores, "TOKENS_AT_ONCE", batch_size)
         index = compute_token_scores(texts)

@@ -21,7 +21,7 @@ from quorum.models.embedded.encoder import Encoder, Logits
 from quorum.models.embedded.reading import Calibration
 from quorum.training import base_folder, calibrate, evaluate, export, reader
 from quorum.training.encoder import TwoTowers, load_base, start_from
-from quorum.training.examples import EncodedExample, Example, encode
+from quorum.training.examples import EncodedExample, Example, encode_example
 from quorum.training.shared_encoder import hash_encoder
 
 LOW_LAYERS = 2
@@ -72,7 +72,7 @@ def rows(examples: list[Example], tokenizer: Tokenizer) -> list[EncodedExample]:
         Example(a.question, f"{a.context} {b.context} {c.context}")
         for a, b, c in zip(*[iter(examples)] * 3)  # noqa: B905
     ]
-    return [encode(tokenizer, example, 100) for example in [*examples[:20], *joined_examples[:12]]]
+    return [encode_example(tokenizer, example, 100) for example in [*examples[:20], *joined_examples[:12]]]
 
 
 @torch.no_grad()
@@ -258,7 +258,7 @@ def test_training_goes_on_from_an_exported_file_alone(
     assert rebuilt_model.config == {name: original_model.config[name] for name in rebuilt_model.config}
     words = [Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab() for folder in (base, tmp_path / "base")]
     assert words[0] == words[1]
-    ids, _, mask = reader.pad([encode(tokenizer, example, 60) for example in examples[:16]])
+    ids, _, mask = reader.pad_batch([encode_example(tokenizer, example, 60) for example in examples[:16]])
     similarities = (original_model.eval().embed(ids, mask) * rebuilt_model.eval().embed(ids, mask)).sum(1)
     assert similarities.min() > 0.99
     assert similarities.max() < 1  # what int8 rounded stays rounded

@@ -18,7 +18,7 @@ from quorum.models.call import call
 from quorum.models.chat import chat_model, get_model_identity
 from quorum.models.pretrained import fingerprint_model, load_pretrained, read_card
 from quorum.models.scripted import ScriptedModel
-from quorum.prompts import BUILT_IN, number_passages, render
+from quorum.prompts import BUILT_IN, number_passages, render_prompt
 from quorum.training.finetune import Report, Settings, finetune
 from quorum.training.pairs import Task, read_lines
 
@@ -252,7 +252,7 @@ async def test_a_trained_filter_serves_the_graph(trained_filter: Path, silver_fi
 
 
 def render_full_prompt(line: SilverLine) -> str:
-    return render("answer", question=line["question"], passages=number_passages(line["passages"])).text
+    return render_prompt("answer", question=line["question"], passages=number_passages(line["passages"])).text
 
 
 async def test_a_prompt_longer_than_in_training_loses_passages(

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from quorum.training.encoder import load_base
 from quorum.training.examples import EncodedExample, Example
 from quorum.training.groups import GROUP_SIZE, Groups
-from quorum.training.reader import Mixture, compute_loss, draw_batches, main, pad, train
+from quorum.training.reader import Mixture, compute_loss, draw_batches, main, pad_batch, train_reader
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_the_loss_of_a_group_is_the_gold_spans_share_among_all_its_passages(base
     model = load_base(base, 1)
     right = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [(3, 4), (5, 5)])
     wrong = EncodedExample([2, 50, 3, 70, 71, 3], [0, 0, 0, 1, 1, 1], [])
-    span, _ = model.read(*pad([right, wrong]))
+    span, _ = model.read(*pad_batch([right, wrong]))
     total, gold = 1.0, 0.0  # "no answer" has the score 0, so it adds exp(0) = 1
     for row, last in ((0, 6), (1, 5)):
         null = span[row, 0].sum()
@@ -82,7 +82,7 @@ def test_the_loss_of_a_group_is_the_gold_spans_share_among_all_its_passages(base
 def test_the_right_reply_to_a_group_without_an_answer_is_no_answer(base: Path) -> None:
     model = load_base(base, 1)
     wrong = EncodedExample([2, 50, 3, 70, 71, 3], [0, 0, 0, 1, 1, 1], [])
-    span, _ = model.read(*pad([wrong]))
+    span, _ = model.read(*pad_batch([wrong]))
     scores = span[0, 3:6, 0, None] + span[0, None, 3:6, 1] - span[0, 0].sum()
     expected = torch.log(1 + 2 * scores.exp().sum()) / 2
     torch.testing.assert_close(
@@ -109,7 +109,7 @@ def test_training_on_groups_ranks_the_right_passage_first(
     loss_before = compute_loss(model, batch.rows, batch.sizes).item()
     mixture = Mixture(examples_with_wrong_passages, {}, tokenizer, 60, seed=0)
     options = {"steps": 60, "rate": 3e-3, "batch": 16, "levels": 63, "levels_from": 0.5, "bf16": True}
-    train(model, mixture, tmp_path / "r.safetensors", minutes=0, groups=groups, group_share=0.5, **options)
+    train_reader(model, mixture, tmp_path / "r.safetensors", minutes=0, groups=groups, group_share=0.5, **options)
     assert compute_loss(model, batch.rows, batch.sizes).item() < 0.7 * loss_before
 
 

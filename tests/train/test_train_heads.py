@@ -19,7 +19,7 @@ from quorum.models.embedded.judging import score_sentences_blocking
 from quorum.training import export, reader, sentence_filter, verdict
 from quorum.training.encoder import start_from
 from quorum.training.sentence_cases import IGNORED, make_labelled_windows, read_cases
-from quorum.training.sentence_filter import Head, collate, export_head, score_sentences, train
+from quorum.training.sentence_filter import Head, collate_cases, export_head, score_sentences, train
 
 SILVER_LINE = {
     "id": "1",
@@ -120,7 +120,7 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
     group = list(read_cases([silver]))[:12]
     windows = list(make_labelled_windows(Encoder(folder), group, 256))
     head = Head(32, 4, 128).eval()
-    states, mask, belongs, _ = collate(windows)
+    states, mask, belongs, _ = collate_cases(windows)
     with torch.no_grad():
         expected = torch.sigmoid(head(states, mask, belongs)).numpy()
     (tmp_path / "sentences.onnx").write_bytes(export_head(head, windows).SerializeToString())

@@ -9,20 +9,20 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from quorum.training.encoder import ADAPTER_SCALE, LINEAR_NAMES, RANK, TwoTowers, load_base, start_from
-from quorum.training.examples import EncodedExample, Example, encode
-from quorum.training.reader import Mixture, compute_loss, main, mark_allowed_positions, pad, train
+from quorum.training.examples import EncodedExample, Example, encode_example
+from quorum.training.reader import Mixture, compute_loss, main, mark_allowed_positions, pad_batch, train_reader
 
 Batch = tuple[Tensor, Tensor, Tensor]
 
 
 @pytest.fixture
 def encoded_examples(examples: list[Example], tokenizer: Tokenizer) -> list[EncodedExample]:
-    return [encode(tokenizer, example, 60) for example in examples[:32]]
+    return [encode_example(tokenizer, example, 60) for example in examples[:32]]
 
 
 @pytest.fixture
 def batch(encoded_examples: list[EncodedExample]) -> Batch:
-    return pad(encoded_examples)
+    return pad_batch(encoded_examples)
 
 
 def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
@@ -136,17 +136,17 @@ def test_the_loss_falls_and_training_continues_from_its_checkpoint(
     }
     mixture = Mixture(examples, {}, tokenizer, 60, seed=0)
     loss_before = compute_loss(model, encoded_examples).item()
-    figures = train(model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
+    figures = train_reader(model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
     loss_after = compute_loss(model, encoded_examples).item()
     assert loss_after < 0.7 * loss_before
     assert (figures["steps"], figures["examples"]) == (60, 960)
     for name, value in frozen_weights.items():
         assert torch.equal(model.state_dict()[name], value), name
-    ids, types, mask = pad(encoded_examples)
+    ids, types, mask = pad_batch(encoded_examples)
     loaded_model = start_from(load_base(base, 1), out)
     check_same_logits(loaded_model.read(ids, types, mask), model.read(ids, types, mask), mask, exact=True)
     assert compute_loss(loaded_model, encoded_examples).item() == loss_after
-    train(loaded_model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
+    train_reader(loaded_model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
     assert compute_loss(loaded_model, encoded_examples).item() < loss_after
     assert set(load_file(out)) == set(loaded_model.get_trained_weights())
     assert not list(tmp_path.glob("*.part"))
@@ -159,7 +159,7 @@ def test_a_checkpoint_of_another_encoder_is_refused(base: Path, tmp_path: Path) 
 
 
 def test_answers_stand_in_the_context_only(encoded_examples: list[EncodedExample]) -> None:
-    ids, types, mask = pad(encoded_examples[:4])
+    ids, types, mask = pad_batch(encoded_examples[:4])
     is_allowed = mark_allowed_positions(types, mask)
     for row, item in enumerate(encoded_examples[:4]):
         length = len(item.ids)
@@ -171,7 +171,7 @@ def test_the_loss_takes_every_gold_span(base: Path) -> None:
     """Without a gold span the likelihood is that of [CLS]; with two it is the sum of the spans' likelihoods."""
     model = load_base(base, 1)
     item = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [])
-    ids, types, mask = pad([item])
+    ids, types, mask = pad_batch([item])
     span, verdict = model.read(ids, types, mask)
     span = span.masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
     starts, ends = span[0, :, 0].softmax(0), span[0, :, 1].softmax(0)

@@ -7,7 +7,7 @@ import pytest
 
 from quorum.cli.main import main
 from quorum.core.errors import SetupError
-from quorum.serving.address import listen
+from quorum.serving.address import open_listening_socket
 
 
 def get_error_message(capsys: pytest.CaptureFixture[str], *args: str) -> str:
@@ -51,9 +51,9 @@ def test_the_extra_is_named_where_it_is_missing(
 
 
 def test_a_taken_port_is_reported() -> None:
-    with listen("127.0.0.1", 0) as server_socket:
+    with open_listening_socket("127.0.0.1", 0) as server_socket:
         with pytest.raises(SetupError, match=r"cannot be served at 127\.0\.0\.1:.*another --port"):
-            listen("127.0.0.1", server_socket.getsockname()[1])
+            open_listening_socket("127.0.0.1", server_socket.getsockname()[1])
         socket.create_connection(
             server_socket.getsockname(), 5
         ).close()  # a client may connect before the server accepts
@@ -63,7 +63,7 @@ def test_an_ipv6_address_of_this_machine_is_recognised() -> None:
     if not socket.has_ipv6:
         pytest.skip("no IPv6 here")
     try:
-        with listen("::1", 0) as listener:
+        with open_listening_socket("::1", 0) as listener:
             assert listener.getsockname()[0] == "::1"
     except SetupError as error:
         assert "cannot be served at ::1" in str(error)  # noqa: PT017  a machine may have IPv6 turned off

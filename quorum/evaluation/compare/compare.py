@@ -42,13 +42,13 @@ async def compare(
     watch_race: called whenever a race has settled a question. Raises `SetupError` once the models have cost more than
     `max_cost`; the answers are kept. A race raises nothing then: it ends and names the methods that are left.
     """
-    scores, spent = await measure(full_plan, progress, watch_race)
+    scores, spent = await measure_columns(full_plan, progress, watch_race)
     decision = await asyncio.to_thread(decide, scores, spent)
     await asyncio.to_thread(write_report, decision, progress)
     return decision
 
 
-async def measure(
+async def measure_columns(
     full_plan: Plan, progress: Progress, watch_race: RaceWatcher | None = None
 ) -> tuple[Scores, TotalSpent]:
     """Plan -> outcome -> scores, within the limit on cost. spent.json holds the spending even if the run ends early."""

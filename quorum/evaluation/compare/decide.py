@@ -11,9 +11,14 @@ from quorum.evaluation.compare.baseline import compare_groups
 from quorum.evaluation.compare.describe_race import describe_open_race, describe_race
 from quorum.evaluation.compare.describe_recommendation import describe_baseline
 from quorum.evaluation.compare.estimate import Estimate
-from quorum.evaluation.compare.figures import calibrate, compute_figures, compute_mean_costs, find_shared_questions
+from quorum.evaluation.compare.figures import (
+    compute_calibrations,
+    compute_figures,
+    compute_mean_costs,
+    find_shared_questions,
+)
 from quorum.evaluation.compare.format_figures import format_percent, format_points
-from quorum.evaluation.compare.recommend import is_within_budget, recommend, to_json
+from quorum.evaluation.compare.recommend import is_within_budget, recommend_method, to_json
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation, get_cost_or_zero
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.compare.wrong_cost import choose_at_costs, describe_choices
@@ -110,7 +115,7 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         compute_figures(name, column_scores, measure, costs[name], shared_ids, race, right_measure)
         for name, column_scores in scores_by_column.items()
     ]
-    recommendation = recommend(figures, scores_by_column, measure, options.budget, race, options.wrong_cost)
+    recommendation = recommend_method(figures, scores_by_column, measure, options.budget, race, options.wrong_cost)
     compared_figures = [figure for figure in figures if figure.n and (race is None or not race.is_dropped(figure.name))]
     within_budget = {
         figure.name: get_cost_or_zero(figure, recommendation.unit)
@@ -148,7 +153,7 @@ def write_calibrations(scores: Scores, measure: str) -> dict[str, Calibration]:
     states a confidence.
     """
     calibrations_found = {
-        name: calibrate(column_scores, measure) for name, column_scores in scores.scores_by_column.items()
+        name: compute_calibrations(column_scores, measure) for name, column_scores in scores.scores_by_column.items()
     }
     calibrations = {name: calibration for name, calibration in calibrations_found.items() if calibration is not None}
     if calibrations:

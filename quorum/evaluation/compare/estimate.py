@@ -14,7 +14,7 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from quorum.core.context import Context
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
-from quorum.evaluation.compare.rehearsal import RehearsedCall, is_local, rehearse
+from quorum.evaluation.compare.rehearsal import RehearsedCall, is_local, rehearse_method
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.source import Progress, ignore_progress
@@ -80,7 +80,7 @@ async def estimate(
         results_so_far = []
         for column in columns:
             results_so_far.append(
-                await rehearse(record, column, dataset.get_task(record), uses_given_passages, spending)
+                await rehearse_method(record, column, dataset.get_task(record), uses_given_passages, spending)
             )
             done_count += 1
             progress("estimate", done_count, total)

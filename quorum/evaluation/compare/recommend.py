@@ -37,7 +37,7 @@ def read_budget(text: str | None) -> dict[str, float]:
     return budget
 
 
-def recommend(
+def recommend_method(
     figures: Sequence[MethodFigures],
     scores: Mapping[str, ColumnScores],
     measure: str,

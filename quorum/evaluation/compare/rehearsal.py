@@ -97,7 +97,7 @@ def is_local(context: Context) -> bool:
     return context.model == "embedded" and context.verifier in (None, "embedded")
 
 
-async def rehearse(
+async def rehearse_method(
     record: Record, column: Column, task: str, uses_given_passages: bool, spending: AsyncCallbackHandler | None
 ) -> list[RehearsedCall]:
     """The calls that a column makes for a question, with the embedded reader in place of a chat model.

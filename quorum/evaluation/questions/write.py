@@ -107,7 +107,7 @@ class WrittenQuestions:
     spending: LimitedSpending
 
 
-async def plan(
+async def plan_questions(
     corpus: str | None,
     collection: str | None,
     context: Context,

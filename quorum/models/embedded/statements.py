@@ -146,10 +146,10 @@ def measure_word_shares(question: str, texts: Sequence[str]) -> list[float]:
 
 def list_stems(text: str) -> list[str]:
     """The content words of a text without their endings."""
-    return [stem(word.lower()) for word in WORD.findall(text) if word.lower() not in FUNCTION_WORDS]
+    return [stem_word(word.lower()) for word in WORD.findall(text) if word.lower() not in FUNCTION_WORDS]
 
 
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """A word without plural and verb endings: "copies" and "copy" may still differ."""
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
 from quorum.evaluation.compare.format_figures import format_dollars, join_first_names, join_names
-from quorum.evaluation.compare.recommend import find_pareto_front, read_budget, recommend
+from quorum.evaluation.compare.recommend import find_pareto_front, read_budget, recommend_method
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
@@ -32,7 +32,7 @@ def make_recommendation(
 ) -> tuple[Recommendation, list[MethodFigures]]:
     common = find_shared_questions(methods)
     figures = [compute_figures(name, method, "em", None, common) for name, method in methods.items()]
-    return recommend(figures, methods, "em", budget or {}), figures
+    return recommend_method(figures, methods, "em", budget or {}), figures
 
 
 def test_the_best_is_named_first_with_what_it_takes() -> None:

@@ -11,7 +11,7 @@ from report_folder import make_decision
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import compare_with_baseline
 from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
-from quorum.evaluation.compare.recommend import recommend
+from quorum.evaluation.compare.recommend import recommend_method
 from quorum.evaluation.compare.wrong_cost import choose_at_costs, compute_shares, describe_choices
 from quorum.evaluation.metrics.registry import WORTH_MEASURE
 from quorum.evaluation.run.column_scores import ColumnScores, Row
@@ -53,7 +53,7 @@ def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
         method.add_worth("em", 1.0)
     figures = [compute_figures(name, method, WORTH_MEASURE, None, ids, None, "em") for name, method in methods.items()]
     assert [figure.quality for figure in figures] == pytest.approx([0.2, 0.45])
-    recommendation = recommend(figures, methods, WORTH_MEASURE, {}, None, 1.0)
+    recommendation = recommend_method(figures, methods, WORTH_MEASURE, {}, None, 1.0)
     assert recommendation.best == "cautious"
     assert "worth (1 for a right answer, -1 for a wrong one) 45.0%" in recommendation.sentences[0]
 

@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_passages
 from quorum.evaluation.questions.draw import QUESTION_KINDS
-from quorum.evaluation.questions.write import Options, WrittenQuestions, make_questions, plan
+from quorum.evaluation.questions.write import Options, WrittenQuestions, make_questions, plan_questions
 from quorum.retrievers.index import index_passages
 
 __all__ = ["corpus"]
@@ -37,7 +37,9 @@ def make_context(**settings: Any) -> Context:
 
 
 async def write_questions(store: str, options: Options, **settings: Any) -> WrittenQuestions:
-    return await make_questions(await plan(None, "towers", make_context(store=store, **settings), options, OUTPUT_FILE))
+    return await make_questions(
+        await plan_questions(None, "towers", make_context(store=store, **settings), options, OUTPUT_FILE)
+    )
 
 
 async def test_questions_of_all_three_kinds_name_their_gold_passages_and_their_writer(
@@ -228,6 +230,8 @@ async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_ser
 
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_question_writer())
-    writing_plan = await plan(None, "towers", make_context(store=store), Options(n=1, mix=SINGLE_ONLY), OUTPUT_FILE)
+    writing_plan = await plan_questions(
+        None, "towers", make_context(store=store), Options(n=1, mix=SINGLE_ONLY), OUTPUT_FILE
+    )
     with writing_plan.file.lock(), pytest.raises(SetupError, match="Another run is writing"):
         await write_questions(store, Options(n=1, mix=SINGLE_ONLY))

@@ -14,7 +14,7 @@ from quorum.core.text import UNKNOWN
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.parsing.labels import parse_label, parse_long_answer, parse_turn
-from quorum.prompts import render
+from quorum.prompts import render_prompt
 
 SUPPORTS, REFUTES, NOT_ENOUGH_INFO = LABELS
 CLAIM = "The Lumen Tower was finished in 1931."
@@ -166,8 +166,8 @@ def test_any_reply_is_parsed_to_one_line(reply: str) -> None:
 
 @pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
 def test_the_prompts_of_both_rounds_share_their_beginning(kind: str) -> None:
-    first_prompt = render(f"answer_{kind}", passages="P", question="Q").text
-    candidates_prompt = render(f"answer_candidates_{kind}", passages="P", question="Q", candidates="- c").text
+    first_prompt = render_prompt(f"answer_{kind}", passages="P", question="Q").text
+    candidates_prompt = render_prompt(f"answer_candidates_{kind}", passages="P", question="Q", candidates="- c").text
     shared_length = first_prompt.index("Q", first_prompt.index("P\n\n") + 3) + 2
     assert first_prompt[:shared_length] == candidates_prompt[:shared_length]
     assert candidates_prompt.index("- c") > shared_length
