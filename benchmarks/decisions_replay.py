@@ -122,7 +122,7 @@ def replay_cascades(
             certified_cascades = [
                 item.candidate.cascade
                 for item in certify_cascades(certifying_answers, candidates, margin, CASCADE_ERROR)
-                if item.passed
+                if item.is_passed
             ]
             promise_kept, costs = check_promise(true_answers, certified_cascades, float(true_scores.max()) - margin)
             cheaper = [

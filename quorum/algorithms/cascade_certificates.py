@@ -25,7 +25,7 @@ class CascadeCertificate:
     p_value: float
     rival: str | None
     loss: float
-    passed: bool
+    is_passed: bool
 
 
 def compute_losses(recorded_answers: RecordedAnswers, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:

@@ -35,13 +35,13 @@ def split_questions(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int
 def list_acceptance_tests(recorded_answers: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
     """The acceptance tests to try for this method, by its recorded answers. first: whether it is the first stage."""
     tests = [AcceptanceTest("known")]
-    is_known = recorded_answers.known[method]
+    is_known = recorded_answers.is_known[method]
     confidence = recorded_answers.confidence[method]
     values = np.unique(confidence[is_known & np.isfinite(confidence)])
     if len(values) > MOST_THRESHOLDS:
         values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_THRESHOLDS), method="nearest"))
     tests += [AcceptanceTest("confidence", float(value)) for value in values]
-    if recorded_answers.certified[method].any():
+    if recorded_answers.is_certified[method].any():
         tests.append(AcceptanceTest("certified"))
     if not first:
         tests.append(AcceptanceTest("same"))
@@ -84,12 +84,12 @@ def list_cascades(recorded_answers: RecordedAnswers) -> Iterator[CascadeCandidat
         score, cost = recorded_answers.lowest_worth[method].mean(), recorded_answers.cost[method].mean()
         yield CascadeCandidate((Stage(names[method], None),), float(score), float(cost))
     lowest = float(recorded_answers.lowest_worth.min()) if recorded_answers.lowest_worth.size else 0.0
-    worth = np.where(recorded_answers.failed, lowest, recorded_answers.lowest_worth)
+    worth = np.where(recorded_answers.has_failed, lowest, recorded_answers.lowest_worth)
     for first_method in range(count):
         for accept in list_acceptance_tests(recorded_answers, first_method, first=True):
             is_accepted = (
                 find_accepted_questions(recorded_answers, first_method, accept, ())
-                | recorded_answers.failed[first_method]
+                | recorded_answers.has_failed[first_method]
             )
             score_so_far, is_open = np.where(is_accepted, worth[first_method], 0.0), ~is_accepted
             first_stage = Stage(names[first_method], accept)
@@ -134,7 +134,7 @@ def list_three_stage_cascades(
     if not third_methods:
         return
     accepts = list_acceptance_tests(recorded_answers, second_method, first=False)
-    has_failed = recorded_answers.failed[second_method]
+    has_failed = recorded_answers.has_failed[second_method]
     is_accepted = (
         np.array(
             [

@@ -52,20 +52,20 @@ class RecordedAnswers:
     """The answers of several methods to the same questions, as arrays of methods by questions.
 
     lowest_worth, highest_worth: the bounds of an answer's worth (see `race.py`), which differ only if the method
-    failed. known: whether there is an answer that is not unknown; failed: whether there is no answer; key: a number,
-    the same for equal answers; confidence: NaN if there is none; certified: see `AcceptanceTest`. cost: of all calls
-    for an answer; shared_cost [A, B]: the cost of those calls of B that A makes as well. question_groups: a number for
-    each question, the same for questions of the same document or conversation.
+    failed. is_known: whether there is an answer that is not unknown; has_failed: whether there is no answer; key: a
+    number, the same for equal answers; confidence: NaN if there is none; is_certified: see `AcceptanceTest`. cost: of
+    all calls for an answer; shared_cost [A, B]: the cost of those calls of B that A makes as well. question_groups: a
+    number for each question, the same for questions of the same document or conversation.
     """
 
     methods: tuple[str, ...]
     lowest_worth: Floats
     highest_worth: Floats
-    known: Flags
-    failed: Flags
+    is_known: Flags
+    has_failed: Flags
     key: NDArray[np.int64]
     confidence: Floats
-    certified: Flags
+    is_certified: Flags
     cost: Floats
     shared_cost: Floats
     question_groups: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -99,16 +99,16 @@ def find_accepted_questions(
     recorded_answers: RecordedAnswers, method: int, accept: AcceptanceTest, earlier: Sequence[int]
 ) -> Flags:
     """The questions on which the method's answer passes the test. earlier: the methods of the earlier stages."""
-    is_accepted: Flags = recorded_answers.known[method]
+    is_accepted: Flags = recorded_answers.is_known[method]
     if accept.test == "confidence":
         confidence = recorded_answers.confidence[method]
         is_accepted = is_accepted & (np.nan_to_num(confidence, nan=-1.0) >= float(accept.at_least or 0.0))
     if accept.test == "certified":
-        is_accepted = is_accepted & recorded_answers.certified[method]
+        is_accepted = is_accepted & recorded_answers.is_certified[method]
     if accept.test == "same":
         is_same = np.zeros_like(is_accepted)
         for earlier_stage in earlier:
-            is_same |= recorded_answers.known[earlier_stage] & (
+            is_same |= recorded_answers.is_known[earlier_stage] & (
                 recorded_answers.key[earlier_stage] == recorded_answers.key[method]
             )
         is_accepted = is_accepted & is_same
@@ -135,7 +135,7 @@ def replay_cascade(recorded_answers: RecordedAnswers, cascade: Cascade) -> Repla
     for number, (stage, place) in enumerate(zip(cascade, places, strict=True)):
         is_asked[number] = is_open
         cost += np.where(is_open, compute_added_cost(recorded_answers, place, places[:number]), 0.0)
-        has_failed |= is_open & recorded_answers.failed[place]
+        has_failed |= is_open & recorded_answers.has_failed[place]
         is_accepted = (
             is_open
             if stage.accept is None

@@ -20,8 +20,8 @@ COUNTED_KEYS = ("calls", "malformed", "verbose", "dropped")
 
 @dataclass(frozen=True)
 class ExperimentTarget:
-    """The experiment that receives the rows of one method. model: as in the settings ("openai:gpt-4o"); started: when
-    the experiment was created, used as the start time of its runs.
+    """The experiment that receives the rows of one method. model: as in the settings ("openai:gpt-4o"); started_at:
+    when the experiment was created, used as the start time of its runs.
     """
 
     dataset: UUID
@@ -29,7 +29,7 @@ class ExperimentTarget:
     project: str
     method: str
     model: str
-    started: datetime
+    started_at: datetime
 
 
 def make_example_id(dataset: UUID, row: Row) -> UUID:
@@ -57,12 +57,12 @@ def make_dated_id(created_at: datetime, *content: str) -> UUID:
 
 def make_run_id(target: ExperimentTarget, row: Row) -> UUID:
     """The id of a run. A failed answer and its later replacement are two runs."""
-    return make_dated_id(target.started, str(target.experiment), row["id"], "failed" if row["error"] else "answered")
+    return make_dated_id(target.started_at, str(target.experiment), row["id"], "failed" if row["error"] else "answered")
 
 
 def make_runs(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]]:
     """The run of an answer and a child run for its model calls, from which LangSmith counts and prices tokens."""
-    id_, started_at = make_run_id(target, row), target.started.astimezone(UTC)
+    id_, started_at = make_run_id(target, row), target.started_at.astimezone(UTC)
     ended_at = started_at + timedelta(seconds=row["seconds"])
     dotted_order = f"{started_at:%Y%m%dT%H%M%S%fZ}{id_}"
     common = {"trace_id": id_, "project_name": target.project, "start_time": started_at, "end_time": ended_at}
@@ -79,7 +79,7 @@ def make_runs(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]]:
         "extra": {"metadata": {"id": row["id"], "task": row.get("task") or "short", "method": target.method, **counts}},
     }
     if row.get("calls"):
-        child_id = make_dated_id(target.started, str(id_), "calls")
+        child_id = make_dated_id(target.started_at, str(id_), "calls")
         yield common | {
             "id": child_id,
             "parent_run_id": id_,
@@ -130,7 +130,7 @@ def make_feedback(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]
                 "run_id": id_,
                 "trace_id": id_,
                 "session_id": target.experiment,
-                "start_time": target.started,
+                "start_time": target.started_at,
                 "key": key,
                 "score": score,
             }

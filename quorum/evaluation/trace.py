@@ -26,7 +26,7 @@ class Step:
 
     kind: str
     name: str
-    started: float = field(default_factory=time.perf_counter)
+    started_at: float = field(default_factory=time.perf_counter)
     seconds: float | None = None
     prompt: str = ""
     reply: str = ""
@@ -61,7 +61,7 @@ class Tracer(AsyncCallbackHandler):
         step = self.open_steps.pop(run_id, None)
         if step is None:
             return
-        step.seconds = time.perf_counter() - step.started
+        step.seconds = time.perf_counter() - step.started_at
         for name, value in outcome.items():
             setattr(step, name, value)
         self.listener(step)
@@ -171,7 +171,9 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
 
 def step_to_json(step: Step) -> dict[str, Any]:
     """A step as JSON, without empty fields, and without its start time, which has no meaning in another process."""
-    fields = {name: value for name, value in asdict(step).items() if value not in (None, "", []) and name != "started"}
+    fields = {
+        name: value for name, value in asdict(step).items() if value not in (None, "", []) and name != "started_at"
+    }
     return fields | ({"steps": [step_to_json(inner) for inner in step.steps]} if step.steps else {})
 
 

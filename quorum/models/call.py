@@ -33,18 +33,18 @@ class Reply:
     """One reply.
 
     text: stripped, without reasoning; raw: as the server sent it. usage, seconds: the cost of the original call, even
-    if the reply comes from the journal, so that a method's figures do not depend on earlier runs. stored: the reply
-    caused no call: it came from the journal, from an identical call in flight, or from the first of identical samples.
-    The actual cost is the sum over the replies that are not stored. finish: why the model stopped, in the server's
-    words. reasoning: the reasoning that the server sent in a field of its own. is_greedy: False if the model refused
-    temperature 0.
+    if the reply comes from the journal, so that a method's figures do not depend on earlier runs. is_stored: whether
+    the reply caused no call: it came from the journal, from an identical call in flight, or from the first of identical
+    samples. The actual cost is the sum over the replies that are not stored. finish: why the model stopped, in the
+    server's words. reasoning: the reasoning that the server sent in a field of its own. is_greedy: False if the model
+    refused temperature 0.
     """
 
     text: str
     raw: str
     usage: Usage
     seconds: float
-    stored: bool
+    is_stored: bool
     finish: str | None
     reasoning: str = ""
     is_greedy: bool = True
@@ -111,7 +111,7 @@ async def call(
         return await ask_samples(request, source, range(n))
     first = await fetch_reply(request, source, 0)
     if first.is_greedy:
-        return [first, *(replace(first, stored=True) for _ in range(n - 1))]
+        return [first, *(replace(first, is_stored=True) for _ in range(n - 1))]
     return [first, *await ask_samples(request, source, range(1, n))]  # the model refused temperature 0
 
 
@@ -274,7 +274,7 @@ def make_reply(record: Record, is_stored: bool) -> Reply:
         raw=record.text,
         usage=usage,
         seconds=record.seconds,
-        stored=is_stored,
+        is_stored=is_stored,
         finish=record.finish,
         reasoning=record.reasoning,
         is_greedy=record.is_greedy,

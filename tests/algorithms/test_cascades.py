@@ -20,11 +20,11 @@ def make_recorded_answers(right: np.ndarray, cost: list[float], is_known: np.nda
         methods=tuple("abcdefgh"[:count]),
         lowest_worth=right.astype(float),
         highest_worth=right.astype(float),
-        known=np.ones((count, n), dtype=bool) if is_known is None else is_known,
-        failed=np.zeros((count, n), dtype=bool),
+        is_known=np.ones((count, n), dtype=bool) if is_known is None else is_known,
+        has_failed=np.zeros((count, n), dtype=bool),
         key=np.where(right > 0, 1, wrong),
         confidence=np.full((count, n), np.nan),
-        certified=np.zeros((count, n), dtype=bool),
+        is_certified=np.zeros((count, n), dtype=bool),
         cost=np.array(cost)[:, None] * np.ones((1, n)),
         shared_cost=np.zeros((count, count, n)),
         question_groups=np.arange(n),
@@ -137,8 +137,8 @@ def test_the_certificate_stops_at_the_first_failure() -> None:
     right = np.array([[1.0] * 300, [1.0] * 300, [0.0] * 300])
     table = make_recorded_answers(right, [5.0, 3.0, 1.0])
     front = [CascadeCandidate((Stage(name, None),), 0.0, 0.0) for name in "bc"]
-    assert [item.passed for item in certify_cascades(table, front, 0.03, 0.1)] == [True, False]
-    assert [item.passed for item in certify_cascades(table, front[::-1], 0.03, 0.1)] == [False]
+    assert [item.is_passed for item in certify_cascades(table, front, 0.03, 0.1)] == [True, False]
+    assert [item.is_passed for item in certify_cascades(table, front[::-1], 0.03, 0.1)] == [False]
 
 
 def test_a_cascade_that_loses_too_much_is_seldom_certified() -> None:
@@ -148,5 +148,5 @@ def test_a_cascade_that_loses_too_much_is_seldom_certified() -> None:
         right = (rng.random((3, 200)) < np.array([[0.45], [0.45], [0.4]])).astype(float)
         table = make_recorded_answers(right, [5.0, 5.0, 1.0])
         candidates = [candidate for candidate in list_cascades(table) if candidate.cascade == (Stage("c", None),)]
-        wrong_certificates += certify_cascades(table, candidates, 0.05, 0.1)[0].passed
+        wrong_certificates += certify_cascades(table, candidates, 0.05, 0.1)[0].is_passed
     assert wrong_certificates / repetitions <= 0.1 + 3 * math.sqrt(0.09 / repetitions)

@@ -44,7 +44,7 @@ def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
     recorded_answers = matrix.make_recorded_answers("calls")
     assert recorded_answers.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
     assert (recorded_answers.shared_cost[0, 1] == 1).all()
-    assert (recorded_answers.known | recorded_answers.failed | (matrix.arrays["unknown"] == 1)).all()
+    assert (recorded_answers.is_known | recorded_answers.has_failed | (matrix.arrays["unknown"] == 1)).all()
 
 
 def test_our_rules_keep_their_error_rate_and_the_median_rule_exceeds_it() -> None:

@@ -47,7 +47,7 @@ async def test_a_call_sends_one_message_and_counts_tokens(openai_server: OpenAIS
     }
     openai_server.reply(Response("  Paris \n", usage=usage))
     (reply,) = await call("answer", "Which city?", context=SERVED_CONTEXT)
-    assert (reply.text, reply.raw, reply.stored, reply.finish) == ("Paris", "  Paris \n", False, "stop")
+    assert (reply.text, reply.raw, reply.is_stored, reply.finish) == ("Paris", "  Paris \n", False, "stop")
     assert reply.usage == {"calls": 1, "input_tokens": 12, "output_tokens": 3, "cached_tokens": 8}
     (request,) = openai_server.chats()
     assert request.body["messages"] == [{"role": "user", "content": "Which city?"}]
@@ -70,7 +70,7 @@ async def test_samples_are_independent_requests_with_their_own_seeds(openai_serv
     assert [reply.text for reply in replies] == ["sample 5", "sample 6", "sample 7"]
     assert {request.body["temperature"] for request in openai_server.chats()} == {0.7}
     assert {request.body["top_p"] for request in openai_server.chats()} == {0.9}
-    assert not any(reply.stored for reply in replies)
+    assert not any(reply.is_stored for reply in replies)
 
 
 async def test_greedy_samples_are_one_request_and_count_one_call_each(openai_server: OpenAIServer) -> None:
@@ -78,7 +78,7 @@ async def test_greedy_samples_are_one_request_and_count_one_call_each(openai_ser
     replies = await call("answer", "Which?", context=SERVED_CONTEXT, n=3)
     assert len(openai_server.chats()) == 1
     assert [reply.usage["calls"] for reply in replies] == [1, 1, 1]
-    assert [reply.stored for reply in replies] == [False, True, True]
+    assert [reply.is_stored for reply in replies] == [False, True, True]
 
 
 async def test_identical_calls_in_flight_are_one_request(openai_server: OpenAIServer) -> None:
@@ -102,7 +102,7 @@ async def test_a_call_that_nobody_awaits_is_cancelled(openai_server: OpenAIServe
         task.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
     (reply,) = await call("answer", "Same?", context=SERVED_CONTEXT)
-    assert (reply.text, reply.stored) == ("fresh", False)
+    assert (reply.text, reply.is_stored) == ("fresh", False)
 
 
 async def test_a_trace_names_every_call(openai_server: OpenAIServer) -> None:

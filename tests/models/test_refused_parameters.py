@@ -151,7 +151,7 @@ async def test_a_stored_reply_still_says_that_it_was_not_greedy(openai_server: O
     openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
     replies = [(await ask(context=context))[0] for _ in range(2)]
-    assert [(reply.stored, reply.is_greedy) for reply in replies] == [(False, False), (True, False)]
+    assert [(reply.is_stored, reply.is_greedy) for reply in replies] == [(False, False), (True, False)]
 
 
 @pytest.mark.parametrize("greedy", [True, False])

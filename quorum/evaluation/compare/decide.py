@@ -12,7 +12,7 @@ from quorum.evaluation.compare.describe_race import describe_open_race, describe
 from quorum.evaluation.compare.describe_recommendation import describe_baseline
 from quorum.evaluation.compare.estimate import Estimate
 from quorum.evaluation.compare.figures import (
-    compute_calibrations,
+    calibrate_column,
     compute_figures,
     compute_mean_costs,
     find_shared_questions,
@@ -153,7 +153,7 @@ def write_calibrations(scores: Scores, measure: str) -> dict[str, Calibration]:
     states a confidence.
     """
     calibrations_found = {
-        name: compute_calibrations(column_scores, measure) for name, column_scores in scores.scores_by_column.items()
+        name: calibrate_column(column_scores, measure) for name, column_scores in scores.scores_by_column.items()
     }
     calibrations = {name: calibration for name, calibration in calibrations_found.items() if calibration is not None}
     if calibrations:

@@ -108,7 +108,7 @@ def compute_costs(column: Column, ids: Sequence[str], details: LineIndex) -> Ite
             yield column.compute_cost(detail["usage"])
 
 
-def compute_calibrations(scores: ColumnScores, measure: str) -> Calibration | None:
+def calibrate_column(scores: ColumnScores, measure: str) -> Calibration | None:
     """The calibration of a column: how well its confidence predicts right answers. Unknown answers are left out."""
     confidence, right, unknown = (np.array(scores.values[name]) for name in ("confidence", measure, "unknown"))
     is_answered = unknown == 0

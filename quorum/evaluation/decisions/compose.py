@@ -113,7 +113,7 @@ def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee) -> C
     )
     score, cost = recorded_answers.lowest_worth.mean(axis=1), recorded_answers.cost.mean(axis=1)
     best = max(range(len(recorded_answers.methods)), key=lambda place: (score[place], -cost[place]))
-    passed_certificates = [certificate for certificate in certificates if certificate.passed]
+    passed_certificates = [certificate for certificate in certificates if certificate.is_passed]
     cheaper_certificates = [
         certificate
         for certificate in passed_certificates
@@ -273,7 +273,7 @@ def describe_composed(composition: ComposeResult, guarantee: Guarantee) -> list[
 def describe_single_method(composition: ComposeResult, guarantee: Guarantee) -> list[str]:
     """The sentences if no cascade is certified: the best single method, and what would help."""
     loss = f"{100 * guarantee.lose_at_most:g} points"
-    if not composition.certificates or composition.certificates[0].passed:
+    if not composition.certificates or composition.certificates[0].is_passed:
         return [f"No cascade is cheaper than {composition.best}, the best single method: ask {composition.best}."]
     advice = (
         f"about {composition.questions_needed:,} questions would be enough"
