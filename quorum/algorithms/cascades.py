@@ -76,7 +76,7 @@ class RecordedAnswers:
 
     def select_questions(self, questions: NDArray[np.int64]) -> "RecordedAnswers":
         """The answers to these questions only."""
-        names = ("lowest_worth", "highest_worth", "known", "failed", "key", "confidence", "certified", "cost")
+        names = ("lowest_worth", "highest_worth", "is_known", "has_failed", "key", "confidence", "is_certified", "cost")
         parts = {name: getattr(self, name)[:, questions] for name in names}
         return replace(
             self,

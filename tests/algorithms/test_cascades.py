@@ -36,7 +36,7 @@ THREE_METHODS = make_recorded_answers(np.array([[1, 0, 0, 0], [0, 1, 0, 1], [0, 
 
 def test_a_cascade_continues_until_a_stage_passes_its_test() -> None:
     is_known = np.array([[True, False, True, False], [True, True, False, False], [True] * 4])
-    table = replace(THREE_METHODS, known=is_known)
+    table = replace(THREE_METHODS, is_known=is_known)
     replay = replay_cascade(
         table, (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
     )
@@ -59,7 +59,7 @@ def test_every_acceptance_test_of_a_stage(accept: AcceptanceTest, expected: list
     table = replace(
         THREE_METHODS,
         confidence=np.array([[np.nan] * 4, [0.9, 0.5, 0.2, np.nan], [np.nan] * 4]),
-        certified=np.array([[False] * 4, [True, True, True, True], [False] * 4]),
+        is_certified=np.array([[False] * 4, [True, True, True, True], [False] * 4]),
     )
     never_passed = AcceptanceTest("confidence", 0.9)  # method a has no confidence
     cascade = (Stage("a", never_passed), Stage("b", accept), Stage("c", None))
@@ -69,7 +69,7 @@ def test_every_acceptance_test_of_a_stage(accept: AcceptanceTest, expected: list
 def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
     shared_cost = np.zeros((3, 3, 4))
     shared_cost[0, 1], shared_cost[1, 2], shared_cost[0, 2] = 1.0, 2.0, 1.0
-    table = replace(THREE_METHODS, shared_cost=shared_cost, known=np.zeros((3, 4), dtype=bool))
+    table = replace(THREE_METHODS, shared_cost=shared_cost, is_known=np.zeros((3, 4), dtype=bool))
     cascade = (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
     assert replay_cascade(table, cascade).cost.tolist() == [1 + 1 + 3] * 4
 
@@ -79,7 +79,7 @@ def test_a_stage_that_failed_fails_the_question() -> None:
     has_failed[0, 1] = True
     worth = THREE_METHODS.lowest_worth.copy()
     worth[2, 1] = 1.0
-    table = replace(THREE_METHODS, failed=has_failed, lowest_worth=worth, known=np.zeros((3, 4), dtype=bool))
+    table = replace(THREE_METHODS, has_failed=has_failed, lowest_worth=worth, is_known=np.zeros((3, 4), dtype=bool))
     assert replay_cascade(table, (Stage("a", AcceptanceTest("known")), Stage("c", None))).lowest_worth[1] == 0.0
 
 
@@ -89,7 +89,7 @@ def draw_answers(seed: int, n: int = 90) -> RecordedAnswers:
     table = make_recorded_answers(right, [1, 2, 3, 5, 7], is_known=rng.random((5, n)) < 0.8)
     confidence = np.where(rng.random((5, n)) < 0.9, np.round(rng.random((5, n)), 1), np.nan)
     shared_cost = rng.random((5, 5, n)) * 0.5
-    return replace(table, confidence=confidence, shared_cost=shared_cost, certified=rng.random((5, n)) < 0.5)
+    return replace(table, confidence=confidence, shared_cost=shared_cost, is_certified=rng.random((5, n)) < 0.5)
 
 
 def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
