@@ -15,8 +15,8 @@ PASSAGE_MEANT = (
     rf"(?=\s*(?:$|[.,;:!)\n]|and\b|or\b|&|{PASSAGE_NOUN}|ones?\b|is\b|are\b|does\b|has\b|says\b|mentions\b))"
 )
 NUMBER_WORDS_ALONE = re.compile(rf"(?:\b(?:{COUNT}|{ORDINAL}|and|the|only|{PASSAGE_NOUN})\b|[\W_])+")
-FIRST_OR_LAST_FEW = re.compile(rf"\b(?P<side>first|last) (?P<count>{COUNT}|\d{{1,2}})\b")
-AFTER_NOUN = re.compile(rf"\b(?P<noun>{PASSAGE_NOUN}) (?P<count>{COUNT}(?:{AND_SIGN}{COUNT})*)\b")
+FIRST_OR_LAST_FEW = re.compile(rf"\b(?P<side>first|last) (?P<words>{COUNT}|\d{{1,2}})\b")
+AFTER_NOUN = re.compile(rf"\b(?P<noun>{PASSAGE_NOUN}) (?P<words>{COUNT}(?:{AND_SIGN}{COUNT})*)\b")
 POINTING_ORDINAL = re.compile(
     rf"(?:\bthe |\bonly ){ORDINAL}(?:{AND_SIGN}{ORDINAL})*\b{PASSAGE_MEANT}"
     rf"|\b{ORDINAL}(?:{AND_SIGN}{ORDINAL})+\b{PASSAGE_MEANT}|\b{ORDINAL}(?= {PASSAGE_NOUN})"
@@ -24,20 +24,21 @@ POINTING_ORDINAL = re.compile(
 
 
 def replace_number_words(text: str, count: int) -> str:
-    """Lower-case text with "passage two", "the second", "the first three" and "the last" (of `count`) as digits.
+    """Replace "passage two", "the second", "the first three" and "the last" in a lower-case text by digits. count: the
+    number of passages.
 
     Other number words stay, unless the whole text consists of number words.
     """
     text = FIRST_OR_LAST_FEW.sub(lambda match: replace_first_or_last_few(match, count), text)
     if NUMBER_WORDS_ALONE.fullmatch(text):
         return re.sub(rf"\b(?:{COUNT}|{ORDINAL})\b", lambda match: f"[{read_number(match[0], count)}]", text)
-    text = AFTER_NOUN.sub(lambda match: f"{match['noun']} {replace_words(match['count'], COUNT, count)}", text)
+    text = AFTER_NOUN.sub(lambda match: f"{match['noun']} {replace_words(match['words'], COUNT, count)}", text)
     return POINTING_ORDINAL.sub(lambda match: replace_words(match[0], ORDINAL, count), text)
 
 
 def replace_first_or_last_few(match: re.Match[str], count: int) -> str:
     """ "first three" -> "[1-3]"."""
-    few = min(read_number(match["count"], count), count)
+    few = min(read_number(match["words"], count), count)
     return f"[1-{few}]" if match["side"] == "first" else f"[{count - few + 1}-{count}]"
 
 

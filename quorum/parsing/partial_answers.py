@@ -16,7 +16,7 @@ SENTENCE_END = re.compile(r"[.!?。！？]\s")
 
 
 def asks_for_text(prompt: str) -> bool:
-    """Whether a prompt asks for an answer that is shown as it is written."""
+    """Whether the prompt of this name asks for an answer that is shown while the model writes it."""
     return prompt.startswith("answer") and prompt.endswith(TEXT_ANSWER_SUFFIXES)
 
 

@@ -68,7 +68,7 @@ BUT_EXCEPTION = re.compile(
     rf"(?:is|are)\b)\w)"
 )
 CONCLUSION_LABEL = re.compile(
-    rf"(?:(?P<no>{NEGATIVE_WORDS}[^:\n]{{0,30}})|relevan\w+|answer|helpful|useful|final)[^:\n\d]{{0,40}}:(?=\W*\w)"
+    rf"(?:(?P<negative>{NEGATIVE_WORDS}[^:\n]{{0,30}})|relevan\w+|answer|helpful|useful|final)[^:\n\d]{{0,40}}:(?=\W*\w)"
 )
 EXPLANATION_LABEL = re.compile(
     r"(?<=\d)\W*\n[\s*_#]*(?:explanation|reason(?:ing|s)?|rationale|justification|note)s?\b[^\n:]{0,30}:"
@@ -174,7 +174,7 @@ def read_ids_in_prose(text: str, count: int) -> set[int] | None:
     clauses = CLAUSE_BREAK[pattern].split(text)
     begins_with_none = FIRST_NONE.match(clauses[0]) and not EXCEPTION_WORDS.search(clauses[0])
     for clause in clauses:
-        if not (begins_with_none and calls_none_relevant(clause)):
+        if not (begins_with_none and only_describes_passages(clause)):
             record_clause(clause, named_passages, pattern, count)
     remaining_ids = set(range(1, count + 1)) - named_passages.dropped_ids
     if named_passages.kept_ids:
@@ -184,8 +184,10 @@ def read_ids_in_prose(text: str, count: int) -> set[int] | None:
     return set() if named_passages.names_none else None
 
 
-def calls_none_relevant(clause: str) -> bool:
-    """Whether a clause calls no passage relevant. After "none" such a clause only describes a passage."""
+def only_describes_passages(clause: str) -> bool:
+    """Whether a clause neither begins with "none" nor calls a passage relevant. In a reply that begins with "none",
+    such a clause only describes passages.
+    """
     return not FIRST_NONE.match(clause) and not POSITIVE_WORDS.search(clause)
 
 
@@ -208,12 +210,14 @@ def find_result_part(text: str) -> str:
     labels = list(CONCLUSION_LABEL.finditer(text))
     heads = [re.split(r"[.;\n]", text[: label.start()])[-1] for label in labels]
     concluding = [
-        label for label, head in zip(labels, heads, strict=True) if not label["no"] and not re.search(r"\d", head)
+        label for label, head in zip(labels, heads, strict=True) if not label["negative"] and not re.search(r"\d", head)
     ]
     if not concluding:
         return text
     begin = concluding[-1].end()
-    result = text[begin : next((label.start() for label in labels if label["no"] and label.start() > begin), len(text))]
+    result = text[
+        begin : next((label.start() for label in labels if label["negative"] and label.start() > begin), len(text))
+    ]
     return EXPLANATION_LABEL.split(result)[0]
 
 

@@ -34,7 +34,7 @@ def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, most: f
 
 
 def limit_challengers_by_figures(full_plan: Plan, outcome: RunOutcome) -> Plan | None:
-    """The plan without the challengers that exceeded the budget; None if there are none.
+    """The plan without the challengers that exceeded the budget; None if no challenger did.
 
     The race must then be run again, because those challengers may have dropped methods that no other challenger would.
     """

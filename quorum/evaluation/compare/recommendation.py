@@ -48,8 +48,8 @@ class Recommendation:
     it; equal_methods: methods within the budget that do not differ significantly from the best (p_holm >= 0.05),
     cheapest first; cheapest: the cheapest of `best` and `equal_methods`; pareto_front: from the cheapest to the best;
     unit: of the costs that these compare, "cost" (dollars) or "tokens"; comparison: of the methods with the best;
-    sentences: the recommendation in words, the most important first. wrong_cost: the cost of a wrong answer in units of
-    a right one; choices_at_costs: the recommendations at other costs of a wrong answer.
+    sentences: the recommendation in words, the most important first. wrong_cost: what a wrong answer costs, where a
+    right one is worth 1; choices_at_costs: the recommendations at other costs of a wrong answer.
     """
 
     measure: str

@@ -23,10 +23,8 @@ from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.columns import Column
 from quorum.nodes.shorten import wants_short_answer
 
-SHORT_REPLY_TOKENS, LONG_REPLY_TOKENS = (
-    12,
-    160,
-)  # assumed for an answer and for a longer reply of a chat model
+# Assumed tokens of a chat model's reply: of a short answer, and of a longer reply.
+SHORT_REPLY_TOKENS, LONG_REPLY_TOKENS = 12, 160
 PROMPTS_WITH_SHORT_REPLIES = (  # how the names of these prompts begin
     "answer",
     "direct",

@@ -76,7 +76,7 @@ def read_calls_and_certificates(
     certificates: dict[tuple[str, str], bool] = {}
     with LineIndex(results.folder / "details.jsonl") as details:
         for name in methods:
-            graph = results.get_settings(name).get("method", name)
+            method = results.get_settings(name).get("method", name)
             for id_ in results.ids:
                 detail = details.get(name, id_)
                 if detail is None:
@@ -87,7 +87,7 @@ def read_calls_and_certificates(
                         for call in detail["calls"]
                     )
                     votes = detail.get("votes") or []
-                    certificates[name, id_] = graph not in WEIGHTED_METHODS and (certify_votes(votes) or 0) >= 1
+                    certificates[name, id_] = method not in WEIGHTED_METHODS and (certify_votes(votes) or 0) >= 1
                 except (KeyError, TypeError, AttributeError):
                     raise SetupError(
                         f"{results.folder / 'details.jsonl'} has a line that no evaluation wrote, for {name!r} and the "

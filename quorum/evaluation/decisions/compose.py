@@ -171,15 +171,15 @@ def estimate_questions_needed(
 
 def make_composed_file(results: RecordedResults, composition: ComposeResult, guarantee: Guarantee) -> dict[str, Any]:
     """The content of composed.json: the stages with their settings, the certificate, and the data behind it."""
-    certified = composition.certificate
+    cascade_certificate = composition.certificate
     certificate = None
-    if certified is not None:
+    if cascade_certificate is not None:
         certificate = {
             "lose_at_most": guarantee.lose_at_most,
             "confidence": round(1 - guarantee.error, 12),
-            "p": round(certified.p_value, ROUNDED_DIGITS),
-            "against": certified.rival,
-            "loss": round(certified.loss, ROUNDED_DIGITS),
+            "p": round(cascade_certificate.p_value, ROUNDED_DIGITS),
+            "against": cascade_certificate.rival,
+            "loss": round(cascade_certificate.loss, ROUNDED_DIGITS),
             "questions": composition.certifying_count,
             "seed": guarantee.seed,
             "wrong_cost": guarantee.wrong_cost,
