@@ -11,7 +11,7 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_answer_normalizer
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.statements import parse_noted_answer
+from quorum.parsing.statements import parse_answer_with_notes
 
 
 async def infer(state: State, runtime: Runtime[Context]) -> State:
@@ -22,7 +22,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
         replies = await ask(
             "inference",
             runtime,
-            parse=partial(parse_noted_answer, question=question),
+            parse=partial(parse_answer_with_notes, question=question),
             inputs={"question": question, "notes": notes or ""},
             passages=passages[turn : turn + 1],
             detail=f"passage {turn + 1}",

@@ -20,7 +20,7 @@ from quorum.parsing.passage_ids import parse_passage_ids
 from quorum.parsing.preferences import parse_preference
 from quorum.parsing.rankings import parse_ranking
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_topic, parse_yes_no_conclusion
-from quorum.parsing.statements import parse_masked_statement, parse_missing_words, parse_noted_answer
+from quorum.parsing.statements import parse_answer_with_notes, parse_masked_statement, parse_missing_words
 from quorum.parsing.steps import parse_final_answer, parse_follow_up, parse_step
 from quorum.parsing.summaries import parse_summary
 from quorum.parsing.verdicts import parse_validity
@@ -42,7 +42,7 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
     "answer_base_closed": parse_short_answer,
     "zero_shot_cot": parse_reasoned_answer,
     "rank_passages": lambda reply: parse_ranking(reply, reply.count("[")),
-    "inference": parse_noted_answer,
+    "inference": parse_answer_with_notes,
     "mask_condition": parse_masked_statement,
     "recover_condition": parse_missing_words,
     "preference": parse_preference,

@@ -81,9 +81,7 @@ def try_reply(
     if missing := sorted(
         argument for argument in get_contract(name).required_arguments if extra_arguments[argument] is None
     ):
-        raise SetupError(
-            f"Replies to {name!r} are read with --{missing[0]}, {ARGUMENT_DESCRIPTIONS[missing[0]]}; give it."
-        )
+        raise SetupError(f"To read a reply to {name!r}, give --{missing[0]} ({ARGUMENT_DESCRIPTIONS[missing[0]]}).")
     parsed_reply = read_reply(name, read_text(reply_file), question=question, candidates=candidates, count=count)
     value = (
         asdict(parsed_reply.value)

@@ -189,9 +189,9 @@ def find_preferences(text: str) -> set[int]:
     if preferences := {place for clauses in clauses_by_sentence for place in find_favoured_passages(clauses)}:
         return preferences
     joined_sentences = " ".join(sentences)
-    if len(named_marks := set(re.findall("[①②]", joined_sentences))) == 1:
+    if len(named_signs := set(re.findall("[①②]", joined_sentences))) == 1:
         judged_text = " ".join(clause.text for clauses in clauses_by_sentence for clause in clauses)
-        return {PASSAGE_SIGNS.index(named_marks.pop()) ^ is_criticism(judged_text or joined_sentences)}
+        return {PASSAGE_SIGNS.index(named_signs.pop()) ^ is_criticism(judged_text or joined_sentences)}
     return {TIE} if BOTH_EQUAL.search(joined_sentences) else set()
 
 
@@ -219,19 +219,21 @@ class Clause:
 
 
 def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
-    """Yield for each sentence its clauses about one passage. "It" means the passage of the previous clause."""
+    """Yield for each sentence those of its clauses that name exactly one passage. "It" means the passage of the
+    previous clause.
+    """
     last_place: int | None = None
     for sentence in sentences:
         clauses: list[Clause] = []
         marked_sentence = mark_comparisons(sentence)
         for text, is_conceded in split_clauses(marked_sentence):
-            named_marks = set(re.findall("[①②]", text))
-            if not named_marks and last_place is not None and LEADING_PRONOUN.match(text):
-                named_marks = {PASSAGE_SIGNS[last_place]}
-            if len(named_marks) == 1:
-                last_place = PASSAGE_SIGNS.index(named_marks.pop())
+            named_signs = set(re.findall("[①②]", text))
+            if not named_signs and last_place is not None and LEADING_PRONOUN.match(text):
+                named_signs = {PASSAGE_SIGNS[last_place]}
+            if len(named_signs) == 1:
+                last_place = PASSAGE_SIGNS.index(named_signs.pop())
                 clauses.append(Clause(text, last_place, is_conceded, COMPARED_SIGN in marked_sentence))
-            elif named_marks:
+            elif named_signs:
                 last_place = None
         yield clauses
 
@@ -253,12 +255,12 @@ def split_clauses(sentence: str) -> list[tuple[str, bool]]:
         return [(opening[1], True), *split_clauses(sentence[opening.end() :])]
     clauses: list[tuple[str, bool]] = []
     begin, is_conceded = 0, False
-    for mark in CLAUSE_BREAK.finditer(sentence):
-        clauses.append((sentence[begin : mark.start()], is_conceded))
-        word = (mark["word"] or "").lower()
+    for clause_break in CLAUSE_BREAK.finditer(sentence):
+        clauses.append((sentence[begin : clause_break.start()], is_conceded))
+        word = (clause_break["word"] or "").lower()
         if word in CONTRAST_WORDS:
             clauses = [(text, True) for text, _ in clauses]
-        begin, is_conceded = mark.end(), word in CONCEDING_WORDS
+        begin, is_conceded = clause_break.end(), word in CONCEDING_WORDS
     return [*clauses, (sentence[begin:], is_conceded)]
 
 
@@ -277,8 +279,8 @@ def find_favoured_passages(clauses: Sequence[Clause]) -> set[int]:
     rating_clauses = [
         item for item in unequal if any(words.search(item.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
     ] or unequal
-    comparing_clauses = [clause for clause in rating_clauses if rating_clauses is not unequal or clause.is_comparison]
-    main_clauses = [clause for clause in comparing_clauses if not clause.is_conceded] or comparing_clauses
+    counted_clauses = [clause for clause in rating_clauses if rating_clauses is not unequal or clause.is_comparison]
+    main_clauses = [clause for clause in counted_clauses if not clause.is_conceded] or counted_clauses
     return {clause.place ^ is_criticism(clause.text) for clause in main_clauses}
 
 

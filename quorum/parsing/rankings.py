@@ -28,7 +28,8 @@ def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
     passage has are ignored.
 
     Passages that the reply does not name follow in their original order. The reply is then malformed, unless it
-    names at least two passages and lacks only the last of the original order, which may not have fitted the prompt.
+    names at least two passages, and those that it lacks are the end of the original order: they may not have fitted
+    into the prompt.
 
     >>> parse_ranking("[2] > [3] > [1]", 3).value
     [1, 2, 0]
@@ -46,7 +47,7 @@ MARKDOWN_MARKS = str.maketrans("", "", "*`_")
 
 
 def rewrite_ordinal(match: re.Match[str]) -> str:
-    """Write "the second passage" as "the passage 2 passage"."""
+    """Write "second" as "passage 2 ": "the second passage" becomes "the passage 2 passage"."""
     return f"passage {ORDINAL_WORDS.index(match[1].lower()) + 1} "
 
 

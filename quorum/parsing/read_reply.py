@@ -18,7 +18,7 @@ from quorum.parsing.preferences import parse_preference
 from quorum.parsing.rankings import parse_ranking
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_topic, parse_yes_no_conclusion
 from quorum.parsing.stand_alone import parse_stand_alone_question
-from quorum.parsing.statements import parse_masked_statement, parse_missing_words, parse_noted_answer
+from quorum.parsing.statements import parse_answer_with_notes, parse_masked_statement, parse_missing_words
 from quorum.parsing.steps import parse_final_answer, parse_follow_up, parse_step
 from quorum.parsing.summaries import parse_summary
 from quorum.parsing.verdicts import parse_validity
@@ -34,7 +34,7 @@ ARGUMENT_DESCRIPTIONS = {
 
 @dataclass(frozen=True)
 class Contract:
-    """How the replies to a prompt are read.
+    """The parser of the replies to a prompt, and the arguments that it takes.
 
     argument_names: argument (see `ARGUMENT_DESCRIPTIONS`) -> the parser's parameter for it. required_arguments: the
     arguments without which the parser cannot work.
@@ -59,8 +59,10 @@ def parse_copied_texts(reply: str, passages: Sequence[str]) -> Parsed[list[str]]
     return Parsed([piece.text for piece in copied_sentences.value], copied_sentences.malformed)
 
 
-def parse_hidden_words(reply: str, answers: Sequence[str] = ()) -> Parsed[Any]:
-    """The masked statement of a reply. answers: empty, or the candidate that the statement must not hide."""
+def parse_masked_statement_for_candidate(reply: str, answers: Sequence[str] = ()) -> Parsed[Any]:
+    """The masked statement of a reply. answers: the candidate answer as a list of one, or an empty list; the hidden
+    words must not be this answer.
+    """
     return parse_masked_statement(reply, next(iter(answers), ""))
 
 
@@ -105,13 +107,13 @@ CONTRACTS: dict[str, Contract] = {
     "filter_passages": CHOSEN_PASSAGES,
     "filter_sentences": Contract(parse_copied_texts, {"candidates": "passages"}, frozenset({"candidates"})),
     "generic_summary": SUMMARY,
-    "inference": make_contract(parse_noted_answer),
+    "inference": make_contract(parse_answer_with_notes),
     "internal": FREE_TEXT,
     "judge": FREE_TEXT,
     "judge_and_choose": CHOSEN_PASSAGES,
     "judge_and_choose_yes_no": CHOSEN_PASSAGES,
     "judge_yes_no": FREE_TEXT,
-    "mask_condition": Contract(parse_hidden_words, {"candidates": "answers"}),
+    "mask_condition": Contract(parse_masked_statement_for_candidate, {"candidates": "answers"}),
     "preference": PREFERENCE,
     "pruning": REASONED_ANSWER,
     "question_single": QUESTION,
@@ -193,11 +195,11 @@ def read_reply(
     )
     if missing is not None:
         raise SetupError(
-            f"Replies to the prompt {prompt!r} are read with {missing}=, {ARGUMENT_DESCRIPTIONS[missing]}; give it."
+            f"To read a reply to the prompt {prompt!r}, give {missing}= ({ARGUMENT_DESCRIPTIONS[missing]})."
         )
-    argument_names = {
+    parser_arguments = {
         parameter: all_arguments[name]
         for name, parameter in contract.argument_names.items()
         if all_arguments[name] is not None
     }
-    return contract.parse(remove_thinking(reply), **argument_names)
+    return contract.parse(remove_thinking(reply), **parser_arguments)

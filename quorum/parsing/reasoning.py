@@ -61,9 +61,9 @@ def parse_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """
     if json_answer := read_json_answer(reply):
         return json_answer
-    text, marker = cut_invented_question(remove_wrapping(reply), question)
+    text, answer_label = cut_invented_question(remove_wrapping(reply), question)
     last = next(reversed(list(CONCLUSION.finditer(text))), None)
-    if last is None or (marker and marker.start() > last.start()):
+    if last is None or (answer_label and answer_label.start() > last.start()):
         return parse_reasoned_answer(reply, question)
     answer = read_stated_answer(text, last)
     return Parsed(ReasonedAnswer(answer or UNKNOWN, get_rationale(text[: last.start()])), malformed=not answer)

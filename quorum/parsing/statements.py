@@ -32,9 +32,9 @@ def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStateme
     """The masked statement and its hidden words, from two lines "Statement: ..." and "Hidden: ...".
 
     "Hidden: none" gives None. The label "Statement:" may be missing, masks may be written in other ways, and JSON is
-    read, too. If the statement shows the hidden words, they are masked, and the reply is malformed. The reply is
-    also malformed, and the value None, if it names no words, if the words are not in the statement, or if they are the
-    answer itself.
+    read, too. If the statement shows the hidden words, they are masked; without any other mask the reply is malformed.
+    The reply is also malformed, and the value None, if it names no words, if the words are not in the statement, or if
+    they are the answer itself.
     """
     statement, condition = split_parts(remove_wrapping(reply))
     if statement and is_nothing(condition):
@@ -90,7 +90,7 @@ NOTES_LABEL = re.compile(
 )
 
 
-def parse_noted_answer(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
+def parse_answer_with_notes(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """The answer after the last "Answer:" and the notes before it; in other respects like `parse_reasoned_answer`.
 
     Without notes the reply is malformed, and the rationale is None. If there are only notes, the answer is "unknown".

@@ -55,7 +55,7 @@ STEP_LABEL = re.compile(
     rf"|{LINE_START}(?P<thought>(?:thought|reasoning){NUMBER}{COLON})"
     rf"|{SENTENCE_START}(?:(?:next )?action{NUMBER}{COLON})\s{{0,9}}{make_verb_pattern(1)}"
     rf"|{LINE_START}(?:\d{{1,3}}[.)][ \t]*)?{make_verb_pattern(2)}(?=[ \t]*[\[［【(（:：])"
-    rf"|{LINE_START}(?P<label>(?:final |short )?answer{COLON})"
+    rf"|{LINE_START}(?P<answer_label>(?:final |short )?answer{COLON})"
     rf"|\b{make_verb_pattern(3)}(?=[\[［【])",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -74,7 +74,7 @@ def parse_step(reply: str) -> Parsed[Action]:
     thought = clean_thought(text[: end if mark is None else mark.start()])
     if mark is None:
         return Parsed(Action(thought), malformed=True)
-    if mark["label"]:
+    if mark["answer_label"]:
         return make_finish(thought, text[mark.end() :], is_well_formed=False)
     content, is_closed = read_argument(text, mark.end())
     if (mark["verb1"] or mark["verb2"] or mark["verb3"]).lower() == "finish":
@@ -101,7 +101,7 @@ def find_first_action(text: str) -> tuple[re.Match[str] | None, int]:
     """
     fallback: re.Match[str] | None = None
     for mark in STEP_LABEL.finditer(text):
-        if mark["verb3"] or mark["label"]:
+        if mark["verb3"] or mark["answer_label"]:
             fallback = fallback or mark
         elif mark["observation"] or (mark["thought"] and fallback):
             return fallback, mark.start()
@@ -203,7 +203,7 @@ FOLLOW_UP_LABEL = re.compile(
     rf"|{SENTENCE_START}(?P<intermediate>intermediate answers?{NUMBER}{COLON})"
     rf"|{LINE_START}(?P<final>(?:(?:so|therefore|thus|hence)\b,? ?)?(?:the )?(?:final )?answer(?: is)?{COLON}"
     r"|(?:(?:so|therefore|thus|hence)\b,? ?)?the (?:final )?answer is(?=\s))"
-    rf"|(?P<later>(?<=[.!?] )so,? the (?:final )?answer is\b{COLON}|(?<=[.!?] )so the final answer is\b)",
+    rf"|(?P<inside_line>(?<=[.!?] )so,? the (?:final )?answer is\b{COLON}|(?<=[.!?] )so the final answer is\b)",
     re.MULTILINE | re.IGNORECASE,
 )
 VERDICT = re.compile(r"\A[\W_]{0,9}(yes|no|none)\b[\W_]{0,9}", re.IGNORECASE)
@@ -225,7 +225,7 @@ def parse_follow_up(reply: str) -> Parsed[FollowUp]:
         ]
         if mark["follow"] and (question := clean_query(text_after)):
             return Parsed(FollowUp(question=question))
-        if (mark["final"] or mark["later"]) and (answer := clean_answer(text_after)):
+        if (mark["final"] or mark["inside_line"]) and (answer := clean_answer(text_after)):
             return Parsed(FollowUp(answer=answer))
     return read_unlabelled_reply(text)
 

@@ -62,7 +62,8 @@ REVERSING_KEYS = frozenset(("false", "untrue", "unsupported", "invalid", "incorr
 
 
 def parse_validity(reply: str) -> Parsed[bool]:
-    """Whether a reply says that the text supports the prediction: "true", "yes", "supported", or a negation of them.
+    """Whether a reply says that the text supports the prediction: "true", "yes" or "supported". A negation reverses
+    the verdict.
 
     The first of these sources that has a verdict decides: JSON; the line after the last "Answer:" or "therefore"; a
     sentence that begins with a verdict; any sentence. Without a verdict, or with two that disagree, the reply is

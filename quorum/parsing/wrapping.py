@@ -70,10 +70,10 @@ def replace_boxes(text: str) -> str:
         place = text.rfind(BOX_COMMAND, 0, end)
         if place < 0:
             break
-        inside, after = read_braces(text, place + len(BOX_COMMAND))
+        inside, box_end = read_braces(text, place + len(BOX_COMMAND))
         before, end = text[:place], place
         before = before[: BEFORE_BOX.search(before[-50:]).start() - len(before[-50:]) or None]  # type: ignore[union-attr]
-        rest = text[AFTER_BOX.match(text, after).end() :]  # type: ignore[union-attr]
+        rest = text[AFTER_BOX.match(text, box_end).end() :]  # type: ignore[union-attr]
         content = STYLE_COMMAND.sub(r"\1", inside).strip()
         is_whole = not before.strip() and not rest.strip()
         text = content if is_whole else f"{before}\nAnswer: {content}\n{rest}"

@@ -109,7 +109,7 @@ def test_mistakes_are_reported_in_one_sentence(quorum: Quorum, tmp_path: Path) -
         (["try", "answer", "--reply", str(fifo)], "cannot be read"),
         (["try", "answer", "--reply", "/dev/zero"], "cannot be read"),
         (["try", "answer", "--reply", str(tmp_path / "bytes.txt")], "(not UTF-8)"),
-        (["try", "choose", "--reply", "-"], "are read with --count"),
+        (["try", "choose", "--reply", "-"], "give --count"),
         (["show", "answer", "--set", f"prompts={tmp_path / 'prompts'}"], "cannot be read"),
     ]:
         run = quorum("prompts", *arguments)

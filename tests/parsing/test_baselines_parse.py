@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from quorum.core.state import MaskedStatement
 from quorum.core.text import normalize
 from quorum.parsing.answers import Parsed, ReasonedAnswer
-from quorum.parsing.statements import MASK, parse_masked_statement, parse_missing_words, parse_noted_answer
+from quorum.parsing.statements import MASK, parse_answer_with_notes, parse_masked_statement, parse_missing_words
 
 MASKED_STATEMENT = MaskedStatement(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
 
@@ -109,7 +109,7 @@ def test_parsers_never_raise(reply: str) -> None:
     masked_statement = parse_masked_statement(reply, "x").value
     assert masked_statement is None or MASK in masked_statement["statement"]
     assert parse_missing_words(reply).value
-    assert parse_noted_answer(reply).value.answer
+    assert parse_answer_with_notes(reply).value.answer
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_missing_words_that_break_the_contract_are_marked_malformed(reply: str, 
     ],
 )
 def test_an_answer_and_its_notes_are_read(reply: str, answer: str, notes: str) -> None:
-    assert parse_noted_answer(reply, "When?") == Parsed(ReasonedAnswer(answer, notes))
+    assert parse_answer_with_notes(reply, "When?") == Parsed(ReasonedAnswer(answer, notes))
 
 
 @pytest.mark.parametrize(
@@ -183,4 +183,4 @@ def test_an_answer_and_its_notes_are_read(reply: str, answer: str, notes: str) -
     ],
 )
 def test_notes_that_break_the_contract_are_marked_malformed(reply: str, answer: str, notes: str | None) -> None:
-    assert parse_noted_answer(reply, "When?") == Parsed(ReasonedAnswer(answer, notes), malformed=True)
+    assert parse_answer_with_notes(reply, "When?") == Parsed(ReasonedAnswer(answer, notes), malformed=True)

@@ -9,7 +9,7 @@ from quorum.core.unknown import is_unknown
 from quorum.parsing.wrapping import LONGEST_READ_TEXT, shorten_reply
 
 PARSERS = find_parsers()
-# A text that changes the value of every parser that reads it.
+# A text for which every parser that reads it returns something else than for an empty reply.
 REPLY_IN_THE_MIDDLE = """
 Question: Who died?
 Answer: Vienna

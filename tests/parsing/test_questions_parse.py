@@ -82,7 +82,7 @@ def test_the_question_and_its_answers_are_read(reply: str) -> None:
     assert (parsed_question.value.question, parsed_question.value.answers, parsed_question.malformed) == REPLIES[reply]
 
 
-def test_half_a_character_is_replaced_so_that_the_question_can_be_stored() -> None:
+def test_an_unpaired_surrogate_is_replaced_so_that_the_question_can_be_stored() -> None:
     parsed_question = parse_written_question('{"question": "Who lit it\\ud800?", "answer": "Ida\\udfff"}').value
     assert parsed_question == WrittenQuestion("Who lit it\ufffd?", ["Ida\ufffd"])
 
@@ -243,7 +243,7 @@ def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
     assert queue.end_reasons == {"single": "corpus", "two": "corpus", "unanswerable": "tries"}
 
 
-def test_drawing_ends_at_once_if_an_earlier_file_holds_more_than_the_tries() -> None:
+def test_drawing_ends_at_once_if_earlier_runs_took_more_draws_than_allowed() -> None:
     queue = DrawQueue(make_documents([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
     assert (queue.take_draws({"single": 1}), queue.end_reasons) == ([], {"single": "tries"})
 

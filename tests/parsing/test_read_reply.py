@@ -18,8 +18,11 @@ FILES_THAT_SEND_PROMPTS = [
     *sorted((ROOT / "nodes").glob("*.py")),
     *sorted((ROOT / "quorum" / "evaluation").rglob("*.py")),
 ]
-# A parser in CONTRACTS that takes texts where the node's parser takes other arguments: the node's parser.
-ADAPTED_PARSERS = {"parse_copied_texts": "parse_copied_sentences", "parse_hidden_words": "parse_masked_statement"}
+# A few parsers in CONTRACTS take texts; the nodes call another parser, with other arguments: the one -> the other.
+ADAPTED_PARSERS = {
+    "parse_copied_texts": "parse_copied_sentences",
+    "parse_masked_statement_for_candidate": "parse_masked_statement",
+}
 
 
 def test_every_prompt_has_a_contract_and_no_other_name_has() -> None:
@@ -28,7 +31,7 @@ def test_every_prompt_has_a_contract_and_no_other_name_has() -> None:
 
 
 def list_sent_prompts() -> dict[str, set[str]]:
-    """For each prompt that a call of `ask` names: the names in the argument `parse` of that call."""
+    """Prompt -> the identifiers in the argument `parse` of the call of `ask` that sends this prompt."""
     names_in_parse: dict[str, set[str]] = {}
     for file in FILES_THAT_SEND_PROMPTS:
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -107,9 +110,9 @@ def test_values_have_named_fields() -> None:
 
 
 @pytest.mark.parametrize("prompt", [name for name, item in CONTRACTS.items() if item.required_arguments])
-def test_a_missing_extra_is_a_setup_error_that_names_it(prompt: str) -> None:
+def test_a_missing_argument_is_a_setup_error_that_names_it(prompt: str) -> None:
     (required_argument,) = CONTRACTS[prompt].required_arguments
-    with pytest.raises(SetupError, match=f"'{prompt}' are read with {required_argument}="):
+    with pytest.raises(SetupError, match=f"'{prompt}', give {required_argument}="):
         read_reply(prompt, "1")
 
 

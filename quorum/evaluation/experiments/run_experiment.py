@@ -132,7 +132,7 @@ def apply_paper_settings(
 def compare_with_paper(
     experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: ExperimentOptions
 ) -> list[AnalysisTable]:
-    """The analysis_tables that show our results next to the paper's."""
+    """The tables that show our results next to the paper's."""
     shown_measures = tuple(
         measure for measure in experiment.measures if measure not in TASK_MEASURES or measure in scores.measures
     )

@@ -19,7 +19,7 @@ from quorum.models.embedded.replies_baselines import (
     zero_shot_cot,
 )
 from quorum.parsing.rankings import parse_ranking
-from quorum.parsing.statements import parse_masked_statement, parse_noted_answer
+from quorum.parsing.statements import parse_answer_with_notes, parse_masked_statement
 
 BIRTH_QUESTION = "Where was Joseph Haydn born?"
 PASSAGES = [
@@ -55,18 +55,18 @@ async def test_passages_that_answer_rank_before_those_that_do_not() -> None:
 
 
 async def test_notes_gain_a_sentence_from_a_passage_that_answers_and_keep_the_answer() -> None:
-    without_answer = parse_noted_answer(await inference({**INPUTS, "passages": PASSAGES[:1]}, Sampler()))
+    without_answer = parse_answer_with_notes(await inference({**INPUTS, "passages": PASSAGES[:1]}, Sampler()))
     assert (without_answer.value.rationale, is_unknown(without_answer.value.answer), without_answer.malformed) == (
         NO_NOTES,
         True,
         False,
     )
-    parsed_reply = parse_noted_answer(
+    parsed_reply = parse_answer_with_notes(
         await inference({**INPUTS, "notes": NO_NOTES, "passages": PASSAGES[2:]}, Sampler())
     )
     assert parsed_reply.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
     assert parsed_reply.value.answer == "Rohrau"
-    later = parse_noted_answer(
+    later = parse_answer_with_notes(
         await inference({**INPUTS, "notes": parsed_reply.value.rationale, "passages": PASSAGES[:1]}, Sampler())
     )
     assert later == parsed_reply
