@@ -102,12 +102,12 @@ async def call(
     Raises CallError after the last try, TooLong when the prompt does not fit the model's window, SetupError when no
     call can succeed: a refused key, or a server that was unreachable for five minutes.
     """
-    request, source, model_asked = await make_request(
+    request, source, chosen_model = await make_request(
         prompt, text, context, version, detail, inputs, temperature, model, schema, config, clock
     )
     if n == 1:
         return [await fetch_reply(request, source, 0)]
-    if not is_greedy(model_asked, context.temperature if temperature is None else temperature):
+    if not is_greedy(chosen_model, context.temperature if temperature is None else temperature):
         return await ask_samples(request, source, range(n))
     first = await fetch_reply(request, source, 0)
     if first.is_greedy:

@@ -123,11 +123,11 @@ def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
     if plan.estimate is None or not is_limited:
         return columns
     expected = plan.estimate.methods
-    free = all(not method_estimate.cost for method_estimate in expected.values())
+    is_free = all(not method_estimate.cost for method_estimate in expected.values())
 
     def estimate_cost(column: Column) -> float:
         method_estimate = expected[column.name]
-        return method_estimate.input_tokens + method_estimate.output_tokens if free else method_estimate.cost or 0.0
+        return method_estimate.input_tokens + method_estimate.output_tokens if is_free else method_estimate.cost or 0.0
 
     return sorted(columns, key=estimate_cost)
 
