@@ -182,8 +182,8 @@ def list_facts(answer: Answer) -> list[str]:
     if answer.seconds is None:
         return []
     confidence, certified_count = result.get("confidence"), result.get("certified")
-    malformed = sum(node["count"] for node in (result.get("malformed") or {}).values())
-    verbose = sum(node["count"] for node in (result.get("verbose") or {}).values())
+    malformed = sum(replies["count"] for replies in (result.get("malformed") or {}).values())
+    verbose = sum(replies["count"] for replies in (result.get("verbose") or {}).values())
     return [
         *([str(result["note"])] if result.get("note") else []),
         *(["no passage answers the question"] if result.get("unknown") else []),

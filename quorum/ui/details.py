@@ -161,11 +161,11 @@ def draw_costs(answer: Answer) -> None:
         lines = [[name, *(int(counts[column]) for column in columns)] for name, counts in usage.items()]
         sums = ["in all", *(sum(int(counts[column]) for counts in usage.values()) for column in columns)]
         draw_table(["prompt", "calls", "tokens in", "out", "cached"], [*lines, sums] if len(lines) > 1 else lines)
-    for name, node_replies in malformed.items():
+    for name, prompt_replies in malformed.items():
         with draw_folded_section(
-            f"{format_count(node_replies['count'], 'reply', 'replies')} to {name} broke the contract"
+            f"{format_count(prompt_replies['count'], 'reply', 'replies')} to {name} broke the contract"
         ):
-            for reply in node_replies["replies"][:MAX_SHOWN]:
+            for reply in prompt_replies["replies"][:MAX_SHOWN]:
                 html.pre(reply)
     if result.get("dropped"):
         html.p(f"{format_count(result['dropped'], 'passage')} dropped to fit the window.")

@@ -11,11 +11,7 @@ from quorum.evaluation.run.columns import Column, parse_methods
 from quorum.graphs import DEFAULT_METHOD
 
 # Each of these settings has its own form field and link parameter; a link gives the others as "set=key=value".
-SETTINGS_WITH_OWN_FIELD = (
-    "collection",
-    "model",
-    "k",
-)
+SETTINGS_WITH_OWN_FIELD = ("collection", "model", "k")
 FIXED_SETTINGS = ("store", "journal")  # a link must not choose the server's files
 LONGEST_QUESTION = 20_000  # characters
 MAX_LINK_PARTS = 200
