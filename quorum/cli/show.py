@@ -128,8 +128,8 @@ def describe_run(result: Result, method: str) -> list[str]:
     calls = sum(counts["calls"] for counts in usage)
     tokens_in = sum(counts["input_tokens"] for counts in usage)
     tokens_out = sum(counts["output_tokens"] for counts in usage)
-    malformed = sum(node["count"] for node in (result.get("malformed") or {}).values())
-    verbose = sum(node["count"] for node in (result.get("verbose") or {}).values())
+    malformed = sum(replies["count"] for replies in (result.get("malformed") or {}).values())
+    verbose = sum(replies["count"] for replies in (result.get("verbose") or {}).values())
     confidence, dropped_count = result.get("confidence"), result.get("dropped") or 0
     return [
         method,

@@ -133,7 +133,7 @@ async def test_an_empty_judgement_and_an_unreadable_choice_keep_all_passages(ope
     )
     result = await run_blendfilter()
     assert (result["answer"], len(result["passages"])) == ("Jillian Belk", len(result["retrieved"] or []))
-    assert {name: node["count"] for name, node in result["malformed"].items()} == {"judge": 3, "choose": 3}
+    assert {name: replies["count"] for name, replies in result["malformed"].items()} == {"judge": 3, "choose": 3}
 
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])

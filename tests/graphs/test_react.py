@@ -76,7 +76,7 @@ async def test_react_ends_unknown_if_the_second_reply_of_a_step_has_no_readable_
     result = await ask("react", ScriptedModel().on("react", "Hm.").on("react_action", "Lookup[Bell]"))
     assert (result["answer"], result["unknown"], result["passages"]) == ("unknown", True, [])
     assert result["rationale"] == "Thought 1: Hm."
-    assert {name: node["count"] for name, node in result["malformed"].items()} == {"react": 1, "react_action": 1}
+    assert {name: replies["count"] for name, replies in result["malformed"].items()} == {"react": 1, "react_action": 1}
 
 
 async def test_react_out_of_steps_is_unknown() -> None:

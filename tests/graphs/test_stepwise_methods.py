@@ -113,7 +113,7 @@ async def test_stepwise_methods_answer_yes_or_no(method: str, reply: str, answer
         model.on(prompt, script % reply if "%" in script else script)
     result = await ask(method, model, answer_type="yes_no", iterations=1)
     assert (result["answer"], result["unknown"], result["evidence"]) == (answer_text, answer_text == "unknown", [])
-    assert sum(node["count"] for node in result["malformed"].values()) == malformed
+    assert sum(replies["count"] for replies in result["malformed"].values()) == malformed
     assert "Nobel" in model.history[0].text or method == "iter_retgen"
     assert "Yes or No" in model.history[-1].text or method == "iter_retgen"
 

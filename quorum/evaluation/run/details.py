@@ -52,8 +52,8 @@ def make_detail(id_: str, method: str, result: Result, watch: Watch) -> Detail:
         "evidence": result.get("evidence") or [],
         "passages": result.get("passages") or [],
         "usage": result.get("usage") or {},
-        "malformed": {name: node["count"] for name, node in (result.get("malformed") or {}).items()},
-        "verbose": {name: node["count"] for name, node in (result.get("verbose") or {}).items()},
+        "malformed": {name: replies["count"] for name, replies in (result.get("malformed") or {}).items()},
+        "verbose": {name: replies["count"] for name, replies in (result.get("verbose") or {}).items()},
         "steps": watch.steps,
         "calls": watch.calls,
     }
