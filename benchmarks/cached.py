@@ -1,8 +1,9 @@
 """The share of prompt tokens that a prefix cache serves: python -m benchmarks.cached
 
-Asks questions one after the other against the server's model of a prefix cache (16-token blocks, see
-`benchmarks.prefixes`). Target for sure (K=2, N=10), pf_concat, concat_pf and blendfilter: at least 95% of the most that
-the run's texts allow. For comparison: sure with the paper's slot order (the prompt variant candidates.paper).
+Asks questions one after the other. The server is `benchmarks.server`, which simulates a prefix cache (blocks of 16
+tokens, see `benchmarks.prefixes`). Target for the methods `sure` (K=2, N=10), `pf_concat`, `concat_pf` and
+`blendfilter`: the cache serves at least 95% of the tokens that an ideal cache could serve. For comparison: `sure` with
+the paper's slot order (the prompt variant candidates.paper).
 """
 
 import argparse
@@ -31,7 +32,7 @@ def measure_cache(server: ServerControl, method: str, settings: dict[str, Any], 
         for question in make_questions(questions, 15):
             await answer(question["question"], method, context, given=question["passages"])
 
-    server.set_behaviour(prefix=True, concat_unknown=0.3, single_unknown=0.3)
+    server.set_behaviour(prefix=True, unknown_share_of_several_passages=0.3, unknown_share_of_one_passage=0.3)
     asyncio.run(ask_all())
     server_stats = server.fetch_counts()
     tokens = server_stats["tokens"]
@@ -40,7 +41,7 @@ def measure_cache(server: ServerControl, method: str, settings: dict[str, Any], 
         "prompt_tokens": tokens["prompt"],
         "cached": round(tokens["cached"] / tokens["prompt"], 4),
         "most_cached": round(tokens["most_cached"] / tokens["prompt"], 4),
-        "of_most_cached": round(tokens["cached"] / tokens["most_cached"], 4),
+        "share_of_most_cached": round(tokens["cached"] / tokens["most_cached"], 4),
     }
 
 
@@ -48,7 +49,7 @@ def measure_ratios() -> dict[str, float]:
     """The cached tokens of each run as a share of the maximum that its texts allow."""
     with run_server() as server:
         return {
-            name: float(measure_cache(server, *run, 20)["of_most_cached"])
+            name: float(measure_cache(server, *run, 20)["share_of_most_cached"])
             for name, run in RUNS.items()
             if name != PAPER_ORDER
         }
@@ -67,12 +68,12 @@ def main() -> None:
             item["prompt_tokens"],
             format_share(item["cached"]),
             format_share(item["most_cached"]),
-            format_share(item["of_most_cached"]),
+            format_share(item["share_of_most_cached"]),
         ]
         for name, item in measured_runs.items()
     ]
     target = judge_targets(
-        {name: item["of_most_cached"] >= 0.95 for name, item in measured_runs.items() if name != PAPER_ORDER}
+        {name: item["share_of_most_cached"] >= 0.95 for name, item in measured_runs.items() if name != PAPER_ORDER}
     )
     report(
         "cached",

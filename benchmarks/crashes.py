@@ -21,7 +21,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from benchmarks.forks import ForkedRun, Forks
+from benchmarks.forks import ForkedRun, ForkServer
 from benchmarks.full_disk import fill_disk
 from benchmarks.harness import (
     MODEL,
@@ -49,9 +49,9 @@ MAX_CALLS_AT_ONCE = 16  # calls under way at most: the concurrency of a model
 
 
 def kill_evaluations(
-    server: ServerControl, forks: Forks, folder: Path, questions: int, times: int, truncates: bool = False
+    server: ServerControl, forks: ForkServer, folder: Path, questions: int, kill_target: int, truncates: bool = False
 ) -> Findings:
-    """Kill each evaluation repeatedly until one attempt completes; start new ones until there were `times` kills.
+    """Kill an evaluation and resume it until an attempt completes, then begin another. Stops after `kill_target` kills.
 
     truncates: whether to cut off the end of the written files after each kill.
     """
@@ -73,14 +73,14 @@ def kill_evaluations(
             truncate_file(folder / f"{name}.sqlite-wal", rng, 20_000)
         return True
 
-    server.set_behaviour(latency=0.2, concat_unknown=0.3)
+    server.set_behaviour(latency=0.2, unknown_share_of_several_passages=0.3)
     wait_for_success(start("whole"))
     expected_rows, needed = count_rows(folder / "whole"), count_calls()
     kills = runs = repeated_count = difference_count = lost = 0
-    while kills < times:
+    while kills < kill_target:
         name, runs = f"killed-{runs}", runs + 1
-        server.set_behaviour(latency=0.2, concat_unknown=0.3)
-        while kills < times and kill(name):
+        server.set_behaviour(latency=0.2, unknown_share_of_several_passages=0.3)
+        while kills < kill_target and kill(name):
             kills += 1
         wait_for_success(start(name))
         repeated_count += count_calls() - needed
@@ -90,8 +90,10 @@ def kill_evaluations(
     return findings | {"repeated": repeated_count, "repeated_per_kill": round(repeated_count / kills, 1)}
 
 
-def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, truncates: bool = False) -> Findings:
-    """Kill each indexing repeatedly until one attempt completes; start new ones until there were `times` kills.
+def kill_indexings(
+    forks: ForkServer, folder: Path, passages: int, kill_target: int, truncates: bool = False
+) -> Findings:
+    """Kill an indexing and resume it until an attempt completes, then begin another. Stops after `kill_target` kills.
 
     truncates: whether to cut off the end of a file of the vector index after each kill.
     """
@@ -116,18 +118,18 @@ def kill_indexings(forks: Forks, folder: Path, passages: int, times: int, trunca
 
     wait_for_success(start("whole"))
     expected_passages, kills, runs, difference_count = read_collection(folder / "whole"), 0, 0, 0
-    while kills < times:
+    while kills < kill_target:
         name, runs = f"killed-{runs}", runs + 1
-        while kills < times and kill(name):
+        while kills < kill_target and kill(name):
             kills += 1
         wait_for_success(start(name))
         difference_count += len(expected_passages ^ read_collection(folder / name))
     return {"passages": len(expected_passages), "kills": kills, "runs": runs, "different": difference_count}
 
 
-def share_journal(server: ServerControl, forks: Forks, folder: Path, questions: int) -> Findings:
+def share_journal(server: ServerControl, forks: ForkServer, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
-    server.set_behaviour(latency=0.02, concat_unknown=0.3)
+    server.set_behaviour(latency=0.02, unknown_share_of_several_passages=0.3)
     evaluations = [
         start_command(
             *("eval", str(data), "--methods", "concat_pf,sure", "--model", MODEL),
@@ -157,7 +159,7 @@ def share_journal(server: ServerControl, forks: Forks, folder: Path, questions: 
     start_command("index", *map(str, halves), "--collection", "killed", "--store", "alone", folder=folder)
     return {
         "codes": [process.returncode for process in (*evaluations, *indexings)],
-        "said": [text.strip().splitlines()[-1] for text in outputs if "Traceback" in text or "rror" in text],
+        "error_lines": [text.strip().splitlines()[-1] for text in outputs if "Traceback" in text or "rror" in text],
         "journal": integrity,
         "lost_replies": lost,
         "different_rows": sum(
@@ -172,17 +174,17 @@ def is_target_met(name: str, findings: Findings) -> bool:
     if "skipped" in findings:
         return True
     if name == "full":
-        wrong = ("traceback", "wrong_rows", "different")
-        parts = [findings[name] for name in ("results", "journal", "index")]
-        return all(part["code"] == 2 and not any(part.get(name) for name in wrong) for part in parts)
+        failure_keys = ("traceback", "wrong_rows", "different")
+        parts = [findings[part] for part in ("results", "journal", "index")]
+        return all(part["code"] == 2 and not any(part.get(key) for key in failure_keys) for part in parts)
     if name == "shared":
-        wrong = (
+        values_that_must_be_zero = (
             *findings["codes"],
             findings["lost_replies"],
             findings["different_rows"],
             findings["different_passages"],
         )
-        return not any(wrong) and bool(findings["journal"] == "ok")
+        return not any(values_that_must_be_zero) and bool(findings["journal"] == "ok")
     if name == "eval" and (findings["replies_lost"] or findings["repeated"] > findings["kills"] * MAX_CALLS_AT_ONCE):
         return False
     return not findings["different"]
@@ -193,21 +195,25 @@ def main() -> None:
     parser.add_argument("--only", default="eval,power,index,torn,full,shared")
     parser.add_argument("--questions", type=int, default=120)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--passages", type=int, default=3000, help="to index under kills")
+    parser.add_argument(
+        "--passages", type=int, default=3000, help="how many passages the parts index and torn put into the index"
+    )
     options = parser.parse_args()
-    questions, times = options.questions, options.kills
-    parts: dict[str, Callable[[ServerControl, Forks, Path], Findings]] = {
-        "eval": lambda server, forks, folder: kill_evaluations(server, forks, folder, questions, times),
+    questions, kill_target = options.questions, options.kills
+    parts: dict[str, Callable[[ServerControl, ForkServer, Path], Findings]] = {
+        "eval": lambda server, forks, folder: kill_evaluations(server, forks, folder, questions, kill_target),
         "power": lambda server, forks, folder: kill_evaluations(
-            server, forks, folder, questions, times, truncates=True
+            server, forks, folder, questions, kill_target, truncates=True
         ),
-        "index": lambda server, forks, folder: kill_indexings(forks, folder, options.passages, times),
-        "torn": lambda server, forks, folder: kill_indexings(forks, folder, options.passages, times, truncates=True),
+        "index": lambda server, forks, folder: kill_indexings(forks, folder, options.passages, kill_target),
+        "torn": lambda server, forks, folder: kill_indexings(
+            forks, folder, options.passages, kill_target, truncates=True
+        ),
         "full": lambda server, forks, folder: fill_disk(server, forks, folder, questions),
         "shared": lambda server, forks, folder: share_journal(server, forks, folder, questions),
     }
     findings: dict[str, Findings] = {}
-    with run_server() as server, closing(Forks()) as forks:
+    with run_server() as server, closing(ForkServer()) as forks:
         for name in options.only.split(","):
             begin = time.perf_counter()
             with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,5 @@
-"""How many runs the stopping rules save, and how often each drops the best method: python -m benchmarks.decisions
+"""How many runs (a method asked a question) the stopping rules save, and how often each drops the best method:
+python -m benchmarks.decisions
 
     record --data nq_search=FILE squad_open=FILE,CORPUS ... --out DIR     (the same command resumes it)
     replay [DIR] [--orders 1000] [--draws 200] [--workers 2]
@@ -6,8 +7,8 @@
 `record` asks every method every question (400 of each set) with the embedded reader and keeps numbers only, in
 DIR/NAME.npz (see `benchmarks.decisions_recorded`). `replay` needs no model and no network: by default it reads the
 recorded numbers of this repository. For each rule, ours and four that others use, it prints the runs and calls saved
-and how often every best method was dropped. Tables of cascades, intervals and gates follow, and of cases in which no
-guarantee holds.
+and how often the best method was dropped (all of them, if several are best). Tables of cascades, intervals and gates
+follow, and of cases in which no guarantee holds.
 """
 
 import argparse

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from benchmarks.decisions_recorded import Matrix
-from benchmarks.decisions_replay import QUESTIONS
+from benchmarks.decisions_replay import QUESTIONS_PER_DRAW
 from quorum.algorithms.abstention import Threshold, find_threshold
 from quorum.algorithms.betting import compute_interval
 from quorum.algorithms.cross_fit import compute_cross_fitted_score
@@ -16,7 +16,7 @@ MARGIN, ERROR = 0.03, 0.05
 ROUNDING_SLACK = 1e-9
 
 
-def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
+def measure_coverage(matrix: Matrix, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
     """The share of 95% intervals of two random methods' difference that contain the difference in the full matrix."""
     table, rng = matrix.right, np.random.default_rng(seed)
     is_covered: dict[str, list[bool]] = {
@@ -39,8 +39,8 @@ def cover_differences(matrix: Matrix, draws: int, questions: int, seed: int = 3)
 
 
 def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float]:
-    """The shares of a gate's verdicts on two random methods and QUESTIONS draws. A verdict is wrong if it passes a
-    method that loses the margin, or fails one that loses nothing.
+    """How often a gate gives each verdict on two random methods and QUESTIONS_PER_DRAW drawn questions, as shares. A
+    verdict is wrong if it passes a method whose true loss is MARGIN or more, or fails one that truly loses nothing.
     """
     table, rng = matrix.right, np.random.default_rng(seed)
     verdicts = {"pass": 0, "fail": 0, "cannot tell": 0, "wrong": 0}
@@ -48,7 +48,7 @@ def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float
         first, second = rng.choice(table.shape[1], size=2, replace=False)
         all_differences = table[:, first] - table[:, second]
         drawn_differences, loss = (
-            all_differences[rng.integers(len(all_differences), size=QUESTIONS)],
+            all_differences[rng.integers(len(all_differences), size=QUESTIONS_PER_DRAW)],
             float(all_differences.mean()),
         )
         if compute_margin_p_value(drawn_differences, MARGIN) <= ERROR:
@@ -65,8 +65,9 @@ def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float
 def judge_calibrations(
     matrix: Matrix, draws: int, limits: Sequence[float], seed: int = 6
 ) -> dict[float, dict[str, float]]:
-    """Calibrate random methods on QUESTIONS draws, once for each promised share of wrong answers. Returns how often a
-    threshold is given, how often its promise holds in the full matrix, and the share of questions answered then.
+    """Calibrate a random method on QUESTIONS_PER_DRAW drawn questions, `draws` times for each promised share of wrong
+    answers. Returns how often a threshold is found, how often no promise is broken in the full matrix (without a
+    threshold nothing is promised), and the mean share of questions that are answered with a threshold.
     """
     rng, judgements = np.random.default_rng(seed), {}
     arrays = {name: matrix.arrays[name].astype(np.float64) for name in ("right", "unknown", "confidence")}
@@ -76,10 +77,12 @@ def judge_calibrations(
         for _ in range(draws):
             method = rng.choice(methods_with_confidence)
             right, unknown, confidence = (table[method] for table in arrays.values())
-            drawn = rng.integers(len(right), size=QUESTIONS)
+            drawn = rng.integers(len(right), size=QUESTIONS_PER_DRAW)
             is_known = (unknown == 0) & np.isfinite(confidence)
             known_draws = drawn[is_known[drawn]]
-            threshold = find_threshold(confidence[known_draws], right[known_draws] == 0, QUESTIONS, limit, ERROR)
+            threshold = find_threshold(
+                confidence[known_draws], right[known_draws] == 0, QUESTIONS_PER_DRAW, limit, ERROR
+            )
             if isinstance(threshold, Threshold):
                 is_answered = is_known & (confidence >= threshold.value - ROUNDING_SLACK)
                 promises.append((bool((right[is_answered] == 0).mean() <= limit), float(is_answered.mean())))

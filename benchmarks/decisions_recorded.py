@@ -1,9 +1,9 @@
 """The recorded answers of all methods to one set of questions: numbers only, in one small file.
 
 NAME.npz holds arrays of methods by questions: right, unknown, failed, key (equal answers have equal numbers),
-confidence (NaN without one), certified, calls, tokens; and of methods by methods by questions: shared_calls and
-shared_tokens, the calls and tokens of the second method that the first needs as well. `about` is JSON: the methods, the
-measure, the model with its weights' hash, the hash of the questions, and the version that asked.
+confidence (NaN without one), certified, calls, tokens. Two arrays are of methods by methods by questions: shared_calls
+and shared_tokens [A, B] are the calls and tokens of method B that method A needs as well. `about` is JSON: the methods,
+the measure, the model with its weights' hash, the hash of the questions, and the version that asked.
 """
 
 import asyncio
@@ -62,7 +62,9 @@ class Matrix:
 
 
 def record_answers(name: str, data: Path, corpus: str | None, out: Path, limit: int, methods: str) -> Path:
-    """Ask the embedded reader the missing questions of one set, then write the numbers. The same call continues."""
+    """Ask the embedded reader the missing questions of one set, then write the numbers. After an interruption, call it
+    again.
+    """
     folder = out / "runs" / name
     options = Options(
         data=data, methods=methods, limit=limit, corpus=corpus, context=Context(k=5), out=folder, details=True
@@ -80,30 +82,30 @@ def write_matrix(folder: Path, path: Path) -> Path:
         if all((method, id_) in folder_results.rows for method in folder_results.methods)
     )
     results = replace(folder_results, ids=asked_ids)
-    calls, tokens = make_answer_table(results, "calls"), make_answer_table(results, "tokens")
-    unknown = [results.get_numbers(method, "unknown") == 1 for method in calls.methods]
+    table_by_calls, table_by_tokens = make_answer_table(results, "calls"), make_answer_table(results, "tokens")
+    unknown = [results.get_numbers(method, "unknown") == 1 for method in table_by_calls.methods]
     about = {
-        "methods": calls.methods,
+        "methods": table_by_calls.methods,
         "measure": results.measure,
-        "model": results.get_settings(calls.methods[0])["model"],
+        "model": results.get_settings(table_by_calls.methods[0])["model"],
         "data": results.config["data"],
         "source": results.config["source"],
         "quorum": results.config["quorum"],
     }
-    _, key = np.unique(calls.key, return_inverse=True)
+    _, key = np.unique(table_by_calls.key, return_inverse=True)
     np.savez_compressed(
         path,
         about=np.array(json.dumps(about)),
-        right=calls.lowest_worth.astype("u1"),
+        right=table_by_calls.lowest_worth.astype("u1"),
         unknown=np.array(unknown, dtype="u1"),
-        failed=calls.has_failed.astype("u1"),
-        key=key.reshape(calls.key.shape).astype("u2"),
-        confidence=calls.confidence.round(4).astype("f4"),
-        certified=calls.is_certified.astype("u1"),
-        calls=calls.cost.astype("u2"),
-        tokens=tokens.cost.astype("u4"),
-        shared_calls=calls.shared_cost.astype("u1"),
-        shared_tokens=tokens.shared_cost.astype("u2"),
+        failed=table_by_calls.has_failed.astype("u1"),
+        key=key.reshape(table_by_calls.key.shape).astype("u2"),
+        confidence=table_by_calls.confidence.round(4).astype("f4"),
+        certified=table_by_calls.is_certified.astype("u1"),
+        calls=table_by_calls.cost.astype("u2"),
+        tokens=table_by_tokens.cost.astype("u4"),
+        shared_calls=table_by_calls.shared_cost.astype("u1"),
+        shared_tokens=table_by_tokens.shared_cost.astype("u2"),
     )
     return path
 

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.decisions_recorded import Matrix
-from benchmarks.decisions_rules import RULES, DropTimes
+from benchmarks.decisions_rules import RULES, QuestionsWhenDropped
 from quorum.algorithms.cascade_certificates import certify_cascades
 from quorum.algorithms.cascade_design import design_cascades, split_questions
 from quorum.algorithms.cascades import Cascade, RecordedAnswers, replay_cascade
 from quorum.algorithms.race import run_race
 
 Floats = NDArray[np.float64]
-Rule = Callable[[Floats], DropTimes]
+Rule = Callable[[Floats], QuestionsWhenDropped]
 
 RACE_RULES: dict[str, Rule] = {
     "race exact": lambda table: run_race(table, "exact").asked_when_dropped,
@@ -23,7 +23,7 @@ RACE_RULES: dict[str, Rule] = {
 }
 CLAIMED_ERRORS = {"race exact": 0.0}  # every other race claims quorum.algorithms.race.RACE_ERROR
 CASCADE_ERROR = 0.1
-QUESTIONS = 400  # in one draw
+QUESTIONS_PER_DRAW = 400  # in one draw
 TIE = 1e-9
 
 
@@ -31,21 +31,23 @@ TIE = 1e-9
 class Outcomes:
     """For each repetition: the shares of runs and of calls saved, and whether all of the best methods were dropped."""
 
-    runs: list[float] = field(default_factory=list)
-    calls: list[float] = field(default_factory=list)
-    lost: list[bool] = field(default_factory=list)
+    saved_runs: list[float] = field(default_factory=list)
+    saved_calls: list[float] = field(default_factory=list)
+    all_best_dropped: list[bool] = field(default_factory=list)
 
-    def add(self, drop_times: DropTimes, calls: Floats, best: NDArray[np.int64], questions: int) -> None:
+    def add(
+        self, questions_when_dropped: QuestionsWhenDropped, calls: Floats, best: NDArray[np.int64], questions: int
+    ) -> None:
         """calls: the mean number of calls for a question, by method; best: the methods that are truly best."""
         saved_shares = np.zeros(len(calls))
-        for method, after in drop_times.items():
+        for method, after in questions_when_dropped.items():
             saved_shares[method] = (questions - after) / questions
-        self.runs.append(float(saved_shares.mean()))
-        self.calls.append(float((saved_shares * calls).sum() / calls.sum()))
-        self.lost.append(all(int(item) in drop_times for item in best))
+        self.saved_runs.append(float(saved_shares.mean()))
+        self.saved_calls.append(float((saved_shares * calls).sum() / calls.sum()))
+        self.all_best_dropped.append(all(int(item) in questions_when_dropped for item in best))
 
     def compute_means(self) -> dict[str, float]:
-        return {name: float(np.mean(getattr(self, name))) for name in ("runs", "calls", "lost")}
+        return {name: float(np.mean(getattr(self, name))) for name in ("saved_runs", "saved_calls", "all_best_dropped")}
 
 
 def find_best(means: Floats) -> NDArray[np.int64]:
@@ -79,24 +81,24 @@ def replay_random_orders(
 def replay_new_questions(
     matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None
 ) -> dict[str, dict[str, float]]:
-    """Replay QUESTIONS drawn with replacement, as new questions like the recorded ones. truth: another set, which
-    stands for the questions to come instead.
+    """Replay the rules on QUESTIONS_PER_DRAW questions drawn with replacement. The truly best methods are those that
+    are best on all questions of `matrix`, or on those of `truth`, another set, if it is given.
     """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
     best = find_best((truth or matrix).right.mean(axis=0))
     rng, rules = np.random.default_rng(seed), {"race future": RACE_RULES["race future"], **RULES}
     outcomes_of_rules = {name: Outcomes() for name in rules}
     for _ in range(draws):
-        drawn = table[rng.integers(len(table), size=QUESTIONS)]
+        drawn = table[rng.integers(len(table), size=QUESTIONS_PER_DRAW)]
         for name, outcomes in outcomes_of_rules.items():
-            outcomes.add(rules[name](drawn), calls, best, QUESTIONS)
+            outcomes.add(rules[name](drawn), calls, best, QUESTIONS_PER_DRAW)
     return {name: item.compute_means() for name, item in outcomes_of_rules.items()}
 
 
 def replay_cascades(
     matrix: Matrix, draws: int, margins: Sequence[float], seed: int = 2, truth: Matrix | None = None
 ) -> dict[float, dict[str, float]]:
-    """Design cascades on a third of QUESTIONS drawn with replacement, certify them on the others.
+    """Design cascades on a third of QUESTIONS_PER_DRAW drawn with replacement, certify them on the others.
 
     Returns for each margin: how often a cascade is certified; the share of calls that the cheapest one saves, 0 if none
     is certified and cheaper than the best method; how often every certified cascade keeps its promise on the full
@@ -107,17 +109,17 @@ def replay_cascades(
     rng = np.random.default_rng(seed)
     replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
     for number in range(draws):
-        drawn, group = (
-            recorded_answers.select_questions(rng.integers(recorded_answers.question_count, size=QUESTIONS)),
-            np.arange(QUESTIONS),
+        drawn, question_groups = (
+            recorded_answers.select_questions(rng.integers(recorded_answers.question_count, size=QUESTIONS_PER_DRAW)),
+            np.arange(QUESTIONS_PER_DRAW),
         )
-        designing_questions, certifying_questions = split_questions(group, number)
+        designing_questions, certifying_questions = split_questions(question_groups, number)
         candidates, certifying_answers = (
             design_cascades(drawn.select_questions(designing_questions)),
             drawn.select_questions(certifying_questions),
         )
         scores = drawn.lowest_worth.mean(axis=1)
-        best = max(range(len(recorded_answers.methods)), key=lambda item: (scores[item], -true_costs[item]))
+        best = max(range(len(recorded_answers.methods)), key=lambda method: (scores[method], -true_costs[method]))
         for margin in margins:
             certified_cascades = [
                 item.candidate.cascade
@@ -155,18 +157,21 @@ def check_promise(
     return is_kept, [float(item.cost.mean()) for item in replayed_cascades]
 
 
-def make_random_table(shares: Sequence[float], questions: int, shared_share: float, seed: int) -> Matrix:
-    """Methods that are right with known chances. shared_share: the share of questions on which all methods use one
-    draw, so that they find the same questions hard.
+def make_random_table(shares: Sequence[float], questions: int, common_draw_share: float, seed: int) -> Matrix:
+    """Methods that are right with known chances. common_draw_share: the probability that a method is right or wrong by
+    a random number that all methods share for a question, not by one of its own. The higher it is, the more do the
+    methods find the same questions hard.
     """
     rng = np.random.default_rng(seed)
     shared_draws, own_draws = rng.random((1, questions)), rng.random((len(shares), questions))
-    right = np.where(rng.random(own_draws.shape) < shared_share, shared_draws, own_draws) < np.asarray(shares)[:, None]
+    right = (
+        np.where(rng.random(own_draws.shape) < common_draw_share, shared_draws, own_draws) < np.asarray(shares)[:, None]
+    )
     names = [f"method {number}" for number in range(len(shares))]
     return Matrix("scripted", {"methods": names}, {"right": right.astype("u1"), "calls": np.ones(right.shape)})
 
 
-SCRIPTED: dict[str, tuple[list[float], float]] = {
+SIMULATED_CASES: dict[str, tuple[list[float], float]] = {
     "one of 23 leads by 2 points": ([0.42] + [0.4] * 22, 0.8),
     "one of 23 leads by 5 points": ([0.45] + [0.4] * 22, 0.8),
     "23 methods, evenly from .2 to .5": ([round(0.2 + 0.3 * n / 22, 4) for n in range(22, -1, -1)], 0.8),
@@ -174,14 +179,17 @@ SCRIPTED: dict[str, tuple[list[float], float]] = {
 }
 
 
-def replay_scripted(repetitions: int, questions: int = QUESTIONS) -> dict[str, dict[str, dict[str, float]]]:
-    """Replay the rules for questions to come on new tables with known chances."""
+def replay_simulated(repetitions: int, questions: int = QUESTIONS_PER_DRAW) -> dict[str, dict[str, dict[str, float]]]:
+    """On simulated tables, whose methods are right with known probabilities, replay the rules for questions to come."""
     rules = {"race future": RACE_RULES["race future"], **RULES}
-    outcomes: dict[str, dict[str, Outcomes]] = {case: {rule: Outcomes() for rule in rules} for case in SCRIPTED}
-    for case, (shares, shared_share) in SCRIPTED.items():
+    outcomes: dict[str, dict[str, Outcomes]] = {case: {rule: Outcomes() for rule in rules} for case in SIMULATED_CASES}
+    for case, (shares, common_draw_share) in SIMULATED_CASES.items():
         best, calls = find_best(np.asarray(shares)), np.ones(len(shares))
         for seed in range(repetitions):
-            table = make_random_table(shares, questions, shared_share, seed).right
+            table = make_random_table(shares, questions, common_draw_share, seed).right
             for name, rule in rules.items():
                 outcomes[case][name].add(rule(table), calls, best, questions)
-    return {case: {rule: item.compute_means() for rule, item in rules_.items()} for case, rules_ in outcomes.items()}
+    return {
+        case: {rule: item.compute_means() for rule, item in outcomes_of_rules.items()}
+        for case, outcomes_of_rules in outcomes.items()
+    }

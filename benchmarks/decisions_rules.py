@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-DropTimes = dict[int, int]
+QuestionsWhenDropped = dict[int, int]
 
 QUESTIONS_BETWEEN_LOOKS = 5
 WALD_Z, ALPHA = 1.645, 0.05
 FIRST_MEDIAN_LOOK = 10  # questions
 
 
-def drop_by_wald(table: Floats) -> DropTimes:
+def drop_by_wald(table: Floats) -> QuestionsWhenDropped:
     """Every five questions: drop methods whose unpaired 90% Wald interval lies below the leader's."""
     means = compute_running_means(table)
     half_widths = WALD_Z * np.sqrt(means * (1 - means) / count_questions(table))
@@ -33,7 +33,7 @@ def drop_by_wald(table: Floats) -> DropTimes:
     return drop_at_looks(table, is_worse, QUESTIONS_BETWEEN_LOOKS)
 
 
-def drop_by_mcnemar(table: Floats) -> DropTimes:
+def drop_by_mcnemar(table: Floats) -> QuestionsWhenDropped:
     """After every question: drop methods that McNemar's exact test at 5% finds worse than the leader."""
     right = table > 0.5
     p_values = make_mcnemar_table(len(table))
@@ -47,7 +47,7 @@ def drop_by_mcnemar(table: Floats) -> DropTimes:
     return drop_at_looks(table, is_worse, 1)
 
 
-def drop_by_posterior(table: Floats) -> DropTimes:
+def drop_by_posterior(table: Floats) -> QuestionsWhenDropped:
     """Every five questions: drop methods that are worse than the leader with a posterior probability above 0.95.
 
     Uniform priors, independent methods; the normal approximation of two Beta distributions.
@@ -66,7 +66,7 @@ def drop_by_posterior(table: Floats) -> DropTimes:
     return drop_at_looks(table, is_worse, QUESTIONS_BETWEEN_LOOKS)
 
 
-def drop_by_median(table: Floats) -> DropTimes:
+def drop_by_median(table: Floats) -> QuestionsWhenDropped:
     """Every five questions, from ten on: drop methods whose mean lies below the median of those still asked."""
     means = compute_running_means(table)
 
@@ -78,7 +78,7 @@ def drop_by_median(table: Floats) -> DropTimes:
     return drop_at_looks(table, is_worse, QUESTIONS_BETWEEN_LOOKS)
 
 
-RULES: Mapping[str, Callable[[Floats], DropTimes]] = {
+RULES: Mapping[str, Callable[[Floats], QuestionsWhenDropped]] = {
     "Wald interval, every 5": drop_by_wald,
     "McNemar .05, every 1": drop_by_mcnemar,
     "median rule, every 5": drop_by_median,
@@ -88,18 +88,18 @@ RULES: Mapping[str, Callable[[Floats], DropTimes]] = {
 
 def drop_at_looks(
     table: Floats, is_worse: Callable[[int, NDArray[np.int64], int], NDArray[np.bool_]], interval: int
-) -> DropTimes:
+) -> QuestionsWhenDropped:
     """Look every so many questions and drop what is worse than the leader among the methods still asked."""
-    totals, live, drop_times = np.cumsum(table, axis=0), np.arange(table.shape[1]), DropTimes()
+    totals, live, questions_when_dropped = np.cumsum(table, axis=0), np.arange(table.shape[1]), QuestionsWhenDropped()
     for after in range(interval, len(table) + 1, interval):
         leader = int(live[totals[after - 1, live].argmax()])
         worse = is_worse(after, live, leader) & (live != leader)
         if worse.any():
-            drop_times.update(dict.fromkeys(live[worse].tolist(), after))
+            questions_when_dropped.update(dict.fromkeys(live[worse].tolist(), after))
             live = live[~worse]
             if len(live) == 1:
                 break
-    return drop_times
+    return questions_when_dropped
 
 
 def count_questions(table: Floats) -> Floats:

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.decisions_intervals import MARGIN, cover_differences, judge_calibrations, judge_gates, judge_scores
+from benchmarks.decisions_intervals import MARGIN, judge_calibrations, judge_gates, judge_scores, measure_coverage
 from benchmarks.decisions_recorded import Matrix
 from benchmarks.decisions_replay import (
     CASCADE_ERROR,
     CLAIMED_ERRORS,
-    QUESTIONS,
+    QUESTIONS_PER_DRAW,
     compute_largest_error_share,
     replay_cascades,
     replay_new_questions,
     replay_random_orders,
-    replay_scripted,
+    replay_simulated,
 )
 from quorum.algorithms.race import RACE_ERROR
 
@@ -41,15 +41,15 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
 
         jobs = {
             "recorded": start(replay_random_orders, orders),
-            "drawn": start(replay_random_orders, orders, questions=QUESTIONS),
+            "drawn": start(replay_random_orders, orders, questions=QUESTIONS_PER_DRAW),
             "future": start(replay_new_questions, orders),
             "cascades": start(replay_cascades, draws, MARGINS),
-            "intervals": start(cover_differences, orders, FEW_QUESTIONS),
+            "intervals": start(measure_coverage, orders, FEW_QUESTIONS),
             "gates": start(judge_gates, orders),
             "calibrations": start(judge_calibrations, orders, WRONG_AT_MOST),
             "scores": start(judge_scores, draws, FEW_QUESTIONS),
         }
-        scripted_job = pool.submit(replay_scripted, orders)
+        simulation_job = pool.submit(replay_simulated, orders)
         shifted_jobs = start_shifted(pool, matrices, max(draws // SHIFTED_DRAWS, 4))
         print_sets(matrices)
         tables = {}
@@ -57,7 +57,8 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
             tables[name] = {set_name: job.result() for set_name, job in jobs[name].items()}
             print_figures(title, tables[name])
         print_rules(
-            f"Simulated answers, {orders:,} tables of {QUESTIONS} questions: {RULES_CAPTION}", scripted_job.result()
+            f"Simulated answers, {orders:,} tables of {QUESTIONS_PER_DRAW} questions: {RULES_CAPTION}",
+            simulation_job.result(),
         )
         print_shifted(shifted_jobs)
     verdict = judge_replays(
@@ -78,16 +79,16 @@ def list_tables(orders: int, draws: int) -> list[tuple[str, str, Callable[..., N
         ("recorded", f"The recorded questions, {orders:,} random orders: {RULES_CAPTION}", print_rules),
         (
             "drawn",
-            f"{QUESTIONS} other questions, {orders:,} draws with replacement: {RULES_CAPTION}",
+            f"{QUESTIONS_PER_DRAW} other questions, {orders:,} draws with replacement: {RULES_CAPTION}",
             print_rules,
         ),
-        ("future", f"New questions, {orders:,} draws of {QUESTIONS}: {RULES_CAPTION}", print_rules),
-        ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS}: {CASCADES_CAPTION}", print_cascades),
+        ("future", f"New questions, {orders:,} draws of {QUESTIONS_PER_DRAW}: {RULES_CAPTION}", print_rules),
+        ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS_PER_DRAW}: {CASCADES_CAPTION}", print_cascades),
         ("intervals", f"95% intervals of a difference on {FEW_QUESTIONS} questions: coverage, %", print_shares),
-        ("gates", f"Gates of two random methods on {QUESTIONS} questions, margin {MARGIN:g}, %", print_shares),
+        ("gates", f"Gates of two random methods on {QUESTIONS_PER_DRAW} questions, margin {MARGIN:g}, %", print_shares),
         (
             "calibrations",
-            f"Calibrated on {QUESTIONS} questions, {orders:,} draws: {CALIBRATIONS_CAPTION}",
+            f"Calibrated on {QUESTIONS_PER_DRAW} questions, {orders:,} draws: {CALIBRATIONS_CAPTION}",
             print_limits,
         ),
         (
@@ -136,7 +137,9 @@ def print_rules(title: str, figures_of_sets: FigureTable) -> None:
         [
             rule,
             *(
-                " / ".join(format_percent(figures[rule][name]) for name in ("runs", "calls", "lost"))
+                " / ".join(
+                    format_percent(figures[rule][name]) for name in ("saved_runs", "saved_calls", "all_best_dropped")
+                )
                 for figures in figures_of_sets.values()
             ),
         ]
@@ -216,7 +219,7 @@ def print_shifted(jobs: Mapping[str, tuple["Future[Any]", "Future[Any]"]]) -> No
     for margin in MARGINS:
         broken_shares = {pair: 1 - cascades[margin]["kept"] for pair, (cascades, _) in results_of_pairs.items()}
         rows.append([f"a certified cascade loses more than {100 * margin:g} points", *describe_worst(broken_shares)])
-    lost = {pair: races["race future"]["lost"] for pair, (_, races) in results_of_pairs.items()}
+    lost = {pair: races["race future"]["all_best_dropped"] for pair, (_, races) in results_of_pairs.items()}
     rows.append(["race future: all best lost", *describe_worst(lost)])
     print_table(
         "Decided on one set, asked questions of another, %", ["", "mean over the pairs", "worst pair", "which"], rows
@@ -240,14 +243,17 @@ def judge_replays(
     """The targets, and which of them were missed."""
     all_rules = [rules for rules_of_sets in (*at_hand, future) for rules in rules_of_sets.values()]
     ours = [
-        (rules[name]["lost"], CLAIMED_ERRORS.get(name, RACE_ERROR))
+        (rules[name]["all_best_dropped"], CLAIMED_ERRORS.get(name, RACE_ERROR))
         for rules in all_rules
         for name in rules
         if name.startswith("race")
     ]
-    saved_shares = [rules["race questions"]["runs"] for rules in at_hand[-1].values()]
+    saved_shares = [rules["race questions"]["saved_runs"] for rules in at_hand[-1].values()]
     lost_by_others = [
-        figures["lost"] for rules in all_rules for name, figures in rules.items() if not name.startswith("race")
+        figures["all_best_dropped"]
+        for rules in all_rules
+        for name, figures in rules.items()
+        if not name.startswith("race")
     ]
     kept_shares = [figures[margin]["kept"] for figures in cascades.values() for margin in MARGINS]
     calibrated = [figures[limit]["kept"] for figures in calibrations.values() for limit in WRONG_AT_MOST]
@@ -256,7 +262,7 @@ def judge_replays(
         "our rules err at most as claimed": all(
             lost <= compute_largest_error_share(claim, orders) for lost, claim in ours
         ),
-        f"race questions saves 25% of the runs at {QUESTIONS} questions": min(saved_shares) >= 0.25,
+        f"race questions saves 25% of the runs at {QUESTIONS_PER_DRAW} questions": min(saved_shares) >= 0.25,
         "another rule errs more than it claims": max(lost_by_others) > compute_largest_error_share(RACE_ERROR, orders),
         "cascades keep their promise": all(
             1 - share <= compute_largest_error_share(CASCADE_ERROR, draws) for share in kept_shares

@@ -48,9 +48,11 @@ Findings = dict[str, Any]
 
 def break_transport(server: ServerControl, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
-    server.set_behaviour(concat_unknown=0.3, single_unknown=0.3)
+    server.set_behaviour(unknown_share_of_several_passages=0.3, unknown_share_of_one_passage=0.3)
     seconds_without_faults = time_evaluation(data, folder / "plain", folder / "plain.sqlite")
-    server.set_behaviour(concat_unknown=0.3, single_unknown=0.3, transport=0.2, hang=10, slow=0.5)
+    server.set_behaviour(
+        unknown_share_of_several_passages=0.3, unknown_share_of_one_passage=0.3, transport=0.2, hang=10, slow=0.5
+    )
     seconds = time_evaluation(data, folder / "faulty", folder / "faulty.sqlite")
     rows, server_stats = read_rows(folder / "faulty"), server.fetch_counts()
     keys = Counter((row["id"], row["method"]) for row in rows)
@@ -73,7 +75,7 @@ def break_content(server: ServerControl, folder: Path, questions: int) -> Findin
     """
     data, findings = write_question_file(folder, questions, 5), Findings()
     for method in METHODS.split(","):
-        server.set_behaviour(concat_unknown=0.3, single_unknown=0.3, content=0.1)
+        server.set_behaviour(unknown_share_of_several_passages=0.3, unknown_share_of_one_passage=0.3, content=0.1)
         time_evaluation(data, folder / method, folder / f"{method}.sqlite", methods=method)
         rows, injected_count = read_rows(folder / method), server.fetch_counts()["content"]
         findings[method] = {
@@ -93,7 +95,7 @@ def is_breach(prompt: str, kind: str) -> bool:
 def restart_server(server: ServerControl, folder: Path, questions: int, down: float) -> Findings:
     """Kill the server a moment after the start, and restart it `down` seconds later."""
     data = write_question_file(folder, questions, 5)
-    settings = {"concat_unknown": 0.3, "latency": 0.05}
+    settings = {"unknown_share_of_several_passages": 0.3, "latency": 0.05}
     server.set_behaviour(**settings)
     time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="post_fusion")
     restarted_servers: list[ServerControl] = []

@@ -22,7 +22,7 @@ class ForkedRun:
     goes to a file.
     """
 
-    def __init__(self, forks: "Forks", errors: Path) -> None:
+    def __init__(self, forks: "ForkServer", errors: Path) -> None:
         self.forks, self.errors = forks, errors
         self.pid = int(forks.read_line())
         self.returncode: int | None = None
@@ -44,7 +44,7 @@ class ForkedRun:
         return self.errors.read_text("utf-8", "replace")
 
 
-class Forks:
+class ForkServer:
     """The forking process. Every fork has the environment that this process had at its start."""
 
     def __init__(self) -> None:

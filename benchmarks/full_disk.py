@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.forks import ForkedRun, Forks
+from benchmarks.forks import ForkedRun, ForkServer
 from benchmarks.harness import (
     MODEL,
     SAMPLE,
@@ -29,7 +29,7 @@ def mount_tmpfs(folder: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def fill_disk(server: ServerControl, forks: Forks, folder: Path, questions: int) -> Findings:
+def fill_disk(server: ServerControl, forks: ForkServer, folder: Path, questions: int) -> Findings:
     """Fill the disk under the results, the journal and a collection; then make room and repeat the run."""
     data = write_question_file(folder, questions, 5)
     server.set_behaviour()
@@ -45,7 +45,7 @@ def fill_disk(server: ServerControl, forks: Forks, folder: Path, questions: int)
     return findings
 
 
-def start_on_small_disk(part: str, data: Path, out: Path, small: Path, folder: Path, forks: Forks) -> ForkedRun:
+def start_on_small_disk(part: str, data: Path, out: Path, small: Path, folder: Path, forks: ForkServer) -> ForkedRun:
     """Start an indexing into `small`, or an evaluation with its results or its journal there."""
     if part == "index":
         arguments = ["index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(small)]
@@ -56,7 +56,7 @@ def start_on_small_disk(part: str, data: Path, out: Path, small: Path, folder: P
     return forks.start(*arguments, folder=folder)
 
 
-def fill_and_repeat(part: str, data: Path, small: Path, folder: Path, forks: Forks) -> Findings:
+def fill_and_repeat(part: str, data: Path, small: Path, folder: Path, forks: ForkServer) -> Findings:
     """The message on the full disk, the data that were written, and the run's results once there is room."""
     out = small / "results" if part == "results" else folder / "results-2"
     process = start_on_small_disk(part, data, out, small, folder, forks)

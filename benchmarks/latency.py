@@ -42,7 +42,7 @@ async def time_questions(method: str, context: Context, questions: list[dict[str
 
 def measure_method(server: ServerControl, method: str, latency: float, runs: int, journal: str) -> dict[str, Any]:
     """Milliseconds of one method, and its target."""
-    server.set_behaviour(latency=latency, concat_unknown=1.0)
+    server.set_behaviour(latency=latency, unknown_share_of_several_passages=1.0)
     context = Context(model=MODEL, embeddings=MODEL, journal=journal, concurrency=64)
     seconds = asyncio.run(time_questions(method, context, list(make_questions(runs + 1, 12))))
     calls = sum(server.fetch_counts()["calls"].values()) / (runs + 1)

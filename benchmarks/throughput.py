@@ -44,7 +44,7 @@ def measure_method(server: ServerControl, method: str, options: argparse.Namespa
         await evaluate(
             Options(data=data, out=folder / f"{method}-first", limit=options.slots), parse_methods(method, context)
         )
-        server.set_behaviour(latency=options.latency, slots=options.slots, concat_unknown=0.3)
+        server.set_behaviour(latency=options.latency, slots=options.slots, unknown_share_of_several_passages=0.3)
         begin = time.perf_counter()
         await evaluate(
             Options(data=data, out=folder / method, concurrency=64), parse_methods(method, empty_journal_context)

@@ -50,9 +50,7 @@ def recommend_method(
     A race that did not ask its survivors everything has no best method, unless only one method survives.
     """
     answering_methods = [method for method in figures if method.n]
-    unit = "cost" if answering_methods and all(method.cost is not None for method in answering_methods) else "tokens"
-    if unit == "cost" and not any(method.cost for method in answering_methods):
-        unit = "tokens"  # everything is free
+    unit = choose_cost_unit(answering_methods)
     dropped_methods = (
         [] if race is None else [standing.method for standing in race.dropped if scores[standing.method].ids]
     )
@@ -61,11 +59,11 @@ def recommend_method(
         for method in answering_methods
         if is_within_budget(method, budget) and method.name not in dropped_methods
     ]
+    front = find_pareto_front(answering_methods, unit)
     if race is not None and not race.finished and len(race.survivors) > 1:
-        names, front = [method.name for method in within_budget], find_pareto_front(answering_methods, unit)
+        names = [method.name for method in within_budget]
         return Recommendation(measure, dict(budget), None, names, None, front, unit, None, wrong_cost=wrong_cost)
     if not within_budget:
-        front = find_pareto_front(answering_methods, unit)
         recommendation = Recommendation(measure, dict(budget), None, [], None, front, unit, None, wrong_cost=wrong_cost)
         recommendation.sentences.extend(describe_none_within_budget(answering_methods, figures, recommendation))
         return recommendation
@@ -73,20 +71,8 @@ def recommend_method(
     comparison = compare_with_baseline(
         scores, [*(method.name for method in within_budget), *dropped_methods], best.name, race
     )
-    all_differences = {
-        name: differences[measure] for name, differences in comparison["methods"].items() if measure in differences
-    }
-    tested_differences = {
-        name: difference for name, difference in all_differences.items() if difference["test"] != "race"
-    }
-    equal_methods = sorted(
-        (
-            method
-            for method in within_budget
-            if method.name in tested_differences and tested_differences[method.name]["p_holm"] >= ALPHA
-        ),
-        key=lambda method: get_cost_or_zero(method, unit),
-    )
+    tested_differences = select_tested_differences(comparison, measure)
+    equal_methods = find_equal_methods(within_budget, tested_differences, unit)
     cheapest = min([best, *equal_methods], key=lambda method: get_cost_or_zero(method, unit))
     recommendation = Recommendation(
         measure,
@@ -94,7 +80,7 @@ def recommend_method(
         best.name,
         [method.name for method in equal_methods],
         cheapest.name,
-        find_pareto_front(answering_methods, unit),
+        front,
         unit,
         comparison,
         wrong_cost=wrong_cost,
@@ -105,6 +91,36 @@ def recommend_method(
         )
     )
     return recommendation
+
+
+def choose_cost_unit(methods: Sequence[MethodFigures]) -> str:
+    """The unit of the costs that are compared: "cost" (dollars) if all prices are known and one is not 0, else
+    "tokens".
+    """
+    has_all_costs = bool(methods) and all(method.cost is not None for method in methods)
+    return "cost" if has_all_costs and any(method.cost for method in methods) else "tokens"
+
+
+def select_tested_differences(comparison: Mapping[str, Any], measure: str) -> dict[str, Any]:
+    """{method: its difference from the best in the measure}, without the methods that a race compared."""
+    all_differences = {
+        name: differences[measure] for name, differences in comparison["methods"].items() if measure in differences
+    }
+    return {name: difference for name, difference in all_differences.items() if difference["test"] != "race"}
+
+
+def find_equal_methods(
+    methods: Sequence[MethodFigures], tested_differences: Mapping[str, Any], unit: str
+) -> list[MethodFigures]:
+    """The methods whose difference from the best is not significant, the cheapest first."""
+    return sorted(
+        (
+            method
+            for method in methods
+            if method.name in tested_differences and tested_differences[method.name]["p_holm"] >= ALPHA
+        ),
+        key=lambda method: get_cost_or_zero(method, unit),
+    )
 
 
 def is_within_budget(method: MethodFigures, budget: Mapping[str, float]) -> bool:
