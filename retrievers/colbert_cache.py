@@ -93,7 +93,7 @@ def build_index(passages: list[Passage], encoder: TokenEncoder, older: TokenInde
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise SetupError(
-            f"The vectors of words cannot be written to {folder.parent} ({error.strerror or error}); make room, then"
+            f"The token vectors cannot be written to {folder.parent} ({error.strerror or error}); make room, then"
             " run the same again."
         ) from None
     except BaseException:

@@ -132,14 +132,16 @@ def get_model_identity(model: str | BaseChatModel, context: Context | None = Non
 
 
 async def get_model_identity_async(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
-    """Like `identity`, but a thread reads the files of the model."""
+    """Like `get_model_identity`, but a thread reads the files of the model."""
     if needs_files(model):
         return await asyncio.to_thread(get_model_identity, model, context)
     return get_model_identity(model, context)
 
 
 def needs_files(model: str | BaseChatModel) -> bool:
-    """Whether `identity` reads the disk: for a model of the transformers library, and once for the embedded reader."""
+    """Whether `get_model_identity` reads the disk: for a model of the transformers library, and once for the embedded
+    reader.
+    """
     provider = read_spec(model).provider if isinstance(model, str) else "embedded" if is_plain_reader(model) else ""
     if provider != "embedded":
         return provider == "transformers"
@@ -149,6 +151,8 @@ def needs_files(model: str | BaseChatModel) -> bool:
 
 
 def is_plain_reader(model: BaseChatModel) -> bool:
-    """Whether the object is the embedded reader with its default sampling settings, so that `identity` describes it."""
+    """Whether the object is the embedded reader with its default sampling settings, so that `get_model_identity`
+    describes it.
+    """
     is_reader = (type(model).__module__, type(model).__name__) == ("quorum.models.embedded.chat", "EmbeddedReader")
     return is_reader and (getattr(model, "temperature", None), getattr(model, "top_p", None)) == (0, 1)

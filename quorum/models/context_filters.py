@@ -78,8 +78,8 @@ def get_context_filter(spec: str) -> ContextFilter:
 
 
 def get_filter_identity(spec: str) -> dict[str, Any] | str | None:
-    """What identifies this filter, as `quorum.models.identity` identifies a model; it changes when the filter in a
-    folder is trained again. For "llm" without a model, and for an unknown kind of filter, it is the spec itself.
+    """What identifies this filter, as `quorum.models.get_model_identity` identifies a model; it changes when the filter
+    in a folder is trained again. For "llm" without a model, and for an unknown kind of filter, it is the spec itself.
     """
     kind, _, name = spec.strip().partition(":")
     if kind in ("llm", "transformers") and name:

@@ -120,7 +120,8 @@ def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, R
         cursor.execute("BEGIN IMMEDIATE")
         try:
             cursor.executemany(f"DELETE FROM replies WHERE key = ? AND ({INVALID_COUNTS})", [(row[0],) for row in rows])
-            # If another process has stored a reply under the key meanwhile, that reply stays, without these details.
+            # If another process has meanwhile stored a reply under the key, neither our reply nor its details are
+            # stored.
             cursor.executemany(
                 "INSERT OR IGNORE INTO details SELECT ?1, ?2, ?3 "
                 "WHERE NOT EXISTS (SELECT 1 FROM replies WHERE key = ?1)",

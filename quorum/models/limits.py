@@ -39,7 +39,9 @@ class RateLimit(Protocol):
 
 
 class LocalRateLimit:
-    """At most `limit` in any sixty seconds, in the order of the callers. A greater amount waits for an empty minute."""
+    """At most `limit` in any sixty seconds, in the order of the callers. An amount above it waits for a minute without
+    any.
+    """
 
     def __init__(self, limit: float) -> None:
         self.limit = limit

@@ -87,14 +87,14 @@ class TransformersModel(BaseChatModel):
         )
         if limit and length > limit:
             raise TooLong(f"{length} tokens, the model 'transformers:{self.folder}' takes {limit}")
-        generated_ids = self._pretrained.generate(
+        generated_reply = self._pretrained.generate(
             text,
             card.output if card else REPLY_TOKENS,
             float(parameters.get("temperature", self.temperature)),
             float(parameters.get("top_p", self.top_p)),
             int(parameters.get("seed", self.seed)),
         )
-        return make_result(generated_ids)
+        return make_result(generated_reply)
 
 
 def make_result(generated_reply: GeneratedReply) -> ChatResult:
