@@ -32,7 +32,7 @@ def load_bm25_index(store: Store, name: str) -> BM25Index:
         revision, index = LOADED_INDEXES.get(key, ("", None))
         if index is None or revision != info.revision:
             revision, index = (
-                build_bm25_index(store, name) if info.writing else load_or_build(store, name, info.revision)
+                build_bm25_index(store, name) if info.is_being_changed else load_or_build(store, name, info.revision)
             )
             LOADED_INDEXES[key] = (revision, index)
         LOADED_INDEXES.move_to_end(key)

@@ -62,7 +62,11 @@ def is_outdated(store: Store, embedding: str) -> bool:
     info = store.find_info(SAMPLE)
     if info is None:
         return True
-    return info.sample is not None and (info.sample, info.embedding, info.writing) != (hash_sample(), embedding, False)
+    return info.sample is not None and (info.sample, info.embedding, info.is_being_changed) != (
+        hash_sample(),
+        embedding,
+        False,
+    )
 
 
 def get_sample_folder() -> Path:

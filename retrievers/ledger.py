@@ -81,7 +81,7 @@ class Ledger:
         """
         if not self.store.has_damaged_vectors(self.name):
             return
-        self.info = replace(info, torn=True).with_new_revision(writing=True)
+        self.info = replace(info, has_damaged_vectors=True).with_new_revision(is_being_changed=True)
         passages = self.store.drop_vectors(self.name, self.info)
         message = "The vector index of %r was damaged by a crash; its %d passages are embedded again."
         LOG.warning(message, self.name, len(passages))
@@ -89,8 +89,8 @@ class Ledger:
         for begin in range(0, len(passages), EMBEDDED_AT_ONCE):
             self.new_passages = {passage["id"]: passage for passage in passages[begin : begin + EMBEDDED_AT_ONCE]}
             self.flush()
-        self.info = replace(self.info, torn=None)
-        self.write_info(writing=True)
+        self.info = replace(self.info, has_damaged_vectors=None)
+        self.write_info(is_being_changed=True)
         self.writer.wait()
 
     @property
@@ -214,7 +214,7 @@ class Ledger:
         ]
         changes = Changes(self.embed_new_passages(), updated_entries, list(removed_ids))
         if changes.passages or changes.entries or changes.removed_ids:
-            self.write_info(writing=True, changes=changes)
+            self.write_info(is_being_changed=True, changes=changes)
         if self.copy_finder is not None:
             self.copy_finder.remember(self.new_passages)
         self.new_passages.clear()
@@ -235,7 +235,7 @@ class Ledger:
                 format=FORMAT_VERSION,
                 made_for=self.made_for,
                 made_from=self.made_from,
-            ).with_new_revision(writing=True)
+            ).with_new_revision(is_being_changed=True)
             by_dot = getattr(model, "similarity", None) == "dot"
             self.store.create(self.name, self.info, "dot" if by_dot else "cosine")
         if sizes != {self.info.dimension}:
@@ -245,9 +245,9 @@ class Ledger:
             )
         return [(p, self.entries[i], vector) for (i, p), vector in zip(self.new_passages.items(), vectors, strict=True)]
 
-    def write_info(self, writing: bool, changes: Changes | None = None) -> None:
+    def write_info(self, is_being_changed: bool, changes: Changes | None = None) -> None:
         if self.info is not None:
-            self.info = self.info.with_new_revision(writing)
+            self.info = self.info.with_new_revision(is_being_changed)
             self.writer.start(partial(self.store.write, self.name, self.info, changes))
 
     def read_stored_passages(self, ids: list[str]) -> list[Passage]:
@@ -274,8 +274,8 @@ class Ledger:
         finished_info = replace(self.info, sample=sample, files=len(self.numbers_by_source), format=format_)
         if self.made_for is None:  # the collection is the user's own from now on
             finished_info = replace(finished_info, made_for=None, made_from=None)
-        if self.info.writing or finished_info != self.info:
+        if self.info.is_being_changed or finished_info != self.info:
             self.info = finished_info
-            self.write_info(writing=False)
+            self.write_info(is_being_changed=False)
         self.writer.wait()
         return self.store.count_passages(self.name)

@@ -79,7 +79,7 @@ def summarize_collection(store: Store, name: str) -> CollectionSummary:
         size,
         info.changed,
         made_for,
-        info.writing or bool(info.torn),
+        info.is_being_changed or bool(info.has_damaged_vectors),
         info.made_from,
     )
 

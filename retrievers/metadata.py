@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 FORMAT_VERSION = 2  # how files are read; version 1 stored no places and left formatting marks in the text
+STORED_NAMES = {"is_being_changed": "writing", "has_damaged_vectors": "torn"}  # other fields keep their names
 MAX_PLACES = 50  # how many places a passage lists at most
 
 
@@ -22,19 +23,19 @@ MAX_PLACES = 50  # how many places a passage lists at most
 class CollectionInfo:
     """The metadata of a collection.
 
-    revision: changes with every change of content. writing: a run of changes has not finished. sample: hash of the
-    sample collection's files. torn: the vectors are damaged and being rebuilt. format: how its files were read
-    (`FORMAT_VERSION`), None in old collections. files: number of documents. changed: time of the last change, ISO 8601.
-    made_for: the command that made it for its own use. made_from: the name of the file or
-    folder that this command made it from.
+    revision: changes with every change of content. is_being_changed: a run of changes has not finished; stored as
+    "writing". sample: hash of the sample collection's files. has_damaged_vectors: the vectors are damaged and being
+    rebuilt, True or None; stored as "torn". format: how its files were read (`FORMAT_VERSION`), None in old
+    collections. files: number of documents. changed: time of the last change, ISO 8601. made_for: the command that made
+    it for its own use. made_from: the name of the file or folder that this command made it from.
     """
 
     embedding: str
     dimension: int
     revision: str = ""
-    writing: bool = False
+    is_being_changed: bool = False
     sample: str | None = None
-    torn: bool | None = None
+    has_damaged_vectors: bool | None = None
     format: int | None = None
     files: int | None = None
     changed: str | None = None
@@ -42,12 +43,12 @@ class CollectionInfo:
     made_from: str | None = None
 
     def make_metadata(self) -> dict[str, str | int | bool]:
-        return {name: value for name, value in vars(self).items() if value is not None}
+        return {STORED_NAMES.get(name, name): value for name, value in vars(self).items() if value is not None}
 
-    def with_new_revision(self, writing: bool) -> "CollectionInfo":
+    def with_new_revision(self, is_being_changed: bool) -> "CollectionInfo":
         """The metadata after a change of the collection: a new revision, changed now."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return replace(self, revision=uuid4().hex[:12], writing=writing, changed=now)
+        return replace(self, revision=uuid4().hex[:12], is_being_changed=is_being_changed, changed=now)
 
 
 @dataclass(frozen=True)
@@ -119,9 +120,9 @@ def read_info(collection: "Collection") -> CollectionInfo:
             embedding=str(metadata["embedding"]),
             dimension=int(str(metadata["dimension"])),
             revision=str(metadata["revision"]),
-            writing=bool(metadata["writing"]),
+            is_being_changed=bool(metadata["writing"]),
             sample=str(metadata["sample"]) if "sample" in metadata else None,
-            torn=True if metadata.get("torn") else None,
+            has_damaged_vectors=True if metadata.get("torn") else None,
             format=int(str(metadata["format"])) if "format" in metadata else None,
             files=int(str(metadata["files"])) if "files" in metadata else None,
             changed=str(metadata["changed"]) if "changed" in metadata else None,

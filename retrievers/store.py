@@ -169,7 +169,7 @@ class Store:
             dimension = info.dimension
             if embedding is not None:
                 check_embedding_name(name, info, embedding)
-            if info.torn:
+            if info.has_damaged_vectors:
                 raise SetupError(
                     f"The vectors of the collection {name!r} are being computed again; wait until that is done, "
                     "or index into the collection again."
@@ -237,7 +237,9 @@ class Store:
             return False
         with self.open_client():
             collection = self.fetch_collection(name)
-            return bool(read_info(collection).torn) or is_index_damaged(collection, self.folder / "chroma")
+            return bool(read_info(collection).has_damaged_vectors) or is_index_damaged(
+                collection, self.folder / "chroma"
+            )
 
     def drop_vectors(self, name: str, info: CollectionInfo) -> list[Passage]:
         """Remove a damaged vector index and store `info`. Returns the passages, which have no vectors now.

@@ -72,7 +72,7 @@ def try_reply(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Print how a reply to a prompt is read: its value, whether it broke the prompt's contract, whether it refuses."""
+    """Print how a reply to a prompt is read: its value, whether it is malformed, whether it refuses."""
     from quorum.core.unknown import is_unknown
     from quorum.parsing.read_reply import ARGUMENT_DESCRIPTIONS, get_contract, read_reply
 

@@ -1,4 +1,4 @@
-"""Reads answers from replies. Parsers never raise; a reply that breaks its prompt's contract is `malformed`."""
+"""Reads answers from replies. Parsers never raise; a reply that does not have its prompt's form is `malformed`."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -33,7 +33,8 @@ LONGEST_TITLE = 6  # words
 def find_task_kind(messages: Sequence[Message]) -> str | None:
     """The kind of side task that the last user message asks for; None for a question.
 
-    A "### Task:" over a chat history that no pattern fits is a side task of the kind "text".
+    A message that begins with "### Task:" and quotes a chat history is always a side task; its kind is "text" if no
+    pattern fits.
     """
     text = find_last_user_message(messages)
     head = text[:400].lower()

@@ -152,7 +152,7 @@ def draw_step(step: Step) -> None:
 
 
 def draw_costs(answer: Answer) -> None:
-    """Draw calls and tokens by prompt, replies that broke the prompt's contract, and the seconds of every node."""
+    """Draw calls and tokens by prompt, malformed replies, and the seconds of every node."""
     result: Result = answer.result or {}
     usage: Mapping[str, Mapping[str, Any]] = result.get("usage") or {}
     malformed = result.get("malformed") or {}
@@ -163,7 +163,7 @@ def draw_costs(answer: Answer) -> None:
         draw_table(["prompt", "calls", "tokens in", "out", "cached"], [*lines, sums] if len(lines) > 1 else lines)
     for name, prompt_replies in malformed.items():
         with draw_folded_section(
-            f"{format_count(prompt_replies['count'], 'reply', 'replies')} to {name} broke the contract"
+            f"{format_count(prompt_replies['count'], 'malformed reply', 'malformed replies')} to {name}"
         ):
             for reply in prompt_replies["replies"][:MAX_SHOWN]:
                 html.pre(reply)

@@ -54,12 +54,12 @@ async def test_indexing_that_was_killed_continues_to_the_same_collection(tmp_pat
     write_documents(docs, "river", 60)
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
     assert start_indexer(docs, tmp_path / "store", killed_after=40).wait() == -signal.SIGKILL
-    assert open_store(tmp_path / "store").fetch_info("docs").writing
+    assert open_store(tmp_path / "store").fetch_info("docs").is_being_changed
     assert 0 < len(read_contents(tmp_path / "store")) < len(read_contents(tmp_path / "whole"))
     report = index_documents([docs], collection="docs", store=tmp_path / "store", embeddings=VECTORS)
     assert report.passages == len(read_contents(tmp_path / "whole"))
     assert read_contents(tmp_path / "store") == read_contents(tmp_path / "whole")
-    assert not open_store(tmp_path / "store").fetch_info("docs").writing
+    assert not open_store(tmp_path / "store").fetch_info("docs").is_being_changed
     for kind in ("chroma", "bm25", "hybrid"):
         context = Context(collection="docs", embeddings=VECTORS, retriever=kind, k=1000)
         question = "Sentence 7 of text 41"

@@ -120,8 +120,8 @@ def test_a_damaged_index_is_rebuilt(
     rebuilt_store = reopen_store(store)
     assert (
         rebuilt_store.count_passages(COLLECTION_NAME),
-        rebuilt_store.fetch_info(COLLECTION_NAME).torn,
-        rebuilt_store.fetch_info(COLLECTION_NAME).writing,
+        rebuilt_store.fetch_info(COLLECTION_NAME).has_damaged_vectors,
+        rebuilt_store.fetch_info(COLLECTION_NAME).is_being_changed,
     ) == (
         len(PASSAGES),
         None,

@@ -133,7 +133,9 @@ def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Con
     assert events == []
     store.write("sample", replace(store.fetch_info("sample"), sample="another version of the files"))
     assert prepare_sample(context) == count
-    store.write("sample", store.fetch_info("sample").with_new_revision(writing=True))  # as a killed process leaves it
+    store.write(
+        "sample", store.fetch_info("sample").with_new_revision(is_being_changed=True)
+    )  # as a killed process leaves it
     assert prepare_sample(context) == count
     prepare_sample(replace(context, embeddings=WordVectors(model="other")))
     assert store.fetch_info("sample").embedding.endswith(":other")

@@ -43,7 +43,7 @@ class EncoderSessions:
 
     @cached_property
     def one_core(self) -> onnxruntime.InferenceSession:
-        """A session whose runs compute on one core each. Loaded when it is first needed: it takes 40 MB."""
+        """A session whose runs compute on one core each. Loaded when it is first needed: it takes 60 MB."""
         with LOADING_LOCK:
             return self.__dict__.get("one_core") or load_session(self.file, 1)
 
