@@ -101,12 +101,12 @@ def train_filter(
 def train_embedded(silver: Path, out: Path, epochs: int, rate: float, batch: int, limit: int | None, seed: int) -> None:
     """Train the sentence filter on the embedded model and print its scores."""
     try:
-        from quorum.training.sentence_filter import train as train_sentences
+        from quorum.training.sentence_filter import train_sentence_filter
     except ModuleNotFoundError as missing:
         raise SetupError(
             f"Training a filter needs the package {missing.name}; install the extra: pip install 'quorum-rag[train]'."
         ) from None
-    scores = train_sentences(
+    scores = train_sentence_filter(
         [silver],
         out,
         epochs=epochs,
@@ -162,13 +162,13 @@ def describe_generator_group() -> None:
 
 def train(task: "Task", silver: Path, base: str, out: Path, settings: "Settings", limit: int | None) -> "Report":
     from quorum.cli.progress import progress_bar
-    from quorum.training.finetune import finetune
+    from quorum.training.finetune import finetune_model
     from quorum.training.pairs import read_lines
 
     lines = read_lines(silver, task.kind, limit)
     try:
         with progress_bar() as progress:
-            return finetune(task, lines, silver, base, out, settings, progress)
+            return finetune_model(task, lines, silver, base, out, settings, progress)
     except KeyboardInterrupt:
         typer.echo("quorum: stopped; the same command again goes on from the last checkpoint.", err=True)
         raise
@@ -197,10 +197,10 @@ def export(
 ) -> None:
     """Write silver data in the format of a fine-tuning service; use its model as context_filter=llm:openai:NAME."""
     from quorum.core.text import format_count
-    from quorum.training.finetune_jsonl import export
+    from quorum.training.finetune_jsonl import export_examples
     from quorum.training.pairs import Task, read_lines
 
-    count = export(Task(role, mode=mode, context=context), read_lines(silver, role, limit), out)
+    count = export_examples(Task(role, mode=mode, context=context), read_lines(silver, role, limit), out)
     typer.echo(f"{format_count(count, 'example')} for a {role} in {out}; check it with: quorum filter check {out}")
 
 
@@ -212,9 +212,9 @@ def check(
 ) -> None:
     """Report what a fine-tuning service would refuse in a file or would learn wrongly. Exits with 1 if there is any."""
     from quorum.core.text import format_count
-    from quorum.training.finetune_jsonl import MAX_SHOWN, check
+    from quorum.training.finetune_jsonl import MAX_SHOWN, check_file
 
-    file_report = check(file, window)
+    file_report = check_file(file, window)
     for problem in file_report.problems[:MAX_SHOWN]:
         typer.echo(f"quorum: {problem}", err=True)
     if len(file_report.problems) > MAX_SHOWN:

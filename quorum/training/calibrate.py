@@ -111,7 +111,7 @@ def add_candidate_bonus(reading: Reading, candidates: set[str], bonus: float) ->
     return Reading(spans, spans[0].score if spans else reading.score)
 
 
-def calibrate(
+def calibrate_reader(
     model: Encoder,
     one_passage_cases: list[Case],
     several_passage_cases: list[Case],
@@ -212,7 +212,9 @@ def main(arguments: list[str] | None = None) -> None:
     one_passage_cases, several_passage_cases = make_cases(examples, read_wrong_passages(options.negatives))
     model = Encoder(options.folder)
     random.Random(1).shuffle(one_passage_cases)
-    calibration = calibrate(model, one_passage_cases[: 3 * options.limit], several_passage_cases[: options.limit])
+    calibration = calibrate_reader(
+        model, one_passage_cases[: 3 * options.limit], several_passage_cases[: options.limit]
+    )
     digest = hashlib.sha256((options.folder / "reader.onnx").read_bytes()).hexdigest()
     rounded_values = {
         name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(calibration).items()

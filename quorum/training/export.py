@@ -231,7 +231,7 @@ class Exporter:
         return rewrite_graph(helper.make_model(onnx_graph, opset_imports=opsets, ir_version=10, producer_name="quorum"))
 
 
-def export(
+def export_reader(
     base: Path,
     checkpoint: Path,
     data: Path,
@@ -281,7 +281,7 @@ def main(arguments: list[str] | None = None) -> None:
         help="keep the sentence encoder of this exported file bit for bit, so that collections stay as they are",
     )
     options = parser.parse_args(arguments)
-    export(
+    export_reader(
         options.base,
         options.checkpoint,
         options.data,

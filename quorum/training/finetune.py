@@ -80,7 +80,7 @@ class Report:
     losses: list[float]
 
 
-def finetune(
+def finetune_model(
     task: Task,
     lines: Sequence[SilverLine],
     data: Path,

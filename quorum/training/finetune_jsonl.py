@@ -31,7 +31,7 @@ class CheckResult:
     notes: list[str] = field(default_factory=list)
 
 
-def export(task: Task, lines: Sequence[SilverLine], out: Path) -> int:
+def export_examples(task: Task, lines: Sequence[SilverLine], out: Path) -> int:
     """Write one example per line, with the prompt that the graph sends; return their number. The write is atomic."""
     if out.exists():
         raise SetupError(f"{out} is there already; name another file with --out, or remove it.")
@@ -46,7 +46,7 @@ def export(task: Task, lines: Sequence[SilverLine], out: Path) -> int:
     return len(lines)
 
 
-def check(path: Path, window: int = 16384) -> CheckResult:
+def check_file(path: Path, window: int = 16384) -> CheckResult:
     """Read a file in the chat format and list its problems. window: the largest number of tokens of an example.
 
     Raises SetupError for a file that is not JSON lines at all.

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from quorum.training.examples import EncodedExample, Example, encode_example, get_weight
 
 GROUP_SIZE = 4  # passages of a group, at most: one that answers and wrong ones
-SHARE_WITHOUT_QUESTION_MARK = 0.15  # share of the questions that lose theirs; people often leave it out
+SHARE_WITHOUT_QUESTION_MARK = 0.15  # share of the questions whose "?" is removed; people often leave it out
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def export_head(head: Head, sample: Sequence[LabelledWindow]) -> onnx.ModelProto
     return helper.make_model(onnx_graph, opset_imports=opsets, ir_version=10, producer_name="quorum")
 
 
-def score_sentences(
+def evaluate_sentence_filter(
     group: Sequence[SilverCase], model: Encoder, head: SentenceHead, thresholds: Iterable[float] = THRESHOLDS
 ) -> dict[str, float]:
     """F1, precision and recall of the kept sentences against silver, over all sentences except ignored ones.
@@ -176,7 +176,7 @@ def score_sentences(
     return best | {"sentences": float(has_label.sum()), "questions": float(len(group))}
 
 
-def train(
+def train_sentence_filter(
     silver: Sequence[Path],
     out: Path,
     *,
@@ -223,9 +223,9 @@ def train(
     reader = name_weights(read_manifest(folder))
     write_manifest(out, reader, 0.5)
     trained_head = SentenceHead(out, reader)
-    threshold = score_sentences(held_out[::2], model, trained_head)["threshold"]
+    threshold = evaluate_sentence_filter(held_out[::2], model, trained_head)["threshold"]
     write_manifest(out, reader, threshold)
-    return score_sentences(held_out[1::2], model, trained_head, [threshold])
+    return evaluate_sentence_filter(held_out[1::2], model, trained_head, [threshold])
 
 
 def write_manifest(out: Path, reader: str, threshold: float) -> None:

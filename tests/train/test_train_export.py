@@ -232,7 +232,7 @@ def test_an_export_is_calibrated_and_evaluated(
 def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, data: Path, tmp_path: Path) -> None:
     (tmp_path / "reader.onnx").write_text("old", encoding="utf-8")
     with pytest.raises(ValueError, match="trained for another encoder"):
-        export.export(base, checkpoint, data, tmp_path / "reader.onnx", low=LOW_LAYERS - 1)
+        export.export_reader(base, checkpoint, data, tmp_path / "reader.onnx", low=LOW_LAYERS - 1)
     assert (tmp_path / "reader.onnx").read_text(encoding="utf-8") == "old"
     assert len(list(tmp_path.iterdir())) == 1
 

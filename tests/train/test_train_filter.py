@@ -19,7 +19,7 @@ from quorum.models.chat import chat_model, get_model_identity
 from quorum.models.pretrained import fingerprint_model, load_pretrained, read_card
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import BUILT_IN, number_passages, render_prompt
-from quorum.training.finetune import Report, Settings, finetune
+from quorum.training.finetune import Report, Settings, finetune_model
 from quorum.training.pairs import Task, read_lines
 
 TOWNS = {"Ana": "Rome", "Bea": "Oslo", "Cal": "Lima", "Dov": "Bonn"}
@@ -65,7 +65,7 @@ def train_model(
     task: Task, data: Path, base: Path, out: Path, report_progress: Any = ignore_progress, **settings: Any
 ) -> Report:
     lines = read_lines(data, task.kind)
-    return finetune(task, lines, data, str(base), out, Settings(**FAST_SETTINGS | settings), report_progress)
+    return finetune_model(task, lines, data, str(base), out, Settings(**FAST_SETTINGS | settings), report_progress)
 
 
 def read_weights(folder: Path) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def test_models_of_every_kind_learn(
 ) -> None:
     task, lines = Task("filter", mode="psg"), read_lines(silver_file, "filter")[2:]
     settings = Settings(**FAST_SETTINGS | {"rate": 1e-2, "epochs": epochs, "lora": False})
-    report = finetune(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, ignore_progress)
+    report = finetune_model(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, ignore_progress)
     assert report.losses[-1] < 0.2 < 1 < report.losses[0]
     loaded_model = load_pretrained(str(tmp_path / "filter"))
     assert [loaded_model.generate(task.make_pair(line, 2).prompt, 9).text for line in lines] == ["1", "None"]

@@ -19,7 +19,13 @@ from quorum.models.embedded.judging import score_sentences_blocking
 from quorum.training import export, reader, sentence_filter, verdict
 from quorum.training.encoder import start_from
 from quorum.training.sentence_cases import IGNORED, make_labelled_windows, read_cases
-from quorum.training.sentence_filter import Head, collate_cases, export_head, score_sentences, train
+from quorum.training.sentence_filter import (
+    Head,
+    collate_cases,
+    evaluate_sentence_filter,
+    export_head,
+    train_sentence_filter,
+)
 
 SILVER_LINE = {
     "id": "1",
@@ -95,12 +101,14 @@ def test_too_little_data_is_refused(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "silver.jsonl"
     file.write_text(json.dumps(SILVER_LINE) + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match="1 questions are too few"):
-        train([file], tmp_path / "out", folder=folder, report=lambda line: None)
+        train_sentence_filter([file], tmp_path / "out", folder=folder, report=lambda line: None)
 
 
 def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: Path, tmp_path: Path) -> None:
     progress: list[str] = []
-    scores = train([silver], tmp_path, folder=folder, epochs=30, rate=3e-3, batch=16, report=progress.append)
+    scores = train_sentence_filter(
+        [silver], tmp_path, folder=folder, epochs=30, rate=3e-3, batch=16, report=progress.append
+    )
     assert scores["f1"] > 0.8
     assert progress[-1].startswith("epoch 30 of 30")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sentences.json", "sentences.onnx"]
@@ -109,7 +117,7 @@ def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: P
     assert 0 < manifest["threshold"] < 1
     model, head = Encoder(folder), SentenceHead(tmp_path, "0" * 12)
     own_cases = list(read_cases([silver]))[:20]
-    own_scores = score_sentences(own_cases, model, head, [manifest["threshold"]])
+    own_scores = evaluate_sentence_filter(own_cases, model, head, [manifest["threshold"]])
     assert own_scores["share"] < 0.9
     first_scores = score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
     assert first_scores == score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)

@@ -15,7 +15,7 @@ from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import get_version
 from quorum.training.finetune import Settings
-from quorum.training.finetune_jsonl import check, export
+from quorum.training.finetune_jsonl import check_file, export_examples
 from quorum.training.pairs import Task, name_measures, read_lines
 
 TEXTS = [
@@ -77,7 +77,7 @@ async def test_prompts_are_those_that_the_graph_sends(
     (silver,) = write_and_read_silver(tmp_path / "silver.jsonl", make_line())
     pair = task.make_pair(silver, len(task.select_passages(silver)))
     assert pair.prompt == await get_sent_prompt(method, silver, task.get_prompt_name(silver), **settings)
-    export(task, [silver], tmp_path / "chat.jsonl")
+    export_examples(task, [silver], tmp_path / "chat.jsonl")
     (example,) = (json.loads(text) for text in (tmp_path / "chat.jsonl").read_text(encoding="utf-8").splitlines())
     assert example == {
         "messages": [{"role": "user", "content": pair.prompt}, {"role": "assistant", "content": pair.target}]
@@ -136,12 +136,12 @@ def make_example(number: int, reply: str = "None") -> dict[str, Any]:
 
 def test_a_valid_file_has_no_problems(tmp_path: Path) -> None:
     lines = write_and_read_silver(tmp_path / "silver.jsonl", *(make_line(number) for number in range(12)))
-    assert export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
-    report = check(tmp_path / "chat.jsonl")
+    assert export_examples(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
+    report = check_file(tmp_path / "chat.jsonl")
     assert (report.examples, report.problems, report.notes, report.empty) == (12, [], [], 0)
     assert report.longest * 11 < report.tokens <= report.longest * 12
     with pytest.raises(SetupError, match="is there already; name another file with --out"):
-        export(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl")
+        export_examples(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl")
 
 
 def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "x"}]},
         {"messages": [{"role": "user", "content": "x" * 400}, {"role": "assistant", "content": "x"}]},
     ]
-    report = check(write_lines(tmp_path / "chat.jsonl", *examples), window=100)
+    report = check_file(write_lines(tmp_path / "chat.jsonl", *examples), window=100)
     assert report.problems == [
         "line 2: repeats line 1; keep one of them.",
         "line 3: contradicts line 1; keep one of them.",
@@ -168,7 +168,7 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         "line 8: about 135 tokens, more than 100; show fewer passages.",
         "8 examples; a fine-tuning service takes no fewer than 10.",
     ]
-    report = check(write_lines(tmp_path / "chat.jsonl", *(make_example(number) for number in range(10))))
+    report = check_file(write_lines(tmp_path / "chat.jsonl", *(make_example(number) for number in range(10))))
     assert report.problems == []
     assert report.notes == ["10 of 10 replies are None; the model may learn nothing else."]
 
