@@ -1,7 +1,7 @@
 """What the exact savings, which change no answer, save on your data: python -m benchmarks.savings DATA [--k 10]
 
 Asks every question both ways, first with every call and then with the saving. Both use one journal, so a prompt that
-both send has one reply. The savings: lazy comparisons (sure); staged votes (post_fusion, and the fallback of concat_pf,
+both send has one reply. The savings: lazy ranking (sure); staged votes (post_fusion, and the fallback of concat_pf,
 also with several samples); both rounds of concat_pf at once; equal calls, of repeated passages or several methods,
 asked once. A different answer fails the run. Calls and tokens are counted as if each way had run alone. The rounds of a
 question are the supersteps in which the model is called.
@@ -32,7 +32,7 @@ from quorum.graphs import answer
 SAMPLED = "samples={samples};temperature=0.7"
 # Saving -> the method without and with it.
 PAIRS = {
-    "lazy comparisons": ("sure", "sure[ranking=lazy]"),
+    "lazy ranking": ("sure", "sure[ranking=lazy]"),
     "staged votes": ("post_fusion", "post_fusion[vote=staged]"),
     "staged votes, {samples} samples": (f"post_fusion[{SAMPLED}]", f"post_fusion[{SAMPLED};vote=staged]"),
     "staged fallback": ("concat_pf", "concat_pf[vote=staged]"),

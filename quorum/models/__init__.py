@@ -1,4 +1,4 @@
-"""Runs models: chat models and embeddings by spec. Only `quorum.models.call` calls a chat model."""
+"""Creates chat models and embeddings from specs such as "openai:NAME". Only `quorum.models.call` calls chat models."""
 
 from quorum.models.chat import chat_model, get_model_identity
 from quorum.models.embeddings import embeddings, get_embedding_name

@@ -104,7 +104,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
     if not count:
         causes = [f"{len(left_out_ids)} with keep: false"] if left_out_ids else []
         causes += [f"{len(problems)} that cannot be read (the first: {problems[0].rstrip('.')})"] if problems else []
-        explanation = f" but {' and '.join(causes)}" if causes else ""
+        explanation = f" that can be asked: {' and '.join(causes)}" if causes else ""
         raise SetupError(f"{path} holds no questions{explanation}; expected JSON lines of id, question and answers.")
     sha256 = hash_file(path)
     if left_out_ids:

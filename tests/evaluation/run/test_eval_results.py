@@ -1,4 +1,4 @@
-"""The folder of an evaluation: whole lines only, means and counts over several runs, and one configuration."""
+"""The folder of an evaluation: a cut last line is dropped, a summary covers several runs of one configuration."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_means_are_over_answered_questions_and_counts_over_all(tmp_path: Path) -
     assert set(list_measure_names()) < set(summary)
 
 
-def test_seconds_are_of_answers_whose_calls_were_made_for_them(tmp_path: Path) -> None:
+def test_seconds_leave_out_answers_with_a_stored_or_shared_call(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat", "concat_pf"]) as results:
         results.append(make_row("1", seconds=1, stored=0))
         results.append(make_row("2", seconds=9, stored=1))

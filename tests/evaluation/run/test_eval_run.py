@@ -29,7 +29,7 @@ CONTEXT = {"model": "openai:test", "attempts": 1}
 
 
 def make_questions(count: int) -> list[dict[str, Any]]:
-    """Questions whose answer stands in one of their two passages; every third has none."""
+    """Questions with two passages, one of which names the person. Every third question has no gold answer."""
     return [
         {
             "id": f"q{number}",
@@ -52,7 +52,9 @@ def data(tmp_path: Path) -> Path:
 
 
 def reply_as_reader(request: Request) -> str:
-    """Name the person if the passage is the only one; reply "unknown" to two passages."""
+    """Name the person if the prompt holds only the passage that names it; reply "unknown" to all else, and to every
+    third question.
+    """
     number = request.text.rpartition("number ")[2].partition("?")[0]
     return f"person {number}" if "Nobody knows" not in request.text and int(number) % 3 != 2 else "unknown"
 
@@ -127,7 +129,9 @@ async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path
     assert report.spending.input_tokens == 6 * report.summary["concat_pf"]["input_tokens"]
 
 
-async def test_without_a_folder_the_configuration_names_it(data: Path, openai_server: OpenAIServer) -> None:
+async def test_without_an_out_folder_its_name_comes_from_the_configuration(
+    data: Path, openai_server: OpenAIServer
+) -> None:
     openai_server.reply(reply_as_reader)
     runs = parse_methods("concat", Context(**CONTEXT))
     first_report = await evaluate(Options(data=data), runs)

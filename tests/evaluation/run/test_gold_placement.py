@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
-from quorum.evaluation.run.gold_placement import find_gold_rank, get_gold, place_gold, select_gold
+from quorum.evaluation.run.gold_placement import find_gold_rank, list_known_gold, place_gold, select_gold
 
 
 def make_record(own_passages: list[Passage], gold: tuple[str, ...] = (), **fields: Any) -> Record:
@@ -36,7 +36,7 @@ def test_gold_passages_are_listed_or_contain_an_answer() -> None:
     assert select_gold(retrieved_passages, make_record([]), "yes_no") == []
     assert select_gold(retrieved_passages, make_record([], ("elsewhere",)), "short") == []
     assert list_ids(
-        get_gold(make_record(retrieved_passages[:1], ("x",), gold_passages=make_passages("x")), "short")
+        list_known_gold(make_record(retrieved_passages[:1], ("x",), gold_passages=make_passages("x")), "short")
     ) == ["x"]
     assert (
         find_gold_rank(retrieved_passages, make_record([]), "short"),
@@ -48,19 +48,26 @@ def test_gold_passages_are_listed_or_contain_an_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("placement", "gold_at_4", "gold_at_2"),
+    ("placement", "ids_if_gold_was_fourth", "ids_if_gold_was_second"),
     [
         ("retrieved", ["a", "b", "g"], ["a", "g", "b"]),
         ("top", ["g", "a", "b"], ["g", "a", "b"]),
         ("bottom", ["a", "b", "g"], ["a", "b", "g"]),
     ],
 )
-def test_gold_passages_are_put_at_the_chosen_rank(placement: str, gold_at_4: list[str], gold_at_2: list[str]) -> None:
+def test_gold_passages_are_put_at_the_chosen_rank(
+    placement: str, ids_if_gold_was_fourth: list[str], ids_if_gold_was_second: list[str]
+) -> None:
     """A gold passage that was not retrieved replaces the passage at rank k."""
     context = Context(k=3)
     late, early = make_passages("a", "b", "c", "g"), make_passages("a", "g", "b", "c")
-    assert list_ids(place_gold(late[:3], make_record(late, ("g",)), "short", context, placement)) == gold_at_4
-    assert list_ids(place_gold(early[:3], make_record(early, ("g",)), "short", context, placement)) == gold_at_2
+    assert (
+        list_ids(place_gold(late[:3], make_record(late, ("g",)), "short", context, placement)) == ids_if_gold_was_fourth
+    )
+    assert (
+        list_ids(place_gold(early[:3], make_record(early, ("g",)), "short", context, placement))
+        == ids_if_gold_was_second
+    )
 
 
 def test_all_gold_passages_that_were_found_move_together() -> None:
@@ -72,7 +79,9 @@ def test_all_gold_passages_that_were_found_move_together() -> None:
 
 @given(st.integers(1, 8), st.integers(0, 50), st.text(max_size=4), st.sampled_from(["inserted", "top", "bottom"]))
 @settings(deadline=None, max_examples=50)
-def test_an_inserted_passage_stands_at_a_drawn_rank(k: int, seed: int, id_: str, placement: str) -> None:
+def test_placing_is_repeatable_and_keeps_the_order_of_the_other_passages(
+    k: int, seed: int, id_: str, placement: str
+) -> None:
     own_passages = make_passages(*"abcdefgh"[:6], "x")
     record: Any = {**make_record(own_passages, ("x",)), "id": id_}
     placed_passages = place_gold(own_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)

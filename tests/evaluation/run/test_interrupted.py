@@ -26,20 +26,20 @@ WRITTEN_FILES = ("summary.json", "comparison.json", "recommendation.json", "unce
 
 
 class Trap:
-    """A reader that sends a signal to a process after a number of further questions."""
+    """Counts the calls of the scripted model, and sends a signal to a process at a given number of further calls."""
 
     def __init__(self) -> None:
         self.guard = threading.Lock()
-        self.questions_left = 0
+        self.calls_left = 0
 
     def set(self, process: int, stop: signal.Signals, after: int) -> None:
         with self.guard:
-            self.process, self.stop, self.questions_left = process, stop, after
+            self.process, self.stop, self.calls_left = process, stop, after
 
     def __call__(self, request: Request) -> str | Response:
         with self.guard:
-            self.questions_left -= 1
-            if self.questions_left == 0:
+            self.calls_left -= 1
+            if self.calls_left == 0:
                 os.kill(self.process, self.stop)
         if not request.body:
             return Response(drop=True)  # the client was killed while it sent the request
@@ -126,7 +126,7 @@ def test_interrupted_at_ten_random_points_it_ends_the_same(
     commands.start(make_command(data, "stopped"))
     assert commands.read_number() == 0
     repeated_calls = len(openai_server.requests) - CALL_COUNT
-    assert 0 <= repeated_calls <= 10 * MAX_OPEN_CALLS  # nothing that was answered is asked twice
+    assert 0 <= repeated_calls <= 10 * MAX_OPEN_CALLS  # only calls that were open at an interruption
     commands.start(make_command(data, "whole"))
     assert commands.read_number() == 0
     for name in WRITTEN_FILES:

@@ -71,7 +71,7 @@ async def test_a_file_without_unverifiable_claims_has_two_labels(
     data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     context = Context(model="openai:test", attempts=1)
     await evaluate(Options(data=data, limit=1, methods="concat", context=context, out=tmp_path / "out"))
-    assert ("NOT ENOUGH INFO" not in openai_server.chats()[-1].text) == has_two_labels  # all claims of the file decide
+    assert ("NOT ENOUGH INFO" not in openai_server.chats()[-1].text) == has_two_labels  # by all claims of the file
 
 
 async def test_long_answers_without_short_ones_are_measured_by_f1(tmp_path: Path, openai_server: OpenAIServer) -> None:

@@ -113,8 +113,8 @@ def test_a_system_may_not_have_the_name_of_a_method(tmp_path: Path) -> None:
         list_columns(Options(data=tmp_path, methods="sure=python:json:dumps", context=Context()))
 
 
-def test_the_page_and_its_links_take_no_system() -> None:
-    """They use `parse_methods`, which refuses systems."""
+def test_the_web_page_and_its_links_refuse_a_users_own_system() -> None:
+    """They use `parse_methods`, which refuses such systems."""
     for spec in ("mine=python:os:system", "mine=http://127.0.0.1:1/v1#m"):
         with pytest.raises(SetupError, match="cannot be read"):
             parse_methods(spec, Context())

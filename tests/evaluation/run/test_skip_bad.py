@@ -63,7 +63,7 @@ def test_a_file_of_broken_records_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text("{broken\n", encoding="utf-8")
     with pytest.raises(
-        SetupError, match=r"holds no questions but 1 that cannot be read \(the first: .*line 1: not JSON"
+        SetupError, match=r"holds no questions that can be asked: 1 that cannot be read \(the first: .*line 1: not JSON"
     ):
         read_data(path, skip_bad=True)
 

@@ -165,7 +165,7 @@ def test_any_reply_is_parsed_to_one_line(reply: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
-def test_the_prompts_of_both_rounds_share_their_beginning(kind: str) -> None:
+def test_the_prompts_with_and_without_candidates_begin_with_the_same_text(kind: str) -> None:
     first_prompt = render_prompt(f"answer_{kind}", passages="P", question="Q").text
     candidates_prompt = render_prompt(f"answer_candidates_{kind}", passages="P", question="Q", candidates="- c").text
     shared_length = first_prompt.index("Q", first_prompt.index("P\n\n") + 3) + 2
@@ -241,7 +241,7 @@ async def test_a_label_in_a_text_is_no_evidence() -> None:
 
 
 @pytest.mark.parametrize("method", ["pruning", "summary"])
-async def test_a_chain_of_thought_ends_in_a_fact_or_a_verdict(method: str) -> None:
+async def test_chains_of_thought_serve_only_short_and_yes_no_answers(method: str) -> None:
     for kind in ("label", "dialogue", "long"):
         with pytest.raises(SetupError, match=f"does not serve answer_type='{kind}'; .* for example concat"):
             await ask_about_passages(method, ScriptedModel(), kind)
