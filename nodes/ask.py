@@ -176,7 +176,7 @@ def add_counters(update: State, shortening_counters: State) -> State:
             **update,
             "usage": merge_usage(update["usage"], shortening_counters.get("usage")),
             "malformed": merge_counted_replies(update["malformed"], shortening_counters.get("malformed")),
-            "verbose": shortening_counters["verbose"],
+            "wordy_answers": shortening_counters["wordy_answers"],
         }
     )
 

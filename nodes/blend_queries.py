@@ -13,17 +13,17 @@ from quorum.parsing.reasoning import parse_free_text, parse_topic
 
 
 async def answer_externally(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> external."""
+    """question, passages -> external_knowledge."""
     replies = await ask_for_reasoning(state, runtime, parse_free_text, detail="external")
-    return {"external": replies.values[0], **replies.state_update}
+    return {"external_knowledge": replies.values[0], **replies.state_update}
 
 
 async def recall(state: State, runtime: Runtime[Context]) -> State:
-    """question -> internal."""
+    """question -> internal_knowledge."""
     question = state["question"]
     parse = partial(parse_free_text, question=question)
     replies = await ask("internal", runtime, parse=parse, inputs={"question": question}, passages=None)
-    return {"internal": replies.values[0], **replies.state_update}
+    return {"internal_knowledge": replies.values[0], **replies.state_update}
 
 
 async def name_topic(state: State, runtime: Runtime[Context]) -> State:
@@ -35,12 +35,12 @@ async def name_topic(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def blend_queries(state: State, runtime: Runtime[Context]) -> State:
-    """question, external, internal -> queries."""
+    """question, external_knowledge, internal_knowledge -> queries."""
     question = state["question"]
     queries = {
         "q": question,
-        "ex": blend_query(state.get("external"), question),
-        "in": blend_query(state.get("internal"), question),
+        "ex": blend_query(state.get("external_knowledge"), question),
+        "in": blend_query(state.get("internal_knowledge"), question),
     }
     return {"queries": [queries[name] for name in get_context(runtime).queries.split("+")]}
 

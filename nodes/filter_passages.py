@@ -13,7 +13,7 @@ from quorum.parsing.reasoning import parse_free_text
 
 
 async def judge(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, topic -> judgement, passages (shown), retrieved."""
+    """question, passages, topic -> passage_judgement, passages (shown), retrieved."""
     prompt = choose_variant("judge", runtime)
     replies = await ask(
         prompt,
@@ -24,7 +24,7 @@ async def judge(state: State, runtime: Runtime[Context]) -> State:
         detail=name_query(state, runtime),
     )
     return {
-        "judgement": replies.values[0],
+        "passage_judgement": replies.values[0],
         "passages": replies.shown,
         "retrieved": get_retrieved_ids(state),
         **replies.state_update,
@@ -32,13 +32,13 @@ async def judge(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def choose(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, topic, judgement -> passages (those that help)."""
+    """question, passages, topic, passage_judgement -> passages (those that help)."""
     prompt = choose_variant("choose", runtime)
     replies = await ask(
         prompt,
         runtime,
         parse=partial(parse_passage_ids, count=len(state["passages"])),
-        inputs={**make_judge_inputs(prompt, state), "judgement": state.get("judgement") or ""},
+        inputs={**make_judge_inputs(prompt, state), "judgement": state.get("passage_judgement") or ""},
         passages=state["passages"],
         detail=name_query(state, runtime),
     )

@@ -143,7 +143,7 @@ def verify_if_candidates_differ(state: State) -> list[Send] | Literal["choose_ve
 
 def recover_if_masked(state: State) -> Literal["recover_condition", "__end__"]:
     """Recover the hidden words of the statement. Without a statement the candidate scores 0."""
-    return "recover_condition" if state["masked"] else "__end__"
+    return "recover_condition" if state["masked_statement"] else "__end__"
 
 
 def rerank_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["rerank", "__end__"]:

@@ -46,7 +46,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
-    """question, answer (a candidate), rank -> masked (both as one statement, in which a mask hides a condition)."""
+    """question, answer (a candidate), rank -> masked_statement (of both, with a mask for a condition)."""
     question, answer = state["question"], state["answer"]
     replies = await ask(
         "mask_condition",
@@ -56,12 +56,12 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
         passages=None,
         detail=f"candidate {state['rank'] + 1}",
     )
-    return {"masked": replies.values[0], **replies.state_update}
+    return {"masked_statement": replies.values[0], **replies.state_update}
 
 
 async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
-    """masked, passages, rank -> verified (how many samples recover the hidden words, after normalisation)."""
-    masked_statement, rank = state["masked"], state["rank"]
+    """masked_statement, passages, rank -> verified_candidates (one: how many samples recover the hidden words)."""
+    masked_statement, rank = state["masked_statement"], state["rank"]
     assert masked_statement is not None  # recover_if_masked routes here only with a statement
     replies = await ask(
         "recover_condition",
@@ -75,13 +75,13 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
     )
     hidden = normalize(masked_statement["condition"])
     recovered_count = sum(normalize(words) == hidden for words in replies.values)
-    return {"verified": [VerifiedCandidate(rank=rank, recovered=recovered_count)], **replies.state_update}
+    return {"verified_candidates": [VerifiedCandidate(rank=rank, recovered=recovered_count)], **replies.state_update}
 
 
 async def choose_verified(state: State) -> State:
-    """candidates, verified -> answer (most recoveries, else the first), scores, confidence (lead over the second)."""
+    """candidates, verified_candidates -> answer (most recoveries, else the first), scores, confidence (its lead)."""
     candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
-    recovered_counts = {check["rank"]: check["recovered"] for check in state["verified"]}
+    recovered_counts = {check["rank"]: check["recovered"] for check in state["verified_candidates"]}
     scores = [float(recovered_counts.get(rank, 0)) for rank in range(len(candidates))]
     best = scores.index(max(scores))
     chosen_update: State = {

@@ -74,7 +74,7 @@ async def shorten(
     if not verbose_places:
         return values, {}
     raw_replies = [replies[place].raw for place in verbose_places]
-    update = State(verbose={prompt: Malformed(count=len(raw_replies), replies=raw_replies)})
+    update = State(wordy_answers={prompt: Malformed(count=len(raw_replies), replies=raw_replies)})
     if context.shorten == "off" or not isinstance(question, str) or not await follows_shorten_prompt(context, model):
         return values, update
     texts = {place: choose_text_to_cut(replies[place], values[place]) for place in verbose_places}

@@ -11,7 +11,7 @@ from quorum.nodes.evidence import split_voters
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> answer, confidence (null if staged), evidence, unsupported (voters without the answer)."""
+    """votes, passages -> answer, confidence (null if staged), evidence, voters_without_answer."""
     passages, votes, context = state["passages"], state.get("votes") or [], get_context(runtime)
     outcome = count_votes(votes)
     winning_answers = {
@@ -24,7 +24,7 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
         "unknown": outcome.unknown,
         "confidence": None if context.vote == "staged" else outcome.share,
         "evidence": evidence,
-        "unsupported": unsupported_ids,
+        "voters_without_answer": unsupported_ids,
     }
 
 

@@ -86,7 +86,7 @@ def shorten_update(update: State) -> dict[str, Any]:
         shortened_update["votes"] = [
             f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)
         ]
-    for name in ("unsupported", "not_greedy"):  # not_greedy, a flag: the model refused temperature 0
+    for name in ("voters_without_answer", "not_greedy"):  # not_greedy, a flag: the model refused temperature 0
         if not shortened_update.get(name):
             shortened_update.pop(name, None)
     if "evidence" in update:

@@ -33,7 +33,12 @@ def make_row(number: int, method: str, rng: random.Random, hostile_text: str) ->
     right = rng.random() < SHARE_RIGHT[method]
     unknown = not right and rng.random() < 0.4
     answer = "unknown" if unknown else f"answer {number}" if right else f"something else {hostile_text}"
-    measures = {"em": float(right), "f1": float(right), "unknown": unknown, "not_majority": not right and not unknown}
+    measures = {
+        "em": float(right),
+        "f1": float(right),
+        "unknown": unknown,
+        "right_answer_outvoted": not right and not unknown,
+    }
     counts = {
         "calls": 1 if method == "concat" else 5,
         "input_tokens": 700,
@@ -61,7 +66,7 @@ def make_detail(number: int, method: str, hostile_text: str) -> dict[str, Any]:
     text = f"Héllo 🗼 passage about {number}: the answer {number} stands here. {hostile_text}"
     start = text.index(f"answer {number}")
     passages = [{"id": f"p{number}-{rank}", "title": f"Title {rank} {hostile_text}", "text": text} for rank in range(3)]
-    step = {"within": None, "seconds": 0.1}
+    step = {"enclosing_step": None, "seconds": 0.1}
     votes = [
         {"rank": rank, "passage": f"p{number}-{rank}", "answer": hostile_text, "unknown": rank == 2}
         for rank in range(3)
@@ -118,7 +123,7 @@ def make_decision(
     plan = Plan(options, dataset, Source(None, None, None), columns, config, folder)
     scores = Scores(plan, written_results.scores, summary, comparisons, 0, Spending())
     used = {"calls": 9, "input_tokens": 900, "output_tokens": 90, "cached_tokens": 0}
-    spent = TotalSpent(models={f"openai:{hostile_text}": used}, searches=3 * count, searched=count, cost=None)
+    spent = TotalSpent(models={f"openai:{hostile_text}": used}, searches=3 * count, searches_made=count, cost=None)
     return decide(scores, spent)
 
 

@@ -24,9 +24,9 @@ class VerificationInput(TypedDict, total=False):
 
 
 class VerificationOutput(Counters, total=False):
-    """verified: one item, for this candidate."""
+    """verified_candidates: one item, for this candidate."""
 
-    verified: Annotated[list[VerifiedCandidate], append_items]
+    verified_candidates: Annotated[list[VerifiedCandidate], append_items]
 
 
 verification = (

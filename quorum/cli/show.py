@@ -42,7 +42,7 @@ def format_result(result: ShownResult, method: str, *, colours: bool, shows_scor
     passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
     if support is not None:
         parts += [Text(), *format_support(support, result["passages"], colours=colours)]
-    evidence, unsupported_ids = result.get("evidence") or [], result.get("unsupported") or []
+    evidence, unsupported_ids = result.get("evidence") or [], result.get("voters_without_answer") or []
     parts += [Text(), Text(choose_passages_heading(result), style="bold")]
     for item in evidence:
         if item["passage"] in passages:
@@ -129,7 +129,7 @@ def describe_run(result: Result, method: str) -> list[str]:
     tokens_in = sum(counts["input_tokens"] for counts in usage)
     tokens_out = sum(counts["output_tokens"] for counts in usage)
     malformed = sum(replies["count"] for replies in (result.get("malformed") or {}).values())
-    verbose = sum(replies["count"] for replies in (result.get("verbose") or {}).values())
+    wordy_answers = sum(replies["count"] for replies in (result.get("wordy_answers") or {}).values())
     confidence, dropped_count = result.get("confidence"), result.get("dropped") or 0
     return [
         method,
@@ -137,7 +137,7 @@ def describe_run(result: Result, method: str) -> list[str]:
         format_count(calls, "call"),
         f"{tokens_in:,} tokens in, {tokens_out:,} out",
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
-        *([format_count(verbose, "wordy answer")] if verbose else []),
+        *([format_count(wordy_answers, "wordy answer")] if wordy_answers else []),
         *(["not greedy: the model refuses temperature 0"] if result.get("not_greedy") else []),
         *([f"{format_count(dropped_count, 'passage')} dropped to fit the window"] if dropped_count else []),
     ]

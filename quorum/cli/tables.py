@@ -37,8 +37,8 @@ ANSWER_COLUMNS = {name: TableColumn(title, name, has_interval=True) for name, ti
 OTHER_ANSWER_COLUMNS = (
     TableColumn("contains", "contains"),
     TableColumn("%Unk", "unknown"),
-    TableColumn("%NM", "not_majority"),
-    TableColumn("%pool", "gold_in_pool"),
+    TableColumn("%NM", "right_answer_outvoted"),
+    TableColumn("%pool", "right_answer_among_votes"),
 )
 PASSAGE_COLUMNS = (
     TableColumn("recall", "recall"),
@@ -76,7 +76,7 @@ ANALYSIS_COLUMNS = {
     )
 }
 BAR_WIDTH = 20  # characters
-FAILURE_COUNTS = ("errors", "malformed", "verbose", "not_greedy", "unscored", "judge_errors")
+FAILURE_COUNTS = ("errors", "malformed", "wordy_answers", "not_greedy", "unscored", "judge_errors")
 
 
 def make_score_tables(

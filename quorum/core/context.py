@@ -154,7 +154,7 @@ class Context:
     ] = define("vote", "all")
     shorten: Annotated[
         Literal["auto", "off"],
-        describe("If a short answer is too long: ask once more (auto), or only count it as verbose (off)", "auto"),
+        describe("If a short answer is too long: ask once more (auto), or only count it as wordy (off)", "auto"),
     ] = define("shorten", "auto")
     structured: Annotated[
         Literal["auto", "off"],

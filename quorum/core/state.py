@@ -199,14 +199,14 @@ class SuppressedAnswer(TypedDict):
 class Counters(TypedDict, total=False):
     """The counters of a run or a part of it: calls and tokens, malformed replies, passages dropped to fit the window.
 
-    usage, malformed and verbose have one entry per prompt name. verbose: short answers with too many words. not_greedy:
-    whether a model refused temperature 0, so that the same question may get another answer. A subgraph returns counters
-    but does not take them as input; otherwise they would be added twice.
+    usage, malformed and wordy_answers have one entry per prompt name. wordy_answers: short answers with too many words.
+    not_greedy: whether a model refused temperature 0, so that the same question may get another answer. A subgraph
+    returns counters but does not take them as input; otherwise they would be added twice.
     """
 
     usage: Annotated[dict[str, Usage], merge_usage]
     malformed: Annotated[dict[str, Malformed], merge_counted_replies]
-    verbose: Annotated[dict[str, Malformed], merge_counted_replies]
+    wordy_answers: Annotated[dict[str, Malformed], merge_counted_replies]
     not_greedy: Annotated[bool, is_either]
     dropped: Annotated[int, add_counts]
 
@@ -232,7 +232,9 @@ class Answer(TypedDict, total=False):
     certified: int | None  # how many passages could be replaced without changing the vote (quorum.algorithms)
     rationale: str | None
     evidence: list[Evidence]
-    unsupported: list[str] | None  # ids of passages that voted for the answer and do not contain it; null without votes
+    voters_without_answer: (
+        list[str] | None
+    )  # ids of passages that voted for the answer and do not contain it; null without votes
     votes: Annotated[list[Vote], append_items]  # null in a method without votes
     candidates: list[str] | None
     summaries: list[str] | None
@@ -246,11 +248,11 @@ class Answer(TypedDict, total=False):
 class Result(Answer, Counters, total=False):
     """A graph's output: the answer and its counters. A key that a method does not use is null.
 
-    certified: how many passages could be replaced by any others without changing the winner of the vote. unsupported:
-    ids of the passages that voted for the answer and do not contain it. validity, scores: for each candidate, whether
-    its summary supports it, and its score. dropped: how many passages were left out of prompts because they did not fit
-    into the model's window. verbose: short answers with too many words, by prompt name. not_greedy: whether a model
-    refused temperature 0, so that the same question may get another answer.
+    certified: how many passages could be replaced by any others without changing the winner of the vote.
+    voters_without_answer: ids of the passages that voted for the answer and do not contain it. validity, scores: for
+    each candidate, whether its summary supports it, and its score. dropped: how many passages were left out of prompts
+    because they did not fit into the model's window. wordy_answers: short answers with too many words, by prompt name.
+    not_greedy: whether a model refused temperature 0, so that the same question may get another answer.
     """
 
 
@@ -262,11 +264,12 @@ class State(Question, Result, total=False):
     from `given` to `own_passages` and clears `given`, so that the next question on the same thread does not get these
     passages, too. own_gold_answers: the gold answers that the question brings, which `begin` moves from `gold_answers`
     for the same reason. query: what to search for, null for the question itself. turn: finished rounds of a loop.
-    reasoning: a chain of thought as the model wrote it. notes: what selection_inference has learned so far. external,
-    internal: what blendfilter adds to the question in two of its queries: an answer from passages, and a passage that
-    the model wrote from memory. knowledge: the passages that each of blendfilter's queries found. topic: the question's
-    topic; judgement: the model's view of which passages help; blendfilter's filter needs both. rationales: the
-    reasoning behind each candidate. masked: the statement whose hidden words are to be recovered.
+    reasoning: a chain of thought as the model wrote it. notes: what selection_inference has learned so far.
+    external_knowledge, internal_knowledge: what blendfilter adds to the question in two of its queries: an answer from
+    passages, and a passage that the model wrote from memory. knowledge: the passages that each of blendfilter's queries
+    found. topic: the question's topic; passage_judgement: the model's view of which passages help; blendfilter's filter
+    needs both. rationales: the reasoning behind each candidate. masked_statement: the statement whose hidden words are
+    to be recovered.
     """
 
     rank: int
@@ -279,17 +282,17 @@ class State(Question, Result, total=False):
     query: str | None
     steps: list[Step]  # finished steps, oldest first
     reasoning: str | None
-    external: str | None
-    internal: str | None
+    external_knowledge: str | None
+    internal_knowledge: str | None
     topic: str | None
-    judgement: str | None
+    passage_judgement: str | None
     queries: list[str] | None
     knowledge: Annotated[list[QueryPassages], append_items]
     turn: int
     notes: str | None
     rationales: list[str | None] | None
-    masked: MaskedStatement | None
-    verified: Annotated[list[VerifiedCandidate], append_items]
+    masked_statement: MaskedStatement | None
+    verified_candidates: Annotated[list[VerifiedCandidate], append_items]
     cascade_run_id: str | None  # in a cascade: the id of its memory of this question, quorum.core.cascade_memory
     earlier_vote_keys: list[str]  # in a cascade: the answers of the stages so far (see `vote_key`); "" for unknown
 

@@ -22,10 +22,10 @@ SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS
 
 
 class Step(TypedDict):
-    """A node that ran. within: the number of the node that encloses it, if any; round: LangGraph's superstep."""
+    """A node that ran. enclosing_step: the number of the step around it, if any; round: LangGraph's superstep."""
 
     node: str
-    within: int | None
+    enclosing_step: int | None
     round: int
     seconds: float
 
@@ -80,7 +80,7 @@ class Watch(AsyncCallbackHandler):
         self.node_of_run[run_id] = len(self.steps)
         self.start_times[run_id] = time.perf_counter()
         self.steps.append(
-            Step(node=name, within=enclosing, round=int((metadata or {}).get("langgraph_step", 0)), seconds=0.0)
+            Step(node=name, enclosing_step=enclosing, round=int((metadata or {}).get("langgraph_step", 0)), seconds=0.0)
         )
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
@@ -141,14 +141,14 @@ class Watch(AsyncCallbackHandler):
 
 
 def compute_graph_seconds(
-    steps: Sequence[Step], spans: Sequence[tuple[int | None, float, float, float]], within: int | None
+    steps: Sequence[Step], spans: Sequence[tuple[int | None, float, float, float]], enclosing_step: int | None
 ) -> float:
-    """Seconds of the graph inside the node `within` (None: of the whole graph): its supersteps take place one after the
-    other, and each takes as long as its slowest node.
+    """Seconds of the graph inside the node `enclosing_step` (None: of the whole graph): its supersteps take place one
+    after the other, and each takes as long as its slowest node.
     """
     seconds_of_superstep: dict[int, float] = {}
     for number, step in enumerate(steps):
-        if step["within"] == within and number != within:
+        if step["enclosing_step"] == enclosing_step and number != enclosing_step:
             inner_seconds = compute_graph_seconds(steps, spans, number) + compute_node_seconds(
                 [span for span in spans if span[0] == number]
             )

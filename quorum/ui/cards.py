@@ -183,7 +183,7 @@ def list_facts(answer: Answer) -> list[str]:
         return []
     confidence, certified_count = result.get("confidence"), result.get("certified")
     malformed = sum(replies["count"] for replies in (result.get("malformed") or {}).values())
-    verbose = sum(replies["count"] for replies in (result.get("verbose") or {}).values())
+    wordy_answers = sum(replies["count"] for replies in (result.get("wordy_answers") or {}).values())
     return [
         *([str(result["note"])] if result.get("note") else []),
         *(["no passage answers the question"] if result.get("unknown") else []),
@@ -192,7 +192,7 @@ def list_facts(answer: Answer) -> list[str]:
         *([format_count(calls, "call"), f"{tokens_in + tokens_out:,} tokens"] if result else []),
         f"{answer.seconds:.2f} s",
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
-        *([format_count(verbose, "wordy answer")] if verbose else []),
+        *([format_count(wordy_answers, "wordy answer")] if wordy_answers else []),
         *(["not greedy: the model refuses temperature 0"] if result.get("not_greedy") else []),
         *([f"{format_count(result['dropped'], 'passage')} dropped"] if result.get("dropped") else []),
     ]

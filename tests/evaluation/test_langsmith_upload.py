@@ -112,7 +112,7 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     used = {"input_tokens": 200, "output_tokens": 4, "total_tokens": 204}
     assert (model_metadata | {"usage_metadata": used}).items() <= calls["extra"]["metadata"].items()
     given_scores = list_scores(workspace, run)
-    assert {"em": 1, "f1": 1, "unknown": 0, "recall": 1, "gold_in_pool": 1}.items() <= given_scores.items()
+    assert {"em": 1, "f1": 1, "unknown": 0, "recall": 1, "right_answer_among_votes": 1}.items() <= given_scores.items()
     assert given_scores == pytest.approx({name: row[name] for name in given_scores}, abs=1e-4)
     assert KEY not in workspace.text
 

@@ -41,8 +41,8 @@ async def test_a_full_run_of_blendfilter() -> None:
     assert await trace_blendfilter(model) == [
         ("begin", {}),
         ("retrieve", {"passages": "mansion jones"}),
-        ("answer_externally", {"external": EXTERNAL_REPLY}),
-        ("recall", {"internal": INTERNAL_REPLY}),
+        ("answer_externally", {"external_knowledge": EXTERNAL_REPLY}),
+        ("recall", {"internal_knowledge": INTERNAL_REPLY}),
         ("name_topic", {"topic": "Television comedies"}),
         ("blend_queries", {"queries": [QUESTION, EXTERNAL_QUERY, INTERNAL_QUERY]}),
         *(("gather", {"knowledge": result}) for result in PASSAGES_OF_QUERIES),
@@ -191,7 +191,9 @@ async def test_an_unknown_internal_answer_adds_nothing_to_the_query(refusal: str
 
 
 async def test_generated_text_comes_before_the_question() -> None:
-    state = State(question="Who?", external="Somebody. So the answer is Unknown.", internal="Somebody else.")
+    state = State(
+        question="Who?", external_knowledge="Somebody. So the answer is Unknown.", internal_knowledge="Somebody else."
+    )
     update = await blend_queries(state, make_runtime())
     assert update == {
         "queries": ["Who?", "Somebody. So the answer is Unknown.\nWho?", "Somebody else.\nWho?"],

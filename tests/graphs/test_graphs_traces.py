@@ -20,7 +20,7 @@ KNOWN_ANSWER = {"answer": "1931", "unknown": False, "confidence": None, "evidenc
 
 
 def make_evidence(evidence: str, unsupported_ids: str) -> dict[str, list[str]]:
-    return {"evidence": [evidence], "unsupported": [unsupported_ids]}
+    return {"evidence": [evidence], "voters_without_answer": [unsupported_ids]}
 
 
 UNKNOWN_ANSWER = {"answer": "unknown", "unknown": True, "confidence": None, "evidence": []}
@@ -109,7 +109,13 @@ async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
     steps = await trace_method("post_fusion", model, k=5)
     assert steps[-1] == (
         "vote",
-        {"answer": "1950", "unknown": False, "confidence": 0.5, "evidence": ["p2 29-33"], "unsupported": ["p5"]},
+        {
+            "answer": "1950",
+            "unknown": False,
+            "confidence": 0.5,
+            "evidence": ["p2 29-33"],
+            "voters_without_answer": ["p5"],
+        },
     )
 
 
@@ -161,7 +167,7 @@ async def test_post_fusion_staged_goes_on_while_the_vote_is_open() -> None:
         make_vote_step(2, "?"),
         ("vote", open_vote),
         make_vote_step(3, "1931"),
-        ("vote", {**open_vote, "unsupported": ["p4"]}),
+        ("vote", {**open_vote, "voters_without_answer": ["p4"]}),
     ]
 
 

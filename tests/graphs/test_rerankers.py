@@ -229,7 +229,7 @@ async def test_reranking_keeps_the_retrieval_scores_and_returns_only_passages() 
     scored_passages = [Passage(**{**passage, "score": 5.0 - n}) for n, passage in enumerate(PASSAGES)]
     state: Any = {"question": QUESTION, "passages": scored_passages}
     result = await rerank_passages.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
-    assert set(result) <= {"passages", "usage", "malformed", "verbose", "not_greedy", "dropped"}
+    assert set(result) <= {"passages", "usage", "malformed", "wordy_answers", "not_greedy", "dropped"}
     assert {p["id"]: p["score"] for p in result["passages"]} == {p["id"]: p["score"] for p in scored_passages}
 
 

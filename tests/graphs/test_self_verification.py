@@ -62,11 +62,11 @@ async def test_each_of_several_answers_is_verified_by_itself() -> None:
         ),
     ]
     verified_steps = sorted(
-        (step for step in steps if step[0] == "verify"), key=lambda step: step[1]["verified"][0]["rank"]
+        (step for step in steps if step[0] == "verify"), key=lambda step: step[1]["verified_candidates"][0]["rank"]
     )
     assert verified_steps == [
-        ("verify", {"verified": [{"rank": 0, "recovered": 2}]}),
-        ("verify", {"verified": [{"rank": 1, "recovered": 7}]}),
+        ("verify", {"verified_candidates": [{"rank": 0, "recovered": 2}]}),
+        ("verify", {"verified_candidates": [{"rank": 1, "recovered": 7}]}),
     ]
     assert steps[-1] == (
         "choose_verified",
@@ -107,14 +107,19 @@ async def test_usage_of_verifications_is_counted_once() -> None:
 async def test_the_nodes_of_a_verification() -> None:
     model = ScriptedModel().on("mask_condition", write_statement("Lumen Tower", "1931"))
     masked_update = await mask_condition({**STATE, "rank": 1, "answer": "1931"}, make_runtime(model))
-    assert masked_update["masked"] == {"statement": "The [MASK] was finished in 1931.", "condition": "Lumen Tower"}
+    assert masked_update["masked_statement"] == {
+        "statement": "The [MASK] was finished in 1931.",
+        "condition": "Lumen Tower",
+    }
     assert f"Question: {QUESTION}\nAnswer: 1931\nStatement:" in model.history[0].text
     assert "[1]" not in model.history[0].text
     model.on("recover_condition", *["Lumen Tower"] * 10)
-    result = await recover_condition({**STATE, "rank": 1, "masked": masked_update["masked"]}, make_runtime(model))
-    assert result["verified"] == [{"rank": 1, "recovered": 10}]
+    result = await recover_condition(
+        {**STATE, "rank": 1, "masked_statement": masked_update["masked_statement"]}, make_runtime(model)
+    )
+    assert result["verified_candidates"] == [{"rank": 1, "recovered": 10}]
     state = State(passages=PASSAGES[:1], candidates=["1950", "1931"], rationales=[None, "So."])
-    assert await choose_verified({**state, "verified": result["verified"]}) == {
+    assert await choose_verified({**state, "verified_candidates": result["verified_candidates"]}) == {
         "answer": "1931",
         "unknown": False,
         "rationale": "So.",

@@ -45,7 +45,7 @@ async def test_a_wordy_answer_is_shortened_by_one_more_call(openai_server: OpenA
     result = await ask()
     assert result["answer"] == "1931"
     assert {name: item["calls"] for name, item in result["usage"].items()} == {"answer": 1, "shorten": 1}
-    assert result["verbose"] == {"answer": {"count": 1, "replies": [WORDY_REPLY]}}
+    assert result["wordy_answers"] == {"answer": {"count": 1, "replies": [WORDY_REPLY]}}
     assert result["malformed"] == {}
     assert QUESTION in openai_server.chats()[1].text
     assert WORDY_REPLY in openai_server.chats()[1].text
@@ -56,13 +56,13 @@ async def test_without_shortening_wordy_answers_are_only_counted(openai_server: 
     result = await ask(shorten="off")
     assert result["answer"] == WORDY_REPLY.rstrip(".")
     assert list(result["usage"]) == ["answer"]
-    assert result["verbose"]["answer"]["count"] == 1
+    assert result["wordy_answers"]["answer"]["count"] == 1
 
 
 async def test_a_short_answer_is_not_shortened(openai_server: OpenAIServer) -> None:
     openai_server.reply(" ".join(["word"] * MAX_WORDS))
     result = await ask()
-    assert (list(result["usage"]), result["verbose"]) == (["answer"], {})
+    assert (list(result["usage"]), result["wordy_answers"]) == (["answer"], {})
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ async def test_every_sample_is_shortened(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_wordy_model("1931"))
     result = await ask(samples=3)
     assert (result["answer"], result["confidence"]) == ("1931", 1.0)
-    assert result["verbose"]["answer"]["count"] == 3
+    assert result["wordy_answers"]["answer"]["count"] == 3
 
 
 async def test_the_last_line_of_a_chain_of_thought_is_shortened_and_its_reasoning_kept(
@@ -118,13 +118,13 @@ async def test_answers_of_other_types_than_short_are_not_shortened(openai_server
     openai_server.reply(make_wordy_model("1931"))
     result = await ask(answer_type=kind)
     assert "shorten" not in result["usage"]
-    assert result["verbose"] == {}
+    assert result["wordy_answers"] == {}
 
 
 async def test_a_refusal_in_many_words_is_no_wordy_answer(openai_server: OpenAIServer) -> None:
     openai_server.reply("The passages do not contain the answer to this question, " + "as far as I can tell, " * 3)
     result = await ask()
-    assert (result["unknown"], list(result["usage"]), result["verbose"]) == (True, ["answer"], {})
+    assert (result["unknown"], list(result["usage"]), result["wordy_answers"]) == (True, ["answer"], {})
 
 
 async def test_the_embedded_reader_is_never_asked_to_shorten() -> None:
@@ -187,11 +187,11 @@ def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum:
     folder = tmp_path / "out"
     methods = "concat,concat[shorten=off]"
     run = quorum("eval", tmp_path / "data.jsonl", "--methods", methods, "--model", "openai:test", "--out", folder)
-    assert (run.code, "verbose" in run.out) == (0, True)
+    assert (run.code, "wordy answers" in run.out) == (0, True)
     rows = [json.loads(text) for text in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [(row["em"], row["calls"], row["verbose"]) for row in rows] == [(1.0, 2, 1), (0.0, 1, 1)]
+    assert [(row["em"], row["calls"], row["wordy_answers"]) for row in rows] == [(1.0, 2, 1), (0.0, 1, 1)]
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    assert [item["verbose"] for item in summary.values()] == [1, 1]
+    assert [item["wordy_answers"] for item in summary.values()] == [1, 1]
 
 
 def test_an_experiment_of_a_paper_does_not_shorten(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 
 def read_rows_without_times(folder: Path) -> dict[Any, Any]:
     """The rows by question and method, without the time they took."""
-    return {(row["id"], row["method"]): row | {"seconds": 0, "stored": 0} for row in read_rows(folder)}
+    return {(row["id"], row["method"]): row | {"seconds": 0, "stored_calls": 0} for row in read_rows(folder)}
 
 
 async def run_evaluation(

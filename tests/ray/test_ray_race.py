@@ -84,5 +84,5 @@ async def test_without_a_race_the_comparison_counts_what_workers_spend(data: Pat
     decision = await run_race(data, "many", race=None, corpus="pool", methods="concat", limit=6)
     assert decision.scores.race is None
     assert decision.spent["models"]["openai:test"]["calls"] == 6
-    assert (decision.spent["searches"], decision.spent["searched"]) == (6, 6)
+    assert (decision.spent["searches"], decision.spent["searches_made"]) == (6, 6)
     assert decision.scores.spending.calls == 6

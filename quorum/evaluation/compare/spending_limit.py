@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, NotRequired, cast
 from uuid import UUID
 
 from langchain_core.messages import BaseMessage
@@ -10,18 +10,19 @@ from typing_extensions import TypedDict
 
 from quorum.evaluation.compare.prices import FREE_PRICE, Prices
 from quorum.evaluation.run.config_file import read_config
+from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, WorkerSpending
 
 
 class TotalSpent(TypedDict):
-    """The counts of calls and searches. searches: how many the methods requested; searched: how many were really made.
-    cost: dollars, null if a model has no price. judge: the judge's spending, not included in the rest.
+    """The counts of calls and searches. searches: how many the methods requested; searches_made: how many were really
+    made. cost: dollars, null if a model has no price. judge: the judge's spending, not included in the rest.
     """
 
     models: dict[str, dict[str, int]]
     searches: int
-    searched: int
+    searches_made: int
     cost: float | None
     judge: NotRequired["TotalSpent"]
 
@@ -45,7 +46,7 @@ class LimitedSpending(ModelSpending):
         self.prices, self.limit, self.cost = prices, limit, 0.0
         self.models = dict(earlier_spending["models"]) if earlier_spending else {}
         self.searches = earlier_spending["searches"] if earlier_spending else 0
-        self.searched = earlier_spending["searched"] if earlier_spending else 0
+        self.searches_made = earlier_spending["searches_made"] if earlier_spending else 0
         for name, counts in (rehearsal_usage or {}).items():
             self.add(name, counts)
         self.cost = 0.0  # the rehearsal is free
@@ -89,7 +90,7 @@ class LimitedSpending(ModelSpending):
         costs = [compute_cost_of_usage(name, counts, self.prices) for name, counts in self.models.items()]
         known_costs = [cost for cost in costs if cost is not None]
         cost = sum(known_costs) if len(known_costs) == len(costs) else None
-        return TotalSpent(models=self.models, searches=self.searches, searched=self.searched, cost=cost)
+        return TotalSpent(models=self.models, searches=self.searches, searches_made=self.searches_made, cost=cost)
 
 
 class JudgeSpending(LimitedSpending):
@@ -116,7 +117,11 @@ def compute_cost_of_usage(model: str, counts: Mapping[str, int], prices: Prices)
 def read_spent(folder: Path) -> TotalSpent | None:
     """The content of spent.json: what earlier runs in this folder spent; None if there is none."""
     path = folder / "spent.json"
-    return read_config(path) if path.exists() else None
+    if not path.exists():
+        return None
+    spent = rename_old_keys(read_config(path))
+    judge_part = {"judge": rename_old_keys(spent["judge"])} if "judge" in spent else {}
+    return cast(TotalSpent, spent | judge_part)
 
 
 def write_spent(folder: Path, spent: TotalSpent) -> None:

@@ -19,7 +19,7 @@ PANEL_TITLES = {
     "accuracy": "Accuracy",
     "judged": "Accuracy by the judge",
     "unknown": "%Unk",
-    "not_majority": "%NM",
+    "right_answer_outvoted": "%NM",
     "oracle": "Oracle EM",
     "oracle_f1": "Oracle F1",
     "context_precision": "Unigram precision of the context",

@@ -88,7 +88,7 @@ def list_known_votes(outputs: Result) -> list[str] | None:
     return None if votes is None else [vote["answer"] for vote in votes if not vote["unknown"]]
 
 
-def gold_in_pool(outputs: Result, reference_outputs: Reference) -> bool | None:
+def right_answer_among_votes(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether any answer that was voted on is right, by exact match."""
     answers = list_known_votes(outputs)
     return (
@@ -96,9 +96,9 @@ def gold_in_pool(outputs: Result, reference_outputs: Reference) -> bool | None:
     )
 
 
-def not_majority(outputs: Result, reference_outputs: Reference) -> bool | None:
+def right_answer_outvoted(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether a right answer was in the pool and the final answer is wrong (%NM; Liu et al. 2024, section 4)."""
-    in_pool = gold_in_pool(outputs, reference_outputs)
+    in_pool = right_answer_among_votes(outputs, reference_outputs)
     return None if in_pool is None else in_pool and em(outputs, reference_outputs) == 0
 
 

@@ -44,8 +44,10 @@ METRICS: dict[str, Metric] = {
     "rouge_l": Metric(answers.rouge_l, compared=True),
     "str_em": Metric(answers.str_em, compared=True),
     "unknown": Metric(answers.unknown),
-    "not_majority": Metric(answers.not_majority, counts_missing_as_zero=True),  # a question without a vote counts as 0
-    "gold_in_pool": Metric(answers.gold_in_pool, counts_missing_as_zero=True),
+    "right_answer_outvoted": Metric(
+        answers.right_answer_outvoted, counts_missing_as_zero=True
+    ),  # a question without a vote counts as 0
+    "right_answer_among_votes": Metric(answers.right_answer_among_votes, counts_missing_as_zero=True),
     "oracle": Metric(answers.oracle),
     "oracle_f1": Metric(answers.oracle_f1),
     "overlap_own": Metric(answers.overlap_own),

@@ -34,7 +34,7 @@ from quorum.evaluation.run.race_result import sort_standings
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
-FAILURE_COUNTS = ("failed", "malformed", "verbose", "not greedy", "unscored")
+FAILURE_COUNTS = ("failed", "malformed", "wordy answers", "not greedy", "unscored")
 FRAMES = {"broad": WIDE_FRAME, "narrow": NARROW_FRAME}  # the width of the screen decides which of the two is visible
 SHARES_KEY = (
     '<p class="key"><span><i class="right"></i>right</span><span><i class="wrong"></i>wrong</span>'
@@ -166,7 +166,7 @@ def make_table_row(decision: "Decision", figure: MethodFigures) -> dict[str, str
         "p95&nbsp;s": format_number(summary["seconds_p95"], 2),
         "failed": f"{summary['errors']:,}",
         "malformed": f"{summary['malformed']:,}",
-        "verbose": f"{summary.get('verbose') or 0:,}",
+        "wordy answers": f"{summary.get('wordy_answers') or 0:,}",
         "not greedy": f"{summary.get('not_greedy') or 0:,}",
         "unscored": f"{summary.get('unscored') or 0:,}",
     }
@@ -213,7 +213,9 @@ def render_race_section(decision: "Decision") -> str:
 
 def render_bar_section(decision: "Decision") -> str:
     """For each method: right, wrong and unknown answers, right answers lost in the vote, calls and tokens."""
-    outvoted_shares = [(name, 100 * (row["not_majority"] or 0.0)) for name, row in decision.scores.summary.items()]
+    outvoted_shares = [
+        (name, 100 * (row["right_answer_outvoted"] or 0.0)) for name, row in decision.scores.summary.items()
+    ]
     panels = {"Right, wrong, unknown": f"{SHARES_KEY}{draw_share_bars(decision.figures)}"}
     if any(share for _, share in outvoted_shares):
         panels["Right answers outvoted, %"] = draw_single_bars(outvoted_shares, 1, 100.0)

@@ -14,7 +14,7 @@ from quorum.nodes.evidence import has_only_votes_as_evidence
 
 QUESTIONS_PER_CHUNK = 25  # questions packed together: opening one of them unpacks them all
 COST_KEYS = ("calls", "input_tokens", "output_tokens", "seconds")
-ROW_KEYS = ("answer", "error", "confidence", *COST_KEYS, "malformed", "verbose", "dropped")
+ROW_KEYS = ("answer", "error", "confidence", *COST_KEYS, "malformed", "wordy_answers", "dropped")
 DETAIL_KEYS = (
     "rationale",
     "candidates",
@@ -23,7 +23,7 @@ DETAIL_KEYS = (
     "scores",
     "votes",
     "evidence",
-    "unsupported",
+    "voters_without_answer",
     "steps",
 )
 SCORE_KEYS = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")

@@ -88,7 +88,7 @@ def describe_spending(decision: "Decision") -> list[str]:
 def describe_seconds(decision: "Decision") -> str:
     """Which methods' seconds cannot be compared, because their calls were shared or stored; empty if all can."""
     rows = decision.scores.summary
-    with_shared_calls = [name for name, row in rows.items() if row.get("seconds_without")]
+    with_shared_calls = [name for name, row in rows.items() if row.get("answers_not_timed")]
     if not with_shared_calls:
         return ""
     uncounted_methods = [name for name in with_shared_calls if rows[name]["seconds_p50"] is None]
@@ -133,7 +133,9 @@ def describe_savings(decision: "Decision") -> str:
         else ""
     )
     searches = (
-        f"; of {spent['searches']:,} requested searches {spent['searched']:,} were made" if spent["searches"] else ""
+        f"; of {spent['searches']:,} requested searches {spent['searches_made']:,} were made"
+        if spent["searches"]
+        else ""
     )
     return f"{calls}{saved_words}{searches}."
 
@@ -248,7 +250,7 @@ def render_methods_table(decision: "Decision") -> Iterator[str]:
         cost = "-" if figure.cost is None else format_dollars(figure.cost)
         contains, *shares = (
             f"{100 * value:.1f}" if (value := row.get(name)) is not None else "-"
-            for name in ("contains", "unknown", "not_majority")
+            for name in ("contains", "unknown", "right_answer_outvoted")
         )
         times = (f"{value:.2f}" if (value := row[name]) is not None else "-" for name in ("seconds_p50", "seconds_p95"))
         cells = [

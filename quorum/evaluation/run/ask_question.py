@@ -116,7 +116,7 @@ async def answer_question(
     result["retrieved"] = [passage["id"] for passage in retrieval_result["passages"]]
     result["usage"] = merge_usage(retrieval_result.get("usage"), result.get("usage"))
     result["malformed"] = merge_counted_replies(retrieval_result.get("malformed"), result.get("malformed"))
-    result["verbose"] = merge_counted_replies(retrieval_result.get("verbose"), result.get("verbose"))
+    result["wordy_answers"] = merge_counted_replies(retrieval_result.get("wordy_answers"), result.get("wordy_answers"))
     result["not_greedy"] = is_either(retrieval_result.get("not_greedy"), result.get("not_greedy"))
     result["dropped"] = (retrieval_result.get("dropped") or 0) + (result.get("dropped") or 0)
     if column.gold_position is not None:

@@ -15,9 +15,9 @@ COST_KEYS = ("calls", "input_tokens", "output_tokens")
 
 class Row(TypedDict, total=False):
     """One line of results.jsonl. All measures are null if the question has an `error`. `seconds` is wall time in this
-    run; with details, it is the time that the method would take alone. `stored`: how many of the answer's calls needed
-    no request, because the journal or another method's equal call had the reply; `group`: the question's document or
-    conversation, if the data name one.
+    run; with details, it is the time that the method would take alone. `stored_calls`: how many of the answer's calls
+    needed no request, because the journal or another method's equal call had the reply; `group`: the question's
+    document or conversation, if the data name one.
 
     The measures are those of `quorum.evaluation.metrics.registry`, by name, where each is explained; `passages` and
     `retrieved` are ids, after and before a filter. Extra keys of an experiment (a rationale) follow at the end, then
@@ -37,8 +37,8 @@ class Row(TypedDict, total=False):
     rouge_l: float | None
     str_em: float | None
     unknown: bool | None
-    not_majority: bool | None
-    gold_in_pool: bool | None
+    right_answer_outvoted: bool | None
+    right_answer_among_votes: bool | None
     oracle: bool | None
     oracle_f1: float | None
     overlap_own: float | None
@@ -59,18 +59,18 @@ class Row(TypedDict, total=False):
     confidence: float | None
     candidates: list[str] | None
     evidence: list[str]
-    unsupported: list[str] | None
+    voters_without_answer: list[str] | None
     passages: list[str]
     retrieved: list[str] | None
     calls: int | None
     input_tokens: int | None
     output_tokens: int | None
     malformed: int | None
-    verbose: int | None
+    wordy_answers: int | None
     not_greedy: bool | None
     dropped: int | None
     seconds: float
-    stored: int | None
+    stored_calls: int | None
     error: str | None
     group: str
     rationale: str | None
@@ -96,7 +96,7 @@ class ColumnScores:
             bool
         ] = []  # of each answer: whether the journal or another method had one of its replies
         self.tasks: set[str] = set()
-        self.malformed = self.verbose = self.not_greedy = 0
+        self.malformed = self.wordy_answers = self.not_greedy = 0
         self.error_messages: dict[str, str] = {}
         self.judge_counts: dict[str, float | int | None] = {}
         self.wrong_cost = 0.0
@@ -109,9 +109,9 @@ class ColumnScores:
         self.ids.append(row["id"])
         self.tasks.add(row.get("task") or "short")
         self.malformed += row["malformed"] or 0
-        self.verbose += row.get("verbose") or 0  # not in rows of an older Quorum
+        self.wordy_answers += row.get("wordy_answers") or 0  # not in rows of an older Quorum
         self.not_greedy += bool(row.get("not_greedy"))
-        self.has_stored_call.append(bool(row.get("stored")))
+        self.has_stored_call.append(bool(row.get("stored_calls")))
         for name, values in self.values.items():
             value: Any = row.get(name)
             values.append(math.nan if value is None else value)
@@ -149,7 +149,7 @@ class ColumnScores:
 
     def summarize(self) -> dict[str, float | int | None]:
         """Means over the questions that have a measure (null if none has), intervals of some measures, and counts. The
-        seconds are null if every answer has a stored or shared call; `seconds_without` is the number of answers that
+        seconds are null if every answer has a stored or shared call; `answers_not_timed` is the number of answers that
         have one, and whose seconds therefore do not count.
         """
         values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.error_messages)}
@@ -166,6 +166,6 @@ class ColumnScores:
         seconds = self.get_own_seconds()
         for end, share in (("p50", 0.5), ("p95", 0.95)):
             values[f"seconds_{end}"] = round(compute_quantile(seconds, share), 4) if len(seconds) else None
-        values["seconds_without"] = sum(self.has_stored_call)
-        reply_counts = {"malformed": self.malformed, "verbose": self.verbose, "not_greedy": self.not_greedy}
+        values["answers_not_timed"] = sum(self.has_stored_call)
+        reply_counts = {"malformed": self.malformed, "wordy_answers": self.wordy_answers, "not_greedy": self.not_greedy}
         return values | {"errors": len(self.error_messages)} | reply_counts | self.judge_counts

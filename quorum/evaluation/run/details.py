@@ -15,10 +15,11 @@ from typing import Any, Self, TypedDict, cast
 from quorum.core.json_text import parse_json
 from quorum.core.private_files import open_private_bytes
 from quorum.core.state import Evidence, Passage, Result, Usage, Vote
+from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import explain_write_errors, read_whole_lines
 from quorum.evaluation.watch import Call, Step, Watch
 
-COPIED_KEYS = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "unsupported")
+COPIED_KEYS = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "voters_without_answer")
 
 
 class Detail(TypedDict):
@@ -33,11 +34,11 @@ class Detail(TypedDict):
     scores: list[float] | None
     votes: list[Vote] | None
     evidence: list[Evidence]
-    unsupported: list[str] | None
+    voters_without_answer: list[str] | None
     passages: list[Passage]
     usage: dict[str, Usage]
     malformed: dict[str, int]
-    verbose: dict[str, int]
+    wordy_answers: dict[str, int]
     steps: list[Step]
     calls: list[Call]
 
@@ -53,7 +54,7 @@ def make_detail(id_: str, method: str, result: Result, watch: Watch) -> Detail:
         "passages": result.get("passages") or [],
         "usage": result.get("usage") or {},
         "malformed": {name: replies["count"] for name, replies in (result.get("malformed") or {}).items()},
-        "verbose": {name: replies["count"] for name, replies in (result.get("verbose") or {}).items()},
+        "wordy_answers": {name: replies["count"] for name, replies in (result.get("wordy_answers") or {}).items()},
         "steps": watch.steps,
         "calls": watch.calls,
     }
@@ -107,7 +108,7 @@ class LineIndex:
         if offset is None or self.file is None:
             return None
         self.file.seek(offset)
-        return cast(dict[str, Any], parse_json(self.file.readline()))
+        return rename_old_keys(cast(dict[str, Any], parse_json(self.file.readline())))
 
     def list_by_method(self, id_: str, methods: Sequence[str]) -> Iterable[tuple[str, dict[str, Any] | None]]:
         """(method, line) of each method."""

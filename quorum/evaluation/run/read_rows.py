@@ -10,6 +10,7 @@ from quorum.core.errors import SetupError
 from quorum.core.files import open_regular, read_bounded_lines
 from quorum.core.json_text import parse_json
 from quorum.evaluation.run.column_scores import Row
+from quorum.evaluation.run.old_keys import rename_old_keys
 
 LARGEST_NUMBER = 1e15  # no measure, count or time is larger
 REQUIRED_KEYS = ("method", "id")
@@ -49,7 +50,7 @@ def parse_object(line: bytes, location: str) -> dict[str, Any]:
         raise SetupError(f"{location} is not JSON ({str(error)[:60]}); remove the line.") from None
     if not isinstance(value, dict):
         raise SetupError(f"{location} is not a result; remove the line.")
-    return value
+    return rename_old_keys(value)
 
 
 def find_problem(row: dict[str, Any]) -> str:

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_bytes
 from quorum.evaluation.run.column_scores import ColumnScores, Row
+from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import explain_write_errors, read_whole_lines
 
 Summary = Mapping[str, Mapping[str, float | int | None]]
@@ -41,8 +42,8 @@ class Results:
         """Count the lines of an earlier run."""
         for number, line in enumerate(read_whole_lines(self.file), start=1):
             try:
-                self.count(json.loads(line))
-            except (ValueError, KeyError, TypeError):
+                self.count(cast(Row, rename_old_keys(json.loads(line))))
+            except (ValueError, KeyError, TypeError, AttributeError):
                 raise SetupError(
                     f"{self.path}, line {number} is not a result; remove the line, or give another folder with --out."
                 ) from None

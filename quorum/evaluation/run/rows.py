@@ -32,7 +32,7 @@ def make_answered_row(
     if articles := list_articles(record):
         reference["articles"] = articles
     scores = score_result(result, reference)
-    for measure in ("not_majority", "gold_in_pool"):
+    for measure in ("right_answer_outvoted", "right_answer_among_votes"):
         scores[measure] = bool(scores[measure]) if all_votes_known else None
     if not all_votes_known and result.get("candidates") is None:
         scores["oracle"] = scores["oracle_f1"] = None
@@ -48,18 +48,18 @@ def make_answered_row(
         "confidence": result.get("confidence"),
         "candidates": result.get("candidates"),
         "evidence": [item["passage"] for item in result.get("evidence") or []],
-        "unsupported": result.get("unsupported"),
+        "voters_without_answer": result.get("voters_without_answer"),
         "passages": [passage["id"] for passage in result.get("passages") or []],
         "retrieved": result.get("retrieved"),
         "calls": sum(counts["calls"] for counts in usage),
         "input_tokens": sum(counts["input_tokens"] for counts in usage),
         "output_tokens": sum(counts["output_tokens"] for counts in usage),
         "malformed": sum(replies["count"] for replies in (result.get("malformed") or {}).values()),
-        "verbose": sum(replies["count"] for replies in (result.get("verbose") or {}).values()),
+        "wordy_answers": sum(replies["count"] for replies in (result.get("wordy_answers") or {}).values()),
         "not_greedy": bool(result.get("not_greedy")),
         "dropped": result.get("dropped") or 0,
         "seconds": round(seconds, 4),
-        "stored": stored_calls,
+        "stored_calls": stored_calls,
         "error": None,
         **describe_group(record),
     }
@@ -83,13 +83,13 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
         "method": name,
         "question": record["question"],
         "task": task,
-        **dict.fromkeys((*empty_keys, "malformed", "verbose", "not_greedy", "dropped")),
+        **dict.fromkeys((*empty_keys, "malformed", "wordy_answers", "not_greedy", "dropped")),
         "gold": record["answers"],
         "evidence": [],
-        "unsupported": None,
+        "voters_without_answer": None,
         "passages": [],
         "seconds": round(seconds, 4),
-        "stored": None,
+        "stored_calls": None,
         "error": error,
         **describe_group(record),
     }

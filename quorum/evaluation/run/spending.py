@@ -32,7 +32,7 @@ class WorkerSpending:
     output_tokens: int = 0
     models: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     searches: int = 0
-    searched: int = 0
+    searches_made: int = 0
 
 
 class ModelHandler(AsyncCallbackHandler):
@@ -82,7 +82,7 @@ class ModelSpending(Spending):
     def __init__(self) -> None:
         super().__init__()
         self.models: dict[str, dict[str, int]] = {}
-        self.searches = self.searched = 0
+        self.searches = self.searches_made = 0
         self.model_of_open_call: dict[UUID, str] = {}
         self.open_searches: set[UUID] = set()
 
@@ -121,7 +121,7 @@ class ModelSpending(Spending):
         if kwargs.get("name") == CachingRetriever.__name__:
             self.searches += 1
         elif parent_run_id not in self.open_searches:  # not a part of a search in progress
-            self.searched += 1
+            self.searches_made += 1
             self.open_searches.add(run_id)
 
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
@@ -130,14 +130,14 @@ class ModelSpending(Spending):
     def merge(self, other: WorkerSpending) -> None:
         super().merge(other)
         self.searches += other.searches
-        self.searched += other.searched
+        self.searches_made += other.searches_made
         for name, counts in other.models.items():
             self.add(name, counts)
 
     def export_counts(self) -> WorkerSpending:
         """The counts, which the main process merges into its own."""
         return WorkerSpending(
-            self.calls, self.input_tokens, self.output_tokens, self.models, self.searches, self.searched
+            self.calls, self.input_tokens, self.output_tokens, self.models, self.searches, self.searches_made
         )
 
 

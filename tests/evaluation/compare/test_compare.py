@@ -52,7 +52,7 @@ async def test_a_comparison_runs_from_estimate_to_report(
     assert decision.recommendation.sentences[1].startswith("Against the baseline concat: +50.0 points [")
     assert decision.spent["models"]["openai:test"]["calls"] == len(openai_server.requests) == 6 * 3
     assert decision.spent["cost"] == pytest.approx(18 * (100 * 1000 + 2 * 2000) / 1e6)
-    assert (decision.spent["searches"], decision.spent["searched"]) == (18, 6)
+    assert (decision.spent["searches"], decision.spent["searches_made"]) == (18, 6)
     file_names = {path.name for path in decision.scores.folder.iterdir()}
     assert file_names >= {"report.html", "report.md", "report.csv", "questions.csv", "details.jsonl", "results.jsonl"}
     assert file_names >= {"config.json", "summary.json", "comparison.json", "recommendation.json", "spent.json"}
@@ -116,7 +116,7 @@ def test_details_hold_the_path_and_the_replies(
     assert "no price known" in run.err
     details = [json.loads(line) for line in Path("out/details.jsonl").read_text().splitlines()]
     result = next(detail for detail in details if (detail["method"], detail["id"]) == ("concat_pf", "q1"))
-    outer_nodes = [step["node"] for step in result["steps"] if step["within"] is None]
+    outer_nodes = [step["node"] for step in result["steps"] if step["enclosing_step"] is None]
     assert outer_nodes == [
         "begin",
         "retrieve",

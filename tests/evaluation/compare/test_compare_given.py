@@ -40,7 +40,7 @@ async def test_the_questions_own_passages_are_a_corpus(
     assert json.loads((folder / "config.json").read_text())["source"]["passages"] == source
     assert plan.estimate is not None
     assert plan.estimate.methods["concat"].calls == 1
-    assert (decision.spent["searches"], decision.spent["searched"]) == ((12, 6) if corpus == "pool" else (0, 0))
+    assert (decision.spent["searches"], decision.spent["searches_made"]) == ((12, 6) if corpus == "pool" else (0, 0))
     assert (folder / "report.html").exists()
     request_count = len(openai_server.requests)
     _, second_run = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")

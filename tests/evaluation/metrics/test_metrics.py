@@ -80,13 +80,13 @@ def test_gold_in_pool_and_not_majority_count_over_the_votes(
     answer: str, votes: list[str], in_pool: bool, outvoted: bool
 ) -> None:
     scores = score(make_result(answer, unknown=answer == "unknown", votes=votes), ["Paris"])
-    assert (scores["gold_in_pool"], scores["not_majority"]) == (in_pool, outvoted)
+    assert (scores["right_answer_among_votes"], scores["right_answer_outvoted"]) == (in_pool, outvoted)
 
 
 def test_without_votes_there_is_no_pool() -> None:
     scores = score(make_result("Paris"), ["Paris"])
-    assert scores["gold_in_pool"] is None
-    assert scores["not_majority"] is None
+    assert scores["right_answer_among_votes"] is None
+    assert scores["right_answer_outvoted"] is None
 
 
 def test_a_scorer_can_be_used_alone() -> None:
@@ -193,8 +193,8 @@ WORDS = st.text(alphabet="abc the.", max_size=12)
 def test_measures_agree_with_one_another(answer: str, golds: list[str], votes: list[str], unknown: bool) -> None:
     scores = score(make_result(answer, unknown, votes), golds)
     assert 0 <= scores["em"] <= scores["f1"] <= 1
-    if scores["not_majority"]:
-        assert scores["gold_in_pool"]
+    if scores["right_answer_outvoted"]:
+        assert scores["right_answer_among_votes"]
         assert scores["em"] == 0
 
 

@@ -15,7 +15,14 @@ from quorum.evaluation.run.results import Results
 
 def make_row(id_: str, method: str = "concat", **fields: Any) -> Row:
     """An answered row; `error` makes it a failed one."""
-    measures = {"em": 1.0, "f1": 1.0, "unknown": False, "not_majority": None, "gold_in_pool": None, "calls": 1}
+    measures = {
+        "em": 1.0,
+        "f1": 1.0,
+        "unknown": False,
+        "right_answer_outvoted": None,
+        "right_answer_among_votes": None,
+        "calls": 1,
+    }
     counts = {"input_tokens": 10, "output_tokens": 2, "malformed": 0, "error": None}
     row_values: Any = {"id": id_, "method": method, **measures, **counts, **fields}
     return row_values
@@ -41,10 +48,10 @@ def test_means_are_over_answered_questions_and_counts_over_all(tmp_path: Path) -
         "output_tokens": 2,
         "seconds_p50": 2,
         "seconds_p95": 2.9,
-        "seconds_without": 0,
+        "answers_not_timed": 0,
         "errors": 1,
         "malformed": 2,
-        "verbose": 0,
+        "wordy_answers": 0,
         "not_greedy": 0,
     }
     assert set(list_measure_names()) < set(summary)
@@ -52,19 +59,19 @@ def test_means_are_over_answered_questions_and_counts_over_all(tmp_path: Path) -
 
 def test_seconds_leave_out_answers_with_a_stored_or_shared_call(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat", "concat_pf"]) as results:
-        results.append(make_row("1", seconds=1, stored=0))
-        results.append(make_row("2", seconds=9, stored=1))
-        results.append(make_row("1", "concat_pf", seconds=9, stored=2))
+        results.append(make_row("1", seconds=1, stored_calls=0))
+        results.append(make_row("2", seconds=9, stored_calls=1))
+        results.append(make_row("1", "concat_pf", seconds=9, stored_calls=2))
         summary = results.summarize()
-    assert (summary["concat"]["seconds_p50"], summary["concat"]["seconds_without"]) == (1, 1)
-    assert (summary["concat_pf"]["seconds_p50"], summary["concat_pf"]["seconds_without"]) == (None, 1)
+    assert (summary["concat"]["seconds_p50"], summary["concat"]["answers_not_timed"]) == (1, 1)
+    assert (summary["concat_pf"]["seconds_p50"], summary["concat_pf"]["answers_not_timed"]) == (None, 1)
 
 
 def test_questions_without_a_vote_count_as_not_outvoted(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat_pf"]) as results:
-        results.append(make_row("1", "concat_pf", not_majority=True, gold_in_pool=True))
-        results.append(make_row("2", "concat_pf", not_majority=None, gold_in_pool=None))
-        assert results.summarize()["concat_pf"]["not_majority"] == 0.5
+        results.append(make_row("1", "concat_pf", right_answer_outvoted=True, right_answer_among_votes=True))
+        results.append(make_row("2", "concat_pf", right_answer_outvoted=None, right_answer_among_votes=None))
+        assert results.summarize()["concat_pf"]["right_answer_outvoted"] == 0.5
 
 
 def test_a_method_that_answered_nothing_has_no_means(tmp_path: Path) -> None:
@@ -74,9 +81,9 @@ def test_a_method_that_answered_nothing_has_no_means(tmp_path: Path) -> None:
     assert {name: value for name, value in summary.items() if value is not None} == {
         "n": 1,
         "errors": 1,
-        "seconds_without": 0,
+        "answers_not_timed": 0,
         "malformed": 0,
-        "verbose": 0,
+        "wordy_answers": 0,
         "not_greedy": 0,
     }
 

@@ -81,10 +81,15 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
     assert report.summary["concat"] == json.loads((report.folder / "summary.json").read_text())["concat"]
     concat = report.summary["concat"]
     assert (concat["n"], concat["em"], concat["f1"], concat["unknown"]) == (6, 0.333333, 0.333333, 1)
-    assert (concat["calls"], concat["errors"], concat["malformed"], concat["gold_in_pool"]) == (1, 0, 0, None)
+    assert (concat["calls"], concat["errors"], concat["malformed"], concat["right_answer_among_votes"]) == (
+        1,
+        0,
+        0,
+        None,
+    )
     fallback = report.summary["concat_pf"]
     assert (fallback["em"], fallback["unknown"], fallback["calls"]) == (1, 0.333333, 3)
-    assert (fallback["gold_in_pool"], fallback["not_majority"]) == (0.666667, 0)
+    assert (fallback["right_answer_among_votes"], fallback["right_answer_outvoted"]) == (0.666667, 0)
     assert report.new_answers == 12
     assert events[-1] == ("ask", 12, 12)
     row = next(row for row in read_rows(report.folder) if row["id"] == "q1" and row["method"] == "concat_pf")
@@ -92,14 +97,14 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
     known_values = {key: value for key, value in row.items() if value is not None}
     assert known_values | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
         "id": "q1", "method": "concat_pf", "question": "Who is number 1?", "task": "short", "answer": "person 1",
-        "gold": ["person 1"], "em": 1, "f1": 1, "contains": 1, "unknown": False, "not_majority": False,
-        "gold_in_pool": True,
+        "gold": ["person 1"], "em": 1, "f1": 1, "contains": 1, "unknown": False, "right_answer_outvoted": False,
+        "right_answer_among_votes": True,
         "oracle": True, "oracle_f1": 1, "supported": True,
         "answer_in_passages": True, "answer_on_top": False, "context_tokens": 16,
         "context_precision": 0.222222222, "confidence": 1, "evidence": ["q1b"],
-        "unsupported": [], "passages": ["q1a", "q1b"], "calls": 3,
-        "input_tokens": 0, "output_tokens": 0, "malformed": 0, "verbose": 0, "not_greedy": False,
-        "dropped": 0, "seconds": 0, "stored": 0,
+        "voters_without_answer": [], "passages": ["q1a", "q1b"], "calls": 3,
+        "input_tokens": 0, "output_tokens": 0, "malformed": 0, "wordy_answers": 0, "not_greedy": False,
+        "dropped": 0, "seconds": 0, "stored_calls": 0,
     }  # fmt: skip
     config = json.loads((report.folder / "config.json").read_text())
     assert config["data"]["file"] == "data.jsonl"
@@ -190,7 +195,7 @@ async def test_methods_of_different_settings_have_names_of_their_own(data: Path,
     report = await run(data, "post_fusion, post_fusion[k=1], post_fusion[ vote=staged ;k=2]")
     assert list(report.summary) == ["post_fusion", "post_fusion[k=1]", "post_fusion[vote=staged;k=2]"]
     assert [item["calls"] for item in report.summary.values()] == [2, 1, 2]
-    assert [item["gold_in_pool"] for item in report.summary.values()] == [0.666667, 0, None]
+    assert [item["right_answer_among_votes"] for item in report.summary.values()] == [0.666667, 0, None]
     assert [item["oracle"] for item in report.summary.values()] == [0.666667, 0, None]
 
 

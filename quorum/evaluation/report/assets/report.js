@@ -136,7 +136,7 @@
     if (answer.calls !== null) facts.push(answer.calls + (answer.calls === 1 ? " call" : " calls"), (answer.input_tokens + answer.output_tokens).toLocaleString("en") + " tokens");
     facts.push(answer.seconds.toFixed(2) + " s");
     if (answer.malformed) facts.push(answer.malformed + " malformed");
-    if (answer.verbose) facts.push(answer.verbose + " verbose");
+    if (answer.wordy_answers) facts.push(answer.wordy_answers + " wordy");
     if (answer.dropped) facts.push(answer.dropped + " passages dropped");
     appendChildren(head, makeElement("span", "method", method), makeChip(mark), makeElement("b", "", answer.error ? "failed" : answer.unknown ? "unknown" : answer.answer), makeElement("span", "facts", facts.join(" · ")));
     appendChildren(node, head);
@@ -149,7 +149,7 @@
   function makePath(steps) {
     const node = makeElement("div", "path");
     let last = null, count = 0;
-    const top = steps.filter((step) => step.within === null && step.node !== "begin");
+    const top = steps.filter((step) => step.enclosing_step === null && step.node !== "begin");
     top.forEach((step, place) => {
       count += 1;
       if (top[place + 1] && top[place + 1].node === step.node && top[place + 1].round === step.round) return;
@@ -195,7 +195,7 @@
   function makePassageList(answer, passages) {
     if (!answer.passages.length) return null;
     const evidenceOf = new Map((answer.evidence || []).map((item) => [item.passage, item]));
-    const voters = new Set(answer.unsupported || []), claim = answer.has_only_votes ? " that voted for it" : " with evidence";
+    const voters = new Set(answer.voters_without_answer || []), claim = answer.has_only_votes ? " that voted for it" : " with evidence";
     const node = makeFolded(answer.passages.length + " passages" + (evidenceOf.size ? ", " + evidenceOf.size + claim : ""));
     answer.passages.forEach((place, rank) => {
       const [id, title, text, where] = passages[place], part = makeElement("div", "passage"), evidence = evidenceOf.get(id), body = makeElement("p");

@@ -1,0 +1,30 @@
+"""Reads what older versions wrote to results.jsonl, details.jsonl and spent.json: some keys had other names."""
+
+from typing import Any
+
+NEW_KEYS = {
+    "not_majority": "right_answer_outvoted",
+    "gold_in_pool": "right_answer_among_votes",
+    "unsupported": "voters_without_answer",
+    "verbose": "wordy_answers",
+    "stored": "stored_calls",
+    "searched": "searches_made",
+}
+
+
+def rename_old_keys(line: dict[str, Any]) -> dict[str, Any]:
+    """The line, or the object of spent.json, with today's names of its keys, in the same order.
+
+    >>> rename_old_keys({"em": 1.0, "stored": 2, "steps": [{"node": "vote", "within": None}]})
+    {'em': 1.0, 'stored_calls': 2, 'steps': [{'node': 'vote', 'enclosing_step': None}]}
+    """
+    renamed_line = {NEW_KEYS.get(key, key): value for key, value in line.items()}
+    if isinstance(line.get("steps"), list):
+        renamed_line["steps"] = [rename_in_step(step) for step in line["steps"]]
+    return renamed_line
+
+
+def rename_in_step(step: Any) -> Any:
+    if not isinstance(step, dict) or "within" not in step:
+        return step
+    return {"enclosing_step" if key == "within" else key: value for key, value in step.items()}

@@ -1,0 +1,56 @@
+"""A folder that an older version wrote, with other names of some keys, is resumed and reported like a new one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAIServer
+
+from quorum.core.context import Context
+from quorum.evaluation.compare.compare import compare, plan_comparison
+from quorum.evaluation.report.questions import collect_details, open_results
+from quorum.evaluation.run.old_keys import NEW_KEYS
+from quorum.evaluation.run.options import Options
+
+OLD_KEYS = {f'"{new}": ': f'"{old}": ' for old, new in NEW_KEYS.items()} | {'"enclosing_step": ': '"within": '}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.jsonl"
+    passages = [{"id": f"p{n}", "title": "", "text": f"Ada Korn built tower {n}."} for n in range(3)]
+    lines = [
+        {"id": f"q{n}", "question": f"Who built tower {n}?", "answers": ["Ada Korn"], "passages": passages}
+        for n in range(4)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def collect_all_details(folder: Path) -> list[dict[str, Any]]:
+    results, details = open_results(folder)
+    with results, details:
+        return [collect_details(f"q{n}", results, details, ["concat", "post_fusion"]) for n in range(4)]
+
+
+async def test_a_folder_of_an_older_version_is_resumed(data: Path, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: "Ada Korn")
+    context = Context(model="openai:test", attempts=1)
+    options = Options(data=data, corpus="pool", methods="concat,post_fusion", context=context, out=data.parent / "out")
+    decision = await compare(await plan_comparison(options))
+    folder = decision.scores.folder
+    details = collect_all_details(folder)
+    for name in ("results.jsonl", "details.jsonl", "spent.json"):
+        text = (folder / name).read_text(encoding="utf-8")
+        old_text = text
+        for new, old in OLD_KEYS.items():
+            old_text = old_text.replace(new, old)
+        assert old_text != text
+        (folder / name).write_text(old_text, encoding="utf-8")
+    request_count = len(openai_server.requests)
+    resumed_decision = await compare(await plan_comparison(options))
+    assert len(openai_server.requests) == request_count
+    assert resumed_decision.scores.summary == decision.scores.summary
+    assert resumed_decision.spent == decision.spent
+    assert collect_all_details(folder) == details
