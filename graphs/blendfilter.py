@@ -1,7 +1,8 @@
 """BlendFilter (Wang et al. 2024, section 3, figure 1): three queries, each with its passages filtered by the model.
 
-retrieve -> answer_externally, recall, name_topic -> blend_queries -> gather x 3 -> unite -> reason -> extract_answer
-(gather: retrieve -> judge -> choose; filter_union: filter once, after unite; filter_turns=1: one call instead of two)
+retrieve -> answer_externally, recall, name_topic -> blend_queries -> gather x 3 -> merge_passages -> reason ->
+extract_answer (gather: retrieve -> judge -> choose; filter_union: filter once, after merge_passages; filter_turns=1:
+one call instead of two)
 """
 
 from quorum.core.context import Context
@@ -12,7 +13,7 @@ from quorum.graphs.parts.knowledge_filter import knowledge_filter
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.blend_queries import answer_externally, blend_queries, name_topic, recall
-from quorum.nodes.merge_passages import unite
+from quorum.nodes.merge_passages import merge_passages
 from quorum.nodes.reason import cot_answer, extract_answer, reason
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import (
@@ -34,7 +35,7 @@ graph = (
     .add_node(name_topic)
     .add_node(blend_queries)
     .add_node("gather", knowledge)
-    .add_node(unite)
+    .add_node(merge_passages)
     .add_node("filter", knowledge_filter)
     .add_node(reason)
     .add_node(extract_answer)
@@ -51,8 +52,8 @@ graph = (
     .add_edge("recall", "blend_queries")
     .add_edge("name_topic", "blend_queries")
     .add_conditional_edges("blend_queries", gather_each_query, ["gather"])
-    .add_edge("gather", "unite")
-    .add_conditional_edges("unite", filter_or_reason, ["filter", "reason", "cot_answer"])
+    .add_edge("gather", "merge_passages")
+    .add_conditional_edges("merge_passages", filter_or_reason, ["filter", "reason", "cot_answer"])
     .add_conditional_edges("filter", reason_in_one_or_two_turns, ["reason", "cot_answer"])
     .add_edge("reason", "extract_answer")
     .add_edge("extract_answer", "__end__")

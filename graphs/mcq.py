@@ -1,6 +1,6 @@
 """Multiple choice among candidates: SuRe without summaries (Kim et al. 2024, table 3 and section A.7).
 
-retrieve -> propose_candidates -> several: answer_from_choices | one or none: select
+retrieve -> propose_candidates -> several: answer_from_choices | one or none: select_candidate
 """
 
 from quorum.core.context import Context
@@ -12,7 +12,7 @@ from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_facts
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import choose_if_candidates_differ, refine_or
-from quorum.nodes.select_candidate import select
+from quorum.nodes.select_candidate import select_candidate
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -21,13 +21,13 @@ graph = (
     .add_node("refine", refinement)
     .add_node("propose_candidates", propose_facts)
     .add_node(answer_from_choices)
-    .add_node(select)
+    .add_node(select_candidate)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_conditional_edges("retrieve", refine_or("propose_candidates"), ["refine", "propose_candidates"])
     .add_edge("refine", "propose_candidates")
     .add_conditional_edges("propose_candidates", choose_if_candidates_differ)
     .add_edge("answer_from_choices", "__end__")
-    .add_edge("select", "__end__")
+    .add_edge("select_candidate", "__end__")
     .compile(name="mcq")
 )

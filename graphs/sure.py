@@ -1,8 +1,8 @@
 """SuRe, summarized retrieval (Kim et al. 2024, section 3, algorithm 1, figure 2).
 
-retrieve -> propose_candidates -> summarize_candidate x K -> collect_summaries
-         -> validate x K and rank_pair x K(K-1) -> select
-(lazy: rank_pair after select, while it can change the choice; sure_parts=summaries: answer_from_summaries instead)
+retrieve -> propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K and rank_pair x K(K-1) ->
+select_candidate (lazy: rank_pair after select_candidate, while it can change the choice; sure_parts=summaries:
+answer_from_summaries instead)
 """
 
 from quorum.core.context import Context
@@ -15,7 +15,7 @@ from quorum.nodes.propose_candidates import propose_answers
 from quorum.nodes.rank_summaries import rank_pair
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import continue_comparisons, judge_summaries, refine_or, summarize_candidates
-from quorum.nodes.select_candidate import select
+from quorum.nodes.select_candidate import select_candidate
 from quorum.nodes.summarize_candidate import collect_summaries, summarize_candidate
 from quorum.nodes.validate_summary import validate
 
@@ -29,20 +29,20 @@ graph = (
     .add_node(collect_summaries)
     .add_node(validate)
     .add_node(rank_pair)
-    .add_node(select)
+    .add_node(select_candidate)
     .add_node(answer_from_summaries)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_conditional_edges("retrieve", refine_or("propose_candidates"), ["refine", "propose_candidates"])
     .add_edge("refine", "propose_candidates")
-    .add_conditional_edges("propose_candidates", summarize_candidates, ["summarize_candidate", "select"])
+    .add_conditional_edges("propose_candidates", summarize_candidates, ["summarize_candidate", "select_candidate"])
     .add_edge("summarize_candidate", "collect_summaries")
     .add_conditional_edges(
-        "collect_summaries", judge_summaries, ["validate", "rank_pair", "select", "answer_from_summaries"]
+        "collect_summaries", judge_summaries, ["validate", "rank_pair", "select_candidate", "answer_from_summaries"]
     )
-    .add_edge("validate", "select")
-    .add_edge("rank_pair", "select")
-    .add_conditional_edges("select", continue_comparisons, ["rank_pair", "__end__"])
+    .add_edge("validate", "select_candidate")
+    .add_edge("rank_pair", "select_candidate")
+    .add_conditional_edges("select_candidate", continue_comparisons, ["rank_pair", "__end__"])
     .add_edge("answer_from_summaries", "__end__")
     .compile(name="sure")
 )

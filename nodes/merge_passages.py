@@ -4,14 +4,14 @@ from quorum.core.state import Passage, QueryPassages, State
 from quorum.nodes.filter_passages import get_retrieved_ids
 
 
-async def collect(state: State) -> State:
+async def collect_passages(state: State) -> State:
     """rank, passages, retrieved -> knowledge (one)."""
     return {
         "knowledge": [QueryPassages(rank=state["rank"], retrieved=get_retrieved_ids(state), passages=state["passages"])]
     }
 
 
-async def unite(state: State) -> State:
+async def merge_passages(state: State) -> State:
     """knowledge -> passages (each once, in the order of the queries), retrieved."""
     retrievals = sorted(state.get("knowledge") or [], key=lambda knowledge: knowledge["rank"])
     passages_by_id: dict[str, Passage] = {}

@@ -179,25 +179,29 @@ def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
     return "reorder" if state.get("rationale") else "__end__"
 
 
-def summarize_for_rationale(state: State) -> list[Send] | Literal["select"]:
+def summarize_for_rationale(state: State) -> list[Send] | Literal["select_candidate"]:
     """Fan out: one summary per candidate, also for a single one. Without candidates there is nothing to summarize."""
     candidates = state["candidates"] or []
     shared_state = {"question": state["question"], "passages": state["passages"], "candidates": candidates}
-    return [Send("summarize_candidate", {**shared_state, "rank": rank}) for rank in range(len(candidates))] or "select"
+    return [
+        Send("summarize_candidate", {**shared_state, "rank": rank}) for rank in range(len(candidates))
+    ] or "select_candidate"
 
 
-def compare_for_rationale(state: State) -> list[Send] | Literal["select"]:
+def compare_for_rationale(state: State) -> list[Send] | Literal["select_candidate"]:
     """Fan out: all validity checks and comparisons, whatever SuRe's settings say. A single candidate: select it."""
-    return [*send_validations(state), *send_comparisons(state, lazy=False)] or "select"
+    return [*send_validations(state), *send_comparisons(state, lazy=False)] or "select_candidate"
 
 
-def summarize_candidates(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["select"]:
+def summarize_candidates(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["select_candidate"]:
     """Fan out: one summary per candidate. A single candidate needs one only if the summary will be the answer."""
     needs_summaries = len(state["candidates"] or []) > 1 or get_context(runtime).answer_type == "long"
-    return summarize_for_rationale(state) if needs_summaries else "select"
+    return summarize_for_rationale(state) if needs_summaries else "select_candidate"
 
 
-def judge_summaries(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["answer_from_summaries", "select"]:
+def judge_summaries(
+    state: State, runtime: Runtime[Context]
+) -> list[Send] | Literal["answer_from_summaries", "select_candidate"]:
     """Fan out: validity checks and comparisons, as SuRe's settings say; or answer from the summaries (ablation).
 
     With ranking="lazy" the comparisons wait until the validity is known.
@@ -207,9 +211,9 @@ def judge_summaries(state: State, runtime: Runtime[Context]) -> list[Send] | Lit
         return "answer_from_summaries"
     with_validity = context.sure_parts == "validity+ranking"
     if with_validity and context.ranking == "lazy":
-        return send_validations(state) or "select"
+        return send_validations(state) or "select_candidate"
     comparisons = send_comparisons(state, lazy=context.ranking == "lazy")
-    return [*(send_validations(state) if with_validity else []), *comparisons] or "select"
+    return [*(send_validations(state) if with_validity else []), *comparisons] or "select_candidate"
 
 
 def continue_comparisons(state: State) -> list[Send] | Literal["__end__"]:
@@ -217,9 +221,9 @@ def continue_comparisons(state: State) -> list[Send] | Literal["__end__"]:
     return send_comparisons(state, lazy=True) or "__end__"
 
 
-def choose_if_candidates_differ(state: State) -> Literal["answer_from_choices", "select"]:
+def choose_if_candidates_differ(state: State) -> Literal["answer_from_choices", "select_candidate"]:
     """Two candidates or more: offer them as choices. One is the answer; none means unknown."""
-    return "answer_from_choices" if len(state["candidates"] or []) > 1 else "select"
+    return "answer_from_choices" if len(state["candidates"] or []) > 1 else "select_candidate"
 
 
 def continue_windows(state: State) -> Literal["rank_window", "__end__"]:
@@ -278,14 +282,14 @@ def gather_each_query(state: State) -> list[Send]:
     ]
 
 
-def search_unless_found(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "filter", "collect"]:
+def search_unless_found(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "filter", "collect_passages"]:
     """Retrieve for a query that has no passages yet."""
     return filter_or_collect(state, runtime) if state.get("passages") else "retrieve"
 
 
-def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filter", "collect"]:
+def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filter", "collect_passages"]:
     """Filter this query's passages, unless there are none or filter_union filters the passages of all queries later."""
-    return "filter" if state.get("passages") and not get_context(runtime).filter_union else "collect"
+    return "filter" if state.get("passages") and not get_context(runtime).filter_union else "collect_passages"
 
 
 def judge_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["judge", "judge_and_choose"]:

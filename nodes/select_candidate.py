@@ -11,7 +11,7 @@ from quorum.nodes.evidence import find_evidence
 from quorum.parsing.yes_no import parse_yes_no
 
 
-async def select(state: State, runtime: Runtime[Context]) -> State:
+async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
     """candidates, summaries, summary_validities, preferences -> answer, rationale, validity, scores, confidence,
     evidence.
 

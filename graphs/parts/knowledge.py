@@ -1,6 +1,6 @@
 """Finds and filters the passages of one of several queries. A subgraph, so that no query waits for another.
 
-[no passages yet] retrieve -> filter -> collect
+[no passages yet] retrieve -> filter -> collect_passages
 """
 
 from typing import Annotated
@@ -10,7 +10,7 @@ from quorum.core.state import Counters, Passage, QueryPassages, State, append_it
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.knowledge_filter import KnowledgeFilterInput, knowledge_filter
 from quorum.graphs.parts.refinement import RefinementInput, refinement
-from quorum.nodes.merge_passages import collect
+from quorum.nodes.merge_passages import collect_passages
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import filter_or_collect, refine_or, search_unless_found
 
@@ -32,11 +32,11 @@ knowledge = (
     .add_node(retrieve)
     .add_node("refine", refinement)
     .add_node("filter", knowledge_filter)
-    .add_node(collect)
-    .add_conditional_edges("__start__", search_unless_found, ["retrieve", "filter", "collect"])
-    .add_conditional_edges("retrieve", refine_or(filter_or_collect), ["refine", "filter", "collect"])
-    .add_conditional_edges("refine", filter_or_collect, ["filter", "collect"])
-    .add_edge("filter", "collect")
-    .add_edge("collect", "__end__")
+    .add_node(collect_passages)
+    .add_conditional_edges("__start__", search_unless_found, ["retrieve", "filter", "collect_passages"])
+    .add_conditional_edges("retrieve", refine_or(filter_or_collect), ["refine", "filter", "collect_passages"])
+    .add_conditional_edges("refine", filter_or_collect, ["filter", "collect_passages"])
+    .add_edge("filter", "collect_passages")
+    .add_edge("collect_passages", "__end__")
     .compile(name="knowledge")
 )

@@ -1,6 +1,7 @@
 """SuRe's steps up to the choice of a candidate. The candidate's summary is the rationale (Kim et al. 2024, section 3).
 
-propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K, rank_pair x K(K-1) -> select
+propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K, rank_pair x K(K-1) ->
+select_candidate
 """
 
 from typing_extensions import TypedDict
@@ -11,7 +12,7 @@ from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.propose_candidates import propose_candidates
 from quorum.nodes.rank_summaries import rank_pair
 from quorum.nodes.routes import compare_for_rationale, summarize_for_rationale
-from quorum.nodes.select_candidate import select
+from quorum.nodes.select_candidate import select_candidate
 from quorum.nodes.summarize_candidate import collect_summaries, summarize_candidate
 from quorum.nodes.validate_summary import validate
 
@@ -36,13 +37,13 @@ rationale = (
     .add_node(collect_summaries)
     .add_node(validate)
     .add_node(rank_pair)
-    .add_node(select)
+    .add_node(select_candidate)
     .add_edge("__start__", "propose_candidates")
-    .add_conditional_edges("propose_candidates", summarize_for_rationale, ["summarize_candidate", "select"])
+    .add_conditional_edges("propose_candidates", summarize_for_rationale, ["summarize_candidate", "select_candidate"])
     .add_edge("summarize_candidate", "collect_summaries")
-    .add_conditional_edges("collect_summaries", compare_for_rationale, ["validate", "rank_pair", "select"])
-    .add_edge("validate", "select")
-    .add_edge("rank_pair", "select")
-    .add_edge("select", "__end__")
+    .add_conditional_edges("collect_summaries", compare_for_rationale, ["validate", "rank_pair", "select_candidate"])
+    .add_edge("validate", "select_candidate")
+    .add_edge("rank_pair", "select_candidate")
+    .add_edge("select_candidate", "__end__")
     .compile(name="rationale")
 )

@@ -129,7 +129,7 @@ class Context:
         int, describe("blendfilter: judge the passages and choose among them in two calls, or in one", 2, ge=1, le=2)
     ] = define("filter_turns", 2)
     filter_union: Annotated[
-        bool, describe("blendfilter: unite the passages of all queries first, and filter once", False)
+        bool, describe("blendfilter: merge the passages of all queries first, and filter once", False)
     ] = define("filter_union", False)
     iterations: Annotated[int, describe("iter_retgen: rounds of retrieval and answer", 2, ge=1, le=MAX_ROUNDS)] = (
         define("iterations", 2)

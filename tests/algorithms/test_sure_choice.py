@@ -15,7 +15,7 @@ from quorum.core.state import Preference, State, SummaryValidity
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.rank_summaries import rank_pair
-from quorum.nodes.select_candidate import select
+from quorum.nodes.select_candidate import select_candidate
 
 Outcome = dict[tuple[int, int], int | None]
 
@@ -198,7 +198,7 @@ async def test_sure_nodes_give_the_expected_updates() -> None:
     assert update["preferences"] == [Preference(first=2, second=0, preferred=2)]
     update = await rank_pair({**state, "pair": [0, 2]}, make_runtime(model))
     assert (update["preferences"], update["malformed"]) == ([Preference(first=0, second=2, preferred=None)], {})
-    update_without_candidates = await select(
+    update_without_candidates = await select_candidate(
         {"question": QUESTION, "passages": PASSAGES[:1], "candidates": []}, make_runtime()
     )
     assert update_without_candidates == {"answer": "unknown", "unknown": True, "evidence": []}

@@ -22,7 +22,7 @@ from quorum.evaluation.trace import Tracer
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.blend_queries import blend_queries
-from quorum.nodes.merge_passages import collect, unite
+from quorum.nodes.merge_passages import collect_passages, merge_passages
 
 EXTERNAL_QUERY, INTERNAL_QUERY = f"{EXTERNAL_REPLY}\n{QUESTION}", f"{INTERNAL_REPLY}\n{QUESTION}"
 ANSWER = {
@@ -46,7 +46,7 @@ async def test_a_full_run_of_blendfilter() -> None:
         ("name_topic", {"topic": "Television comedies"}),
         ("blend_queries", {"queries": [QUESTION, EXTERNAL_QUERY, INTERNAL_QUERY]}),
         *(("gather", {"knowledge": result}) for result in PASSAGES_OF_QUERIES),
-        ("unite", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
+        ("merge_passages", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
         ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
     ]
@@ -71,9 +71,9 @@ async def test_a_trace_shows_what_every_query_went_through() -> None:
     (graph,) = tracer.root.steps
     steps_of_queries = [[step.name for step in node.steps] for node in graph.steps if node.name == "gather"]
     assert sorted(steps_of_queries) == [
-        ["filter", "collect"],
-        ["retrieve", "filter", "collect"],
-        ["retrieve", "filter", "collect"],
+        ["filter", "collect_passages"],
+        ["retrieve", "filter", "collect_passages"],
+        ["retrieve", "filter", "collect_passages"],
     ]
     turns = [
         step.name for node in graph.steps for inner in node.steps if inner.name == "filter" for step in inner.steps
@@ -86,7 +86,17 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
     model.on("judge_and_choose: ex", "Relevant passages: 1, 2").on("judge_and_choose: in", "Relevant passages: 1")
     trace = await trace_blendfilter(model, filter_turns=1)
     assert [node for node, _ in trace] == [
-        *("begin", "retrieve", "answer_externally", "recall", "blend_queries", "gather", "gather", "gather", "unite"),
+        *(
+            "begin",
+            "retrieve",
+            "answer_externally",
+            "recall",
+            "blend_queries",
+            "gather",
+            "gather",
+            "gather",
+            "merge_passages",
+        ),
         "cot_answer",
     ]
     assert [update["knowledge"] for node, update in trace if node == "gather"] == PASSAGES_OF_QUERIES
@@ -101,7 +111,7 @@ async def test_filter_union_merges_first_and_filters_once() -> None:
         *("0: mansion jones -> mansion jones", "1: mansion bell -> mansion bell", "2: bell office -> bell office")
     ]
     assert trace[-4:] == [
-        ("unite", {"passages": "mansion jones bell office", "retrieved": RETRIEVED_IDS}),
+        ("merge_passages", {"passages": "mansion jones bell office", "retrieved": RETRIEVED_IDS}),
         ("filter", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
         ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
@@ -217,14 +227,19 @@ async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() 
         QueryPassages(rank=0, retrieved=["a", "x"], passages=[a]),
         QueryPassages(rank=1, retrieved=["b", "x"], passages=[b]),
     ]
-    assert await unite(State(knowledge=knowledge)) == {"passages": [a, b, c], "retrieved": ["a", "x", "b", "c"]}
-    assert await unite(State(knowledge=[])) == {"passages": [], "retrieved": []}
+    assert await merge_passages(State(knowledge=knowledge)) == {
+        "passages": [a, b, c],
+        "retrieved": ["a", "x", "b", "c"],
+    }
+    assert await merge_passages(State(knowledge=[])) == {"passages": [], "retrieved": []}
 
 
 async def test_collect_takes_the_ids_from_before_the_filter_or_else_those_of_the_passages() -> None:
     state = State(rank=1, passages=[make_passage("a")])
-    assert await collect(state) == {"knowledge": [QueryPassages(rank=1, retrieved=["a"], passages=[make_passage("a")])]}
-    update = await collect(State(rank=1, passages=[], retrieved=["a", "b"]))
+    assert await collect_passages(state) == {
+        "knowledge": [QueryPassages(rank=1, retrieved=["a"], passages=[make_passage("a")])]
+    }
+    update = await collect_passages(State(rank=1, passages=[], retrieved=["a", "b"]))
     assert update == {"knowledge": [QueryPassages(rank=1, retrieved=["a", "b"], passages=[])]}
 
 

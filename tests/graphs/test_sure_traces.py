@@ -72,7 +72,7 @@ async def test_sure_chooses_by_validity_and_ranking() -> None:
         make_validity_step(0, False),
         make_validity_step(1, True),
         # the confidence is 0, which `trace_method` leaves out
-        ("select", {**CHOSEN_ANSWER, "validity": [False, True], "scores": [1.0, 1.0]}),
+        ("select_candidate", {**CHOSEN_ANSWER, "validity": [False, True], "scores": [1.0, 1.0]}),
     ]
 
 
@@ -89,7 +89,7 @@ async def test_lazy_ranking_is_skipped_where_it_cannot_matter() -> None:
         *STEPS_TO_SUMMARIES,
         make_validity_step(0, True),
         make_validity_step(1, False),
-        ("select", {**CHOSEN_ANSWER, **NO_SCORES, "validity": [True, False]}),
+        ("select_candidate", {**CHOSEN_ANSWER, **NO_SCORES, "validity": [True, False]}),
     ]
 
 
@@ -99,11 +99,11 @@ async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
     assert steps[len(STEPS_TO_SUMMARIES) :] == [
         make_validity_step(0, True),
         make_validity_step(1, True),
-        ("select", {**CHOSEN_ANSWER, **NO_SCORES, "validity": [True, True]}),
+        ("select_candidate", {**CHOSEN_ANSWER, **NO_SCORES, "validity": [True, True]}),
         make_ranking_step(0, 1),
         make_ranking_step(1, 1),
         (
-            "select",
+            "select_candidate",
             {
                 "answer": "1950",
                 "unknown": False,
@@ -124,7 +124,7 @@ async def test_without_validity_the_ranking_alone_decides(ranking: str) -> None:
         *STEPS_TO_SUMMARIES,
         make_ranking_step(0, 0),
         make_ranking_step(1, 0),
-        ("select", {**CHOSEN_ANSWER, "validity": None, "scores": [1.0, 0.0], "confidence": 1.0}),
+        ("select_candidate", {**CHOSEN_ANSWER, "validity": None, "scores": [1.0, 0.0], "confidence": 1.0}),
     ]
 
 
@@ -153,7 +153,7 @@ async def test_one_candidate_is_the_answer(method: str, reply: str) -> None:
         "unknown": False,
         "evidence": ["p1 32-36", "p3 33-37"],
     }
-    assert [node for node, _ in steps] == ["begin", "retrieve", "propose_candidates", "select"]
+    assert [node for node, _ in steps] == ["begin", "retrieve", "propose_candidates", "select_candidate"]
     assert (steps[2][1]["candidates"], steps[3][1]) == (["1931"], expected)
     assert steps[2][1].get("malformed") == ({"candidates": ["1931"]} if reply == "1931" else None)
     assert len(model.history) == 1
@@ -164,7 +164,7 @@ async def test_one_candidate_is_the_answer(method: str, reply: str) -> None:
 async def test_no_candidate_is_unknown(method: str, reply: str) -> None:
     model = ScriptedModel().on("candidates", reply)
     steps = await trace_and_sort(method, model)
-    assert steps[-1] == ("select", {"answer": "unknown", "unknown": True, "evidence": []})
+    assert steps[-1] == ("select_candidate", {"answer": "unknown", "unknown": True, "evidence": []})
     assert len(model.history) == 1
 
 
